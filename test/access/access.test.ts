@@ -175,6 +175,21 @@ suite('a running stream', async () => {
   });
 });
 
+suite('a request with a token that is not valid', async () => {
+  const site = await siteWith({ allow: [ALICE] });
+
+  test('is counted as refused, and in a rehearsal as one that would be', async () => {
+    const headers = { authorization: `Bearer pst_${'x'.repeat(43)}` };
+    const [refused, rehearsed] = [await decisions('refuse'), await decisions('would_refuse')];
+    assert.equal(await world.edge.status(site.host, '/', { headers }), 401);
+    assert.equal(await decisions('refuse'), refused + 1);
+    const open = await world.edge.site(await world.edge.staticBackend(world.upstreamAddress));
+    await allow(open, { allow: [ALICE], enforce: false });
+    assert.equal(await world.edge.status(open.host, '/', { headers }), 200);
+    assert.deepEqual([await decisions('refuse'), await decisions('would_refuse')], [refused + 1, rehearsed + 1]);
+  });
+});
+
 suite('a request without a login', async () => {
   test('gets 403 with a clear message where no login module is', async () => {
     const site = await world.edge.site(await world.edge.staticBackend(world.upstreamAddress));

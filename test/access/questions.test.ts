@@ -54,6 +54,7 @@ suite('a test of access rules', () => {
       [{ email: 'a@example.com', guest: true }, /guest describes another requester/],
       [{ service_account_id: `sa_${'0'.repeat(27)}` }, /service account that does not exist/],
       [{ access: { allow: [{}] } }, /has no condition/],
+      [{ access: { deny: [{ claims: { id: [7, 2 ** 53] } }] } }, /claims.*too large for a number: write it as a text/],
       [{ access: 'all' }, /access must be an object/],
       [{ claims: 'ops' }, /claims/],
     ];
@@ -160,6 +161,12 @@ suite('postern access', () => {
     assert.match(stored.stdout, /^2 people: 1 allowed, 1 refused\n$/m);
     const proposed = await command('review', ...place, '--from-file', proposal({ allow: [] }));
     assert.match(proposed.stdout, /^2 people: 0 allowed, 2 refused\n$/m);
+    const yaml = join(edge.world.dataDir, 'proposed.yaml');
+    writeFileSync(yaml, 'access:\n  allow:\n    - emails: [alice@example.com]\n');
+    const asYaml = await command('review', ...place, '--from-file', yaml);
+    assert.match(asYaml.stdout, /^2 people: 1 allowed, 1 refused\n$/m);
+    writeFileSync(yaml, 'allow: [\n');
+    assert.match((await command('review', ...place, '--from-file', yaml)).stderr, /neither JSON nor YAML/);
     assert.equal(JSON.parse((await command('review', ...place, '--json')).stdout).people.length, 2);
   });
 

@@ -87,6 +87,18 @@ suite('fields', () => {
     });
   });
 
+  test('a list of objects takes JSON, once or repeated, and refers to a file for the rest', async () => {
+    const rules = ['access', 'replace', '--edge', EDGE, '--route', ROUTE];
+    const whole = await dry(...rules, '--allow', '[{"guests":true},{"emails":["a@b.example"]}]', '--deny=');
+    assert.deepEqual(whole.body, { allow: [{ guests: true }, { emails: ['a@b.example'] }], deny: [] });
+    const single = await dry(...rules, '--allow', '{"guests":true}', '--allow', '{"emails":["a@b.example"]}');
+    assert.deepEqual(single.body, { allow: [{ guests: true }, { emails: ['a@b.example'] }] });
+    assert.match(await refusal(...rules, '--allow', 'ana@example.com'), /--allow takes JSON objects.*--from-file FILE/);
+    assert.match(await refusal(...rules, '--allow', '{guests:true}'), /not valid JSON/);
+    const { stdout } = await runCommand(['api', 'access', 'replace', '--help']);
+    assert.match(stdout, /--allow JSON/);
+  });
+
   test('--set takes any JSON, null included', async () => {
     const { body } = await dry('https-edges', 'update', EDGE, '--set', 'mutual_tls=null', '--set', 'a.b=[1]');
     assert.deepEqual(body, { mutual_tls: null, a: { b: [1] } });

@@ -60,7 +60,7 @@ Usage: postern access test --edge ID --route ID [FLAGS]
 
   --edge              id of the edge
   --route             id of the route
-  --from-file         file with a proposed configuration of the access module (JSON), which is not stored; - reads
+  --from-file         file with a proposed configuration of the access module (JSON or YAML), not stored; - reads
                       standard input
   --json              print the response of the API
   --email             test: email address of the person

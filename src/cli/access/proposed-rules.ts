@@ -6,16 +6,18 @@ import type { AccessCall } from './access-command.ts';
 export async function proposedRules({ flags, source }: AccessCall): Promise<JsonObject | null> {
   const file = flags.get('from-file');
   if (file === undefined) return null;
-  const read = parsed(await source.read(file, 'from-file'));
-  if (!isJsonObject(read)) throw usage('--from-file: the file must contain a JSON object, the access module');
+  const read = await parsed(await source.read(file, 'from-file'));
+  if (!isJsonObject(read)) throw usage('--from-file: the file must contain an object, the access module');
   const { access } = read;
   return isJsonObject(access) ? access : read;
 }
 
-function parsed(text: string): unknown {
+async function parsed(text: string): Promise<unknown> {
+  const { parseYaml } = await import('../api/parse-yaml.ts');
   try {
-    return JSON.parse(text);
+    // JSON is YAML.
+    return parseYaml(text);
   } catch {
-    throw usage('--from-file: the file is not valid JSON');
+    throw usage('--from-file: the file is neither JSON nor YAML');
   }
 }

@@ -53,7 +53,7 @@ function hintOf(kind: FlagKind, field: TSchema): string {
     case 'number':
       return 'NUMBER';
     case 'list':
-      return `${soleTextField(field)?.toUpperCase() ?? 'TEXT'},…`;
+      return isObjectList(field) ? 'JSON' : `${soleTextField(field)?.toUpperCase() ?? 'TEXT'},…`;
     case 'map':
       return 'NAME=VALUE,…';
     case 'object':
@@ -63,6 +63,12 @@ function hintOf(kind: FlagKind, field: TSchema): string {
     case 'repeated':
       return 'TEXT';
   }
+}
+
+/** A list of objects that no list of texts can express. */
+export function isObjectList(list: TSchema): boolean {
+  const { items } = list as FieldShape;
+  return items !== undefined && isObjectSchema(items) && soleTextField(list) === null;
 }
 
 /** A list of objects that need one text each may be written as a list of these texts: `--sources ip_policy_created.v0`. */

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { usage } from '../../lib/flags.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { soleTextField } from './body-flags.ts';
+import { isObjectList, soleTextField } from './body-flags.ts';
 import { canBeJson, type Flag } from './flag.ts';
 import type { TextSource } from './text-source.ts';
 
@@ -9,7 +9,8 @@ import type { TextSource } from './text-source.ts';
 export async function flagValue(flag: Flag, given: readonly string[], source: TextSource): Promise<JsonValue> {
   const texts = await Promise.all(given.map((text) => source.expand(text, flag.name)));
   const [first = ''] = texts;
-  if (canBeJson(flag) && texts.length === 1 && /^\s*[[{]/.test(first)) return parseJson(flag, first);
+  if (canBeJson(flag) && !isObjectList(flag.schema as TSchema) && texts.length === 1 && /^\s*[[{]/.test(first))
+    return parseJson(flag, first);
   switch (flag.kind) {
     case 'text':
     case 'repeated':
@@ -19,7 +20,7 @@ export async function flagValue(flag: Flag, given: readonly string[], source: Te
     case 'number':
       return numberOf(flag, first);
     case 'list':
-      return listOf(flag, texts);
+      return isObjectList(flag.schema as TSchema) ? objectsOf(flag, texts) : listOf(flag, texts);
     case 'map':
       return mapOf(flag, texts);
     case 'object':
@@ -39,6 +40,17 @@ function listOf(flag: Flag, texts: readonly string[]): JsonValue {
   const present = items.filter((item) => item !== '');
   const field = soleTextField(flag.schema as TSchema);
   return field === null ? present : present.map((item) => ({ [field]: item }));
+}
+
+/** Each text is a JSON object or a list of them. Rules of several fields are easier to write in a file. */
+function objectsOf(flag: Flag, texts: readonly string[]): JsonValue {
+  return texts.flatMap((text) => {
+    if (text.trim() === '') return [];
+    if (!/^\s*[[{]/.test(text)) {
+      throw usage(`--${flag.name} takes JSON objects, such as '[{…}]': write them to a file, and use --from-file FILE`);
+    }
+    return parseJson(flag, text);
+  });
 }
 
 function mapOf(flag: Flag, texts: readonly string[]): JsonValue {

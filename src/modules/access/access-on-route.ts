@@ -1,17 +1,18 @@
 import type { HeaderList } from '../../lib/header-list.ts';
 import { GUEST_PATH } from '../guest-link-secret.ts';
-import type {
-  HeaderChange,
-  Identity,
-  OwnAnswer,
-  OwnPathRequest,
-  OwnPathSite,
-  OwnPaths,
-  Pass,
-  PreparedModule,
-  Refusal,
-  TrafficRequest,
-  Verdict,
+import {
+  type HeaderChange,
+  type Identity,
+  isPass,
+  type OwnAnswer,
+  type OwnPathRequest,
+  type OwnPathSite,
+  type OwnPaths,
+  type Pass,
+  type PreparedModule,
+  type Refusal,
+  type TrafficRequest,
+  type Verdict,
 } from '../prepared-module.ts';
 import type { AccessRuntime, CountedDecision } from './access-runtime.ts';
 import { serveGuestPath } from './guests/own-guest-path.ts';
@@ -50,7 +51,7 @@ export class AccessOnRoute implements PreparedModule {
     this.#isEnforced = isEnforced;
     this.#count = count;
     this.#recognizers = recognizers;
-    if (recognizers.length > 0) this.identify = (request) => identifyInTurn(recognizers, request);
+    if (recognizers.length > 0) this.identify = (request) => this.#counted(identifyInTurn(recognizers, request));
     if (recognizers.some((each) => each.transformRequest !== undefined)) {
       this.transformRequest = (request) => firstOf(recognizers, (each) => each.transformRequest?.(request));
     }
@@ -79,6 +80,13 @@ export class AccessOnRoute implements PreparedModule {
     return this.#isEnforced
       ? this.#refused(accessDenied(identity, decision, request), decision.reason, decision.rule)
       : this.#rehearsed(decision.reason, decision.rule);
+  }
+
+  /** What `judge` is not asked about: a token that fails is refused before. An outage decides nothing. */
+  #counted(verdict: Verdict | Promise<Verdict>): Verdict | Promise<Verdict> {
+    if (verdict instanceof Promise) return verdict.then((late) => this.#counted(late));
+    if (!isPass(verdict) && verdict.status < 500) this.#count('refuse');
+    return verdict;
   }
 
   #decide(identity: Identity): Decision {

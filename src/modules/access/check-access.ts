@@ -17,9 +17,10 @@ export function checkAccess(
   return [
     ...allow.flatMap((rule, at) => ruleProblems(rule, `/allow/${at}`)),
     ...deny.flatMap((rule, at) => ruleProblems(rule, `/deny/${at}`)),
-    ...bearer.flatMap(({ issuer }, at) => {
+    ...bearer.flatMap(({ issuer, claims }, at) => {
       const message = checkIssuer(issuer, context);
-      return message === null ? [] : [{ path: `/bearer/${at}/issuer`, message }];
+      const inexact = numberProblems(claims, `/bearer/${at}`);
+      return message === null ? inexact : [{ path: `/bearer/${at}/issuer`, message }, ...inexact];
     }),
   ];
 }
@@ -38,8 +39,25 @@ function ruleProblems(rule: AllowRule | Rule, path: string): readonly FieldProbl
       const message = domainPatternProblem(pattern);
       return message === null ? [] : [{ path: `${path}/email_domains/${at}`, message }];
     }),
+    ...numberProblems(rule.claims ?? {}, path),
     ...unverifiedProblems(rule, path),
   ];
+}
+
+/** Its digits are lost by now: it would match another identifier. */
+function numberProblems(claims: NonNullable<Rule['claims']>, path: string): readonly FieldProblem[] {
+  return Object.entries(claims).flatMap(([name, values]) =>
+    values.flatMap((value, at) =>
+      typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER
+        ? []
+        : [
+            {
+              path: `${pointerTo(`${path}/claims`, name)}/${at}`,
+              message: 'is too large for a number: write it as a text',
+            },
+          ],
+    ),
+  );
 }
 
 /** Nobody is two of a person, a service account and a guest: such a rule would look like a protection and be none. */

@@ -30,9 +30,11 @@ export class ReadClaims {
   }
 }
 
-/** The text by which a rule compares a value; null for null, lists and objects. */
+/** The text by which a rule compares a value; null for null, lists, objects and numbers that are too large. */
 export function claimText(value: JsonValue | undefined): string | null {
   if (typeof value === 'string') return value;
+  // JSON.parse('1e400') is infinite, and its JSON text is "null".
+  if (typeof value === 'number' && !Number.isFinite(value)) return null;
   return typeof value === 'number' || typeof value === 'boolean' ? JSON.stringify(value) : null;
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { PEOPLE, type Person, RULINGS, rowsOf } from '../../../test/access/decision-table.ts';
+import { parseExactJson } from '../../lib/exact-json.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Identity } from '../prepared-module.ts';
 import { compileRules, type Decision, type RuleSet } from './rules.ts';
@@ -51,6 +52,23 @@ suite('an address with a final dot', () => {
       assert.equal(decide({ allow: [{ claims: { team: ['dev'] } }], deny: [rule] }, fields).rule, 'deny[0]');
       assert.equal(decide({ allow: [rule] }, fields).allowed, false);
     }
+  });
+});
+
+suite('numbers that a double cannot hold', () => {
+  test('match no rule by their rounded text', () => {
+    const claims = { big: Number('1e400'), list: [Number('1e400')] };
+    for (const name of ['big', 'list']) {
+      assert.equal(decide({ allow: [{ claims: { [name]: ['null', 'Infinity'] } }] }, { claims }).allowed, false);
+    }
+  });
+
+  test('match by their text, as exact as the provider wrote it', () => {
+    const claims = parseExactJson('{"id":9007199254740993}') as JsonObject;
+    const decided = ['9007199254740993', '9007199254740992'].map(
+      (id) => decide({ allow: [{ claims: { id: [id] } }] }, { claims }).allowed,
+    );
+    assert.deepEqual(decided, [true, false]);
   });
 });
 

@@ -125,7 +125,7 @@ export class LoginRuntime implements SharedState {
       settings.oidc_unverified_email_issuers.includes(issuer),
     );
     this.ownPaths = new OwnLoginPaths(this);
-    this.#orphans = new OrphanedLogins(log, logins);
+    this.#orphans = new OrphanedLogins(log, logins, () => ports.followed.refresh());
     const stopHearing = logins.onChanged((changes) => this.sessions.changed(changes));
     const stopForeign = logins.onForeignChange(() => {
       this.#followNow().catch((err: unknown) => isStoreOutage(err) || log.error({ err }, FOLLOW_PROBLEM));

@@ -6,7 +6,7 @@ import { askForJson } from '../login/provider/ask-provider.ts';
 import { CachedResponse } from '../login/provider/cached-response.ts';
 import { LoginProblem } from '../login/provider/login-problem.ts';
 import { SIGNING_ALGORITHMS } from '../login/provider/signing-algorithms.ts';
-import { CLOCK_TOLERANCE_SECONDS, tokenProblem } from '../login/provider/verify-token.ts';
+import { CLOCK_TOLERANCE_SECONDS, exactClaims, tokenProblem } from '../login/provider/verify-token.ts';
 
 const MINUTE_MS = 60_000;
 const TENANT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -70,12 +70,12 @@ export class TenantTokens {
     });
     const tenant = String(payload['tid']);
     const expected = issuer.replace('{tenantid}', tenant);
-    const key = keys.keys.find(({ kid }) => kid === protectedHeader.kid) as { readonly issuer?: string } | undefined;
-    const limit = key?.issuer?.replace('{tenantid}', tenant) ?? expected;
+    const key = keys.keys.find(({ kid }) => kid === protectedHeader.kid) as { readonly issuer?: unknown } | undefined;
+    const limit = key?.issuer === undefined ? expected : String(key.issuer).replace('{tenantid}', tenant);
     if (!TENANT.test(tenant) || payload.iss !== expected || limit !== expected) {
       throw tokenProblem('id_token', 'issuer', '"iss" is not that of its tenant ("tid")');
     }
-    return payload as JsonObject;
+    return exactClaims(token);
   }
 }
 

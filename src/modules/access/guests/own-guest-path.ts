@@ -52,8 +52,16 @@ async function redeem(guests: Guests, request: OwnPathRequest, openRoutes: Reado
   const found = await findLink(guests, request, secret, openRoutes);
   if ('answer' in found) return found.answer;
   if (await isBound(guests, request, found.link)) return toRoute(guests, request, found.link, []);
-  const { outcome, cookies } = await redeemLink(guests, request, found.link.id);
-  return outcome === 'redeemed' ? toRoute(guests, request, found.link, cookies) : linkRefusal(outcome, cookies);
+  const redemption = await redeemLink(guests, request, found.link.id);
+  const { outcome, cookies } = redemption;
+  if (outcome === 'redeemed') return toRoute(guests, request, found.link, cookies);
+  if (outcome !== 'failed') return linkRefusal(outcome, cookies);
+  const { refusal } = guests.login.storeUnavailable(request, redemption.error);
+  return { refusal: { ...refusal, headers: [...(refusal.headers ?? []), ...setCookies(cookies)] } };
+}
+
+function setCookies(cookies: readonly string[]): readonly string[] {
+  return cookies.flatMap((cookie) => ['set-cookie', cookie]);
 }
 
 /** A link that works on this host and on a route that is open to this request. */
@@ -102,7 +110,7 @@ function toRoute(guests: Guests, request: OwnPathRequest, link: GuestLink, cooki
       ...['location', `${originOf(request)}${path}`],
       ...['cache-control', 'no-store'],
       ...['referrer-policy', 'no-referrer'],
-      ...cookies.flatMap((cookie) => ['set-cookie', cookie]),
+      ...setCookies(cookies),
     ],
     body: '',
   };

@@ -14,7 +14,9 @@ const MAX_TRIES = 100;
 export type Redemption =
   | { readonly outcome: 'redeemed'; readonly cookies: readonly string[] }
   /** `cookies`: the browser's other logins have moved to a new key. */
-  | { readonly outcome: 'spent' | 'expired' | 'revoked'; readonly cookies: readonly string[] };
+  | { readonly outcome: 'spent' | 'expired' | 'revoked'; readonly cookies: readonly string[] }
+  /** Whether it was counted is not known. If it was, the same browser gets in by opening the link again. */
+  | { readonly outcome: 'failed'; readonly cookies: readonly string[]; readonly error: unknown };
 
 /**
  * Binds this browser to a link. The login is stored first and counted then: until it is counted it opens nothing, and a
@@ -29,14 +31,19 @@ async function redeemNow(guests: Guests, request: OwnPathRequest, id: string): P
   if (problem !== null) return { outcome: problem, cookies: [] };
   const session = await recordGuest(guests, request, guests.links.get(id) as GuestLink);
   const cookies = setSessionCookies(guests.cookieNames, session.key, 0);
-  const late = await countBrowser(guests, request, id, session.id);
-  if (late === null) {
-    guests.login.count('guest_admitted');
-    guests.ports.log.info({ link: id, session: session.id, request_id: request.id }, 'a guest link was redeemed');
-    return { outcome: 'redeemed', cookies };
+  try {
+    const late = await countBrowser(guests, request, id, session.id);
+    if (late !== null) {
+      await guests.login.records.deleteSession(session.id);
+      return { outcome: late, cookies };
+    }
+  } catch (error) {
+    // The browser's other logins have moved to the new key: without these cookies it would lose them.
+    return { outcome: 'failed', cookies, error };
   }
-  await guests.login.records.deleteSession(session.id);
-  return { outcome: late, cookies };
+  guests.login.count('guest_admitted');
+  guests.ports.log.info({ link: id, session: session.id, request_id: request.id }, 'a guest link was redeemed');
+  return { outcome: 'redeemed', cookies };
 }
 
 function problemWith(guests: Guests, id: string, nowMs: number): 'spent' | 'expired' | 'revoked' | null {

@@ -1,5 +1,4 @@
 import { decodeJwt, type JWTPayload } from 'jose';
-import type { JsonObject } from '../../../lib/json.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
 import { hashToken } from '../../../lib/token-hash.ts';
 import { isSubject } from '../../login/provider/subject.ts';
@@ -19,8 +18,8 @@ const TYPES: ReadonlySet<unknown> = new Set([undefined, 'JWT', 'AT+JWT']);
 
 /** The issuer that a token claims to be from; null for anything that is not a JWT. */
 export function claimedIssuer(token: string): string | null {
-  // A JWS in compact form: three parts. Most other tokens are recognized without decoding them.
-  if (!token.startsWith('ey')) return null;
+  // A JWS in compact form has three parts. Its header may start with any space, so its first characters say nothing.
+  if (!token.includes('.')) return null;
   try {
     const { iss } = decodeJwt(token);
     return typeof iss === 'string' ? iss : null;
@@ -68,7 +67,7 @@ export function tokenKey(token: string): string {
 }
 
 async function verified(issuer: TokenIssuer, token: string, hash: string): Promise<Workload> {
-  const { payload, protectedHeader } = await verifyToken(issuer, 'workload_token', token, {
+  const { payload, protectedHeader, claims } = await verifyToken(issuer, 'workload_token', token, {
     issuer: issuer.issuer,
     requiredClaims: ['sub', 'aud', 'exp'],
   });
@@ -87,7 +86,7 @@ async function verified(issuer: TokenIssuer, token: string, hash: string): Promi
     issuer: issuer.issuer,
     subject: sub,
     tokenId: typeof jti === 'string' && isSubject(jti) ? jti : hash.slice(0, 32),
-    claims: payload as JsonObject,
+    claims,
     audiences: audiencesOf(payload),
     expiresAtMs: (exp + CLOCK_TOLERANCE_SECONDS) * 1000,
   });

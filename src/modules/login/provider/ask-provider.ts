@@ -1,3 +1,4 @@
+import { parseExactJson } from '../../../lib/exact-json.ts';
 import { FetchProblem } from '../../../lib/fetch-problem.ts';
 import type { GuardedFetch, GuardedFetchInit } from '../../../lib/guarded-fetch.ts';
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
@@ -18,7 +19,10 @@ export async function askForJson(fetch: GuardedFetch, url: string): Promise<Json
 }
 
 export async function jsonOf(response: Response, url: string): Promise<JsonObject> {
-  const body: unknown = await response.json().catch(() => null);
+  const body: unknown = await response
+    .text()
+    .then(parseExactJson)
+    .catch(() => null);
   if (!isJsonObject(body)) {
     throw new LoginProblem('provider', 'malformed_answer', `${url} returned a body that is not a JSON object`);
   }

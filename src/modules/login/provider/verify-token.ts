@@ -1,5 +1,7 @@
 import { errors, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import type { Clock } from '../../../lib/clock.ts';
+import { parseExactJson } from '../../../lib/exact-json.ts';
+import type { JsonObject } from '../../../lib/json.ts';
 import { KeyNotYetKnownError } from './issuer-keys.ts';
 import { LoginProblem, type TokenFault, type TokenName } from './login-problem.ts';
 import { SIGNING_ALGORITHMS } from './signing-algorithms.ts';
@@ -42,13 +44,23 @@ export interface SigningIssuer {
   withKeys<Result>(verify: (keys: JWTVerifyGetKey) => Promise<Result>): Promise<Result>;
 }
 
+export interface VerifiedToken extends JWTVerifyResult {
+  /** The payload with numbers as exact as the issuer wrote them. */
+  readonly claims: JsonObject;
+}
+
+/** The payload of a token that was verified. */
+export function exactClaims(token: string): JsonObject {
+  return parseExactJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as JsonObject;
+}
+
 /** Verifies the signature with the provider's keys, and the claims named in `options`, against the product's clock. */
 export async function verifyToken(
   provider: SigningIssuer,
   name: TokenName,
   token: string,
   options: JWTVerifyOptions,
-): Promise<JWTVerifyResult> {
+): Promise<VerifiedToken> {
   const { id_token_signing_alg_values_supported: announced } = await provider.metadata();
   const checks: JWTVerifyOptions = {
     ...options,
@@ -57,7 +69,8 @@ export async function verifyToken(
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
   };
   try {
-    return await provider.withKeys((keys) => jwtVerify(token, keys, checks));
+    const verified = await provider.withKeys((keys) => jwtVerify(token, keys, checks));
+    return { ...verified, claims: exactClaims(token) };
   } catch (error) {
     throw error instanceof LoginProblem ? error : refusal(name, error);
   }

@@ -8,14 +8,17 @@ import type { LoginClientId, LoginRecords } from '../login-store.ts';
 export class OrphanedLogins {
   readonly #log: ModuleLog;
   readonly #records: LoginRecords;
+  readonly #refresh: () => Promise<void>;
   readonly #sources: ((edgeId: string) => readonly LoginClientId[])[] = [];
   readonly #edges = new Set<string>();
   readonly #waiting = new Set<string>();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(log: ModuleLog, records: LoginRecords) {
+  /** `refresh` reads what other processes have written up to now. */
+  constructor(log: ModuleLog, records: LoginRecords, refresh: () => Promise<void>) {
     this.#log = log;
     this.#records = records;
+    this.#refresh = refresh;
   }
 
   /** A module tells which clients an edge has. All must have done so before `open`: others' logins end. */
@@ -49,8 +52,10 @@ export class OrphanedLogins {
   }
 
   async #end(edgeId: string): Promise<void> {
-    const kept = this.#sources.flatMap((clientsOn) => clientsOn(edgeId));
     try {
+      // Another process may have added a client, and a login at it, that this one has not read yet.
+      await this.#refresh();
+      const kept = this.#sources.flatMap((clientsOn) => clientsOn(edgeId));
       const ended = await this.#records.endOrphans(edgeId, kept);
       if (ended.length > 0) {
         this.#log.info(

@@ -32,7 +32,7 @@ const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set([
  * strictly than OpenID Connect Core §3.1.3.7. It has already compared the nonce.
  */
 export async function verifyIdToken(provider: Provider, clientId: string, token: string): Promise<IdToken> {
-  const { payload } = await verifyToken(provider, 'id_token', token, {
+  const { payload, claims } = await verifyToken(provider, 'id_token', token, {
     issuer: provider.issuer,
     audience: clientId,
     requiredClaims: ['sub', 'iat', 'exp'],
@@ -51,7 +51,7 @@ export async function verifyIdToken(provider: Provider, clientId: string, token:
   return {
     subject: sub,
     sid: typeof sid === 'string' && sid !== '' ? sid : null,
-    claims: userClaims(payload),
+    claims: userClaims(claims),
     nonce: payload['nonce'],
   };
 }

@@ -44,12 +44,12 @@ export async function fetchUserinfo(
 
 /** §5.3.2: a signed response should name issuer and audience; where it does, they must match. */
 async function signedPayload(provider: Provider, token: string, clientId: string): Promise<object & { sub?: unknown }> {
-  const { payload } = await verifyToken(provider, 'userinfo', token, {});
+  const { payload, claims } = await verifyToken(provider, 'userinfo', token, {});
   if (payload.iss !== undefined && payload.iss !== provider.issuer) {
     throw tokenProblem('userinfo', 'issuer', '"iss" is not the provider');
   }
   if (payload.aud !== undefined && ![payload.aud].flat().includes(clientId)) {
     throw tokenProblem('userinfo', 'audience', '"aud" is not this client');
   }
-  return payload;
+  return claims;
 }
