@@ -42,7 +42,16 @@ suite('the issuer of a key', () => {
     });
   }
 
-  for (const issuer of [7, null, [], {}, true, '', 'https://login.example/other/v2.0']) {
+  for (const issuer of [
+    7,
+    null,
+    [],
+    {},
+    true,
+    '',
+    [`https://login.example/${TENANT}/v2.0`],
+    'https://login.example/other/v2.0',
+  ]) {
     test(`rejects the token when it is another or no text: ${JSON.stringify(issuer)}`, async () => {
       await assert.rejects(claimsOf(await signed, { issuer }), (error) => {
         assert.ok(error instanceof LoginProblem, String(error));

@@ -71,7 +71,8 @@ export class TenantTokens {
     const tenant = String(payload['tid']);
     const expected = issuer.replace('{tenantid}', tenant);
     const key = keys.keys.find(({ kid }) => kid === protectedHeader.kid) as { readonly issuer?: unknown } | undefined;
-    const limit = key?.issuer === undefined ? expected : String(key.issuer).replace('{tenantid}', tenant);
+    const limited = key?.issuer === undefined ? issuer : key.issuer;
+    const limit = typeof limited === 'string' ? limited.replace('{tenantid}', tenant) : null;
     if (!TENANT.test(tenant) || payload.iss !== expected || limit !== expected) {
       throw tokenProblem('id_token', 'issuer', '"iss" is not that of its tenant ("tid")');
     }
