@@ -106,6 +106,7 @@ function addOperations(app: FastifyInstance, deps: ApiDependencies, authenticate
       method: operation.method,
       url: operation.path.replaceAll(/\{([^}]+)\}/g, ':$1'),
       config: { operation },
+      bodyLimit: operation.body?.maxBytes ?? MAX_BODY_BYTES,
       onRequest: [operationGate(operation, gate), ...(takesBody(operation) ? [] : [ignoreContentType])],
       handler: operationHandler(operation, deps.ports, (request, status) => finish(request, status, deps)),
     });

@@ -6,7 +6,11 @@ import { apiErrors } from './errors.ts';
 const FRAMEWORK_ERRORS: ReadonlyMap<string, () => PosternError> = new Map([
   [
     'FST_ERR_CTP_BODY_TOO_LARGE',
-    () => apiErrors.create('ERR_POSTERN_BODY_TOO_LARGE', 'the body is larger than 1 MiB (1048576 bytes)'),
+    () =>
+      apiErrors.create(
+        'ERR_POSTERN_BODY_TOO_LARGE',
+        'the body is larger than this path allows: 1 MiB (1048576 bytes), 64 MiB for /changesets',
+      ),
   ],
   ['FST_ERR_CTP_INVALID_MEDIA_TYPE', contentTypeError],
   ['FST_ERR_CTP_INVALID_TYPE', contentTypeError],

@@ -17,7 +17,10 @@ export const apiErrors = errorTable({
     status: 405,
     explanation: 'The path does not support this method. The Allow header lists the supported methods.',
   },
-  ERR_POSTERN_BODY_TOO_LARGE: { status: 413, explanation: 'The body is larger than 1 MiB.' },
+  ERR_POSTERN_BODY_TOO_LARGE: {
+    status: 413,
+    explanation: 'The body is larger than 1 MiB; that of POST /changesets, larger than 64 MiB.',
+  },
   ERR_POSTERN_CONTENT_TYPE: {
     status: 415,
     explanation: 'The body is not declared as JSON. Send "Content-Type: application/json".',

@@ -3,9 +3,10 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMe
 import type { TObject } from 'typebox';
 import { invalidBody } from '../documents/errors.ts';
 import { hasScope, scopesNeeded } from '../documents/scopes.ts';
+import { checkIds } from '../documents/well-formed-ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { createDecoder } from '../lib/schema/decode-body.ts';
-import { refuseWithout, resourceErrors } from '../resources/errors.ts';
+import { refuseWithout } from '../resources/errors.ts';
 import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../resources/operation.ts';
 import type { Authenticate, Caller } from './authentication.ts';
 import { queryDecoder } from './query.ts';
@@ -14,8 +15,6 @@ import { takesBody, unwrapBody } from './request-body.ts';
 import { idempotencyOf, parseIfMatch } from './request-headers.ts';
 import type { Admission } from './request-state.ts';
 import { requestedVersion } from './version.ts';
-
-const ID_PATTERN = /^[a-z]+_[0-9A-Za-z]{27}$/;
 
 export interface Gate {
   readonly authenticate: Authenticate;
@@ -91,26 +90,6 @@ export function operationHandler(
     answer(request, reply, result);
     return undefined;
   };
-}
-
-function isWellFormedId(text: string): boolean {
-  return ID_PATTERN.test(text);
-}
-
-/**
- * A malformed id, or one with another resource's prefix, matches nothing: 404, without sending odd bytes to a database.
- */
-function checkIds(params: Readonly<Record<string, string>>): void {
-  for (const name in params) {
-    if (name === 'type') continue;
-    const value = params[name] as string;
-    if (!isWellFormedId(value)) {
-      throw resourceErrors.create(
-        'ERR_POSTERN_NOT_FOUND',
-        `"${value.slice(0, 64)}" is not an id: an id is a prefix, "_" and 27 letters and digits`,
-      );
-    }
-  }
 }
 
 function bodyDecoder(

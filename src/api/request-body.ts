@@ -1,5 +1,4 @@
-import type { TObject } from 'typebox';
-import { invalidBody } from '../documents/errors.ts';
+import { withoutAddedFields } from '../documents/unwrap-body.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Operation, OperationBody } from '../resources/operation.ts';
 import { apiErrors } from './errors.ts';
@@ -22,27 +21,12 @@ export function invalidJson(): Error {
   );
 }
 
-/**
- * Removes what generated clients add: path parameters repeated in the body, and a module wrapped as `{"module": …}`.
- */
+/** A body as an operation expects it; an absent one is `{}`. */
 export function unwrapBody(body: OperationBody, parsed: unknown, params: Readonly<Record<string, string>>): JsonObject {
   if (parsed === undefined) return {};
   if (!isJsonObject(parsed))
     throw apiErrors.create('ERR_POSTERN_INVALID_JSON', 'the body must be a JSON object, such as {"enabled": true}');
-  const own = (body.schema as TObject).properties ?? {};
-  const rest = Object.entries(parsed).filter(([name, value]) => {
-    if (!Object.hasOwn(params, name) || Object.hasOwn(own, name)) return true;
-    if (value === params[name] || value === null) return false;
-    throw invalidBody([
-      { path: `/${name}`, message: `must be the same as in the path ("${params[name]}"), or omitted` },
-    ]);
-  });
-  const [first] = rest;
-  if (body.canBeWrapped === true && rest.length === 1 && first?.[0] === 'module') {
-    const inside = first[1] ?? {};
-    if (isJsonObject(inside)) return inside;
-  }
-  return Object.fromEntries(rest);
+  return withoutAddedFields(body, parsed, params);
 }
 
 /** Operations with a body treat an absent one as `{}`; those without a body ignore it. */

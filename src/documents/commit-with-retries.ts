@@ -58,6 +58,7 @@ export async function commitWithRetries(context: DocumentsContext, attempts: Com
         throw refusalError(result, writeSet, context.catalog);
       case 'cycle':
       case 'last_one':
+      case 'revision_moved':
       case 'reference_missing':
       case 'still_referenced':
       case 'unique_key_taken':

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { KeyedMutex } from '../lib/keyed-mutex.ts';
-import type { Replica } from '../replica/replica.ts';
+import type { RecordReader } from '../replica/record-reader.ts';
 import type { OperationPorts } from '../resources/operation.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
 import type { Store, StoredRecord } from '../store/store.ts';
@@ -8,12 +8,18 @@ import type { Catalog } from './catalog.ts';
 import type { ChangeEventPorts } from './change-events.ts';
 import type { Renderer } from './renderer.ts';
 
+/** The current records; or, inside a changeset, those that its operations have staged. */
+export interface DocumentsReplica extends RecordReader {
+  readonly revision: number;
+  refresh(): Promise<void>;
+}
+
 /** Dependencies of the document operations. */
 export interface DocumentsContext {
   readonly catalog: Catalog;
   readonly settings: ResourceSettings;
-  readonly store: Store;
-  readonly replica: Replica;
+  readonly store: Pick<Store, 'commit' | 'mac' | 'findIdempotency'>;
+  readonly replica: DocumentsReplica;
   readonly renderer: Renderer;
   readonly events: ChangeEventPorts;
   readonly clock: Clock;
@@ -25,6 +31,8 @@ export interface DocumentsContext {
   problemOf(recordId: string): string | undefined;
   /** What is wrong with the object of this record although it serves traffic, as one line of ASCII. */
   warningOf(record: StoredRecord): string | undefined;
+  /** Does what follows a stored change: at once, or after the commit of its changeset. */
+  afterCommit(task: () => Promise<void>): Promise<void>;
   newId(prefix: string): string;
   newToken(prefix: string): string;
   ports(): OperationPorts;

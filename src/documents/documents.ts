@@ -289,7 +289,9 @@ export class Documents implements DocumentsPort {
       };
     };
     const { revision } = await commitWithRetries(this.#context, { attempt });
-    if (deleted !== null) await resource.afterDelete?.(deleted, this.#context.ports());
+    await this.#context.afterCommit(async () => {
+      if (deleted !== null) await resource.afterDelete?.(deleted, this.#context.ports());
+    });
     return { body: null, revision };
   }
 

@@ -19,10 +19,10 @@ type Idempotency = NonNullable<OperationRequest['idempotency']>;
  * from the resource's current state, so no response, and no secret in one, is ever stored.
  */
 export class IdempotentCreates {
-  readonly #store: Store;
+  readonly #store: Pick<Store, 'findIdempotency'>;
   readonly #inFlight = new Set<string>();
 
-  constructor(store: Store) {
+  constructor(store: Pick<Store, 'findIdempotency'>) {
     this.#store = store;
   }
 

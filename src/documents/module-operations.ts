@@ -1,6 +1,7 @@
 import Type, { type TObject } from 'typebox';
 import { readForm } from '../lib/schema/wire-forms.ts';
 import type { Operation, OperationRequest } from '../resources/operation.ts';
+import { writing } from './changesets/write-operation.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import type { Documents } from './documents.ts';
 import type { ModuleAddress } from './module-documents.ts';
@@ -46,7 +47,7 @@ export function moduleOperations(
         'ERR_POSTERN_PRECONDITION_FAILED',
       ],
       isConditional: true,
-      run: (request) => documents.modules.put(addressOf(request), request),
+      ...writing(documents, (on, request) => on.modules.put(addressOf(request), request)),
     },
     {
       ...shared,
@@ -67,7 +68,7 @@ export function moduleOperations(
       success: { status: 204, schema: null, description: 'The module is not set.' },
       errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_PRECONDITION_FAILED'],
       isConditional: true,
-      run: (request) => documents.modules.delete(addressOf(request), request),
+      ...writing(documents, (on, request) => on.modules.delete(addressOf(request), request)),
     },
     ...(module.questions ?? []).map((question) =>
       questionOperation(shared, compiledModule, question, (request, ports) =>

@@ -6,6 +6,7 @@ import type { Operation, OperationRequest } from '../resources/operation.ts';
 import { nextPageUri, pageOf, pagingQuery } from '../resources/paging.ts';
 import { timestamp } from '../resources/resource.ts';
 import type { Catalog } from './catalog.ts';
+import { writing } from './changesets/write-operation.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Documents, ResourceAddress } from './documents.ts';
 import { moduleOperations, moduleReadSchema } from './module-operations.ts';
@@ -49,7 +50,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       success: { status: 201, schema: createdSchema(compiled, read), description: `${capitalized(resource.title)}.` },
       errors: [...WRITE_ERRORS, ...IDEMPOTENCY_ERRORS],
       isIdempotentByKey: true,
-      run: (request) => documents.create(compiled, request, parentOf(request)),
+      ...writing(documents, (on, request) => on.create(compiled, request, parentOf(request))),
     },
     {
       ...shared,
@@ -93,7 +94,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       success: { status: 200, schema: read, description: `The updated resource.` },
       errors: ['ERR_POSTERN_NOT_FOUND', ...WRITE_ERRORS, ...CONDITION_ERRORS],
       isConditional: true,
-      run: (request) => documents.patch(addressOf(request), request),
+      ...writing(documents, (on, request) => on.patch(addressOf(request), request)),
     },
     {
       ...shared,
@@ -105,7 +106,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       success: { status: 204, schema: null, description: 'The resource is deleted.' },
       errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_IN_USE', ...CONDITION_ERRORS],
       isConditional: true,
-      run: (request) => documents.delete(addressOf(request), request),
+      ...writing(documents, (on, request) => on.delete(addressOf(request), request)),
     },
   ];
 }

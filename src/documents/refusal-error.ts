@@ -14,6 +14,12 @@ export function refusalError(
   catalog: Catalog,
 ): Error {
   switch (refusal.reason) {
+    case 'revision_moved':
+      return documentErrors.create(
+        'ERR_POSTERN_PRECONDITION_FAILED',
+        `the configuration has changed since the expected revision: it is at revision ${refusal.revision} now. Read it again, then repeat the change`,
+        { details: { revision: String(refusal.revision) } },
+      );
     case 'parent_missing':
       return notFound(catalog, catalog.kindOfId(refusal.parent) ?? 'resource', refusal.parent);
     case 'reference_missing':

@@ -7,12 +7,17 @@ const ALL_SCOPES = '*';
 const READ_SECRETS = 'secrets:read';
 
 export function scopesOf(resources: readonly Resource[]): readonly string[] {
-  const segments = new Set(resources.map((resource) => firstSegment(resource.path)));
+  const segments = new Set(resources.filter(hasOwnScope).map((resource) => firstSegment(resource.path)));
   return [
     ALL_SCOPES,
     ...[...segments].sort().flatMap((segment) => [`${segment}:read`, `${segment}:write`]),
     READ_SECRETS,
   ];
+}
+
+/** Not if each of its operations names the scopes that it needs. */
+function hasOwnScope(resource: Resource): boolean {
+  return resource.type === 'configuration' || resource.operations.some(({ scopes }) => scopes === undefined);
 }
 
 export function scopeOf(method: string, path: string): string {

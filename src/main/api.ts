@@ -12,6 +12,8 @@ import type { BootstrapPort } from '../bootstrap/bootstrap.ts';
 import { bootstrapPort, OPERATOR_REQUEST } from '../bootstrap/bootstrap-port.ts';
 import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
+import { Changesets } from '../documents/changesets/changesets.ts';
+import { WriteOperations } from '../documents/changesets/write-operation.ts';
 import { Documents } from '../documents/documents.ts';
 import { operationsOf } from '../documents/operations.ts';
 import { Renderer } from '../documents/renderer.ts';
@@ -109,6 +111,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     served: (revision: number) => deps.served(revision),
     problemOf: (recordId: string) => deps.problems.lineOf(recordId),
     warningOf: (record: StoredRecord) => certificateWarning(record, warnings) ?? crlWarning(record, replica, clock),
+    afterCommit: (task: () => Promise<void>) => task(),
     newId,
     newToken: (prefix: string) => `${prefix}${randomBytes(32).toString('base64url')}`,
     ports: (): OperationPorts => ports,
@@ -116,6 +119,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const documents = new Documents(context);
   const ports: OperationPorts = {
     documents,
+    changesets: { run: (request) => changesets.run(request) },
     store,
     clock,
     sessionCommands: deps.sessionCommands ?? { send: () => Promise.resolve('unreachable') },
@@ -131,6 +135,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     ref: (id, parentId) => renderer.ref(id, parentId),
   };
   const operations = operationsOf(catalog, documents);
+  const changesets = new Changesets(context, new WriteOperations(operations));
   const keys = new KeyDirectory(replica);
   addStoreMetrics(registry, store, replica);
   addProblemMetrics(registry, deps.problems);

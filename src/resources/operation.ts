@@ -41,6 +41,8 @@ export interface OperationBody {
   readonly parsing?: 'ignored';
   /** The operation decodes the body itself, by the rules of its resource; otherwise `schema` decodes it first. */
   readonly isDecodedByOperation?: boolean;
+  /** Larger than usual: at most this many bytes. */
+  readonly maxBytes?: number;
   /** A body wrapped as `{"module": {…}}` is unwrapped. */
   readonly canBeWrapped?: boolean;
 }
@@ -81,6 +83,7 @@ export interface EventType {
 
 export interface OperationPorts {
   readonly documents: DocumentsPort;
+  readonly changesets: ChangesetsPort;
   readonly store: Store;
   readonly clock: Clock;
   readonly sessionCommands: SessionCommands;
@@ -138,6 +141,11 @@ export interface DocumentsPort {
   ): Promise<OperationResult>;
   /** A resource as GET shows it to this principal. */
   render(record: StoredRecord, principal: Principal): JsonObject;
+}
+
+/** Runs the writes of a changeset, which the request's body contains. */
+export interface ChangesetsPort {
+  run(request: OperationRequest): Promise<OperationResult>;
 }
 
 export interface RecordChange {

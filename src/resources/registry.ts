@@ -3,6 +3,7 @@ import { appSessions } from './app_sessions/app-sessions.ts';
 import { appUsers } from './app_users/app-users.ts';
 import { backendResources } from './backend-resources.ts';
 import { certificateAuthorities } from './certificate_authorities/certificate-authorities.ts';
+import { changesets } from './changesets/changesets.ts';
 import { credentials } from './credentials/credentials.ts';
 import { endpoints } from './endpoints/endpoints.ts';
 import { eventDeliveries } from './event_deliveries/event-deliveries.ts';
@@ -35,6 +36,7 @@ export const resources: readonly Resource[] = [
   managedCertificates,
   ipPolicies,
   ipPolicyRules,
+  changesets,
   tunnels,
   tunnelSessions,
   endpoints,

@@ -113,6 +113,10 @@ export interface StoredRecord extends RecordKey {
 export type Secrets = Readonly<Record<string, string>>;
 
 export interface WriteSet {
+  /** The store's revision must be this one: nothing else was written since. */
+  readonly expectRevision?: number;
+  /** Judges as for a real write, and writes nothing. */
+  readonly isDryRun?: boolean;
   /** Checked first. A write set with expectations alone takes no revision: it only checks them. */
   readonly expect?: readonly Expectation[];
   readonly puts?: readonly RecordPut[];
@@ -173,6 +177,8 @@ export type CommitResult =
 export type CommitRefusal =
   /** An expectation did not hold, or a record to delete or touch is absent (`actual: null`). */
   | { readonly reason: 'conflict'; readonly key: RecordKey; readonly actual: number | null }
+  /** `expectRevision` did not hold. */
+  | { readonly reason: 'revision_moved'; readonly revision: number }
   | { readonly reason: 'parent_missing'; readonly parent: string }
   | { readonly reason: 'unique_key_taken'; readonly uniqueKey: UniqueKey; readonly by: RecordKey }
   | { readonly reason: 'reference_missing'; readonly reference: Reference }

@@ -239,7 +239,7 @@ async function fill(store: Store): Promise<void> {
 
 function writeSet(given: Partial<SealedWriteSet>): SealedWriteSet {
   const none = { expect: [], puts: [], deletes: [], touches: [], keepAtLeastOne: [], events: [], idempotency: null };
-  return { nowMs: 5, ...none, ...given };
+  return { nowMs: 5, expectRevision: null, isDryRun: false, ...none, ...given };
 }
 
 function sealedPut(kind: string, id: string) {

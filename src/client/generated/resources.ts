@@ -4,6 +4,7 @@ import { ApiKeysClient } from './api-keys.ts';
 import { AppSessionsClient } from './app-sessions.ts';
 import { AppUsersClient } from './app-users.ts';
 import { CertificateAuthoritiesClient } from './certificate-authorities.ts';
+import { ChangesetsClient } from './changesets.ts';
 import { CredentialsClient } from './credentials.ts';
 import { EndpointsClient } from './endpoints.ts';
 import { EventDeliveriesClient } from './event-deliveries.ts';
@@ -35,6 +36,7 @@ export type * from './app-sessions.ts';
 export type * from './app-users.ts';
 export type * from './backend-module.ts';
 export type * from './certificate-authorities.ts';
+export type * from './changesets.ts';
 export type * from './compression-module.ts';
 export type * from './credentials.ts';
 export type * from './endpoints.ts';
@@ -103,6 +105,8 @@ export class Resources {
   readonly ipPolicies: IpPoliciesClient;
   /** An address range that a policy allows or denies. */
   readonly ipPolicyRules: IpPolicyRulesClient;
+  /** Several writes that are stored together or not at all. */
+  readonly changesets: ChangesetsClient;
   /** A tunnel that an agent keeps open. Only online tunnels are listed. */
   readonly tunnels: TunnelsClient;
   /** The session of a connected agent. */
@@ -161,6 +165,7 @@ export class Resources {
     this.managedCertificates = new ManagedCertificatesClient(transport);
     this.ipPolicies = new IpPoliciesClient(transport);
     this.ipPolicyRules = new IpPolicyRulesClient(transport);
+    this.changesets = new ChangesetsClient(transport);
     this.tunnels = new TunnelsClient(transport);
     this.tunnelSessions = new TunnelSessionsClient(transport);
     this.endpoints = new EndpointsClient(transport);

@@ -132,7 +132,15 @@ export function createSqlStore({
   };
 }
 
-function isAskingOnly({ puts = [], deletes = [], touches = [], events = [], idempotency }: WriteSet): boolean {
+function isAskingOnly({
+  isDryRun,
+  puts = [],
+  deletes = [],
+  touches = [],
+  events = [],
+  idempotency,
+}: WriteSet): boolean {
+  if (isDryRun === true) return true;
   return puts.length + deletes.length + touches.length + events.length === 0 && idempotency === undefined;
 }
 

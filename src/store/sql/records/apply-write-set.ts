@@ -5,6 +5,7 @@ import {
   type AppliedChange,
   type ApplyResult,
   keyText,
+  type Refused,
   type SealedPut,
   type SealedRecord,
   type SealedWriteSet,
@@ -20,9 +21,11 @@ import { RECORD_COLUMNS, recordOf } from './record-rows.ts';
  * Deletes come first, then puts, then touches; so a record that is deleted and put loses its children.
  */
 export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Program<ApplyResult> {
+  const moved = yield* judgeRevision(writeSet, group);
+  if (moved !== null) return moved;
   const judged = yield* judgeWriteSet(writeSet);
   if (!judged.ok) return judged;
-  if (!isWriting(writeSet))
+  if (writeSet.isDryRun || !isWriting(writeSet))
     return { ok: true, revision: yield* group.revision(), changes: [], enqueued: 0, recorded: [] };
 
   const isMovingLanes = movesLanes(judged);
@@ -49,6 +52,12 @@ export function* applyWriteSetAlone(writeSet: SealedWriteSet): Program<ApplyResu
   const result = yield* applyWriteSet(writeSet, group);
   yield* group.flush();
   return result;
+}
+
+function* judgeRevision({ expectRevision }: SealedWriteSet, group: WriteGroup): Program<Refused | null> {
+  if (expectRevision === null) return null;
+  const revision = yield* group.revision();
+  return revision === expectRevision ? null : { ok: false, reason: 'revision_moved', revision };
 }
 
 function isWriting({ puts, deletes, touches, events, idempotency }: SealedWriteSet): boolean {

@@ -1,6 +1,7 @@
 import type { RecordKey } from '../../store.ts';
 import { keyText, type SealedRecord } from '../sealing/sealed-write-set.ts';
 import {
+  chunks,
   integer,
   type Program,
   queryForTuples,
@@ -38,9 +39,12 @@ export function* readRevisions(keys: readonly RecordKey[]): Program<Map<string, 
 
 /** The records with all descendants, by `parent`. */
 export function* readCascade(deletes: readonly RecordKey[]): Program<Map<string, RecordKey>> {
-  if (deletes.length === 0) return new Map();
-  const rows = yield statement(`${cascadeSql(deletes)} SELECT kind, id FROM gone`, keyParams(deletes));
-  return new Map(rows.map((row) => [keyText(keyOf(row)), keyOf(row)]));
+  const gone = new Map<string, RecordKey>();
+  for (const chunk of chunks(deletes)) {
+    const rows = yield statement(`${cascadeSql(chunk)} SELECT kind, id FROM gone`, keyParams(chunk));
+    for (const row of rows) gone.set(keyText(keyOf(row)), keyOf(row));
+  }
+  return gone;
 }
 
 /** Starts at the table, not at the values: PostgreSQL requires one collation throughout a recursive query. */

@@ -8,6 +8,8 @@ export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, nowMs: number
   const { expect = [], puts = [], deletes = [], touches = [], keepAtLeastOne = [], events = [] } = writeSet;
   return {
     nowMs,
+    expectRevision: writeSet.expectRevision ?? null,
+    isDryRun: writeSet.isDryRun ?? false,
     expect,
     deletes,
     touches,

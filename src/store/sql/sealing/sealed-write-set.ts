@@ -3,6 +3,8 @@ import type { CommitRefusal, Expectation, IdempotencyRecord, RecordKey, RecordPu
 /** A write set as passed to an engine: documents as text, secrets sealed, so that no plain secret leaves the caller. */
 export interface SealedWriteSet {
   readonly nowMs: number;
+  readonly expectRevision: number | null;
+  readonly isDryRun: boolean;
   readonly expect: readonly Expectation[];
   readonly puts: readonly SealedPut[];
   readonly deletes: readonly RecordKey[];

@@ -1,0 +1,52 @@
+// Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer } from '../answer.ts';
+import type { RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface ChangesetCreated {
+  /** Revision of the change; of a dry run, the revision against which it was validated. */
+  readonly revision: number;
+  /** Whether nothing was stored. */
+  readonly dry_run: boolean;
+  /** One result per operation. */
+  readonly results: readonly {
+    /** Status that the operation would have on its own. */
+    readonly status: number;
+    /** Its response body; null if it has none. A dry run shows no tokens. */
+    readonly body: Readonly<Record<string, unknown>> | null;
+  }[];
+}
+
+export interface ChangesetCreate {
+  /** The writes, in order. */
+  readonly operations: readonly {
+    /** Method of the write. */
+    readonly method: 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+    /**
+     * Path of the write. `${N.id}` stands for a field of the result of operation N, counted from 0. N must be an
+     * earlier operation.
+     */
+    readonly path: string;
+    /**
+     * Body of the write. `{"$ref": N, "field": "id"}` in place of a value stands for a field of the result of
+     * operation N.
+     */
+    readonly body?: Readonly<Record<string, unknown>> | undefined;
+  }[];
+  /** Returns 412 if the configuration has another revision by now. */
+  readonly expected_revision?: number | undefined;
+  /** Validates everything against the current state and stores nothing. */
+  readonly dry_run?: boolean | undefined;
+}
+
+/** Several writes that are stored together or not at all. */
+export class ChangesetsClient extends ResourceClient {
+  /**
+   * Apply several writes as one. Runs up to 50000 writes in order and stores all of them or nothing, in one
+   * revision: no request through an edge sees a part of them. A failing operation is reported with its own status;
+   * details.operation is its number. Each operation needs its own scope. Reads and actions are not allowed.
+   */
+  create(body: ChangesetCreate, options?: RequestOptions): Promise<Answer<ChangesetCreated>> {
+    return this.call({ method: 'POST', path: '/changesets', body }, options);
+  }
+}

@@ -1,0 +1,205 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { PosternError } from '../../lib/errors.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import { refuseWithout } from '../../resources/errors.ts';
+import type { ChangesetsPort, OperationPorts, OperationRequest, OperationResult } from '../../resources/operation.ts';
+import type { CommitResult } from '../../store/store.ts';
+import { Documents } from '../documents.ts';
+import type { DocumentsContext } from '../documents-context.ts';
+import { documentErrors, invalidBody } from '../errors.ts';
+import { refusalError } from '../refusal-error.ts';
+import { hasScope, scopesNeeded } from '../scopes.ts';
+import { withoutAddedFields } from '../unwrap-body.ts';
+import { checkIds } from '../well-formed-ids.ts';
+import { decodeChangeset } from './decode-changeset.ts';
+import { resolveBody, resolvePath } from './earlier-results.ts';
+import { StagedCommits } from './staged-commits.ts';
+import type { WriteOperations } from './write-operation.ts';
+
+export interface ChangesetOperation {
+  readonly method: string;
+  readonly path: string;
+  readonly body: JsonObject;
+}
+
+export interface Changeset {
+  readonly operations: readonly ChangesetOperation[];
+  readonly expectedRevision: number | null;
+  readonly isDryRun: boolean;
+}
+
+export interface ChangesetOutcome {
+  readonly revision: number;
+  readonly results: readonly { readonly status: number; readonly body: JsonObject | null }[];
+}
+
+interface Staged {
+  readonly commits: StagedCommits;
+  readonly results: ChangesetOutcome['results'];
+  /** To be done once it is stored. */
+  readonly afterwards: readonly (() => Promise<void>)[];
+}
+
+/** Other writers may change what a changeset read. */
+const MAX_ATTEMPTS = 5;
+/** Decoding shares the event loop with traffic. */
+const TURN_MS = 10;
+
+/** Several writes of the API as one: run one after the other on staged records, then committed as one write set. */
+export class Changesets implements ChangesetsPort {
+  readonly #context: DocumentsContext;
+  readonly #operations: WriteOperations;
+
+  constructor(context: DocumentsContext, operations: WriteOperations) {
+    this.#context = context;
+    this.#operations = operations;
+  }
+
+  async run(request: OperationRequest): Promise<OperationResult> {
+    const changeset = decodeChangeset(request.body);
+    const { revision, results } = await this.#run(changeset, request);
+    const body = { revision, dry_run: changeset.isDryRun, results: results as unknown as JsonValue };
+    return { body, ...(!changeset.isDryRun && { revision }) };
+  }
+
+  async #run(changeset: Changeset, request: OperationRequest): Promise<ChangesetOutcome> {
+    for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+      const staged = await this.#stage(changeset, request);
+      const result = await this.#commit(changeset, staged.commits);
+      if (result.ok) {
+        if (!changeset.isDryRun) {
+          await this.#context.served(result.revision);
+          for (const task of staged.afterwards) await task();
+        }
+        return { revision: result.revision, results: staged.results };
+      }
+      if (result.reason !== 'conflict') throw this.#refused(result, staged.commits);
+      await this.#context.replica.refresh();
+    }
+    throw documentErrors.create(
+      'ERR_POSTERN_TOO_MANY_CONFLICTS',
+      'other requests kept changing the same resources, and nothing was applied: send the changeset again',
+    );
+  }
+
+  #commit({ expectedRevision, isDryRun }: Changeset, commits: StagedCommits): Promise<CommitResult> {
+    return this.#context.store.commit({
+      ...commits.folded(),
+      ...(expectedRevision !== null && { expectRevision: expectedRevision }),
+      ...(isDryRun && { isDryRun }),
+    });
+  }
+
+  async #stage({ operations, isDryRun }: Changeset, request: OperationRequest): Promise<Staged> {
+    const { replica, catalog } = this.#context;
+    const commits = new StagedCommits(replica, catalog, replica.revision + 1);
+    const afterwards: (() => Promise<void>)[] = [];
+    const documents = this.#documentsOn(commits, (task) => afterwards.push(task));
+    const results: { status: number; body: JsonObject | null }[] = [];
+    const bodies: (JsonObject | null)[] = [];
+    let turnEndsAtMs = performance.now() + TURN_MS;
+    for (const [index, operation] of operations.entries()) {
+      commits.begin(index);
+      try {
+        const { status, result, shownOnce } = await this.#runOne(operation, request, documents, bodies);
+        bodies.push(result.body);
+        results.push({ status, body: isDryRun ? withoutTokens(result.body, shownOnce) : result.body });
+      } catch (error) {
+        throw ofOperation(error, index);
+      }
+      if (performance.now() < turnEndsAtMs) continue;
+      await nextTurn();
+      turnEndsAtMs = performance.now() + TURN_MS;
+    }
+    return { commits, results, afterwards };
+  }
+
+  async #runOne(
+    { method, path: given, body }: ChangesetOperation,
+    request: OperationRequest,
+    documents: Documents,
+    bodies: readonly (JsonObject | null)[],
+  ): Promise<{ status: number; result: OperationResult; shownOnce: readonly string[] }> {
+    const path = resolvePath(given, bodies);
+    const found = this.#operations.find(method, path);
+    if (found === null) {
+      throw invalidBody([
+        {
+          path: '/path',
+          message: `"${method.slice(0, 16)} ${path.slice(0, 200)}" is not a write that a changeset can contain: use POST, PATCH, PUT and DELETE of configuration resources and modules, without a query; send reads and actions on their own`,
+        },
+      ]);
+    }
+    const { operation, params } = found;
+    for (const scope of scopesNeeded(operation)) {
+      if (hasScope(request.principal, scope)) continue;
+      refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });
+    }
+    checkIds(params);
+    const resolved = resolveBody(body, bodies);
+    const result = await operation.runOn(documents, {
+      ...request,
+      params,
+      query: {},
+      body: operation.body === undefined ? {} : withoutAddedFields(operation.body, resolved, params),
+      ifMatch: null,
+      idempotency: null,
+    });
+    const resource = this.#context.catalog.resources.find(({ name }) => name === operation.resource);
+    const shownOnce = resource?.type === 'configuration' ? Object.keys(resource.shownOnce ?? {}) : [];
+    return { status: result.status ?? operation.success.status, result, shownOnce };
+  }
+
+  #documentsOn(commits: StagedCommits, afterCommit: (task: () => Promise<void>) => void): Documents {
+    const context: DocumentsContext = {
+      ...this.#context,
+      store: {
+        commit: (writeSet) => commits.commit(writeSet as never),
+        mac: (purpose, data) => this.#context.store.mac(purpose, data),
+        findIdempotency: () => Promise.resolve(null),
+      },
+      replica: {
+        revision: this.#context.replica.revision,
+        get: (kind, id) => commits.records.get(kind, id),
+        page: (kind, query) => commits.records.page(kind, query),
+        pageOfParent: (kind, parent, query) => commits.records.pageOfParent(kind, parent, query),
+        refresh: () => Promise.resolve(),
+      },
+      mutex: new KeyedMutex(),
+      served: () => null,
+      // Not served yet: nothing is known about how it will do.
+      problemOf: () => undefined,
+      afterCommit: async (task) => afterCommit(task),
+      ports: (): OperationPorts => ({ ...this.#context.ports(), documents }),
+    };
+    const documents = new Documents(context);
+    return documents;
+  }
+
+  #refused(refusal: Extract<CommitResult, { ok: false }>, commits: StagedCommits): Error {
+    if (refusal.reason === 'conflict' || refusal.reason === 'idempotency_used') {
+      throw new Error(`a changeset cannot be refused as ${refusal.reason}`);
+    }
+    const error = refusalError(refusal, commits.folded(), this.#context.catalog);
+    const cause = commits.causeOf(refusal);
+    return cause === null ? error : (ofOperation(error, cause) as Error);
+  }
+}
+
+/** The same error, with the number of the operation that it belongs to. */
+function ofOperation(error: unknown, index: number): unknown {
+  if (!(error instanceof PosternError)) return error;
+  const { code, status, message, details, headers } = error;
+  return new PosternError(code, status, `operation ${index}: ${message}`, {
+    details: { ...details, operation: String(index) },
+    headers,
+    cause: error,
+  });
+}
+
+/** A dry run creates nothing that would accept its token. */
+function withoutTokens(body: JsonObject | null, shownOnce: readonly string[]): JsonObject | null {
+  if (body === null || shownOnce.length === 0) return body;
+  return { ...body, ...Object.fromEntries(shownOnce.map((name) => [name, null])) };
+}

@@ -1,0 +1,149 @@
+import type { RecordReader } from '../../replica/record-reader.ts';
+import type {
+  Change,
+  CommitRefusal,
+  CommitResult,
+  Expectation,
+  OutboxEvent,
+  RecordKey,
+  StoredRecord,
+} from '../../store/store.ts';
+import type { Catalog } from '../catalog.ts';
+import type { PlacedPut, PlacedWriteSet } from '../record-puts.ts';
+import { StagedRecords } from './staged-records.ts';
+
+/** The number of an operation, and what it wrote: for a refusal of the store. */
+interface Origin {
+  readonly operation: number;
+  readonly put: PlacedPut | null;
+}
+
+/**
+ * Takes the write sets of a changeset's operations, shows each to the next one, and folds all into one. It judges only
+ * what later operations would otherwise not see; everything else is judged by the store, for the whole.
+ */
+export class StagedCommits {
+  readonly records: StagedRecords;
+  readonly #base: RecordReader;
+  readonly #catalog: Catalog;
+  /** The revision that staged records seem to have. */
+  readonly #revision: number;
+  readonly #expect: Expectation[] = [];
+  readonly #puts = new Map<string, Origin & { readonly put: PlacedPut }>();
+  readonly #deletes = new Map<string, Origin & { readonly key: RecordKey }>();
+  readonly #touches = new Map<string, RecordKey>();
+  readonly #keepAtLeastOne = new Map<string, number>();
+  readonly #events: OutboxEvent[] = [];
+  #operation = 0;
+
+  constructor(base: RecordReader, catalog: Catalog, revision: number) {
+    this.#base = base;
+    this.#catalog = catalog;
+    this.#revision = revision;
+    this.records = new StagedRecords(base);
+  }
+
+  /** The next commits belong to this operation. */
+  begin(operation: number): void {
+    this.#operation = operation;
+  }
+
+  commit(writeSet: PlacedWriteSet): Promise<CommitResult> {
+    const { expect = [], puts = [], deletes = [], touches = [], keepAtLeastOne = [], events = [] } = writeSet;
+    const changes: Change[] = [];
+    for (const key of deletes) changes.push(...this.#delete(key));
+    for (const put of puts) changes.push(this.#put(put));
+    // A record of this changeset was checked when it was read; nobody else can have changed it.
+    for (const each of expect) if (!this.records.has(each)) this.#expect.push(each);
+    for (const key of touches) this.#touches.set(textOf(key), key);
+    for (const scope of keepAtLeastOne) this.#keepAtLeastOne.set(scope, this.#operation);
+    this.#events.push(...events);
+    return Promise.resolve({ ok: true, revision: this.#revision, changes });
+  }
+
+  /** Everything as one write set. */
+  folded(): PlacedWriteSet {
+    const isGone = (key: RecordKey): boolean => this.records.get(key.kind, key.id) === undefined;
+    return {
+      expect: this.#expect,
+      puts: [...this.#puts.values()].map(({ put }) => put),
+      deletes: [...this.#deletes.values()].map(({ key }) => key),
+      touches: [...this.#touches.values()].filter((key) => !isGone(key)),
+      keepAtLeastOne: [...this.#keepAtLeastOne.keys()],
+      events: this.#events,
+    };
+  }
+
+  /** The operation that caused the refusal; null when none of them did alone. */
+  causeOf(refusal: CommitRefusal): number | null {
+    switch (refusal.reason) {
+      case 'parent_missing':
+        return this.#writerOf((put) => put.parent === refusal.parent);
+      case 'unique_key_taken': {
+        const { scope, key } = refusal.uniqueKey;
+        return this.#writerOf((put) => put.uniqueKeys.some((each) => each.scope === scope && each.key === key));
+      }
+      case 'reference_missing': {
+        const { to } = refusal.reference;
+        const deleter = this.#deletes.get(textOf(to))?.operation ?? null;
+        return this.#writerOf((put) => put.references.some((each) => each.to.id === to.id)) ?? deleter;
+      }
+      case 'still_referenced':
+        return this.#deletes.get(textOf(refusal.key))?.operation ?? this.#deleterAbove(refusal.key);
+      case 'cycle':
+        return this.#puts.get(textOf(refusal.key))?.operation ?? null;
+      case 'last_one':
+        return this.#keepAtLeastOne.get(refusal.scope) ?? null;
+      case 'conflict':
+      case 'revision_moved':
+      case 'idempotency_used':
+        return null;
+    }
+  }
+
+  #put(put: PlacedPut): Change {
+    const record: StoredRecord = { ...put, revision: this.#revision };
+    this.#puts.set(textOf(put), { operation: this.#operation, put });
+    this.records.put(record);
+    return { op: 'put', record };
+  }
+
+  /** The store deletes what is stored below it; what this changeset added below it must go too. */
+  #delete(key: RecordKey): Change[] {
+    const below = this.#childrenOf(key).flatMap((child) => this.#delete(child));
+    this.#puts.delete(textOf(key));
+    this.#touches.delete(textOf(key));
+    this.records.remove(key);
+    if (this.#base.get(key.kind, key.id) !== undefined) {
+      this.#deletes.set(textOf(key), { operation: this.#operation, put: null, key });
+    }
+    return [...below, { op: 'delete', key, revision: this.#revision }];
+  }
+
+  #childrenOf({ kind, id }: RecordKey): readonly RecordKey[] {
+    const all = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
+    const children = this.#catalog
+      .childrenOf(kind)
+      .flatMap((child) => this.records.pageOfParent(child.kind, id, all).map((record) => record as RecordKey));
+    const modules = (this.#catalog.compiled.get(kind)?.modules ?? [])
+      .map((module) => module.keyOn(id))
+      .filter((module) => this.records.get(module.kind, module.id) !== undefined);
+    return [...children, ...modules].map((child) => ({ kind: child.kind, id: child.id }));
+  }
+
+  /** The last one: an earlier operation may have written another version of the same record. */
+  #writerOf(isCause: (put: PlacedPut) => boolean): number | null {
+    const found = [...this.#puts.values()].filter(({ put }) => isCause(put)).map(({ operation }) => operation);
+    return found.length === 0 ? null : Math.max(...found);
+  }
+
+  #deleterAbove({ kind, id }: RecordKey): number | null {
+    const parent = this.#base.get(kind, id)?.parent ?? null;
+    const above = [...this.#deletes.values()].find(({ key }) => key.id === parent);
+    return above?.operation ?? null;
+  }
+}
+
+function textOf({ kind, id }: RecordKey): string {
+  return `${kind}\0${id}`;
+}

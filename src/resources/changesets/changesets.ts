@@ -1,0 +1,108 @@
+import Type from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
+import type { Operation } from '../operation.ts';
+import type { LiveResource } from '../resource.ts';
+
+const PATH = '/changesets';
+/** Stands for the id that operation N made. */
+const idOf = (operation: number | 'N'): string => `$\{${operation}.id}`;
+export const MAX_OPERATIONS = 50_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+
+const operationSchema = Type.Object({
+  method: Type.Enum(['POST', 'PATCH', 'PUT', 'DELETE'], { description: 'Method of the write.' }),
+  path: Type.String({
+    description: `Path of the write. \`${idOf('N')}\` stands for a field of the result of operation N, counted from 0. N must be an earlier operation.`,
+    examples: [`/edges/https/${idOf(0)}/routes`],
+  }),
+  body: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description:
+        'Body of the write. `{"$ref": N, "field": "id"}` in place of a value stands for a field of the result of operation N.',
+    }),
+  ),
+});
+
+const resultSchema = Type.Object({
+  status: Type.Integer({ description: 'Status that the operation would have on its own.' }),
+  body: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+    description: 'Its response body; null if it has none. A dry run shows no tokens.',
+  }),
+});
+
+const example: JsonObject = {
+  operations: [
+    { method: 'POST', path: '/backends/http_response', body: { status_code: 200, body: 'hello' } },
+    { method: 'POST', path: '/edges/https', body: { hostports: ['app.example.com:443'] } },
+    {
+      method: 'POST',
+      path: `/edges/https/${idOf(1)}/routes`,
+      body: { match: '/', match_type: 'path_prefix', backend: { backend_id: { $ref: 0, field: 'id' } } },
+    },
+  ],
+  dry_run: true,
+};
+
+const create: Operation = {
+  resource: 'changesets',
+  verb: 'create',
+  method: 'POST',
+  path: PATH,
+  summary: 'Apply several writes as one',
+  description: `Runs up to ${MAX_OPERATIONS} writes in order and stores all of them or nothing, in one revision: no request through an edge sees a part of them. A failing operation is reported with its own status; details.operation is its number. Each operation needs its own scope. Reads and actions are not allowed.`,
+  body: {
+    schema: Type.Object({
+      operations: Type.Array(operationSchema, { description: 'The writes, in order.', maxItems: MAX_OPERATIONS }),
+      expected_revision: Type.Optional(
+        Type.Integer({ minimum: 0, description: 'Returns 412 if the configuration has another revision by now.' }),
+      ),
+      dry_run: Type.Optional(
+        Type.Boolean({
+          default: false,
+          description: 'Validates everything against the current state and stores nothing.',
+        }),
+      ),
+    }),
+    example,
+    isDecodedByOperation: true,
+    maxBytes: MAX_BYTES,
+  },
+  success: {
+    status: 200,
+    schema: Type.Object({
+      revision: Type.Integer({
+        description: 'Revision of the change; of a dry run, the revision against which it was validated.',
+      }),
+      dry_run: Type.Boolean({ description: 'Whether nothing was stored.' }),
+      results: Type.Array(resultSchema, { description: 'One result per operation.' }),
+    }),
+    description: 'All operations succeeded.',
+  },
+  errors: [
+    'ERR_POSTERN_INVALID_BODY',
+    'ERR_POSTERN_NOT_FOUND',
+    'ERR_POSTERN_UNKNOWN_REFERENCE',
+    'ERR_POSTERN_REFERENCE_CYCLE',
+    'ERR_POSTERN_ALREADY_EXISTS',
+    'ERR_POSTERN_IN_USE',
+    'ERR_POSTERN_LAST_API_KEY',
+    'ERR_POSTERN_PRECONDITION_FAILED',
+    'ERR_POSTERN_TOO_MANY_CONFLICTS',
+  ],
+  // Each operation needs its own.
+  scopes: [],
+  run: (request, { changesets }) => changesets.run(request),
+};
+
+/** Several writes of the API in one transaction. */
+export const changesets: LiveResource = {
+  type: 'live',
+  name: 'changesets',
+  kind: 'changeset',
+  idPrefix: '',
+  path: PATH,
+  listKey: 'changesets',
+  title: 'a changeset',
+  description: 'Several writes that are stored together or not at all.',
+  operations: [create],
+};
