@@ -177,7 +177,8 @@ export class Changesets implements ChangesetsPort {
     return documents;
   }
 
-  #refused(refusal: Extract<CommitResult, { ok: false }>, commits: StagedCommits): Error {
+  #refused(given: Extract<CommitResult, { ok: false }>, commits: StagedCommits): Error {
+    const refusal = commits.explained(given);
     if (refusal.reason === 'conflict' || refusal.reason === 'idempotency_used') {
       throw new Error(`a changeset cannot be refused as ${refusal.reason}`);
     }

@@ -31,6 +31,8 @@ export class StagedCommits {
   readonly #expect: Expectation[] = [];
   readonly #puts = new Map<string, Origin & { readonly put: PlacedPut }>();
   readonly #deletes = new Map<string, Origin & { readonly key: RecordKey }>();
+  /** Operations that deleted a record, also one that this changeset had made. */
+  readonly #deleters = new Map<string, number>();
   readonly #touches = new Map<string, RecordKey>();
   readonly #keepAtLeastOne = new Map<string, number>();
   readonly #events: OutboxEvent[] = [];
@@ -74,6 +76,19 @@ export class StagedCommits {
     };
   }
 
+  /** What a reference lacks may be what an operation deleted: then that is the mistake. */
+  explained(refusal: CommitRefusal): CommitRefusal {
+    if (refusal.reason !== 'reference_missing') return refusal;
+    const { to, field } = refusal.reference;
+    if (!this.#deleters.has(textOf(to))) return refusal;
+    const referrers = [...this.#puts.values()].filter(({ put }) => put.references.some((each) => each.to.id === to.id));
+    return {
+      reason: 'still_referenced',
+      key: to,
+      by: referrers.slice(0, 10).map(({ put: { kind, id } }) => ({ kind, id, field })),
+    };
+  }
+
   /** The operation that caused the refusal; null when none of them did alone. */
   causeOf(refusal: CommitRefusal): number | null {
     switch (refusal.reason) {
@@ -85,11 +100,10 @@ export class StagedCommits {
       }
       case 'reference_missing': {
         const { to } = refusal.reference;
-        const deleter = this.#deletes.get(textOf(to))?.operation ?? null;
-        return this.#writerOf((put) => put.references.some((each) => each.to.id === to.id)) ?? deleter;
+        return this.#writerOf((put) => put.references.some((each) => each.to.id === to.id));
       }
       case 'still_referenced':
-        return this.#deletes.get(textOf(refusal.key))?.operation ?? this.#deleterAbove(refusal.key);
+        return this.#deleters.get(textOf(refusal.key)) ?? this.#deleterAbove(refusal.key);
       case 'cycle':
         return this.#puts.get(textOf(refusal.key))?.operation ?? null;
       case 'last_one':
@@ -113,6 +127,7 @@ export class StagedCommits {
     const below = this.#childrenOf(key).flatMap((child) => this.#delete(child));
     this.#puts.delete(textOf(key));
     this.#touches.delete(textOf(key));
+    this.#deleters.set(textOf(key), this.#operation);
     this.records.remove(key);
     if (this.#base.get(key.kind, key.id) !== undefined) {
       this.#deletes.set(textOf(key), { operation: this.#operation, put: null, key });
