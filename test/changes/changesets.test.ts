@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { after, suite, test } from 'node:test';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
-import { type ApiAnswer, TestWorld } from '../support/test-world.ts';
+import { type ApiAnswer, TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 
 const postgres = await startPostgres();
 after(() => postgres.stop());
@@ -223,6 +225,21 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         options,
       );
       assert.deepEqual([status, body.details.operation, body.details.scope], [403, '1', 'ip_policies:write']);
+    });
+
+    test('refuse a body of more than 64 MiB before it is read', async () => {
+      const { host, port } = world.server.addresses.api;
+      const headers = {
+        authorization: `Bearer ${TEST_API_KEY}`,
+        'content-type': 'application/json',
+        'service-version': '2',
+        'content-length': String(64 * 1024 * 1024 + 1),
+      };
+      const sent = request({ host, port, method: 'POST', path: '/changesets', headers });
+      sent.flushHeaders();
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      assert.equal(answer.statusCode, 413);
+      sent.destroy();
     });
 
     test('apply a thousand operations', async () => {

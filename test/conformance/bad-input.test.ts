@@ -74,6 +74,8 @@ for (const operation of bodyOperations) {
     });
 
     test('more than 1 MiB', async () => {
+      // Tested on its own: test/changes.
+      if (operation.body.maxBytes !== undefined) return;
       const expected = { status: 413, code: 'ERR_POSTERN_BODY_TOO_LARGE', says: '1 MiB' };
       await refuseRaw(operation, `{"description":"${'x'.repeat(MIB)}"}`, expected);
       await refuseRaw(operation, ' '.repeat(MIB + 1), expected);
@@ -241,7 +243,7 @@ suite('every write operation', () => {
 
   test('returns 403 to a key without the scope, and names the scope', async () => {
     const reader = await world.api('POST', '/api_keys', { scopes: ['secrets:read'] });
-    for (const operation of writeOperations) {
+    for (const operation of writeOperations.filter(({ scopes }) => scopes?.length !== 0)) {
       // A question changes nothing, and names the scope of reading.
       const scope = operation.scopes?.[0] ?? `${operation.path.split('/')[1]}:write`;
       const answer = await assertRefused(world, () => send(operation, {}, { key: reader.body.token }), {

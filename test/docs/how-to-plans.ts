@@ -85,6 +85,9 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     setup: 'export POSTERN_DATA_DIR=restored; OLD=$(cat restored/secret.key)',
     blocks: [{ custom: rotate }],
   },
+  'docs/how-to/change-several-things-at-once.md': {
+    blocks: [{ run: /dry_run[\s\S]*true/ }, { run: /revision/ }, { run: /revision/ }],
+  },
   'docs/how-to/manage-api-keys.md': {
     blocks: [{ run: /edges:read/ }, { run: /deploy job/ }, { custom: createKeyOffline }],
   },

@@ -46,7 +46,9 @@ function queryFlags(operation: OperationDescription): readonly Flag[] {
 }
 
 function ownBodyFlags(operation: OperationDescription): readonly Flag[] {
-  return takesFields(operation) ? bodyFlags(operation.body?.schema as TObject) : [];
+  if (!takesFields(operation)) return [];
+  // A field with the name of a command's own flag is set with --set or --from-file.
+  return bodyFlags(operation.body?.schema as TObject).filter(({ name }) => !OWN_NAMES.has(name));
 }
 
 /** Whether the operation has a body with fields. */
@@ -140,3 +142,5 @@ const CONNECTION_FLAGS: readonly Flag[] = [
     description: 'Print the request, the source of the key and the response status to standard error.',
   }),
 ];
+
+const OWN_NAMES: ReadonlySet<string> = new Set(CONNECTION_FLAGS.map(({ name }) => name));

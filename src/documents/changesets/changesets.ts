@@ -12,7 +12,7 @@ import { refusalError } from '../refusal-error.ts';
 import { hasScope, scopesNeeded } from '../scopes.ts';
 import { withoutAddedFields } from '../unwrap-body.ts';
 import { checkIds } from '../well-formed-ids.ts';
-import { decodeChangeset } from './decode-changeset.ts';
+import { changesetOf } from './decode-changeset.ts';
 import { resolveBody, resolvePath } from './earlier-results.ts';
 import { StagedCommits } from './staged-commits.ts';
 import type { WriteOperations } from './write-operation.ts';
@@ -57,7 +57,7 @@ export class Changesets implements ChangesetsPort {
   }
 
   async run(request: OperationRequest): Promise<OperationResult> {
-    const changeset = decodeChangeset(request.body);
+    const changeset = changesetOf(request.body);
     const { revision, results } = await this.#run(changeset, request);
     const body = { revision, dry_run: changeset.isDryRun, results: results as unknown as JsonValue };
     return { body, ...(!changeset.isDryRun && { revision }) };

@@ -5,6 +5,8 @@ import { invalidBody } from '../errors.ts';
 /** Bodies of the operations so far; null for one that has none. */
 export type EarlierResults = readonly (JsonObject | null)[];
 
+/** Far more than any body has. */
+const MAX_DEPTH = 64;
 const IN_PATH = /\$\{(\d{1,5})\.([A-Za-z_]\w*)\}/g;
 
 /** Replaces `${0.id}` in a path by the field of an earlier result. */
@@ -18,18 +20,20 @@ export function resolvePath(path: string, results: EarlierResults): string {
 
 /** Replaces `{"$ref": 0, "field": "id"}` anywhere in a body by the field of an earlier result. */
 export function resolveBody(body: JsonObject, results: EarlierResults): JsonObject {
-  return resolveObject(body, results, '/body') as JsonObject;
+  return resolveObject(body, results, '/body', 0) as JsonObject;
 }
 
-function resolve(value: JsonValue, results: EarlierResults, at: string): JsonValue {
-  if (Array.isArray(value)) return value.map((each, index) => resolve(each, results, `${at}/${index}`));
-  return isJsonObject(value) ? resolveObject(value, results, at) : value;
+function resolve(value: JsonValue, results: EarlierResults, at: string, depth: number): JsonValue {
+  if (depth > MAX_DEPTH)
+    throw invalidBody([{ path: '/body', message: `is nested more than ${MAX_DEPTH} levels deep` }]);
+  if (Array.isArray(value)) return value.map((each, index) => resolve(each, results, `${at}/${index}`, depth + 1));
+  return isJsonObject(value) ? resolveObject(value, results, at, depth) : value;
 }
 
-function resolveObject(value: JsonObject, results: EarlierResults, at: string): JsonValue {
+function resolveObject(value: JsonObject, results: EarlierResults, at: string, depth: number): JsonValue {
   if (!Object.hasOwn(value, '$ref')) {
     return Object.fromEntries(
-      Object.entries(value).map(([name, each]) => [name, resolve(each, results, pointerTo(at, name))]),
+      Object.entries(value).map(([name, each]) => [name, resolve(each, results, pointerTo(at, name), depth + 1)]),
     );
   }
   const { $ref: index, field, ...others } = value;

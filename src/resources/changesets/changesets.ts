@@ -1,22 +1,25 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
+import { mapOf } from '../../lib/schema/map-of.ts';
 import type { Operation } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
 
 const PATH = '/changesets';
 /** Stands for the id that operation N made. */
 const idOf = (operation: number | 'N'): string => `$\{${operation}.id}`;
-export const MAX_OPERATIONS = 50_000;
+const MAX_OPERATIONS = 50_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const operationSchema = Type.Object({
   method: Type.Enum(['POST', 'PATCH', 'PUT', 'DELETE'], { description: 'Method of the write.' }),
   path: Type.String({
+    pattern: '^/',
+    maxLength: 2048,
     description: `Path of the write. \`${idOf('N')}\` stands for a field of the result of operation N, counted from 0. N must be an earlier operation.`,
     examples: [`/edges/https/${idOf(0)}/routes`],
   }),
   body: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
+    mapOf(Type.Unknown(), {
       description:
         'Body of the write. `{"$ref": N, "field": "id"}` in place of a value stands for a field of the result of operation N.',
     }),
@@ -57,14 +60,10 @@ const create: Operation = {
         Type.Integer({ minimum: 0, description: 'Returns 412 if the configuration has another revision by now.' }),
       ),
       dry_run: Type.Optional(
-        Type.Boolean({
-          default: false,
-          description: 'Validates everything against the current state and stores nothing.',
-        }),
+        Type.Boolean({ description: 'Validates everything against the current state and stores nothing.' }),
       ),
     }),
     example,
-    isDecodedByOperation: true,
     maxBytes: MAX_BYTES,
   },
   success: {
