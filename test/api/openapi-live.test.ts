@@ -90,7 +90,10 @@ test('each operation rejects as documented', async () => {
       check(each, await send({ rawBody: '{' }), 400);
       check(each, await send({ rawBody: '{"misspelt":1}' }), 400);
       check(each, await send({ rawBody: '{}', headers: { 'content-type': 'text/plain' } }), 415);
-      check(each, await send({ rawBody: `{"a":"${'x'.repeat(1_100_000)}"}` }), 413);
+      // A changeset may have 64 MiB.
+      if (each.id !== 'changesets.create') {
+        check(each, await send({ rawBody: `{"a":"${'x'.repeat(1_100_000)}"}` }), 413);
+      }
     }
     if (hasHeader(each, 'If-Match')) {
       check(each, await send({ rawBody: '{}', headers: { 'if-match': 'unquoted' } }), 400);
@@ -101,7 +104,8 @@ test('each operation rejects as documented', async () => {
 
 test('an unknown key and a key without the scope are rejected as documented', async () => {
   const limited = await world.api('POST', '/api_keys', { scopes: ['event_types:write'] });
-  for (const each of documented) {
+  // Each write of a changeset needs its own scope.
+  for (const each of documented.filter(({ id }) => id !== 'changesets.create')) {
     check(each, await world.api(each.method, scenario.path(each), undefined, { key: limited.body.token }), 403);
   }
   // One is enough: failures from one address are increasingly delayed.

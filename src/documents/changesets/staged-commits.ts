@@ -19,8 +19,8 @@ interface Origin {
 }
 
 /**
- * Takes the write sets of a changeset's operations, shows each to the next one, and folds all into one. It judges only
- * what later operations would otherwise not see; everything else is judged by the store, for the whole.
+ * Takes the write sets of a changeset's operations, shows each to the next one, and folds all into one. The store judges
+ * the whole.
  */
 export class StagedCommits {
   readonly records: StagedRecords;

@@ -35,12 +35,11 @@ const resultSchema = Type.Object({
 
 const example: JsonObject = {
   operations: [
-    { method: 'POST', path: '/backends/http_response', body: { status_code: 200, body: 'hello' } },
-    { method: 'POST', path: '/edges/https', body: { hostports: ['app.example.com:443'] } },
+    { method: 'POST', path: '/edges/https', body: { description: 'shop' } },
     {
       method: 'POST',
-      path: `/edges/https/${idOf(1)}/routes`,
-      body: { match: '/', match_type: 'path_prefix', backend: { backend_id: { $ref: 0, field: 'id' } } },
+      path: `/edges/https/${idOf(0)}/routes`,
+      body: { match: '/', match_type: 'path_prefix', compression: { enabled: true } },
     },
   ],
   dry_run: true,
