@@ -21,6 +21,8 @@ import { ServedPaths } from './served-paths.ts';
 import { isRoutedMethod, pathRefusals, unroutableProblem, unservedRequests } from './unserved-requests.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
+/** What a 503 reports is usually over soon. */
+const RETRY_SOON = { 'retry-after': '5' };
 
 export interface ApiDependencies extends AnswerRecords {
   readonly operations: readonly Operation[];
@@ -138,7 +140,12 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
     deps.logger.error({ operation_id: operationId, err: thrown, code: error.code }, 'request failed');
   void reply
     .code(error.status)
-    .headers({ ...error.headers, 'postern-operation-id': operationId, 'cache-control': 'no-store' })
+    .headers({
+      ...(error.status === 503 && RETRY_SOON),
+      ...error.headers,
+      'postern-operation-id': operationId,
+      'cache-control': 'no-store',
+    })
     .type('application/json; charset=utf-8')
     .send(errorBody(error, operationId));
 }
