@@ -287,7 +287,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       config,
       health,
       log: logger,
-      membership: null,
+      nodes: null,
       gateway,
       edge,
       api: listener,

@@ -43,15 +43,19 @@ function world({ others = null, drainDelay = 0, unmoved = [0], setStatus }: Worl
     config: { drain_delay: drainDelay, shutdown_timeout: 0.2 },
     health: { startDraining: () => void steps.push('not ready') },
     log: { info: (_fields, message) => steps.push(message), warn: (_fields, message) => steps.push(message) },
-    membership:
+    nodes:
       others === null
         ? null
         : {
-            self: SELF,
-            nodes: () => [SELF, ...others],
-            setStatus: async (status) => {
-              steps.push(`status ${status}`);
-              await setStatus?.();
+            ...draining('links'),
+            leave: async () => void steps.push('lease ended'),
+            membership: {
+              self: SELF,
+              nodes: () => [SELF, ...others],
+              setStatus: async (status) => {
+                steps.push(`status ${status}`);
+                await setStatus?.();
+              },
             },
           },
     gateway: {
@@ -72,20 +76,13 @@ function world({ others = null, drainDelay = 0, unmoved = [0], setStatus }: Worl
   return { steps, parts };
 }
 
-const ALONE = [
-  'edge drains',
-  'API drains',
-  'edge drained',
-  'API drained',
-  'gateway drains',
-  'gateway drained',
-  'drained',
-];
+const TRAFFIC = ['edge drains', 'API drains', 'edge drained', 'API drained', 'gateway drains', 'gateway drained'];
+const LEAVES = [...TRAFFIC, 'lease ended', 'links drains', 'links drained', 'drained'];
 
 test('a server that is alone closes its listeners, and keeps its agents until the last request', async () => {
   const { steps, parts } = world();
   await shutDown(parts, {});
-  assert.deepEqual(steps, ['not ready', 'draining', ...ALONE]);
+  assert.deepEqual(steps, ['not ready', 'draining', ...TRAFFIC, 'drained']);
 });
 
 test('moves agents after other nodes know, and before the listeners close', async () => {
@@ -97,7 +94,7 @@ test('moves agents after other nodes know, and before the listeners close', asyn
     'status draining',
     'agents are asked to move',
     'agents have moved to other nodes',
-    ...ALONE,
+    ...LEAVES,
   ]);
 });
 
@@ -105,7 +102,7 @@ test('keeps agents when no other node accepts any', async () => {
   for (const others of [[], [row('nd_2', 'lost')], [row('nd_2', 'draining')], [row('nd_2', 'ready', ['edge'])]]) {
     const { steps, parts } = world({ others });
     await shutDown(parts, {});
-    assert.deepEqual(steps, ['not ready', 'draining', 'status draining', ...ALONE]);
+    assert.deepEqual(steps, ['not ready', 'draining', 'status draining', ...LEAVES]);
   }
 });
 
@@ -118,7 +115,7 @@ test('stops although agents do not move, and the database is away', async () => 
   await shutDown(parts, {});
   assert.ok(steps.includes('failed to tell other nodes that this one is stopping'));
   assert.ok(steps.includes('some agents have not connected to another node yet'));
-  assert.deepEqual(steps.slice(-ALONE.length), ALONE);
+  assert.deepEqual(steps.slice(-LEAVES.length), LEAVES);
 });
 
 test('is not ready for the whole delay before anything moves or closes', async () => {

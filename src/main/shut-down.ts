@@ -15,12 +15,18 @@ interface LeavingGateway extends Draining {
   unmoved(): number;
 }
 
+interface LeavingNode extends Draining {
+  readonly membership: Pick<Membership, 'self' | 'nodes' | 'setStatus'>;
+  /** Ends the lease: the other nodes take over at once. */
+  leave(): Promise<void>;
+}
+
 export interface ShutDownParts {
   readonly config: Pick<Config, 'drain_delay' | 'shutdown_timeout'>;
   readonly health: Pick<Health, 'startDraining'>;
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   /** Null: this server is alone. */
-  readonly membership: Pick<Membership, 'self' | 'nodes' | 'setStatus'> | null;
+  readonly nodes: LeavingNode | null;
   readonly gateway: LeavingGateway | null;
   readonly edge: Draining | null;
   readonly api: Draining;
@@ -53,21 +59,22 @@ export async function shutDown(parts: ShutDownParts, how: CloseOptions): Promise
   await Promise.all([parts.closeAcme(), edge?.drain(timeoutMs, lingerMs), api.drain(timeoutMs, lingerMs), delivered]);
   // Last: requests in progress went through it.
   await gateway?.drain(timeoutMs);
+  await leave(parts, timeoutMs);
   log.info({}, 'drained');
 }
 
 /** Other nodes name this one to no further agent. */
-async function announce({ membership, log }: ShutDownParts): Promise<void> {
-  if (membership === null) return;
-  const told = membership.setStatus('draining').catch((err: unknown) => {
+async function announce({ nodes, log }: ShutDownParts): Promise<void> {
+  if (nodes === null) return;
+  const told = nodes.membership.setStatus('draining').catch((err: unknown) => {
     log.warn({ err }, 'failed to tell other nodes that this one is stopping');
   });
   await Promise.race([told, sleep(ANNOUNCE_WITHIN_MS, undefined, { ref: false })]);
 }
 
 /** Their old connections stay: visitors use them until the listeners are closed and the last request has ended. */
-async function moveAgents({ membership, gateway, log }: ShutDownParts, withinMs: number): Promise<void> {
-  if (gateway === null || membership === null || !hasSuccessor(membership)) return;
+async function moveAgents({ nodes, gateway, log }: ShutDownParts, withinMs: number): Promise<void> {
+  if (gateway === null || nodes === null || !hasSuccessor(nodes.membership)) return;
   gateway.agents.sendAway();
   const beganMs = performance.now();
   while (gateway.unmoved() > 0 && performance.now() - beganMs < withinMs) await sleep(LOOK_EVERY_MS);
@@ -76,6 +83,18 @@ async function moveAgents({ membership, gateway, log }: ShutDownParts, withinMs:
   else log.info(fields, 'agents have moved to other nodes');
 }
 
-function hasSuccessor({ self, nodes }: NonNullable<ShutDownParts['membership']>): boolean {
-  return nodes().some(({ id, status, roles }) => id !== self.id && status === 'ready' && roles.includes('gateway'));
+async function leave({ nodes, log }: ShutDownParts, timeoutMs: number): Promise<void> {
+  if (nodes === null) return;
+  const left = nodes.leave().catch((err: unknown) => {
+    log.warn({ err }, 'failed to end the lease of this node: it ends by itself');
+  });
+  await Promise.race([left, sleep(ANNOUNCE_WITHIN_MS, undefined, { ref: false })]);
+  await nodes.drain(timeoutMs);
+}
+
+function hasSuccessor(membership: LeavingNode['membership']): boolean {
+  const { self } = membership;
+  return membership
+    .nodes()
+    .some(({ id, status, roles }) => id !== self.id && status === 'ready' && roles.includes('gateway'));
 }
