@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Replica } from '../../src/replica/replica.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { freePortsOn, ownAddresses } from '../support/cluster/own-addresses.ts';
+import { Wire } from '../support/cluster/wire.ts';
 import { startOwnPostgres } from '../support/own-postgres.ts';
 import { execute, freshDatabase } from '../support/postgres.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -88,6 +90,37 @@ suite('several servers in the URL', async () => {
     assert.equal(replica.get('edge', 'after'), undefined, 'forgotten with its history');
     assert.equal(store.stats().resets, 1);
   });
+});
+
+test('a primary whose machine is gone without a word does not hold up the writes for long', async (t) => {
+  const dataDir = join(await tempDir(t), 'data');
+  const primary = await startOwnPostgres();
+  t.after(() => primary.close());
+  const database = await freshDatabase(primary);
+  const standby = await primary.addStandby();
+  const { hostname: host, port } = new URL(primary.url);
+  const [address = ''] = ownAddresses(1);
+  const [wirePort = 0] = await freePortsOn(address, 1);
+  const wire = await Wire.open(t, { host: address, port: wirePort }, { host, port: Number(port) });
+  const url = `postgres://postgres@${address}:${wirePort},${new URL(standby.url).host}${new URL(database.url).pathname}`;
+  const store = await openPostgresStore({ url, dataDir, secretKey: null });
+  t.after(() => store.close());
+  await committed(store, { puts: [put('edge', 'before')] });
+  await standby.untilCaughtUp();
+  wire.set('', 'black-hole');
+  const waiting = store.commit({ puts: [put('edge', 'waiting')] }).catch((error: unknown) => error);
+  await standby.promote();
+  // As every node does several times a second, with short timeouts: it finds the new primary for all others.
+  const node = { id: 'nd_1', status: 'ready', startedAtMs: 0, doc: {} } as const;
+  const heartbeats = (async () => {
+    while (!(await store.nodes.heartbeat(node, 1_500).catch(() => null))) await sleep(100);
+  })();
+  await heartbeats;
+  const outcome = await waiting;
+  assert.ok(!(outcome instanceof Error), String(outcome));
+  await untilCommitted(store, 'after');
+  const { records } = await everything(store);
+  assert.deepEqual(records.map(({ id }) => id).sort(), ['after', 'before', 'waiting']);
 });
 
 const AWAY: ReadonlySet<unknown> = new Set([

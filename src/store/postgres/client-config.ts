@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { CurrentServer } from './current-server.ts';
 import { refuseStandbyClient } from './refuse-standby.ts';
-import { ServerPool } from './server-pool.ts';
+import { ServerPool, serverOf } from './server-pool.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Shorter when there is another server to try. */
@@ -77,7 +77,9 @@ export function createPool(server: CurrentServer | string, max: number, config: 
   return pool;
 }
 
-async function prepareSession(client: pg.ClientBase, { mustBeWritable }: CurrentServer): Promise<void> {
+async function prepareSession(client: pg.ClientBase, server: CurrentServer): Promise<void> {
   await client.query(WAIT_FOR_DISK);
-  if (mustBeWritable) await refuseStandbyClient(client);
+  if (!server.mustBeWritable) return;
+  await refuseStandbyClient(client);
+  server.accepts(serverOf(client));
 }

@@ -8,6 +8,7 @@ export class CurrentServer {
   readonly count: number;
   readonly mustBeWritable: boolean;
   readonly #urls: readonly string[];
+  readonly #open = new Set<{ readonly url: string; readonly destroy: () => void }>();
   #at = 0;
 
   constructor(url: string) {
@@ -20,6 +21,22 @@ export class CurrentServer {
 
   get url(): string {
     return this.#urls[this.#at] as string;
+  }
+
+  /** A connection to this server is open, until the returned function is called. `destroy` breaks it off. */
+  opened(url: string, destroy: () => void): () => void {
+    const connection = { url, destroy };
+    this.#open.add(connection);
+    return () => this.#open.delete(connection);
+  }
+
+  /**
+   * A new connection proved that this server accepts writes. If it was promoted, those to the former primary are of no use,
+   * and a query on one to a machine that is gone would wait for its timeout.
+   */
+  accepts(url: string): void {
+    if (!this.mustBeWritable || url !== this.url) return;
+    for (const connection of this.#open) if (connection.url !== url) connection.destroy();
   }
 
   /** Moves on, unless another connection already has. */

@@ -79,17 +79,16 @@ export async function inTransaction<Result>(
 ): Promise<Result> {
   const client = await pool.checkOut();
   const connection = new PostgresConnection(client);
-  let isOpen = false;
+  let isCommitSent = false;
   try {
     await connection.exec(begin);
-    isOpen = true;
     const result = await use(connection);
-    isOpen = false;
+    isCommitSent = true;
     await connection.exec('COMMIT');
     client.release();
     return result;
   } catch (error) {
-    if (isOpen && isLostConnection(error)) lostBeforeCommit.add(error as object);
+    if (!isCommitSent && isLostConnection(error)) lostBeforeCommit.add(error as object);
     // A connection to a standby stays one; a new one may reach the primary. A server that did not respond in time would
     // not respond to ROLLBACK either.
     if (isReadOnly(error) || (isRolledBack && isUnanswered(error))) pool.discard(client);

@@ -122,9 +122,14 @@ export class RevisionWatch {
     } catch {
       // Not connected yet, or no longer: treated like a lost connection.
       server.failed(url);
-      await client.end().catch(() => {});
-      this.#lost(client);
+      this.#giveUp(client);
     }
+  }
+
+  /** Without waiting for a server that may be gone. */
+  #giveUp(client: pg.Client): void {
+    client.end().catch(() => {});
+    this.#lost(client);
   }
 
   #lost(client: pg.Client): void {
@@ -147,7 +152,7 @@ export class RevisionWatch {
       else if (revision > this.#applied()) this.#tell();
       this.#polled();
       // The others have moved on after a failover: nobody notifies there.
-      if (this.#clientUrl !== this.#options.server.url) await this.#client?.end();
+      if (this.#client !== null && this.#clientUrl !== this.#options.server.url) this.#giveUp(this.#client);
     } catch {
       // The database is unavailable; current callers get an error, and the next poll retries.
     }

@@ -7,7 +7,12 @@ import { readOnlyDatabase, STANDBY_PROBLEM } from './refuse-standby.ts';
 
 const POOL_IS_BUSY = 'timeout exceeded when trying to connect';
 
-const serverOf = new WeakMap<pg.ClientBase, string>();
+const servers = new WeakMap<pg.ClientBase, string>();
+
+/** The URL that the connection leads to. */
+export function serverOf(client: pg.ClientBase): string {
+  return servers.get(client) ?? '';
+}
 
 /** A pool whose connections all lead to the current server. */
 export class ServerPool extends pg.Pool {
@@ -28,7 +33,7 @@ export class ServerPool extends pg.Pool {
       const { url } = this.server;
       try {
         const client = await this.connect();
-        if (serverOf.get(client) === this.server.url) return client;
+        if (serverOf(client) === this.server.url) return client;
         client.release(true);
       } catch (error) {
         failures.push({ url, error: fromPostgresError(error) });
@@ -42,7 +47,7 @@ export class ServerPool extends pg.Pool {
 
   /** The connection is of no use, and neither are others to its server. */
   discard(client: pg.PoolClient): void {
-    this.server.failed(serverOf.get(client) ?? '');
+    this.server.failed(serverOf(client));
     client.release(true);
   }
 }
@@ -53,9 +58,18 @@ function clientsOf(server: CurrentServer): typeof pg.Client {
     constructor(config: pg.ClientConfig) {
       const { url } = server;
       super({ ...config, connectionString: url });
-      serverOf.set(this, url);
+      servers.set(this, url);
+      this.once(
+        'end',
+        server.opened(url, () => socketOf(this).destroy()),
+      );
     }
   };
+}
+
+/** Not in the driver's types. */
+function socketOf(client: pg.Client): { destroy(): void } {
+  return (client as unknown as { readonly connection: { readonly stream: { destroy(): void } } }).connection.stream;
 }
 
 function allFailed(failures: readonly { readonly url: string; readonly error: unknown }[]): Error {
