@@ -141,6 +141,22 @@ test('gives up on a balancer that always chooses the same node, until the nodes 
   await two.connection(0);
 });
 
+test('a server that names new nodes all the time does not make it dial all the time', async (t) => {
+  const { one } = await nodes(t, ['one', 'two'], () => null);
+  const { agent } = agentWithEvents(t, one, { timings: { moveDelayMs: 0, backoffBaseMs: 20 } });
+  await agent.ready;
+  let named = 0;
+  const timer = setInterval(() => {
+    named += 1;
+    one.open[0]?.send({ t: 'nodes', nodes: [{ id: `nd_${named}`, name: 'new', address: null }] });
+  }, 5);
+  t.after(() => clearInterval(timer));
+  await until(() => one.connections.length === 22 && one.open.length === 2);
+  const before = named;
+  await until(() => named > before + 20);
+  assert.equal(one.connections.length, 22, 'two, and twenty trials');
+});
+
 /** A request that ends when it is released. */
 async function slowService(t: TestContext) {
   const release = Promise.withResolvers<void>();

@@ -15,6 +15,9 @@ export interface NodeSpreadParts {
 
 /** If a balancer always chooses the same node, further trials are useless until the nodes change. */
 const MOST_TRIALS = 8;
+/** However often a server says that its nodes have changed. */
+const TRIALS_PER_PERIOD = 20;
+const PERIOD_MS = 600_000;
 
 /**
  * Moves connections to nodes that have none. While two connections are on one node and another node is free, it opens a
@@ -26,6 +29,8 @@ export class NodeSpread {
   #timer: NodeJS.Timeout | null = null;
   #trial: ConnectionSlot | null = null;
   #trials = 0;
+  /** When the latest ones began. */
+  #triedAtMs: number[] = [];
 
   constructor(parts: NodeSpreadParts) {
     this.#parts = parts;
@@ -34,12 +39,13 @@ export class NodeSpread {
   /** A connection, or the list of nodes, has changed. */
   review(): void {
     if (this.#trial?.isResting === true) this.#trial = null;
-    if (this.#timer !== null || this.#trial !== null || this.#trials >= MOST_TRIALS || this.#movable() === null) return;
+    if (this.#timer !== null || this.#trial !== null || !this.#mayTry() || this.#movable() === null) return;
     this.#timer = setTimeout(
       () => {
         this.#timer = null;
         if (this.#movable() === null) return;
         this.#trials += 1;
+        this.#triedAtMs.push(performance.now());
         this.#trial = this.#parts.open();
       },
       Math.random() * this.#parts.delayMs * 2 ** this.#trials,
@@ -66,6 +72,12 @@ export class NodeSpread {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.#trials = 0;
+  }
+
+  #mayTry(): boolean {
+    const sinceMs = performance.now() - PERIOD_MS;
+    this.#triedAtMs = this.#triedAtMs.filter((atMs) => atMs > sinceMs);
+    return this.#trials < MOST_TRIALS && this.#triedAtMs.length < TRIALS_PER_PERIOD;
   }
 
   /** A slot on a node that has another one, if there is a node without any. */
