@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/store.ts';
 import { freePortsOn, ownAddresses } from '../support/cluster/own-addresses.ts';
 import { Wire } from '../support/cluster/wire.ts';
 import { startOwnPostgres } from '../support/own-postgres.ts';
-import { execute, freshDatabase } from '../support/postgres.ts';
+import { execute, freshDatabase, startPostgres } from '../support/postgres.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { committed, everything, put } from './conformance/store-under-test.ts';
 
@@ -121,6 +121,24 @@ test('a primary whose machine is gone without a word does not hold up the writes
   await untilCommitted(store, 'after');
   const { records } = await everything(store);
   assert.deepEqual(records.map(({ id }) => id).sort(), ['after', 'before', 'waiting']);
+});
+
+test('a store closes although its database is gone without a word', async (t) => {
+  const postgres = await startPostgres();
+  t.after(() => postgres.stop());
+  const database = await freshDatabase(postgres);
+  t.after(() => database.drop());
+  const { hostname: host, port, pathname } = new URL(database.url);
+  const [address = ''] = ownAddresses(1);
+  const [wirePort = 0] = await freePortsOn(address, 1);
+  const wire = await Wire.open(t, { host: address, port: wirePort }, { host, port: Number(port) });
+  const url = `postgres://postgres@${address}:${wirePort}${pathname}`;
+  const store = await openPostgresStore({ url, dataDir: join(await tempDir(t), 'data'), secretKey: null });
+  wire.set('', 'black-hole');
+  const lost = assert.rejects(store.commit({ puts: [put('edge', 'lost')] }), { code: 'ERR_POSTERN_STORE_UNAVAILABLE' });
+  // Without a limit this would last until the operating system gives the connections up, which takes a quarter of an hour.
+  await store.close();
+  await lost;
 });
 
 const AWAY: ReadonlySet<unknown> = new Set([

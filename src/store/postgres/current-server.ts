@@ -39,6 +39,11 @@ export class CurrentServer {
     for (const connection of this.#open) if (connection.url !== url) connection.destroy();
   }
 
+  /** Breaks off all connections: a machine that is gone would never confirm their end. */
+  breakOff(): void {
+    for (const { destroy } of this.#open) destroy();
+  }
+
   /** Moves on, unless another connection already has. */
   failed(url: string): void {
     if (url === this.url) this.#at = (this.#at + 1) % this.count;

@@ -35,6 +35,8 @@ export interface PostgresEngineOptions {
 const STALLED_WRITE_TIMEOUT_MS = 2_000;
 
 const MAX_RETRIES = 2;
+/** For the last writes and for the farewells of all connections. */
+const CLOSE_MS = 5_000;
 
 /** Any number of processes work on one database. */
 const ALWAYS_SHARED: StoreSharing = { isShared: true, begin: () => {}, end: () => {}, own: () => Promise.resolve() };
@@ -91,10 +93,12 @@ export function createPostgresEngine(options: PostgresEngineOptions): SqlEngine 
   }
 
   async function close(): Promise<void> {
+    const force = setTimeout(() => pool.server.breakOff(), CLOSE_MS);
     history.close();
     await group.close();
     await watch.close();
     await Promise.all([pool.end(), urgentPool.end()]);
+    clearTimeout(force);
   }
 
   return {

@@ -5,6 +5,7 @@ import { clientConfig } from './client-config.ts';
 import type { CurrentServer } from './current-server.ts';
 import { refuseStandbyClient } from './refuse-standby.ts';
 import { loginChannelOf, TAKE_VERSION_LOCK, TRY_SERVER_LOCK } from './schema-names.ts';
+import { socketOf } from './server-pool.ts';
 
 export interface RevisionWatchOptions {
   readonly server: CurrentServer;
@@ -102,6 +103,10 @@ export class RevisionWatch {
     // Waiting for a notification is not a query, so the query timeout does not apply.
     const client = new pg.Client(clientConfig(server));
     client.on('error', () => {});
+    client.once(
+      'end',
+      server.opened(url, () => socketOf(client).destroy()),
+    );
     client.on('end', () => this.#lost(client));
     client.on('notification', ({ channel: of, payload = '' }) => {
       if (of === channel) this.#noteForeign(Number(payload));

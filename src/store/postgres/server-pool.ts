@@ -68,7 +68,7 @@ function clientsOf(server: CurrentServer): typeof pg.Client {
 }
 
 /** Not in the driver's types. */
-function socketOf(client: pg.Client): { destroy(): void } {
+export function socketOf(client: pg.Client): { destroy(): void } {
   return (client as unknown as { readonly connection: { readonly stream: { destroy(): void } } }).connection.stream;
 }
 
