@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { reportBug } from '../lib/bug-report.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import {
+  type Identity,
   isPass,
   type OwnPathRequest,
   type Pass,
@@ -62,6 +63,7 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest {
   isAnswering = false;
   #permitBytes = 0;
   #permitVersion = 0;
+  #admittedAs: Identity | null = null;
   #forwarding: Forwarding | null = null;
   /** The client's body, or the stream that replays it after a module has read it. */
   #forwardedBody: Readable | null = null;
@@ -176,6 +178,7 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest {
 
   #admitted(route: RouteSnapshot): void {
     this.#permitVersion = this.permit?.version ?? 0;
+    this.#admittedAs = this.permit?.identity ?? null;
     this.permit?.touch(this.nowMs);
     const { requestChangers } = route;
     if (requestChangers.length === 0) this.#forward(route, this.client, this.client.head.headers);
@@ -202,6 +205,12 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest {
       // A request that cannot be re-evaluated does not continue, and the others are still re-evaluated.
       this.bug(error);
     }
+  }
+
+  /** Whether its permit is now that of another requester than it was admitted for. */
+  isOfAnother(): boolean {
+    const [before, now] = [this.#admittedAs, this.permit?.identity ?? null];
+    return before !== null && now !== null && (before.kind !== now.kind || before.id !== now.id);
   }
 
   /** With a `held` permit its module has already decided: other modules re-evaluate the user. */

@@ -39,6 +39,8 @@ export class Reevaluation {
       else this.#exchange.cut(step.module);
       return;
     }
+    // The upstream has another one's name, for example of a person who may now enter only as a guest.
+    if (this.#exchange.isOfAnother()) this.#exchange.cut('identity');
   }
 
   #askLater(verdict: Promise<Verdict>, at: number, module: string): void {

@@ -9,6 +9,7 @@ import {
   type OwnPathSite,
   type OwnPaths,
   type Pass,
+  type Permit,
   type PreparedModule,
   type Refusal,
   type TrafficRequest,
@@ -43,6 +44,8 @@ export class AccessOnRoute implements PreparedModule {
   readonly #count: (decision: CountedDecision) => void;
   /** By identity, which is another object after every change: a request costs one lookup. */
   readonly #decisions = new WeakMap<Identity, Decision>();
+  /** The permits of guests by request: the login module may replace them. */
+  readonly #guests = new WeakMap<TrafficRequest, Permit>();
 
   constructor({ evaluate, isEnforced, recognizers, count, routeId, runtime }: AccessOnRouteOptions) {
     this.routeId = routeId;
@@ -51,7 +54,7 @@ export class AccessOnRoute implements PreparedModule {
     this.#isEnforced = isEnforced;
     this.#count = count;
     this.#recognizers = recognizers;
-    if (recognizers.length > 0) this.identify = (request) => this.#counted(identifyInTurn(recognizers, request));
+    if (recognizers.length > 0) this.identify = (request) => this.#identify(request);
     if (recognizers.some((each) => each.transformRequest !== undefined)) {
       this.transformRequest = (request) => firstOf(recognizers, (each) => each.transformRequest?.(request));
     }
@@ -77,16 +80,41 @@ export class AccessOnRoute implements PreparedModule {
       this.#count('allow');
       return ALLOWED;
     }
+    const guest = this.#guestBeside(request, permit, decision);
+    if (guest !== null) {
+      // A rehearsal changes nothing for upstreams.
+      if (this.#isEnforced) request.permit = guest;
+      this.#count('allow');
+      return ALLOWED;
+    }
     return this.#isEnforced
       ? this.#refused(accessDenied(identity, decision, request), decision.reason, decision.rule)
       : this.#rehearsed(decision.reason, decision.rule);
   }
 
-  /** What `judge` is not asked about: a token that fails is refused before. An outage decides nothing. */
-  #counted(verdict: Verdict | Promise<Verdict>): Verdict | Promise<Verdict> {
-    if (verdict instanceof Promise) return verdict.then((late) => this.#counted(late));
+  #identify(request: TrafficRequest): Verdict | Promise<Verdict> {
+    const verdict = identifyInTurn(this.#recognizers, request);
+    return verdict instanceof Promise
+      ? verdict.then((late) => this.#identified(request, late))
+      : this.#identified(request, verdict);
+  }
+
+  #identified(request: TrafficRequest, verdict: Verdict): Verdict {
+    const { permit } = request;
+    if (permit?.identity.kind === 'guest') this.#guests.set(request, permit);
+    // A token that fails is refused before `judge` is asked. An outage decides nothing.
     if (!isPass(verdict) && verdict.status < 500) this.#count('refuse');
     return verdict;
+  }
+
+  /**
+   * The permit of a guest whom the login module knows as a person too, if the rules let the guest in. Not for somebody
+   * whom a rule denies: a link is no way around it.
+   */
+  #guestBeside(request: TrafficRequest, person: Permit, { reason }: Decision): Permit | null {
+    if (reason === 'denied' || person.identity.kind !== 'user') return null;
+    const guest = this.#guests.get(request) ?? null;
+    return guest?.isHeld(request.nowMs) === true && this.#decide(guest.identity).allowed ? guest : null;
   }
 
   #decide(identity: Identity): Decision {

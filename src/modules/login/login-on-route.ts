@@ -1,4 +1,14 @@
-import type { Identity, OwnPaths, Pass, PreparedModule, Refusal, TrafficRequest, Verdict } from '../prepared-module.ts';
+import {
+  type Identity,
+  isPass,
+  type OwnPaths,
+  type Pass,
+  type Permit,
+  type PreparedModule,
+  type Refusal,
+  type TrafficRequest,
+  type Verdict,
+} from '../prepared-module.ts';
 import { type CookieNames, cookieNames } from './cookies/session-cookie.ts';
 import { loginRequired } from './flow/login-required.ts';
 import { type GrantKeeper, GrantPermit } from './grant-permit.ts';
@@ -47,9 +57,12 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
   }
 
   judge(request: TrafficRequest): Verdict | Promise<Verdict> {
-    // Recognized by a token or a link: a login would be that of somebody else. A permit of a person is a login's, perhaps
-    // of an earlier configuration, and proves nothing here.
-    if (request.permit !== null && request.permit.identity.kind !== 'user') return RECOGNIZED;
+    const { permit } = request;
+    // Recognized by a token: a login would be that of somebody else. A permit of a person is a login's, perhaps of an
+    // earlier configuration, and proves nothing here.
+    if (permit !== null && permit.identity.kind !== 'user') {
+      return permit.identity.kind === 'guest' ? this.#loginOfGuest(request, permit) : RECOGNIZED;
+    }
     // No identity is attached: the permit stays empty.
     if (request.method === 'OPTIONS' && this.config.passesOptions) {
       request.isExemptFromLogin = true;
@@ -119,14 +132,34 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
     this.#runtime.end(grant);
   }
 
+  /**
+   * A guest who is logged in here too passes as that person, so that nobody loses the rules about people by opening a
+   * link. Without a valid login they stay the guest.
+   */
+  #loginOfGuest(request: TrafficRequest, guest: Permit): Verdict | Promise<Verdict> {
+    const judged = (session: Session | null): Verdict | Promise<Verdict> => {
+      if (this.#grantIn(session, request) === null) return RECOGNIZED;
+      const verdict = this.#judgeSession(request, session);
+      return verdict instanceof Promise ? verdict.then(orGuest) : orGuest(verdict);
+    };
+    const orGuest = (verdict: Verdict): Verdict => {
+      if (isPass(verdict)) return verdict;
+      request.permit = guest;
+      return RECOGNIZED;
+    };
+    const session = this.#runtime.sessions.find(request.headerLines('cookie'), this.cookieNames);
+    const verdict = session instanceof Promise ? session.then(judged) : judged(session);
+    if (!(verdict instanceof Promise)) return verdict;
+    return verdict.catch((error: unknown) => this.#runtime.storeUnavailable(request, error).refusal);
+  }
+
+  #grantIn(session: Session | null, { host }: TrafficRequest): Grant | null {
+    const { edgeId, issuer, clientId } = this.config;
+    return findGrant(session, { edgeId, host, issuer, clientId });
+  }
+
   #judgeSession(request: TrafficRequest, session: Session | null): Verdict | Promise<Verdict> {
-    const { config } = this;
-    const grant = findGrant(session, {
-      edgeId: config.edgeId,
-      host: request.host,
-      issuer: config.issuer,
-      clientId: config.clientId,
-    });
+    const grant = this.#grantIn(session, request);
     if (grant === null) return loginRequired(request, this, { reason: 'no_session', isKeyStale: session === null });
     if (this.#isIdleHere(grant, request.nowMs)) {
       return this.#runtime.lastUseAnywhere(grant).then(() => this.#judgeGrant(request, grant));

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
+import { WebSocketServer } from 'ws';
+import { openWebSocket } from '../../support/edge-websocket.ts';
 import { codeOf, GuestWorld } from './guest-world.ts';
 
 const world = await GuestWorld.open({ after });
@@ -209,5 +211,63 @@ suite('guests', () => {
     });
     assert.ok(answer.status < 400, answer.text);
     assert.equal((await browser.open(site.host)).status, 403);
+  });
+});
+
+suite('a browser that is both a guest and logged in', () => {
+  const ALICE = { emails: ['alice@example.com'] };
+  const GUESTS = { guests: true };
+
+  /** Kind and id that the upstream sees, or the status of a refusal. */
+  async function both(user: string, rules: object) {
+    const place = await world.site(rules);
+    await world.login.protect(place);
+    const link = await world.invite(place);
+    const browser = world.login.browser();
+    await browser.logIn(place.host, '/', user);
+    assert.equal((await world.redeem(browser, link)).status, 303);
+    const seen = async (): Promise<unknown> => {
+      const answer = await browser.open(place.host);
+      return answer.status === 200 ? JSON.parse(answer.text).headers['postern-auth-kind'] : answer.status;
+    };
+    const change = (access: object) => edge.api('PUT', `${place.routePath}/access`, access);
+    return { place, browser, link, seen, change };
+  }
+
+  test('passes as the person where the rules let them in', async () => {
+    const { seen, change } = await both('alice', { allow: [ALICE, GUESTS] });
+    assert.equal(await seen(), 'user');
+    await change({ allow: [ALICE] });
+    assert.equal(await seen(), 'user', 'a link costs nobody their rights');
+  });
+
+  test('passes as the guest where they do not, unless a rule denies the person', async () => {
+    const { seen, change, browser, place } = await both('bob', { allow: [ALICE, GUESTS] });
+    assert.equal(await seen(), 'guest');
+    await change({ allow: [ALICE, GUESTS], deny: [{ emails: ['bob@example.com'] }] });
+    assert.equal(await seen(), 403);
+    await change({ allow: [ALICE, GUESTS], deny: [GUESTS] });
+    assert.equal(await seen(), 403);
+    await change({ allow: [GUESTS], enforce: false });
+    assert.equal(await seen(), 'user', 'a rehearsal changes nothing');
+    await change({ allow: [GUESTS] });
+    assert.equal(await seen(), 'guest');
+    await browser.ask(place.host, '/.postern/logout', {
+      method: 'POST',
+      headers: { 'sec-fetch-site': 'same-origin' },
+    });
+    assert.notEqual(await seen(), 'user', 'logged out');
+  });
+
+  test('loses a stream that it could continue only as the other', async () => {
+    new WebSocketServer({ server: world.login.upstream }).on('connection', (socket) => socket.send('first'));
+    const { place, browser, seen, change } = await both('alice', { allow: [ALICE, GUESTS] });
+    const socket = await openWebSocket(world.login, browser, place.host);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    await change({ allow: [GUESTS, ALICE] });
+    assert.equal(socket.readyState, socket.OPEN);
+    await change({ allow: [GUESTS] });
+    await closed;
+    assert.equal(await seen(), 'guest');
   });
 });
