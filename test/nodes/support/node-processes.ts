@@ -12,6 +12,8 @@ const API_KEY = 'node-processes-api-key-0123456789abcdef';
 /** A server process, with clients that keep their connections: a new one would cost more than what is measured. */
 export interface NodeProcess {
   readonly api: ApiConnection;
+  /** Address of its HTTPS listener. */
+  readonly edge: string;
   ask(host: string, options?: AskOptions): Promise<Answer>;
 }
 
@@ -53,7 +55,7 @@ export async function startNodeProcesses(test: Cleanup, count: number): Promise<
         api.close();
       });
       const { edge } = addresses as unknown as { readonly edge: string };
-      return { api, ask: (host, options) => ask(agent, edge, host, options) };
+      return { api, edge, ask: (host, options) => ask(agent, edge, host, options) };
     }),
   );
 }
