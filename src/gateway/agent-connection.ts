@@ -11,6 +11,7 @@ import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeAgentMessage, type GatewayMessage } from '../tunnel/messages.ts';
 import { CONTROL_AUTHORITY, CONTROL_PATH, HELLO_TIMEOUT_MS } from '../tunnel/protocol.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
+import type { SessionConnection } from './session-connection.ts';
 
 export interface ConnectionHandler {
   onMessage(connection: AgentConnection, message: AgentMessage): void;
@@ -34,7 +35,7 @@ const FLUSH_WITHIN_MS = 1_000;
  * open, hello is expected), *serving*, *retired* (no new streams), *closed*. It does not trust the peer: everything is
  * bounded, and a peer that breaks a rule is disconnected with a reason.
  */
-export class AgentConnection implements AgentLink, ListenerOwner {
+export class AgentConnection implements AgentLink, SessionConnection, ListenerOwner {
   readonly remoteAddress: string;
   readonly #socket: TLSSocket;
   readonly #session: ClientHttp2Session;

@@ -3,19 +3,36 @@ import type { AgentLink } from '../edge/tunnels/online-tunnels.ts';
 import type { Hello } from '../tunnel/messages.ts';
 import type { AgentConnection } from './agent-connection.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
+import type { ReservedTunnel } from './nodes/session-record.ts';
+import { ALWAYS, type RightToServe } from './right-to-serve.ts';
+import type { RemoteSessionConnection, SessionConnection } from './session-connection.ts';
+
+/** What an agent says about itself. */
+export type AgentFacts = Pick<Hello, 'agent_version' | 'os' | 'metadata' | 'remote_management'>;
 
 /**
  * One run of an agent. States: *online* (it has a connection), *offline* (all connections were lost; its ids and names
- * are kept for a while so that it can resume), *ended*.
+ * are kept for a while so that it can resume), *ended*. One node, its home, decides about it; another node that has one
+ * of its connections holds a copy with the same tunnels.
  */
 export class AgentSession {
   readonly id: string;
   readonly credentialId: string;
   readonly startedAt: string;
   readonly tunnels = new Map<string, BoundTunnel>();
-  readonly connections: AgentConnection[] = [];
-  /** Fields of the last hello. */
-  hello: Hello;
+  /** Tunnels that it had on a node that is gone, until the agent binds them again. */
+  readonly reserved = new Map<string, ReservedTunnel>();
+  /** Connections of this node. */
+  readonly local: AgentConnection[] = [];
+  /** At home: connections of other nodes. */
+  readonly remote: RemoteSessionConnection[] = [];
+  /** The node that decides about it. Null: this one. */
+  home: string | null = null;
+  /** Increases whenever its home changes. */
+  epoch = 0;
+  right: RightToServe = ALWAYS;
+  /** From the last hello. */
+  hello: AgentFacts;
   generation = 1;
   isEnded = false;
   /** Its agent was asked to connect to another process, and may come back with a new session. */
@@ -29,7 +46,7 @@ export class AgentSession {
     readonly id: string;
     readonly credentialId: string;
     readonly startedAt: string;
-    readonly hello: Hello;
+    readonly hello: AgentFacts;
   }) {
     this.id = facts.id;
     this.credentialId = facts.credentialId;
@@ -37,11 +54,26 @@ export class AgentSession {
     this.hello = facts.hello;
   }
 
-  get isOnline(): boolean {
-    return this.connections.length > 0 && !this.isEnded;
+  /** All connections, those of this node first. */
+  get connections(): readonly SessionConnection[] {
+    return [...this.local, ...this.remote];
   }
 
-  /** Creates the proof for a resume. Only the agent keeps it, in memory; this side keeps its hash. */
+  get isOnline(): boolean {
+    return this.local.length + this.remote.length > 0 && !this.isEnded;
+  }
+
+  /** Only the agent keeps the secret, in memory; this side keeps its hash. */
+  get secretHash(): string {
+    return this.#secretHash.toString('base64url');
+  }
+
+  /** A session that another node started. */
+  set secretHash(value: string) {
+    this.#secretHash = Buffer.from(value, 'base64url');
+  }
+
+  /** Creates the proof for a resume. */
   newSecret(): string {
     const secret = randomBytes(32).toString('base64url');
     this.#secretHash = hashOf(secret);
@@ -49,13 +81,14 @@ export class AgentSession {
   }
 
   isSecret(secret: string): boolean {
-    return this.#secretHash.length > 0 && timingSafeEqual(this.#secretHash, hashOf(secret));
+    const offered = hashOf(secret);
+    return this.#secretHash.length === offered.length && timingSafeEqual(this.#secretHash, offered);
   }
 
-  /** The connection with the fewest streams, among those that accept more. */
+  /** The connection with the fewest streams, among those of this node that accept more. */
   link(): AgentLink | null {
     let best: AgentConnection | null = null;
-    for (const connection of this.connections) {
+    for (const connection of this.local) {
       if (connection.hasRoom && (best === null || connection.active < best.active)) best = connection;
     }
     return best;

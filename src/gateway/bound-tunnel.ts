@@ -2,6 +2,15 @@ import type { AgentLink, OnlineTunnel } from '../edge/tunnels/online-tunnels.ts'
 import type { Bind } from '../tunnel/messages.ts';
 import type { AgentSession } from './agent-session.ts';
 
+/** One owner per host, on both listeners. */
+export function nameKey(host: string): string {
+  return `name ${host}`;
+}
+
+export function portKey(port: number): string {
+  return `port ${port}`;
+}
+
 /**
  * A tunnel that an agent has bound. It outlives its session's connections for as long as the session can be resumed.
  */
@@ -17,6 +26,8 @@ export class BoundTunnel implements OnlineTunnel {
   metadata: string;
   forwardsTo: string;
   modules: NonNullable<Bind['modules']>;
+  /** Its agent is connected, here or to another node, and it was announced as online. */
+  isListed = false;
   /** Set once it is published. */
   publicUrl: string | null = null;
   hostport: string | null = null;
@@ -49,7 +60,21 @@ export class BoundTunnel implements OnlineTunnel {
     return this.#session;
   }
 
+  /** Names and ports belong to one agent in the whole installation; labels to all that have them. */
   link(): AgentLink | null {
+    if (this.proto !== null && !this.#session.right.mayServe()) return null;
     return this.#session.link();
+  }
+
+  /** For tcp: the port that clients connect to. */
+  get port(): number | null {
+    if (this.proto !== 'tcp' || this.hostport === null) return null;
+    return Number(this.hostport.slice(this.hostport.lastIndexOf(':') + 1));
+  }
+
+  /** Names and ports that no other session may have. */
+  get claimKeys(): readonly string[] {
+    if (this.host !== null) return [nameKey(this.host)];
+    return this.port === null ? [] : [portKey(this.port)];
   }
 }

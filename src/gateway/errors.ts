@@ -53,6 +53,11 @@ export const gatewayErrors = errorTable({
     status: 503,
     explanation: 'The server is shutting down. The agent reconnects automatically.',
   },
+  ERR_POSTERN_GATEWAY_STORE: {
+    status: 503,
+    explanation:
+      'The server cannot reach its database. Connected agents and their tunnels go on; new sessions and names wait. The agent retries automatically.',
+  },
 });
 
 export type GatewayErrorCode = keyof typeof gatewayErrors.rows;

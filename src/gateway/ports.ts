@@ -1,5 +1,6 @@
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Announcer } from '../nodes/directory/announced.ts';
 import type { PresenceStore } from '../store/store.ts';
 import type { OnlineTunnelTable } from './online-tunnel-table.ts';
 
@@ -16,6 +17,8 @@ export interface GatewayPorts {
   readonly endpoints: EndpointPublisher;
   readonly log: GatewayLog;
   newId(prefix: string): string;
+  /** Tells other nodes. Absent: there are none. */
+  readonly announcer?: Announcer | undefined;
   /** An agent connected, bound a tunnel or left: for events. */
   readonly events: GatewayEvents;
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Lease, PresenceStore } from '../store/store.ts';
-import { ALPN } from '../tunnel/protocol.ts';
 import type { AgentSession } from './agent-session.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
+import { endpointDoc, sessionDoc, tunnelDoc } from './session-docs.ts';
 
 type LeaseKey = Pick<Lease, 'kind' | 'id'>;
 
@@ -17,8 +17,6 @@ export interface PresenceOptions {
   readonly bootId: string;
   readonly region: string;
   sessions(): Iterable<AgentSession>;
-  /** Whether the tunnel can receive traffic now. */
-  isOnline(tunnel: BoundTunnel): boolean;
   onProblem(error: unknown): void;
 }
 
@@ -82,58 +80,27 @@ export class Presence {
   }
 
   #everything(): readonly Lease[] {
-    const online = [...this.#options.sessions()].filter((session) => session.isOnline);
+    const online = [...this.#options.sessions()].filter((session) => session.isOnline && session.home === null);
     return online.flatMap((session) => [
       this.#sessionLease(session),
       ...[...session.tunnels.values()]
-        .filter((tunnel) => this.#options.isOnline(tunnel))
+        .filter(({ isListed }) => isListed)
         .flatMap((tunnel) => this.#tunnelLeases(tunnel)),
     ]);
   }
 
   #sessionLease(session: AgentSession): Lease {
-    const { hello } = session;
-    return this.#lease('tunnel_session', session.id, null, session.credentialId, {
-      agent_version: hello.agent_version,
-      ip: session.connections[0]?.remoteAddress ?? '',
-      metadata: hello.metadata,
-      os: hello.os,
-      region: this.#options.region,
-      started_at: session.startedAt,
-      transport: ALPN,
-      remote_management: hello.remote_management,
-    });
+    const doc = sessionDoc(session, this.#options.region);
+    return this.#lease('tunnel_session', session.id, null, session.credentialId, doc);
   }
 
   #tunnelLeases(tunnel: BoundTunnel): readonly Lease[] {
-    const { session } = tunnel;
+    const { session, endpointId } = tunnel;
     const { region } = this.#options;
-    const leases = [
-      this.#lease('tunnel', tunnel.id, session.id, session.credentialId, {
-        ...(tunnel.publicUrl !== null && { public_url: tunnel.publicUrl }),
-        started_at: tunnel.startedAt,
-        metadata: tunnel.metadata,
-        session_metadata: session.hello.metadata,
-        ...(tunnel.proto !== null && { proto: tunnel.proto }),
-        region,
-        ...(tunnel.endpointId !== null && { endpoint_id: tunnel.endpointId }),
-        ...(tunnel.labels !== null && { labels: { ...tunnel.labels } }),
-        forwards_to: tunnel.forwardsTo,
-      }),
-    ];
-    if (tunnel.endpointId !== null) {
-      const endpoint = {
-        region,
-        created_at: tunnel.startedAt,
-        updated_at: tunnel.startedAt,
-        public_url: tunnel.publicUrl ?? '',
-        proto: tunnel.proto ?? '',
-        hostport: tunnel.hostport ?? '',
-        type: 'ephemeral',
-        metadata: tunnel.metadata,
-        tunnel_id: tunnel.id,
-      };
-      leases.push(this.#lease('endpoint', tunnel.endpointId, tunnel.id, session.credentialId, endpoint));
+    const leases = [this.#lease('tunnel', tunnel.id, session.id, session.credentialId, tunnelDoc(tunnel, region))];
+    if (endpointId !== null) {
+      const doc = endpointDoc(tunnel, region);
+      leases.push(this.#lease('endpoint', endpointId, tunnel.id, session.credentialId, doc));
     }
     return leases;
   }

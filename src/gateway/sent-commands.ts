@@ -1,5 +1,5 @@
 import type { Done } from '../tunnel/messages.ts';
-import type { AgentConnection } from './agent-connection.ts';
+import type { SessionConnection } from './session-connection.ts';
 
 const ANSWER_WITHIN_MS = 5_000;
 
@@ -7,7 +7,7 @@ const ANSWER_WITHIN_MS = 5_000;
 export type CommandOutcome = 'accepted' | 'unreachable' | { readonly refused: string };
 
 interface Sent {
-  readonly connection: AgentConnection;
+  readonly connection: SessionConnection;
   settle(outcome: CommandOutcome): void;
 }
 
@@ -16,7 +16,7 @@ export class SentCommands {
   readonly #waiting = new Map<number, Sent>();
   #lastId = 0;
 
-  send(connection: AgentConnection, command: 'stop' | 'restart' | 'update'): Promise<CommandOutcome> {
+  send(connection: SessionConnection, command: 'stop' | 'restart' | 'update'): Promise<CommandOutcome> {
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve) => {
@@ -32,11 +32,11 @@ export class SentCommands {
     });
   }
 
-  done(connection: AgentConnection, { id, ok, message }: Done): void {
+  done(connection: SessionConnection, { id, ok, message }: Done): void {
     if (this.#waiting.get(id)?.connection === connection) this.#settle(id, ok ? 'accepted' : { refused: message });
   }
 
-  lost(connection: AgentConnection): void {
+  lost(connection: SessionConnection): void {
     for (const [id, sent] of this.#waiting) if (sent.connection === connection) this.#settle(id, 'unreachable');
   }
 

@@ -1,14 +1,17 @@
 import { rfc3339 } from '../lib/clock.ts';
-import { labelsProblem } from '../lib/labels.ts';
 import type { Bind } from '../tunnel/messages.ts';
-import { MAX_TUNNELS_PER_SESSION } from '../tunnel/protocol.ts';
 import { Acl } from './acl.ts';
 import type { AgentSession } from './agent-session.ts';
-import { BoundTunnel } from './bound-tunnel.ts';
-import type { OnlineTunnelTable } from './online-tunnel-table.ts';
+import { bindProblem, knownTunnel, takeReserved } from './bind-problem.ts';
+import { BoundTunnel, nameKey, portKey } from './bound-tunnel.ts';
+import type { Claims } from './claims.ts';
+import type { ReservedTunnel } from './nodes/session-record.ts';
 import type { GatewayPorts } from './ports.ts';
-import type { Presence } from './presence.ts';
+import type { SessionLife } from './session-life.ts';
 import type { TunnelNames } from './tunnel-names.ts';
+
+/** Free here, but another node has them: rare, because tcp tunnels listen on all nodes. */
+const MAX_PORTS_TRIED = 20;
 
 export interface BindRefusal {
   readonly code: string;
@@ -19,9 +22,8 @@ export interface BindRefusal {
 interface BinderParts {
   readonly ports: GatewayPorts;
   readonly names: TunnelNames;
-  readonly table: OnlineTunnelTable;
-  readonly presence: Presence;
-  endTunnel(tunnel: BoundTunnel): Promise<void>;
+  readonly claims: Claims;
+  readonly life: SessionLife;
 }
 
 /** Turns an agent's bind request into a tunnel that receives traffic, or returns the reason for a refusal. */
@@ -35,7 +37,7 @@ export class TunnelBinder {
   async bind(session: AgentSession, bind: Bind): Promise<BoundTunnel | BindRefusal> {
     const known = knownTunnel(session, bind);
     if (known !== undefined && this.#isSame(known, bind)) return this.#bindAgain(known, bind);
-    if (known !== undefined) await this.#parts.endTunnel(known);
+    if (known !== undefined) await this.#parts.life.endTunnel(known);
     const problem = bindProblem(session, bind);
     if (problem !== null) return problem;
     const credential = this.#parts.ports.credentials.get(session.credentialId);
@@ -47,7 +49,10 @@ export class TunnelBinder {
     if (forbidden.length > 0) {
       return { code: 'ERR_POSTERN_TUNNEL_ACL', message: modulesNotAllowed(forbidden), retry: false };
     }
-    return bind.labels === undefined ? this.#bindEndpoint(session, bind, acl) : this.#bindLabels(session, bind, acl);
+    const old = takeReserved(session, bind);
+    return bind.labels === undefined
+      ? this.#bindEndpoint(session, bind, acl, old)
+      : this.#bindLabels(session, bind, acl, old);
   }
 
   /** Whether the credential still allows the tunnel. */
@@ -63,11 +68,16 @@ export class TunnelBinder {
     tunnel.ref = bind.ref;
     tunnel.metadata = bind.metadata;
     tunnel.forwardsTo = bind.forwards_to;
-    await this.#online(tunnel);
+    await this.#parts.life.online(tunnel);
     return tunnel;
   }
 
-  async #bindLabels(session: AgentSession, bind: Bind, acl: Acl): Promise<BoundTunnel | BindRefusal> {
+  async #bindLabels(
+    session: AgentSession,
+    bind: Bind,
+    acl: Acl,
+    old: ReservedTunnel | null,
+  ): Promise<BoundTunnel | BindRefusal> {
     const labels = bind.labels ?? {};
     if (!acl.allowsLabels(labels)) {
       const missing = Object.entries(labels).map(([key, value]) => `"bind:${key}=${value}"`);
@@ -77,63 +87,115 @@ export class TunnelBinder {
         retry: false,
       };
     }
-    const tunnel = this.#newTunnel(session, bind, null);
+    const tunnel = this.#newTunnel(session, bind, null, old);
     session.tunnels.set(tunnel.id, tunnel);
-    await this.#online(tunnel);
+    await this.#parts.life.online(tunnel);
     return tunnel;
   }
 
-  async #bindEndpoint(session: AgentSession, bind: Bind, acl: Acl): Promise<BoundTunnel | BindRefusal> {
-    const { names, ports } = this.#parts;
+  async #bindEndpoint(
+    session: AgentSession,
+    bind: Bind,
+    acl: Acl,
+    old: ReservedTunnel | null,
+  ): Promise<BoundTunnel | BindRefusal> {
     const proto = bind.proto ?? 'https';
-    let tunnel: BoundTunnel;
-    if (proto === 'tcp') {
-      if (!acl.allowsPorts()) {
-        const message =
-          'the acl of this credential does not allow TCP tunnels: add "bind:*", or remove its "bind:" rules';
-        return { code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false };
-      }
-      tunnel = this.#newTunnel(session, bind, null);
-    } else {
-      let isHeld: boolean;
-      do {
-        const chosen = await names.choose(session, acl, bind);
-        if ('code' in chosen) return chosen;
-        tunnel = this.#newTunnel(session, bind, chosen.host);
-        isHeld = names.hold(chosen.host, tunnel);
-      } while (!isHeld);
-    }
-    const { host } = tunnel;
-    const published = await ports.endpoints.publish({
-      id: tunnel.endpointId ?? '',
-      tunnelId: tunnel.id,
-      proto,
-      host,
-      port: bind.port ?? null,
-      modules: tunnel.modules,
-    });
-    if (!published.ok) {
-      if (host !== null) names.release(host, tunnel);
-      return published;
-    }
+    const tunnel = await (proto === 'tcp'
+      ? this.#publishPort(session, bind, acl, old)
+      : this.#publishHost(session, bind, acl, old));
+    if ('code' in tunnel) return tunnel;
     // While a name or port was being chosen, the session may have ended or lost its permission: nobody else would clean
     // this up.
     const gone = this.#goneMeanwhile(session, tunnel);
     if (gone !== null) {
-      ports.endpoints.withdraw(tunnel.endpointId ?? '');
-      if (host !== null) names.release(host, tunnel);
+      this.#parts.ports.endpoints.withdraw(tunnel.endpointId ?? '');
+      this.#giveBack(session, tunnel);
       return gone;
     }
+    session.tunnels.set(tunnel.id, tunnel);
+    await this.#parts.life.online(tunnel);
+    return tunnel;
+  }
+
+  /** The name is this session's in the whole installation before anything is published. */
+  async #publishHost(
+    session: AgentSession,
+    bind: Bind,
+    acl: Acl,
+    old: ReservedTunnel | null,
+  ): Promise<BoundTunnel | BindRefusal> {
+    const { names, claims } = this.#parts;
+    const domain = bind.domain ?? old?.host ?? undefined;
+    for (;;) {
+      const chosen = await names.choose(session, acl, { proto: bind.proto, domain });
+      if ('code' in chosen) return chosen;
+      const { host } = chosen;
+      const tunnel = this.#newTunnel(session, bind, host, old);
+      if (!names.hold(host, tunnel)) continue;
+      const claimed = await claims.claim(session, nameKey(host), host);
+      if (claimed !== 'claimed') names.release(host, tunnel);
+      if (claimed === 'again') continue;
+      if (claimed !== 'claimed') return claimed;
+      const published = await this.#publish(tunnel, null);
+      if (published === null) return tunnel;
+      this.#giveBack(session, tunnel);
+      return published;
+    }
+  }
+
+  /** Which port is free is known only once it is open. Until the tunnel is online, its connections are closed. */
+  async #publishPort(
+    session: AgentSession,
+    bind: Bind,
+    acl: Acl,
+    old: ReservedTunnel | null,
+  ): Promise<BoundTunnel | BindRefusal> {
+    if (!acl.allowsPorts()) {
+      const message =
+        'the acl of this credential does not allow TCP tunnels: add "bind:*", or remove its "bind:" rules';
+      return { code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false };
+    }
+    const wanted = bind.port ?? old?.port ?? null;
+    for (let left = MAX_PORTS_TRIED; ; left -= 1) {
+      const tunnel = this.#newTunnel(session, bind, null, old);
+      const refused = await this.#publish(tunnel, wanted);
+      if (refused !== null) return refused;
+      const port = tunnel.port ?? 0;
+      const claimed = await this.#parts.claims.claim(session, portKey(port), `port ${port}`);
+      if (claimed === 'claimed') return tunnel;
+      this.#parts.ports.endpoints.withdraw(tunnel.endpointId ?? '');
+      if (claimed === 'again' || (wanted === null && claimed.code === 'ERR_POSTERN_TUNNEL_PORT' && left > 0)) continue;
+      return claimed;
+    }
+  }
+
+  async #publish(tunnel: BoundTunnel, port: number | null): Promise<BindRefusal | null> {
+    const published = await this.#parts.ports.endpoints.publish({
+      id: tunnel.endpointId ?? '',
+      tunnelId: tunnel.id,
+      proto: tunnel.proto ?? 'https',
+      host: tunnel.host,
+      port,
+      modules: tunnel.modules,
+    });
+    if (!published.ok) return published;
     tunnel.publicUrl = published.publicUrl;
     tunnel.hostport = published.hostport;
-    session.tunnels.set(tunnel.id, tunnel);
-    await this.#online(tunnel);
-    return tunnel;
+    return null;
+  }
+
+  /** Its name or port, unless another tunnel of the session has the same name on the other listener. */
+  #giveBack(session: AgentSession, tunnel: BoundTunnel): void {
+    const { names, claims } = this.#parts;
+    if (tunnel.host !== null) names.release(tunnel.host, tunnel);
+    const owned = [...session.tunnels.values()].flatMap(({ claimKeys }) => claimKeys);
+    const keys = tunnel.claimKeys.filter((key) => !owned.includes(key));
+    claims.release(session, keys, Promise.resolve());
   }
 
   #goneMeanwhile(session: AgentSession, tunnel: BoundTunnel): BindRefusal | null {
     const acl = this.#parts.ports.credentials.get(session.credentialId)?.acl;
-    if (session.isEnded || acl === undefined) {
+    if (session.isEnded || session.home !== null || acl === undefined) {
       return { code: 'ERR_POSTERN_AGENT_SESSION', message: 'the session of this agent has ended', retry: true };
     }
     if (this.isAllowed(tunnel, acl)) return null;
@@ -154,26 +216,16 @@ export class TunnelBinder {
     );
   }
 
-  #newTunnel(session: AgentSession, bind: Bind, host: string | null): BoundTunnel {
+  #newTunnel(session: AgentSession, bind: Bind, host: string | null, old: ReservedTunnel | null): BoundTunnel {
     const { ports } = this.#parts;
+    const newEndpoint = (): string | null => (bind.labels === undefined ? ports.newId('ep') : null);
     return new BoundTunnel(session, {
-      id: ports.newId('tn'),
-      startedAt: rfc3339(ports.clock.nowMs()),
-      endpointId: bind.labels === undefined ? ports.newId('ep') : null,
+      id: old?.id ?? ports.newId('tn'),
+      startedAt: old?.started_at ?? rfc3339(ports.clock.nowMs()),
+      endpointId: old?.endpoint_id ?? newEndpoint(),
       host,
       bind,
     });
-  }
-
-  /** Traffic first, then the list: a listed tunnel receives traffic. */
-  async #online(tunnel: BoundTunnel): Promise<void> {
-    const { table, presence, ports } = this.#parts;
-    // The agent may have disconnected while a name was being chosen.
-    if (!tunnel.session.isOnline) return;
-    const isNew = table.get(tunnel.id) !== tunnel;
-    table.add(tunnel);
-    await presence.listTunnel(tunnel);
-    if (isNew) ports.events.tunnelStarted(tunnel.id);
   }
 }
 
@@ -188,33 +240,4 @@ export function noLongerAllowed({ host, labels, modules }: BoundTunnel, rules: r
 function modulesNotAllowed(modules: readonly string[]): string {
   const rules = modules.map((name) => `"configure:${name}"`).join(', ');
   return `the acl of this credential does not allow agents to configure ${modules.join(', ')}: it needs ${rules}, or "configure:*"`;
-}
-
-/** Also by the agent's own number: it requests a tunnel again when the response was lost with a connection. */
-function knownTunnel(session: AgentSession, bind: Bind): BoundTunnel | undefined {
-  const byId = bind.id === undefined ? undefined : session.tunnels.get(bind.id);
-  return byId ?? session.tunnels.values().find((tunnel) => tunnel.ref === bind.ref);
-}
-
-function bindProblem(session: AgentSession, bind: Bind): BindRefusal | null {
-  const invalid = (message: string): BindRefusal => ({ code: 'ERR_POSTERN_TUNNEL_INVALID', message, retry: false });
-  if (session.tunnels.size >= MAX_TUNNELS_PER_SESSION) {
-    const message = `an agent may have at most ${MAX_TUNNELS_PER_SESSION} tunnels: start another agent for more`;
-    return { code: 'ERR_POSTERN_TUNNEL_LIMIT', message, retry: false };
-  }
-  if ((bind.labels === undefined) === (bind.proto === undefined)) {
-    return invalid('a tunnel has either a protocol or labels');
-  }
-  if (bind.labels !== undefined) {
-    if (Object.keys(bind.labels).length === 0) return invalid('a tunnel with labels requires at least one label');
-    const problem = labelsProblem(bind.labels);
-    if (problem !== null) return invalid(`the tunnel ${problem}`);
-    if (bind.domain !== undefined || bind.port !== undefined || bind.modules !== undefined) {
-      return invalid('a tunnel with labels has no domain, port or modules of its own: configure them on its edge');
-    }
-    return null;
-  }
-  if (bind.proto === 'tcp' && bind.domain !== undefined) return invalid('a tcp tunnel has a port and no domain');
-  if (bind.proto !== 'tcp' && bind.port !== undefined) return invalid('only a tcp tunnel can request a port');
-  return null;
 }

@@ -3,16 +3,14 @@ import type { Bind } from '../tunnel/messages.ts';
 import type { Acl } from './acl.ts';
 import type { AgentSession } from './agent-session.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
+import type { ClaimRefusal } from './claims.ts';
 import type { GatewayErrorCode } from './errors.ts';
 import { ephemeralName } from './names.ts';
 
 const HOLDER_ANSWERS_WITHIN_MS = 2_000;
 
-export interface NameRefusal {
-  readonly code: GatewayErrorCode;
-  readonly message: string;
-  readonly retry: boolean;
-}
+/** A session that wants a name, on this node or on another one. */
+export type Claimant = Pick<AgentSession, 'id' | 'credentialId'>;
 
 export interface TunnelNamesPorts {
   readonly domain: string;
@@ -60,10 +58,10 @@ export class TunnelNames {
 
   /** A host that the session may use: the requested one, or a new one. */
   async choose(
-    session: AgentSession,
+    session: Claimant,
     acl: Acl,
-    { domain: wanted, proto = 'https' }: Pick<Bind, 'domain' | 'proto'>,
-  ): Promise<{ readonly host: string } | NameRefusal> {
+    { domain: wanted, proto = 'https' }: { readonly domain?: string | undefined; readonly proto?: Proto | undefined },
+  ): Promise<{ readonly host: string } | ClaimRefusal> {
     if (wanted !== undefined && wanted !== '') return this.#claim(session, acl, wanted.toLowerCase(), proto);
     for (;;) {
       const host = `${ephemeralName()}.${this.#ports.domain}`;
@@ -79,11 +77,11 @@ export class TunnelNames {
   }
 
   async #claim(
-    session: AgentSession,
+    session: Claimant,
     acl: Acl,
     wanted: string,
     proto: Proto,
-  ): Promise<{ readonly host: string } | NameRefusal> {
+  ): Promise<{ readonly host: string } | ClaimRefusal> {
     const host = wanted.includes('.') ? wanted : `${wanted}.${this.#ports.domain}`;
     const problem = hostNameProblem(host, 'refused');
     if (problem !== null)
@@ -100,14 +98,14 @@ export class TunnelNames {
         `${host} belongs to an edge: use another name, or add "bind:${host}" to the credential's acl to take it from a wildcard`,
       );
     }
-    return this.#free(session, host, proto);
+    return this.free(session, host, proto);
   }
 
   /** Takes a name over from a dead session of the same credential. */
-  async #free(session: AgentSession, host: string, proto: Proto): Promise<{ readonly host: string } | NameRefusal> {
+  async free(session: Claimant, host: string, proto: Proto): Promise<{ readonly host: string } | ClaimRefusal> {
     // A name has one owner on both listeners; the owner may have one tunnel on each.
     const [holder] = LISTENERS.flatMap((listener) => this.#holders.get(`${listener} ${host}`) ?? []).filter(
-      (tunnel) => tunnel.session !== session || keyOf(host, tunnel.proto) === keyOf(host, proto),
+      (tunnel) => tunnel.session.id !== session.id || keyOf(host, tunnel.proto) === keyOf(host, proto),
     );
     if (holder === undefined) return { host };
     const other = holder.session;
@@ -118,7 +116,7 @@ export class TunnelNames {
         true,
       );
     }
-    if (other === session) {
+    if (other.id === session.id) {
       return refusal('ERR_POSTERN_TUNNEL_NAME_TAKEN', `this agent already has a tunnel for ${host}`);
     }
     if (!other.isOnline) this.#ports.endTunnel(holder, `${host} was taken over by another agent`);
@@ -130,7 +128,7 @@ export class TunnelNames {
       );
     } else this.#ports.endSession(other, 'another agent took over the name because this one no longer responded');
     // Another tunnel may have taken it while the holder was being checked.
-    return this.#free(session, host, proto);
+    return this.free(session, host, proto);
   }
 
   #isHeld(host: string): boolean {
@@ -138,7 +136,7 @@ export class TunnelNames {
   }
 }
 
-function refusal(code: GatewayErrorCode, message: string, retry = false): NameRefusal {
+function refusal(code: GatewayErrorCode, message: string, retry = false): ClaimRefusal {
   return { code, message, retry };
 }
 

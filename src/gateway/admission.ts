@@ -1,0 +1,118 @@
+import { rfc3339 } from '../lib/clock.ts';
+import type { Hello } from '../tunnel/messages.ts';
+import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';
+import type { AgentConnection } from './agent-connection.ts';
+import { AgentSession } from './agent-session.ts';
+import type { ClaimRefusal, SessionRecords } from './claims.ts';
+import type { HomeAdmission, SessionClaim } from './home-admission.ts';
+import type { GatewayPorts } from './ports.ts';
+import type { RightToServe } from './right-to-serve.ts';
+import type { SessionLife } from './session-life.ts';
+
+/** Slows down guessing of tokens. */
+const WRONG_TOKEN_DELAY_MS = 1_000;
+
+/** Sessions that other nodes decide about. */
+export interface SessionsElsewhere {
+  /** `here`: this node has become its home. `unknown`: no node has it. */
+  admit(
+    connection: AgentConnection,
+    sessionId: string,
+    claim: SessionClaim,
+  ): Promise<'admitted' | 'here' | 'unknown' | ClaimRefusal>;
+}
+
+interface AdmissionParts {
+  readonly ports: Pick<GatewayPorts, 'clock' | 'credentials' | 'newId'>;
+  readonly life: SessionLife;
+  readonly home: HomeAdmission;
+  readonly records: SessionRecords;
+  readonly elsewhere: SessionsElsewhere | null;
+  readonly right: RightToServe;
+  isClosing(): boolean;
+  /** Fields of `welcome` about this node. */
+  nodeFields(): object;
+}
+
+/** Decides about an agent's first message: refuses it, starts a session, or adds the connection to one. */
+export class Admission {
+  readonly #parts: AdmissionParts;
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+  }
+
+  async hello(connection: AgentConnection, hello: Hello): Promise<void> {
+    const { ports, home, isClosing } = this.#parts;
+    if (isClosing()) {
+      connection.refuse('ERR_POSTERN_GATEWAY_DRAINING', 'the server is being stopped; try again in a moment', true);
+      return;
+    }
+    if (hello.version !== PROTOCOL_VERSION) {
+      const message = `the server speaks protocol version ${PROTOCOL_VERSION}, but the agent version ${hello.version}: use the same release of both`;
+      connection.refuse('ERR_POSTERN_AGENT_PROTOCOL', message, false);
+      return;
+    }
+    const credential = ports.credentials.find(hello.token);
+    if (credential === null) {
+      await new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_DELAY_MS));
+      const message =
+        'this server does not know the authtoken: check it, or create one with "postern api credentials create"';
+      connection.refuse('ERR_POSTERN_AGENT_TOKEN', message, false);
+      return;
+    }
+    const wanted = hello.join ?? hello.resume;
+    if (wanted === undefined) return this.#start(connection, hello, credential.id);
+    const how = hello.join === undefined ? 'resume' : 'join';
+    const claim: SessionClaim = { how, credentialId: credential.id, secret: wanted.secret, hello };
+    const session = await this.#find(connection, wanted.session, claim);
+    if (session === 'answered' || connection.isClosed) return;
+    if (session !== null && home.isOwner(session, claim)) {
+      const outcome = await home.admit(session, connection, claim);
+      if ('code' in outcome) connection.refuse(outcome.code, outcome.message, outcome.retry);
+      else connection.send({ ...outcome, ...this.#parts.nodeFields() });
+    } else if (how === 'resume') await this.#start(connection, hello, credential.id);
+    else connection.refuse('ERR_POSTERN_AGENT_SESSION', 'the session to join does not exist', true);
+  }
+
+  /** The session, if this node decides about it. */
+  async #find(connection: AgentConnection, id: string, claim: SessionClaim): Promise<AgentSession | null | 'answered'> {
+    const { life, elsewhere } = this.#parts;
+    const known = life.all.get(id);
+    if (elsewhere === null || known?.home === null) return known ?? null;
+    const outcome = await elsewhere.admit(connection, id, claim);
+    if (outcome === 'admitted') return 'answered';
+    if (typeof outcome === 'object') {
+      connection.refuse(outcome.code, outcome.message, outcome.retry);
+      return 'answered';
+    }
+    const found = life.all.get(id);
+    return found?.home === null ? found : null;
+  }
+
+  async #start(connection: AgentConnection, hello: Hello, credentialId: string): Promise<void> {
+    const { ports, life, home, records } = this.#parts;
+    const id = ports.newId('ts');
+    const startedAt = rfc3339(ports.clock.nowMs());
+    const { agent_version, os, metadata, remote_management } = hello;
+    const facts = { agent_version, os, metadata, remote_management };
+    const session = new AgentSession({ id, credentialId, startedAt, hello: facts });
+    session.right = this.#parts.right;
+    const secret = session.newSecret();
+    try {
+      await records.create(session);
+    } catch {
+      const message =
+        'the database of the server cannot be reached: sessions that exist go on, and the agent tries again until a new one can be started';
+      connection.refuse('ERR_POSTERN_GATEWAY_STORE', message, true);
+      return;
+    }
+    if (connection.isClosed) {
+      records.remove(session, Promise.resolve());
+      return;
+    }
+    life.all.set(id, session);
+    const welcome = await home.attach(session, connection, 'new', facts, secret);
+    connection.send({ ...welcome, ...this.#parts.nodeFields() });
+  }
+}

@@ -1,0 +1,75 @@
+import type { AgentMessage, Bind } from '../tunnel/messages.ts';
+import type { AgentSession } from './agent-session.ts';
+import type { GatewayPorts } from './ports.ts';
+import type { SentCommands } from './sent-commands.ts';
+import type { SessionConnection } from './session-connection.ts';
+import type { SessionLife } from './session-life.ts';
+import type { TunnelBinder } from './tunnel-binder.ts';
+
+interface AgentRequestsParts {
+  readonly ports: Pick<GatewayPorts, 'log' | 'region'>;
+  readonly binder: TunnelBinder;
+  readonly life: SessionLife;
+  readonly commands: SentCommands;
+}
+
+/** Carries out what agents request after their hello, at the session's home. */
+export class AgentRequests {
+  readonly #parts: AgentRequestsParts;
+
+  constructor(parts: AgentRequestsParts) {
+    this.#parts = parts;
+  }
+
+  carryOut(session: AgentSession, connection: SessionConnection, message: Exclude<AgentMessage, { t: 'hello' }>): void {
+    const { life, commands } = this.#parts;
+    switch (message.t) {
+      case 'bind':
+        this.#inTurn(session, () => this.#bind(session, connection, message));
+        return;
+      case 'unbind':
+        this.#inTurn(session, () => this.#unbind(session, message.ref));
+        return;
+      case 'bye':
+        this.#inTurn(session, () => life.end(session, null, 'the agent was closed'));
+        return;
+      case 'done':
+        commands.done(connection, message);
+    }
+  }
+
+  async #bind(session: AgentSession, connection: SessionConnection, bind: Bind): Promise<void> {
+    if (session.isEnded) return;
+    const { ports, binder } = this.#parts;
+    const { ref } = bind;
+    const outcome = await binder.bind(session, bind);
+    if ('code' in outcome) {
+      const { code, message, retry } = outcome;
+      connection.send({ t: 'unbound', ref, code, message, retry });
+      return;
+    }
+    const { id, publicUrl, proto, labels } = outcome;
+    ports.log.info({ session: session.id, tunnel: id, url: publicUrl, labels }, 'a tunnel is online');
+    connection.send({
+      t: 'bound',
+      ref,
+      id,
+      ...(publicUrl !== null && { public_url: publicUrl, url: publicUrl }),
+      ...(proto !== null && { proto }),
+      region: ports.region,
+    });
+  }
+
+  async #unbind(session: AgentSession, ref: number): Promise<void> {
+    const { life } = this.#parts;
+    for (const tunnel of [...session.tunnels.values()]) if (tunnel.ref === ref) await life.endTunnel(tunnel);
+  }
+
+  /** Requests of a session are executed in order; a failure closes the connection, not the process. */
+  #inTurn(session: AgentSession, task: () => Promise<void>): void {
+    session.work = session.work.then(task).catch((err: unknown) => {
+      this.#parts.ports.log.error({ err, session: session.id }, 'failed to process a request of an agent');
+      for (const connection of session.connections) connection.fail('the server has an internal error');
+    });
+  }
+}

@@ -1,0 +1,51 @@
+import type { Announcer } from '../nodes/directory/announced.ts';
+import type { AgentSession } from './agent-session.ts';
+import type { BoundTunnel } from './bound-tunnel.ts';
+import { endpointDoc, sessionDoc, tunnelDoc } from './session-docs.ts';
+
+/** Tells the other nodes which sessions and tunnels this one reaches. */
+export class Announcements {
+  readonly #announcer: Announcer | null;
+  readonly #nodeId: string;
+  readonly #region: string;
+
+  constructor(announcer: Announcer | null, { nodeId, region }: { readonly nodeId: string; readonly region: string }) {
+    this.#announcer = announcer;
+    this.#nodeId = nodeId;
+    this.#region = region;
+  }
+
+  session(session: AgentSession): void {
+    this.#announcer?.putSession({
+      id: session.id,
+      credentialId: session.credentialId,
+      homeNodeId: session.home ?? this.#nodeId,
+      epoch: session.epoch,
+      doc: sessionDoc(session, this.#region),
+    });
+  }
+
+  sessionGone(session: AgentSession): void {
+    this.#announcer?.removeSession(session.id);
+  }
+
+  tunnel(tunnel: BoundTunnel): void {
+    const { id, session, labels, forwardsTo, endpointId, proto, host, modules } = tunnel;
+    this.#announcer?.putTunnel({
+      id,
+      sessionId: session.id,
+      epoch: session.epoch,
+      doc: tunnelDoc(tunnel, this.#region),
+      labels,
+      forwardsTo,
+      endpoint:
+        endpointId === null || proto === null
+          ? null
+          : { id: endpointId, proto, host, port: tunnel.port, modules, doc: endpointDoc(tunnel, this.#region) },
+    });
+  }
+
+  tunnelGone(tunnel: BoundTunnel): void {
+    this.#announcer?.removeTunnel(tunnel.id);
+  }
+}

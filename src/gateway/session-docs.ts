@@ -1,0 +1,48 @@
+import type { JsonObject } from '../lib/json.ts';
+import { ALPN } from '../tunnel/protocol.ts';
+import type { AgentSession } from './agent-session.ts';
+import type { BoundTunnel } from './bound-tunnel.ts';
+
+/** What `GET /tunnel_sessions` shows. */
+export function sessionDoc({ hello, connections, startedAt }: AgentSession, region: string): JsonObject {
+  return {
+    agent_version: hello.agent_version,
+    ip: connections[0]?.remoteAddress ?? '',
+    metadata: hello.metadata,
+    os: hello.os,
+    region,
+    started_at: startedAt,
+    transport: ALPN,
+    remote_management: hello.remote_management,
+  };
+}
+
+/** What `GET /tunnels` shows. */
+export function tunnelDoc(tunnel: BoundTunnel, region: string): JsonObject {
+  return {
+    ...(tunnel.publicUrl !== null && { public_url: tunnel.publicUrl }),
+    started_at: tunnel.startedAt,
+    metadata: tunnel.metadata,
+    session_metadata: tunnel.session.hello.metadata,
+    ...(tunnel.proto !== null && { proto: tunnel.proto }),
+    region,
+    ...(tunnel.endpointId !== null && { endpoint_id: tunnel.endpointId }),
+    ...(tunnel.labels !== null && { labels: { ...tunnel.labels } }),
+    forwards_to: tunnel.forwardsTo,
+  };
+}
+
+/** What `GET /endpoints` shows. */
+export function endpointDoc(tunnel: BoundTunnel, region: string): JsonObject {
+  return {
+    region,
+    created_at: tunnel.startedAt,
+    updated_at: tunnel.startedAt,
+    public_url: tunnel.publicUrl ?? '',
+    proto: tunnel.proto ?? '',
+    hostport: tunnel.hostport ?? '',
+    type: 'ephemeral',
+    metadata: tunnel.metadata,
+    tunnel_id: tunnel.id,
+  };
+}

@@ -1,0 +1,149 @@
+import type { AgentConnection } from './agent-connection.ts';
+import type { AgentSession } from './agent-session.ts';
+import type { Announcements } from './announcements.ts';
+import type { BoundTunnel } from './bound-tunnel.ts';
+import type { Claims, SessionRecords } from './claims.ts';
+import type { SessionCopies } from './nodes/session-copies.ts';
+import type { GatewayPorts } from './ports.ts';
+import type { Presence } from './presence.ts';
+import type { TunnelNames } from './tunnel-names.ts';
+
+/** How long ids and names of a disconnected agent are kept for a resume. */
+const RESUME_WITHIN_MS = 60_000;
+
+export interface SessionLifeParts {
+  readonly ports: Pick<GatewayPorts, 'table' | 'events' | 'endpoints' | 'log'>;
+  readonly names: () => TunnelNames;
+  readonly presence: Presence;
+  readonly announcements: Announcements;
+  readonly claims: Claims;
+  readonly records: SessionRecords;
+  readonly copies: SessionCopies;
+}
+
+/** Sessions of agents and their tunnels, from the first connection to the end. Traffic, lists and names follow. */
+export class SessionLife {
+  readonly all = new Map<string, AgentSession>();
+  readonly #parts: SessionLifeParts;
+
+  constructor(parts: SessionLifeParts) {
+    this.#parts = parts;
+  }
+
+  /** A connection of this node was added or removed: only with one can traffic reach the tunnels from here. */
+  routeAll(session: AgentSession): void {
+    const { announcements } = this.#parts;
+    if (session.isOnline && (session.home === null || session.local.length > 0)) announcements.session(session);
+    else announcements.sessionGone(session);
+    for (const tunnel of session.tunnels.values()) this.route(tunnel);
+  }
+
+  route(tunnel: BoundTunnel): void {
+    const { ports, announcements } = this.#parts;
+    const { table } = ports;
+    const { session } = tunnel;
+    if (tunnel.isListed && session.local.length > 0 && !session.isEnded) {
+      if (table.get(tunnel.id) !== tunnel) table.add(tunnel);
+      announcements.tunnel(tunnel);
+    } else if (table.get(tunnel.id) === tunnel) {
+      table.remove(tunnel);
+      announcements.tunnelGone(tunnel);
+    }
+  }
+
+  /** Traffic first, then the list: a listed tunnel receives traffic. */
+  async online(tunnel: BoundTunnel): Promise<void> {
+    const { presence, ports, records, copies } = this.#parts;
+    // The agent may have disconnected while a name was being chosen.
+    if (!tunnel.session.isOnline) return;
+    const isNew = !tunnel.isListed;
+    tunnel.isListed = true;
+    this.route(tunnel);
+    records.changed(tunnel.session);
+    copies.tunnelChanged(tunnel);
+    await presence.listTunnel(tunnel);
+    if (isNew) ports.events.tunnelStarted(tunnel.id);
+  }
+
+  /** A connection of this node is gone. */
+  closed(connection: AgentConnection, session: AgentSession, reason: string | null): void {
+    const at = session.local.indexOf(connection);
+    if (at !== -1) session.local.splice(at, 1);
+    this.lostOne(session, reason);
+  }
+
+  /** One of its connections is gone, on any node. */
+  lostOne(session: AgentSession, reason: string | null): void {
+    if (session.isEnded || session.home !== null) return;
+    if (!session.isOnline) this.#wentOffline(session, reason);
+    else if (session.local.length === 0) this.routeAll(session);
+  }
+
+  /** Traffic can no longer reach it, so it is not listed; its names are kept for a resume. */
+  #wentOffline(session: AgentSession, reason: string | null): void {
+    const { presence, ports } = this.#parts;
+    const tunnels = [...session.tunnels.values()];
+    for (const tunnel of tunnels) tunnel.isListed = false;
+    this.routeAll(session);
+    void presence.unlistSession(session);
+    for (const tunnel of tunnels) ports.events.tunnelStopped(tunnel.id);
+    ports.events.sessionStopped(session.id);
+    ports.log.info({ session: session.id, why: reason }, 'an agent went offline');
+    this.awaitResume(session);
+  }
+
+  awaitResume(session: AgentSession): void {
+    session.offlineTimer = setTimeout(() => {
+      void this.end(session, null, 'the agent did not reconnect in time');
+    }, RESUME_WITHIN_MS).unref();
+  }
+
+  async end(session: AgentSession, code: string | null, reason: string, retry = false): Promise<void> {
+    if (session.isEnded) return;
+    const { presence, ports, claims, records, copies } = this.#parts;
+    const wasOnline = session.isOnline;
+    session.isEnded = true;
+    if (session.offlineTimer !== null) clearTimeout(session.offlineTimer);
+    this.all.delete(session.id);
+    const tunnels = [...session.tunnels.values()];
+    for (const tunnel of tunnels) this.#takeDown(tunnel);
+    this.routeAll(session);
+    const unserved = copies.sessionEnded(session);
+    claims.release(session, keysOf(session), unserved);
+    records.remove(session, unserved);
+    if (wasOnline) {
+      await presence.unlistSession(session);
+      for (const tunnel of tunnels) ports.events.tunnelStopped(tunnel.id);
+      ports.events.sessionStopped(session.id);
+      ports.log.info({ session: session.id, why: reason }, 'an agent is gone');
+    }
+    for (const connection of session.connections) {
+      if (code === null) connection.close();
+      else connection.refuse(code, reason, retry);
+    }
+  }
+
+  async endTunnel(tunnel: BoundTunnel): Promise<void> {
+    const { presence, ports, claims, records, copies } = this.#parts;
+    const { session, isListed: wasListed } = tunnel;
+    session.tunnels.delete(tunnel.id);
+    const stillOwned = keysOf(session);
+    const keys = tunnel.claimKeys.filter((key) => !stillOwned.includes(key));
+    if (wasListed) await presence.unlistTunnels([tunnel]);
+    this.#takeDown(tunnel);
+    claims.release(session, keys, copies.tunnelGone(tunnel));
+    records.changed(session);
+    if (wasListed) ports.events.tunnelStopped(tunnel.id);
+  }
+
+  #takeDown(tunnel: BoundTunnel): void {
+    tunnel.isListed = false;
+    this.route(tunnel);
+    if (tunnel.host !== null) this.#parts.names().release(tunnel.host, tunnel);
+    if (tunnel.endpointId !== null) this.#parts.ports.endpoints.withdraw(tunnel.endpointId);
+  }
+}
+
+function keysOf(session: AgentSession): readonly string[] {
+  return [...session.tunnels.values()].flatMap((tunnel) => tunnel.claimKeys);
+}
