@@ -1,0 +1,263 @@
+import type { JsonObject } from '../../lib/json.ts';
+import { PeerRefusal } from '../../nodes/links/peer-links.ts';
+import { type AgentMessage, decodeGatewayMessage, type Welcome } from '../../tunnel/messages.ts';
+import type { AgentConnection } from '../agent-connection.ts';
+import type { AgentSession } from '../agent-session.ts';
+import type { BoundTunnel } from '../bound-tunnel.ts';
+import type { ClaimRefusal } from '../claims.ts';
+import type { GatewayErrorCode } from '../errors.ts';
+import type { SessionClaim } from '../home-admission.ts';
+import type { GatewayPorts } from '../ports.ts';
+import type { SessionLife } from '../session-life.ts';
+import type { ClusterPorts } from './cluster-ports.ts';
+import { Grant } from './grant.ts';
+import { Inbox } from './inbox.ts';
+import { joinMessage } from './join-message.ts';
+import { keyOf, LocalConnections } from './local-connections.ts';
+import { Outbox } from './outbox.ts';
+import { copiedSession, copiedTunnel } from './session-lines.ts';
+
+const JOIN_WITHIN_MS = 5_000;
+const CONFIRMED_WITHIN_MS = 30_000;
+
+export interface HolderSideParts {
+  readonly ports: Pick<GatewayPorts, 'endpoints' | 'log' | 'region'>;
+  readonly cluster: ClusterPorts;
+  readonly life: () => SessionLife;
+  registered(connection: AgentConnection, session: AgentSession): void;
+  nodeFields(): object;
+  /** This node becomes the home: the old one handed the session over, with the connections that it keeps. */
+  onTaken(session: AgentSession, epoch: number, from: string, connections: JsonObject): void;
+  /** Another node has become the home. */
+  onMoved(session: AgentSession, home: string, epoch: number): void;
+}
+
+/** Sessions of other homes that have connections here: a copy of each, whose requests the home carries out. */
+export class HolderSide {
+  readonly connections = new LocalConnections();
+  readonly #parts: HolderSideParts;
+  readonly #grants = new Map<string, Grant>();
+  readonly #outboxes = new Map<string, Outbox>();
+  readonly #inbox = new Inbox((line, nodeId) => this.#line(line, nodeId));
+
+  constructor(parts: HolderSideParts) {
+    this.#parts = parts;
+    const { links } = parts.cluster;
+    links.serve('session.send', (message, nodeId) => {
+      this.#inbox.receive(message, nodeId);
+      return Promise.resolve({});
+    });
+    links.serve('session.alive', async ({ connection, within_ms: withinMs }) => {
+      const found = this.connections.get(connection);
+      const isAlive = found !== undefined && typeof withinMs === 'number' && (await found.isAlive(withinMs));
+      return { alive: isAlive };
+    });
+  }
+
+  grantOf(homeId: string): Grant {
+    const known = this.#grants.get(homeId);
+    if (known !== undefined) return known;
+    const grant = new Grant(homeId, this.#parts.cluster.membership);
+    this.#grants.set(homeId, grant);
+    return grant;
+  }
+
+  /** `unreachable`: the home did not answer. */
+  async admit(
+    connection: AgentConnection,
+    sessionId: string,
+    claim: SessionClaim,
+    homeId: string,
+  ): Promise<'admitted' | 'unknown' | 'unreachable' | ClaimRefusal> {
+    const { cluster, life, ports } = this.#parts;
+    const number = this.connections.number(connection);
+    const message = joinMessage({ sessionId, number, remoteAddress: connection.remoteAddress }, claim);
+    const askedAtMs = performance.now();
+    try {
+      const answer = await cluster.links.call(homeId, 'session.join', message, JOIN_WITHIN_MS);
+      const session = life().all.get(sessionId);
+      if (session === undefined || (session.home !== homeId && session.home !== null)) return this.#forget(connection);
+      this.grantOf(homeId).extend(askedAtMs, answer['grant_ms']);
+      if (connection.isClosed) {
+        this.#push(session, { session: sessionId, connection: number, do: 'closed' });
+        this.connections.delete(connection);
+        return 'admitted';
+      }
+      session.local.push(connection);
+      this.#parts.registered(connection, session);
+      life().routeAll(session);
+      const welcome = answer['welcome'] as unknown as Welcome;
+      connection.send({ ...welcome, region: ports.region, ...this.#parts.nodeFields() });
+      return 'admitted';
+    } catch (error) {
+      const outcome = this.#forget(connection);
+      if (!(error instanceof PeerRefusal)) return outcome;
+      if (error.code === 'ERR_POSTERN_AGENT_SESSION') return 'unknown';
+      return { code: error.code as GatewayErrorCode, message: error.message, retry: true };
+    }
+  }
+
+  /** To the session's home. */
+  relay(session: AgentSession, connection: AgentConnection, request: Exclude<AgentMessage, { t: 'hello' }>): void {
+    const box = this.outbox(session.home ?? '');
+    const number = this.connections.number(connection);
+    this.connections.opened(connection, request);
+    box.push({ session: session.id, connection: number, do: 'request', message: request as unknown as JsonObject });
+    if (request.t === 'bind') return;
+    void box.confirmed(CONFIRMED_WITHIN_MS).then((isConfirmed) => {
+      if (isConfirmed) this.connections.settled(connection, keyOf(request));
+    });
+  }
+
+  closed(session: AgentSession, connection: AgentConnection): void {
+    const number = this.connections.number(connection);
+    this.connections.delete(connection);
+    this.#push(session, { session: session.id, connection: number, do: 'closed' });
+    if (session.local.length === 0) this.drop(session);
+  }
+
+  /** Forgets the copy. Its connections are closed by others. */
+  drop(session: AgentSession): void {
+    const { life } = this.#parts;
+    for (const tunnel of [...session.tunnels.values()]) this.#dropTunnel(tunnel);
+    if (life().all.get(session.id) === session) life().all.delete(session.id);
+    session.isEnded = true;
+    life().routeAll(session);
+  }
+
+  /** The agent comes back and finds the session where it is now. */
+  sendBack(session: AgentSession, message: string): void {
+    const connections = [...session.local];
+    this.drop(session);
+    for (const connection of connections) connection.refuse('ERR_POSTERN_AGENT_SESSION', message, true);
+  }
+
+  /** A connection that was this node's own becomes one that the new home knows by a number. */
+  numbered(session: AgentSession): JsonObject[] {
+    return session.local.map((connection) => ({
+      number: this.connections.number(connection),
+      address: connection.remoteAddress,
+    }));
+  }
+
+  outbox(homeId: string): Outbox {
+    const known = this.#outboxes.get(homeId);
+    if (known !== undefined) return known;
+    const box = new Outbox({
+      links: this.#parts.cluster.links,
+      nodeId: homeId,
+      method: 'session.message',
+      onDropped: () => this.#outboxes.delete(homeId),
+    });
+    this.#outboxes.set(homeId, box);
+    return box;
+  }
+
+  /** The home is gone for good: what was not sent is carried out by the next one. */
+  forgetHome(homeId: string): void {
+    this.#grants.delete(homeId);
+    const box = this.#outboxes.get(homeId);
+    this.#outboxes.delete(homeId);
+    box?.drop();
+  }
+
+  close(): void {
+    for (const homeId of [...this.#outboxes.keys()]) this.forgetHome(homeId);
+  }
+
+  #push(session: AgentSession, line: JsonObject): void {
+    if (session.home !== null) this.outbox(session.home).push(line);
+  }
+
+  #forget(connection: AgentConnection): 'unreachable' {
+    this.connections.delete(connection);
+    return 'unreachable';
+  }
+
+  #line(line: JsonObject, nodeId: string): void {
+    const { life } = this.#parts;
+    const id = line['session'];
+    const known = typeof id === 'string' ? life().all.get(id) : undefined;
+    if (line['do'] === 'session') {
+      this.#copy(line, known, nodeId);
+      return;
+    }
+    const connection = this.connections.get(line['connection']);
+    if (connection !== undefined) this.#toAgent(connection, line);
+    if (known === undefined || known.home !== nodeId) return;
+    switch (line['do']) {
+      case 'facts':
+        copiedSession(line, known);
+        return;
+      case 'tunnel':
+        this.#putTunnel(known, line);
+        return;
+      case 'untunnel': {
+        const tunnel = known.tunnels.get(String(line['id']));
+        if (tunnel !== undefined) this.#dropTunnel(tunnel);
+        return;
+      }
+      case 'end':
+        this.drop(known);
+        return;
+      case 'take':
+        this.#parts.onTaken(known, Number(line['epoch']), nodeId, line);
+        return;
+      case 'moved':
+        this.#parts.onMoved(known, String(line['home']), Number(line['epoch']));
+        return;
+      default:
+    }
+  }
+
+  #copy(line: JsonObject, known: AgentSession | undefined, nodeId: string): void {
+    // A node that is no longer its home must not take it back.
+    if (known !== undefined && known.home !== nodeId && known.epoch >= Number(line['epoch'])) return;
+    if (known !== undefined && known.home === null) return;
+    const session = copiedSession(line, known);
+    if (session === null) return;
+    for (const tunnel of [...session.tunnels.values()]) this.#dropTunnel(tunnel);
+    session.home = nodeId;
+    session.right = this.grantOf(nodeId);
+    this.#parts.life().all.set(session.id, session);
+  }
+
+  #putTunnel(session: AgentSession, line: JsonObject): void {
+    const { ports, life } = this.#parts;
+    const tunnel = copiedTunnel(session, line['tunnel']);
+    if (tunnel === null) return;
+    const isNew = !session.tunnels.has(tunnel.id);
+    session.tunnels.set(tunnel.id, tunnel);
+    tunnel.isListed = true;
+    life().route(tunnel);
+    const { endpointId, proto, host, port, modules } = tunnel;
+    if (!isNew || endpointId === null || proto === null) return;
+    ports.endpoints
+      .publish({ id: endpointId, tunnelId: tunnel.id, proto, host, port, modules })
+      .then((published) => {
+        if (!published.ok) ports.log.warn({ tunnel: tunnel.id, why: published.message }, 'cannot serve a tunnel here');
+        else if (session.tunnels.get(tunnel.id) !== tunnel) ports.endpoints.withdraw(endpointId);
+      })
+      .catch((err: unknown) => ports.log.error({ err, tunnel: tunnel.id }, 'failed to publish a tunnel'));
+  }
+
+  #dropTunnel(tunnel: BoundTunnel): void {
+    tunnel.session.tunnels.delete(tunnel.id);
+    tunnel.isListed = false;
+    this.#parts.life().route(tunnel);
+    if (tunnel.endpointId !== null) this.#parts.ports.endpoints.withdraw(tunnel.endpointId);
+  }
+
+  #toAgent(connection: AgentConnection, line: JsonObject): void {
+    const reason = typeof line['reason'] === 'string' ? line['reason'] : '';
+    if (line['do'] === 'send') {
+      const decoded = decodeGatewayMessage(JSON.stringify(line['message'] ?? null));
+      if (!decoded.ok || !('message' in decoded)) return;
+      const { message } = decoded;
+      if (message.t === 'bound' || message.t === 'unbound') this.connections.settled(connection, `bind ${message.ref}`);
+      connection.send(message);
+    } else if (line['do'] === 'refuse') connection.refuse(String(line['code']), reason, line['retry'] === true);
+    else if (line['do'] === 'fail') connection.fail(reason);
+    else if (line['do'] === 'close') connection.close();
+  }
+}

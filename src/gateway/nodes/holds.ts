@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgentSession } from '../agent-session.ts';
+import type { SessionLife } from '../session-life.ts';
+import type { ClusterPorts } from './cluster-ports.ts';
+import type { HolderSide } from './holder-side.ts';
+import { stringsOf } from './join-message.ts';
+import type { SessionMoves } from './session-moves.ts';
+
+const ASK_EVERY_MS = 300;
+const ANSWER_WITHIN_MS = 1_000;
+/** About 30 KB of ids. */
+const IDS_PER_CALL = 1_000;
+/** A copy whose connection never came. */
+const UNUSED_AFTER_MS = 6_000;
+/** A home that renews its lease but is not linked for so long: the agent finds a better way by itself. */
+const LINKLESS_MS = 8_000;
+const STORE_AGAIN_MS = 300;
+/** Sessions of a lost home that are taken over at a time. */
+const ADOPTED_AT_A_TIME = 16;
+
+interface HoldsParts {
+  readonly cluster: ClusterPorts;
+  readonly life: () => SessionLife;
+  readonly holderSide: () => HolderSide;
+  readonly moves: () => SessionMoves;
+  onProblem(error: unknown): void;
+}
+
+/** Renews this node's right to serve sessions of other homes, and takes the sessions over when their home is lost. */
+export class Holds {
+  readonly #parts: HoldsParts;
+  readonly #timer: NodeJS.Timeout;
+  readonly #asking = new Set<string>();
+  readonly #adopting = new Set<string>();
+  readonly #unusedSinceMs = new WeakMap<AgentSession, number>();
+  #isClosed = false;
+
+  constructor(parts: HoldsParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.renew(), ASK_EVERY_MS).unref();
+    parts.cluster.links.onDown(({ nodeId }) => void this.#adoptAll(nodeId));
+  }
+
+  /** Asks every home now. */
+  renew(): void {
+    const homes = new Map<string, AgentSession[]>();
+    for (const session of [...this.#parts.life().all.values()]) {
+      if (session.home === null) continue;
+      if (session.local.length === 0) {
+        this.#dropUnused(session);
+        continue;
+      }
+      const list = homes.get(session.home);
+      if (list === undefined) homes.set(session.home, [session]);
+      else list.push(session);
+    }
+    for (const [homeId, sessions] of homes) void this.#ask(homeId, sessions);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+  }
+
+  #dropUnused(session: AgentSession): void {
+    const sinceMs = this.#unusedSinceMs.get(session);
+    if (sinceMs === undefined) this.#unusedSinceMs.set(session, performance.now());
+    else if (performance.now() - sinceMs > UNUSED_AFTER_MS) this.#parts.holderSide().drop(session);
+  }
+
+  async #ask(homeId: string, sessions: readonly AgentSession[]): Promise<void> {
+    const { cluster, holderSide, life } = this.#parts;
+    if (cluster.links.get(homeId) === undefined) return this.#adoptAll(homeId);
+    if (this.#asking.has(homeId)) return;
+    this.#asking.add(homeId);
+    try {
+      const gone: string[] = [];
+      const askedAtMs = performance.now();
+      let grantMs = Number.POSITIVE_INFINITY;
+      for (let at = 0; at < sessions.length; at += IDS_PER_CALL) {
+        const ids = sessions.slice(at, at + IDS_PER_CALL).map(({ id }) => id);
+        const answer = await cluster.links.call(homeId, 'session.hold', { sessions: ids }, ANSWER_WITHIN_MS);
+        gone.push(...stringsOf(answer['gone']));
+        grantMs = Math.min(grantMs, Number(answer['grant_ms'] ?? 0));
+      }
+      // First what ends: the grant is not for these.
+      for (const id of gone) {
+        const session = life().all.get(id);
+        if (session?.home === homeId && sessions.includes(session)) void this.#gone(session);
+      }
+      holderSide().grantOf(homeId).extend(askedAtMs, grantMs);
+    } catch {
+      // The link is checked by pings; without it the sessions are taken over.
+    } finally {
+      this.#asking.delete(homeId);
+    }
+  }
+
+  /** The home does not have it for this node: it has moved, or the home has lost track of this node. */
+  async #gone(session: AgentSession): Promise<void> {
+    const { moves, holderSide } = this.#parts;
+    session.right = { mayServe: () => false };
+    const isFollowed = await moves()
+      .follow(session)
+      .catch(() => false);
+    if (!isFollowed && !session.isEnded && session.home !== null) {
+      holderSide().sendBack(session, 'the session has moved to another node or has ended: the agent connects again');
+    }
+  }
+
+  async #adoptAll(homeId: string): Promise<void> {
+    if (this.#adopting.has(homeId) || this.#isClosed) return;
+    const mine = [...this.#parts.life().all.values()].filter(({ home }) => home === homeId);
+    if (mine.length === 0) return;
+    this.#adopting.add(homeId);
+    const sinceMs = performance.now();
+    const workers = Array.from({ length: ADOPTED_AT_A_TIME }, async () => {
+      for (let session = mine.pop(); session !== undefined; session = mine.pop()) {
+        await this.#adopt(session, homeId, sinceMs);
+      }
+    });
+    await Promise.all(workers);
+    this.#adopting.delete(homeId);
+  }
+
+  async #adopt(session: AgentSession, homeId: string, sinceMs: number): Promise<void> {
+    const { cluster, holderSide, moves } = this.#parts;
+    const { store, links, membership } = cluster;
+    while (!this.#isClosed && session.home === homeId && !session.isEnded && links.get(homeId) === undefined) {
+      try {
+        const outcome = await store.moveSession(session.id, session.epoch, membership.self.id);
+        if (session.home !== homeId || session.isEnded) return;
+        if (outcome.ok) {
+          moves().promote(session, outcome.session.epoch);
+          return;
+        }
+        if (outcome.reason === 'held') {
+          if (performance.now() - sinceMs > LINKLESS_MS) {
+            holderSide().sendBack(session, 'the node that has the session cannot be reached: the agent connects again');
+            return;
+          }
+          await sleep(Math.min(Math.max(outcome.leaseLeftMs, 0) + 5, ASK_EVERY_MS), undefined, { ref: false });
+          continue;
+        }
+        if (outcome.reason === 'absent' || !(await moves().follow(session))) {
+          holderSide().sendBack(session, 'the session has ended: the agent connects again');
+        }
+        return;
+      } catch (error) {
+        this.#parts.onProblem(error);
+        await sleep(STORE_AGAIN_MS, undefined, { ref: false });
+      }
+    }
+  }
+}

@@ -1,0 +1,237 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '../../lib/json.ts';
+import { type PeerMessage, PeerRefusal } from '../../nodes/links/peer-links.ts';
+import { decodeAgentMessage } from '../../tunnel/messages.ts';
+import type { AgentRequests } from '../agent-requests.ts';
+import type { AgentSession } from '../agent-session.ts';
+import type { BoundTunnel } from '../bound-tunnel.ts';
+import type { HomeAdmission } from '../home-admission.ts';
+import type { RightToServe } from '../right-to-serve.ts';
+import type { SentCommands } from '../sent-commands.ts';
+import type { SessionLife } from '../session-life.ts';
+import type { ClusterPorts } from './cluster-ports.ts';
+import { Inbox } from './inbox.ts';
+import { decodeJoin, decodeRejoin, stringsOf } from './join-message.ts';
+import { Outbox } from './outbox.ts';
+import { RemoteConnection, type RemoteConnectionFacts } from './remote-connection.ts';
+import type { SessionCopies } from './session-copies.ts';
+import { sessionFields, tunnelFields } from './session-lines.ts';
+
+/** How long a holder may serve after it heard that it may. */
+export const GRANT_MS = 1_500;
+/** The holder counts from before it asked, so this is only for clocks that run at different speeds. */
+const GRANT_MARGIN_MS = 100;
+/** A link that is gone for longer takes its connections with it. */
+const LOST_AFTER_MS = 3_000;
+const STATE_WITHIN_MS = 2_000;
+
+interface HomeSideParts {
+  readonly cluster: ClusterPorts;
+  readonly life: () => SessionLife;
+  readonly admission: () => HomeAdmission;
+  readonly requests: () => AgentRequests;
+  readonly commands: SentCommands;
+  readonly right: RightToServe;
+  /** The node is leaving: the session goes to that node. */
+  onJoined(session: AgentSession, nodeId: string): void;
+}
+
+/** Sessions that this node decides about, and their connections on other nodes. */
+export class HomeSide implements SessionCopies {
+  readonly #parts: HomeSideParts;
+  readonly #outboxes = new Map<string, Outbox>();
+  readonly #inbox = new Inbox((line, nodeId) => this.#line(line, nodeId));
+  /** When each holder was last told that it may serve. */
+  readonly #grantedAtMs = new Map<string, number>();
+
+  constructor(parts: HomeSideParts) {
+    this.#parts = parts;
+    const { links } = parts.cluster;
+    links.serve('session.find', (message) => Promise.resolve({ found: this.#atHome(message['session']) !== null }));
+    links.serve('session.join', (message, nodeId) => this.#join(message, nodeId));
+    links.serve('session.rejoin', (message, nodeId) => this.#rejoin(message, nodeId));
+    links.serve('session.hold', (message, nodeId) => Promise.resolve(this.#hold(message, nodeId)));
+    links.serve('session.message', (message, nodeId) => {
+      this.#inbox.receive(message, nodeId);
+      return Promise.resolve({});
+    });
+    links.onDown(({ nodeId }) => {
+      const timer = setTimeout(() => {
+        if (links.get(nodeId) === undefined) this.#loseNode(nodeId);
+      }, LOST_AFTER_MS);
+      timer.unref();
+    });
+  }
+
+  tunnelChanged(tunnel: BoundTunnel): void {
+    const line = { session: tunnel.session.id, do: 'tunnel', tunnel: tunnelFields(tunnel) };
+    for (const nodeId of holdersOf(tunnel.session)) this.outbox(nodeId).push(line);
+  }
+
+  tunnelGone(tunnel: BoundTunnel): Promise<void> {
+    return this.#told(tunnel.session, { session: tunnel.session.id, do: 'untunnel', id: tunnel.id });
+  }
+
+  sessionEnded(session: AgentSession): Promise<void> {
+    return this.#told(session, { session: session.id, do: 'end' });
+  }
+
+  /** Tells another node everything about a session, before it has a connection of it or becomes its home. */
+  tellState(session: AgentSession, nodeId: string): void {
+    const box = this.outbox(nodeId);
+    box.push({ ...sessionFields(session), do: 'session' });
+    for (const tunnel of session.tunnels.values()) {
+      if (tunnel.isListed) box.push({ session: session.id, do: 'tunnel', tunnel: tunnelFields(tunnel) });
+    }
+  }
+
+  /** A connection of another node becomes one of the session. */
+  remoteConnection(facts: RemoteConnectionFacts): RemoteConnection {
+    return new RemoteConnection(facts, {
+      links: this.#parts.cluster.links,
+      push: (line) => this.outbox(facts.nodeId).push(line),
+      onClosed: (connection) => this.#closed(facts.sessionId, connection),
+    });
+  }
+
+  outbox(nodeId: string): Outbox {
+    const known = this.#outboxes.get(nodeId);
+    if (known !== undefined) return known;
+    const box = new Outbox({
+      links: this.#parts.cluster.links,
+      nodeId,
+      method: 'session.send',
+      onDropped: () => this.#loseNode(nodeId),
+    });
+    this.#outboxes.set(nodeId, box);
+    return box;
+  }
+
+  /** Nothing more is sent to nodes that are not linked. */
+  close(): void {
+    const boxes = [...this.#outboxes.values()];
+    this.#outboxes.clear();
+    for (const box of boxes) box.drop();
+  }
+
+  #atHome(id: unknown): AgentSession | null {
+    const session = typeof id === 'string' ? this.#parts.life().all.get(id) : undefined;
+    return session === undefined || session.home !== null ? null : session;
+  }
+
+  async #join(message: PeerMessage, nodeId: string): Promise<PeerMessage> {
+    const { admission, right } = this.#parts;
+    const { facts, claim } = decodeJoin(message, nodeId);
+    const session = this.#atHome(facts.sessionId);
+    if (session === null || !admission().isOwner(session, claim)) throw noSession();
+    const isNew = !holdersOf(session).has(nodeId);
+    if (isNew) this.tellState(session, nodeId);
+    const connection = this.remoteConnection(facts);
+    const outcome = await admission().admit(session, connection, claim);
+    if ('code' in outcome) throw new PeerRefusal(outcome.code, outcome.message);
+    this.outbox(nodeId).push({ ...sessionFields(session), do: 'facts' });
+    const isTold = await this.outbox(nodeId).confirmed(STATE_WITHIN_MS);
+    if (!isTold || connection.isClosed || session.isEnded) throw noSession();
+    const grantMs = this.#grant(nodeId, right.mayServe());
+    queueMicrotask(() => this.#parts.onJoined(session, nodeId));
+    return { welcome: outcome as unknown as JsonObject, grant_ms: grantMs };
+  }
+
+  /** A node that has connections of a session whose home this node has become. */
+  async #rejoin(message: PeerMessage, nodeId: string): Promise<PeerMessage> {
+    const { sessionId, connections } = decodeRejoin(message);
+    const session = this.#atHome(sessionId);
+    if (session === null) throw noSession();
+    const had = new Set(session.remote.filter((each) => each.nodeId === nodeId).map(({ number }) => number));
+    this.tellState(session, nodeId);
+    for (const { number, remoteAddress } of connections) {
+      if (!had.has(number)) session.remote.push(this.remoteConnection({ nodeId, number, remoteAddress, sessionId }));
+    }
+    if (session.offlineTimer !== null && session.isOnline) {
+      clearTimeout(session.offlineTimer);
+      session.offlineTimer = null;
+    }
+    this.#parts.life().routeAll(session);
+    await this.outbox(nodeId).confirmed(STATE_WITHIN_MS);
+    return { grant_ms: this.#grant(nodeId, this.#parts.right.mayServe()) };
+  }
+
+  /** The holder asks again and again: a session that it no longer has here is gone for it. */
+  #hold(message: PeerMessage, nodeId: string): PeerMessage {
+    const gone = stringsOf(message['sessions']).filter((id) => {
+      const session = this.#atHome(id);
+      return session === null || !holdersOf(session).has(nodeId);
+    });
+    // What was sent and not confirmed may take something away from it.
+    const isTold = this.outbox(nodeId).isEmpty;
+    return { gone, grant_ms: this.#grant(nodeId, isTold && this.#parts.right.mayServe()) };
+  }
+
+  #grant(nodeId: string, isAllowed: boolean): number {
+    if (!isAllowed) return 0;
+    this.#grantedAtMs.set(nodeId, performance.now());
+    return GRANT_MS;
+  }
+
+  /** Resolves once every other node has confirmed the line, or may not serve without hearing from here. */
+  async #told(session: AgentSession, line: JsonObject): Promise<void> {
+    await Promise.all(
+      [...holdersOf(session)].map(async (nodeId) => {
+        const box = this.outbox(nodeId);
+        box.push(line);
+        const untilMs = performance.now() + this.#grantLeftMs(nodeId);
+        if (await box.confirmed(untilMs - performance.now())) return;
+        await sleep(Math.max(0, untilMs - performance.now()));
+      }),
+    );
+  }
+
+  #grantLeftMs(nodeId: string): number {
+    const grantedAtMs = this.#grantedAtMs.get(nodeId);
+    if (grantedAtMs === undefined) return 0;
+    return Math.max(0, grantedAtMs + GRANT_MS + GRANT_MARGIN_MS - performance.now());
+  }
+
+  #line(line: JsonObject, nodeId: string): void {
+    const session = this.#atHome(line['session']);
+    const connection = session?.remote.find((each) => each.nodeId === nodeId && each.number === line['connection']);
+    if (session === null || connection === undefined) return;
+    if (line['do'] === 'closed') {
+      if (connection instanceof RemoteConnection) connection.lost();
+      return;
+    }
+    const decoded = decodeAgentMessage(JSON.stringify(line['message'] ?? null));
+    if (!decoded.ok || !('message' in decoded) || decoded.message.t === 'hello') return;
+    this.#parts.requests().carryOut(session, connection, decoded.message);
+  }
+
+  #closed(sessionId: string, connection: RemoteConnection): void {
+    this.#parts.commands.lost(connection);
+    const session = this.#parts.life().all.get(sessionId);
+    const at = session?.remote.indexOf(connection) ?? -1;
+    if (session === undefined || at === -1) return;
+    session.remote.splice(at, 1);
+    if (session.home !== null) return;
+    this.#parts.life().lostOne(session, 'its connection on another node was lost');
+    if (session.isOnline) this.#parts.life().routeAll(session);
+  }
+
+  #loseNode(nodeId: string): void {
+    for (const session of this.#parts.life().all.values()) {
+      for (const connection of [...session.remote]) {
+        if (connection.nodeId === nodeId && connection instanceof RemoteConnection) connection.lost();
+      }
+    }
+    const box = this.#outboxes.get(nodeId);
+    this.#outboxes.delete(nodeId);
+    if (box !== undefined && !box.isEmpty) box.drop();
+  }
+}
+
+export function holdersOf({ remote }: AgentSession): ReadonlySet<string> {
+  return new Set(remote.map(({ nodeId }) => nodeId));
+}
+
+function noSession(): PeerRefusal {
+  return new PeerRefusal('ERR_POSTERN_AGENT_SESSION', 'the session to join does not exist');
+}

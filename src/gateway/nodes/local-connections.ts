@@ -1,0 +1,57 @@
+import type { AgentMessage } from '../../tunnel/messages.ts';
+import type { AgentConnection } from '../agent-connection.ts';
+
+type Request = Exclude<AgentMessage, { t: 'hello' }>;
+
+interface Held {
+  readonly number: number;
+  /** Requests that the home has not answered or confirmed, in order: a new home carries them out. */
+  readonly open: Map<string, Request>;
+}
+
+/** Connections of this node whose sessions have their home elsewhere, with the numbers that the home knows. */
+export class LocalConnections {
+  readonly #byNumber = new Map<number, AgentConnection>();
+  readonly #held = new Map<AgentConnection, Held>();
+  #last = 0;
+
+  number(connection: AgentConnection): number {
+    const known = this.#held.get(connection);
+    if (known !== undefined) return known.number;
+    this.#last += 1;
+    this.#held.set(connection, { number: this.#last, open: new Map() });
+    this.#byNumber.set(this.#last, connection);
+    return this.#last;
+  }
+
+  get(number: unknown): AgentConnection | undefined {
+    return typeof number === 'number' ? this.#byNumber.get(number) : undefined;
+  }
+
+  delete(connection: AgentConnection): void {
+    const held = this.#held.get(connection);
+    this.#held.delete(connection);
+    if (held !== undefined) this.#byNumber.delete(held.number);
+  }
+
+  opened(connection: AgentConnection, request: Request): void {
+    this.#held.get(connection)?.open.set(keyOf(request), request);
+  }
+
+  /** The home has carried it out. A bind waits for its answer. */
+  settled(connection: AgentConnection, key: string): void {
+    this.#held.get(connection)?.open.delete(key);
+  }
+
+  /** For a new home, which carries them out. */
+  takeOpen(connection: AgentConnection): readonly Request[] {
+    const open = this.#held.get(connection)?.open;
+    const requests = [...(open?.values() ?? [])];
+    open?.clear();
+    return requests;
+  }
+}
+
+export function keyOf(request: Request): string {
+  return 'ref' in request ? `${request.t} ${request.ref}` : request.t;
+}

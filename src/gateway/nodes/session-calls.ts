@@ -1,0 +1,74 @@
+import { type PeerMessage, PeerRefusal } from '../../nodes/links/peer-links.ts';
+import type { Claims } from '../claims.ts';
+import type { CommandOutcome } from '../sent-commands.ts';
+import type { SessionLife } from '../session-life.ts';
+import type { TunnelNames } from '../tunnel-names.ts';
+import type { ClusterPorts } from './cluster-ports.ts';
+
+const COMMAND_WITHIN_MS = 6_000;
+
+export type SessionCommand = 'stop' | 'restart' | 'update';
+
+interface SessionCallsParts {
+  readonly cluster: ClusterPorts;
+  readonly life: () => SessionLife;
+  readonly names: () => TunnelNames;
+  readonly claims: Claims;
+  isOwned(sessionId: string, key: string): boolean;
+  commandHere(sessionId: string, command: SessionCommand): Promise<CommandOutcome>;
+}
+
+/** What other nodes ask the home of a session: to give up a name, and to send a command to its agent. */
+export class SessionCalls {
+  readonly #parts: SessionCallsParts;
+
+  constructor(parts: SessionCallsParts) {
+    this.#parts = parts;
+    const { links } = parts.cluster;
+    links.serve('session.yield', (message) => this.#yield(message));
+    links.serve('session.command', async ({ session, command }) => {
+      if (typeof session !== 'string' || !isCommand(command)) {
+        throw new PeerRefusal('ERR_POSTERN_PEER_MESSAGE', 'a message has a wrong field');
+      }
+      const outcome = await parts.commandHere(session, command);
+      return typeof outcome === 'string' ? { outcome } : { outcome: 'refused', message: outcome.refused };
+    });
+  }
+
+  /** To the session's home. */
+  async command(sessionId: string, command: SessionCommand): Promise<CommandOutcome> {
+    const { cluster, life } = this.#parts;
+    const home = life().all.get(sessionId)?.home ?? cluster.directory.session(sessionId)?.session.homeNodeId;
+    if (home === undefined || home === null) return 'unreachable';
+    try {
+      const message = { session: sessionId, command };
+      const answer = await cluster.links.call(home, 'session.command', message, COMMAND_WITHIN_MS);
+      if (answer['outcome'] === 'refused') return { refused: String(answer['message'] ?? '') };
+      return answer['outcome'] === 'accepted' ? 'accepted' : 'unreachable';
+    } catch {
+      return 'unreachable';
+    }
+  }
+
+  /** The rules of one node: a holder that answers keeps the name, one that does not is fenced. */
+  async #yield({ key, session, credential }: PeerMessage): Promise<PeerMessage> {
+    const { cluster, names, claims, isOwned } = this.#parts;
+    if (typeof key !== 'string' || typeof session !== 'string' || typeof credential !== 'string') {
+      throw new PeerRefusal('ERR_POSTERN_PEER_MESSAGE', 'a message has a wrong field');
+    }
+    const host = key.slice(key.indexOf(' ') + 1);
+    const freed = await names().free({ id: session, credentialId: credential }, host, 'https');
+    if ('code' in freed) throw new PeerRefusal(freed.code, freed.message);
+    await claims.settled(key);
+    const left = await cluster.store.getClaim(key);
+    const nodeId = cluster.membership.self.id;
+    if (left?.nodeId === nodeId && !isOwned(left.sessionId, key)) {
+      await cluster.store.release({ sessionId: left.sessionId, nodeId }, [key]);
+    }
+    return {};
+  }
+}
+
+function isCommand(value: unknown): value is SessionCommand {
+  return value === 'stop' || value === 'restart' || value === 'update';
+}

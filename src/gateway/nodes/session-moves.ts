@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '../../lib/json.ts';
+import { PeerRefusal } from '../../nodes/links/peer-links.ts';
+import type { AgentRequests } from '../agent-requests.ts';
+import type { AgentSession } from '../agent-session.ts';
+import type { GatewayPorts } from '../ports.ts';
+import type { Presence } from '../presence.ts';
+import type { RightToServe } from '../right-to-serve.ts';
+import type { SessionLife } from '../session-life.ts';
+import type { TunnelNames } from '../tunnel-names.ts';
+import type { ClusterPorts } from './cluster-ports.ts';
+import { within } from './deadline.ts';
+import type { HolderSide } from './holder-side.ts';
+import { type HomeSide, holdersOf } from './home-side.ts';
+import { decodeRejoin } from './join-message.ts';
+import type { StoredSessions } from './stored-sessions.ts';
+
+const STORE_WITHIN_MS = 2_500;
+const REJOIN_WITHIN_MS = 3_000;
+const REJOIN_TRIES = 20;
+const AGAIN_MS = 150;
+
+interface SessionMovesParts {
+  readonly ports: Pick<GatewayPorts, 'log'>;
+  readonly cluster: ClusterPorts;
+  readonly life: () => SessionLife;
+  readonly names: () => TunnelNames;
+  readonly requests: () => AgentRequests;
+  readonly presence: Presence;
+  readonly records: StoredSessions;
+  readonly homeSide: HomeSide;
+  readonly holderSide: () => HolderSide;
+  /** The right of this node for its own sessions. */
+  readonly right: RightToServe;
+}
+
+/** Changes of a session's home. The store decides who is; memory follows. */
+export class SessionMoves {
+  readonly #parts: SessionMovesParts;
+  readonly #moving = new WeakSet<AgentSession>();
+
+  constructor(parts: SessionMovesParts) {
+    this.#parts = parts;
+  }
+
+  /** This node is the home from now on, by the store. The agent notices nothing. */
+  promote(session: AgentSession, epoch: number): void {
+    const { ports, life, names, requests, presence, records, holderSide } = this.#parts;
+    if (session.isEnded || (session.home === null && session.epoch === epoch)) return;
+    session.home = null;
+    session.epoch = epoch;
+    session.right = this.#parts.right;
+    for (const tunnel of session.tunnels.values()) if (tunnel.host !== null) names().hold(tunnel.host, tunnel);
+    life().routeAll(session);
+    records.changed(session);
+    void presence.listSession(session).catch(() => {});
+    for (const tunnel of session.tunnels.values()) void presence.listTunnel(tunnel).catch(() => {});
+    ports.log.info({ session: session.id, epoch }, 'this node decides about a session from now on');
+    for (const connection of session.local) {
+      for (const request of holderSide().connections.takeOpen(connection)) {
+        requests().carryOut(session, connection, request);
+      }
+      holderSide().connections.delete(connection);
+    }
+    if (!session.isOnline) life().awaitResume(session);
+  }
+
+  /** Another node is the home from now on, by the store. Connections stay, and the new home decides about them. */
+  demote(session: AgentSession, home: string, epoch: number): void {
+    const { ports, life, names, holderSide } = this.#parts;
+    for (const tunnel of session.tunnels.values()) {
+      if (tunnel.host !== null) names().release(tunnel.host, tunnel);
+    }
+    session.home = home;
+    session.epoch = epoch;
+    session.right = holderSide().grantOf(home);
+    session.remote.length = 0;
+    if (session.offlineTimer !== null) clearTimeout(session.offlineTimer);
+    session.offlineTimer = null;
+    ports.log.info({ session: session.id, home, epoch }, 'another node decides about a session from now on');
+    if (session.local.length === 0) holderSide().drop(session);
+    else life().routeAll(session);
+  }
+
+  /** To a node that has one of its connections, because this one is leaving. */
+  handOver(session: AgentSession, nodeId: string): Promise<boolean> {
+    if (this.#moving.has(session)) return Promise.resolve(false);
+    this.#moving.add(session);
+    const moved = session.work.then(() => this.#handOver(session, nodeId)).catch(() => false);
+    session.work = moved.then(() => {});
+    return moved.finally(() => this.#moving.delete(session));
+  }
+
+  async #handOver(session: AgentSession, nodeId: string): Promise<boolean> {
+    const { cluster, records, homeSide, holderSide } = this.#parts;
+    const { store, membership } = cluster;
+    await within(records.settled(session), STORE_WITHIN_MS);
+    if (session.isEnded || session.home !== null || !holdersOf(session).has(nodeId)) return false;
+    const move = store.moveSession(session.id, session.epoch, nodeId, membership.self.id);
+    const outcome = await within(move, STORE_WITHIN_MS);
+    if (!outcome.ok || session.isEnded || session.home !== null) return false;
+    const { epoch } = outcome.session;
+    const others = [...holdersOf(session)].filter((each) => each !== nodeId);
+    const connections = holderSide().numbered(session);
+    homeSide.outbox(nodeId).push({ session: session.id, do: 'take', epoch, connections });
+    for (const each of others) homeSide.outbox(each).push({ session: session.id, do: 'moved', home: nodeId, epoch });
+    this.demote(session, nodeId, epoch);
+    return true;
+  }
+
+  /** The old home has handed it over, and keeps connections of the agent until they close. */
+  taken(session: AgentSession, epoch: number, from: string, line: JsonObject): void {
+    const { homeSide, life } = this.#parts;
+    const { connections } = decodeRejoin({ session: session.id, connections: line['connections'] ?? [] });
+    for (const { number, remoteAddress } of connections) {
+      session.remote.push(homeSide.remoteConnection({ nodeId: from, number, remoteAddress, sessionId: session.id }));
+    }
+    this.promote(session, epoch);
+    life().routeAll(session);
+  }
+
+  /** Tells the new home about the connections of this node. */
+  async rejoin(session: AgentSession, home: string, epoch: number): Promise<void> {
+    const { cluster, holderSide } = this.#parts;
+    if (session.home !== home) this.demote(session, home, epoch);
+    for (let tries = 0; tries < REJOIN_TRIES && session.home === home && !session.isEnded; tries += 1) {
+      const askedAtMs = performance.now();
+      try {
+        const message = { session: session.id, connections: holderSide().numbered(session) };
+        const answer = await cluster.links.call(home, 'session.rejoin', message, REJOIN_WITHIN_MS);
+        holderSide().grantOf(home).extend(askedAtMs, answer['grant_ms']);
+        for (const connection of session.local) {
+          for (const request of holderSide().connections.takeOpen(connection)) {
+            holderSide().relay(session, connection, request);
+          }
+        }
+        return;
+      } catch (error) {
+        // It may not know yet that it is the home.
+        await sleep(error instanceof PeerRefusal ? AGAIN_MS : 2 * AGAIN_MS, undefined, { ref: false });
+      }
+    }
+    if (session.home === home && !session.isEnded) {
+      holderSide().sendBack(session, 'the session has moved to another node: the agent connects again');
+    }
+  }
+
+  /** Follows what the store says about a copy. False: nobody has it. */
+  async follow(session: AgentSession): Promise<boolean> {
+    const { store, membership } = this.#parts.cluster;
+    const stored = await within(store.getSession(session.id), STORE_WITHIN_MS);
+    if (stored === null) return false;
+    if (stored.nodeId === membership.self.id) this.promote(session, stored.epoch);
+    else if (stored.nodeId !== session.home || stored.epoch !== session.epoch) {
+      void this.rejoin(session, stored.nodeId, stored.epoch);
+    } else return false;
+    return true;
+  }
+}

@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PeerRefusal } from '../../nodes/links/peer-links.ts';
+import type { ClaimOutcome, StoredClaim } from '../../store/node-store.ts';
+import type { AgentSession } from '../agent-session.ts';
+import type { ClaimRefusal, ClaimResult, Claims } from '../claims.ts';
+import type { GatewayErrorCode } from '../errors.ts';
+import type { ClusterPorts } from './cluster-ports.ts';
+import { within } from './deadline.ts';
+import { KeyedQueue } from './keyed-queue.ts';
+
+/** The holder of a name is found out, asked, and fenced within this time. */
+const CLAIM_WITHIN_MS = 2_900;
+const STORE_WITHIN_MS = 2_500;
+/** A home asks its agent for up to 2 s whether it is still there. */
+const YIELD_WITHIN_MS = 2_800;
+const AGAIN_MS = 50;
+const RELEASE_AGAIN_MS = 1_000;
+
+interface StoredClaimsParts extends Pick<ClusterPorts, 'membership' | 'links' | 'directory' | 'store'> {
+  /** Whether a session of this node, and at home here, owns the key. */
+  isOwned(sessionId: string, key: string): boolean;
+  onProblem(error: unknown): void;
+}
+
+/** Claims in the store, so that a name or port has one owner on all nodes. */
+export class StoredClaims implements Claims {
+  readonly #parts: StoredClaimsParts;
+  readonly #queue = new KeyedQueue();
+  #isClosed = false;
+
+  constructor(parts: StoredClaimsParts) {
+    this.#parts = parts;
+  }
+
+  claim(session: AgentSession, key: string, what: string): Promise<ClaimResult> {
+    return this.#queue.run(key, () => this.#claim(session, key, what));
+  }
+
+  release(session: AgentSession, keys: readonly string[], unserved: Promise<void>): void {
+    for (const key of keys) {
+      void this.#queue.run(key, async () => {
+        await unserved;
+        await this.#release(session.id, key);
+      });
+    }
+  }
+
+  settled(key: string): Promise<void> {
+    return this.#queue.settled(key);
+  }
+
+  /** Gives up releasing what the store did not take. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #claim(session: AgentSession, key: string, what: string): Promise<ClaimResult> {
+    const { membership, store } = this.#parts;
+    const deadline = performance.now() + CLAIM_WITHIN_MS;
+    const claim = { key, sessionId: session.id, credentialId: session.credentialId, nodeId: membership.self.id };
+    const announced = await this.#yieldAnnounced(session, key);
+    if (announced !== null) return announced;
+    for (;;) {
+      let outcome: ClaimOutcome;
+      try {
+        outcome = await within(store.claim(claim), STORE_WITHIN_MS);
+      } catch (error) {
+        this.#parts.onProblem(error);
+        // It may be carried out late.
+        void this.#queue.run(key, () => this.#release(session.id, key));
+        return storeAway(what);
+      }
+      if (outcome.ok) return 'claimed';
+      const { holder, leaseLeftMs } = outcome;
+      const leftMs = deadline - performance.now();
+      if (holder === null) {
+        if (leftMs <= 0) return storeAway(what);
+        await sleep(AGAIN_MS);
+        continue;
+      }
+      const result = await this.#holder(session, holder, { what, leaseLeftMs, leftMs });
+      if (result !== null) return result;
+    }
+  }
+
+  /** Null: claim again. */
+  async #holder(
+    session: AgentSession,
+    holder: StoredClaim,
+    { what, leaseLeftMs, leftMs }: { readonly what: string; readonly leaseLeftMs: number; readonly leftMs: number },
+  ): Promise<ClaimResult | null> {
+    const { membership, links, store, isOwned } = this.#parts;
+    if (holder.nodeId === membership.self.id) {
+      if (isOwned(holder.sessionId, holder.key)) return 'again';
+      await within(store.release({ sessionId: holder.sessionId, nodeId: holder.nodeId }, [holder.key]), STORE_WITHIN_MS);
+      return null;
+    }
+    if (holder.credentialId !== session.credentialId) return otherCredential(holder.key, what);
+    if (links.get(holder.nodeId) !== undefined) {
+      if (holder.key.startsWith('port ')) return taken(holder.key, `${what} is in use: request another one, or none to get a free port`);
+      const refused = await this.#yield(session, holder.key, holder.nodeId);
+      if (refused !== null) return refused;
+      if (leftMs > 0) return null;
+    } else if (leftMs > 0) {
+      await sleep(Math.min(Math.max(leaseLeftMs, 0) + 5, leftMs));
+      return null;
+    }
+    const message = `${what} is held by an agent of this credential on another node, which does not answer: the agent tries again`;
+    return taken(holder.key, message);
+  }
+
+  /** After an outage of the database leases have ended, but their nodes may have served all the time. */
+  async #yieldAnnounced(session: AgentSession, key: string): Promise<ClaimRefusal | null> {
+    if (!key.startsWith('name ')) return null;
+    const { directory, membership, links } = this.#parts;
+    const host = key.slice('name '.length);
+    const holder = directory.nameHolder(`tls ${host}`) ?? directory.nameHolder(`plain ${host}`);
+    if (holder === null || holder.sessionId === session.id || holder.nodeId === membership.self.id) return null;
+    return links.get(holder.nodeId) === undefined ? null : this.#yield(session, key, holder.nodeId);
+  }
+
+  /** Asks the holder's home. Null: it has given the name up, or did not answer. */
+  async #yield(session: AgentSession, key: string, nodeId: string): Promise<ClaimRefusal | null> {
+    const { links } = this.#parts;
+    const message = { key, session: session.id, credential: session.credentialId };
+    try {
+      await links.call(nodeId, 'session.yield', message, YIELD_WITHIN_MS);
+      return null;
+    } catch (error) {
+      if (!(error instanceof PeerRefusal)) return null;
+      return { code: error.code as GatewayErrorCode, message: error.message, retry: true };
+    }
+  }
+
+  async #release(sessionId: string, key: string): Promise<void> {
+    const { store, membership, isOwned } = this.#parts;
+    while (!this.#isClosed && !isOwned(sessionId, key)) {
+      try {
+        await store.release({ sessionId, nodeId: membership.self.id }, [key]);
+        return;
+      } catch (error) {
+        this.#parts.onProblem(error);
+        await sleep(RELEASE_AGAIN_MS, undefined, { ref: false });
+      }
+    }
+  }
+}
+
+function storeAway(what: string): ClaimRefusal {
+  const message = `the database of the server cannot be reached, so ${what} cannot be reserved: tunnels that are open go on, and the agent tries again`;
+  return { code: 'ERR_POSTERN_GATEWAY_STORE', message, retry: true };
+}
+
+function taken(key: string, message: string): ClaimRefusal {
+  const code = key.startsWith('port ') ? 'ERR_POSTERN_TUNNEL_PORT' : 'ERR_POSTERN_TUNNEL_NAME_TAKEN';
+  return { code, message, retry: true };
+}
+
+function otherCredential(key: string, what: string): ClaimRefusal {
+  if (key.startsWith('port ')) return taken(key, `${what} is in use: request another one, or none to get a free port`);
+  return taken(key, `${what} is held by an agent with another credential: use another name`);
+}
