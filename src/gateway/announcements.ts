@@ -21,6 +21,7 @@ export class Announcements {
       credentialId: session.credentialId,
       homeNodeId: session.home ?? this.#nodeId,
       epoch: session.epoch,
+      ...(session.home === null && { holders: [...new Set(session.remote.map(({ nodeId }) => nodeId))] }),
       doc: sessionDoc(session, this.#region),
     });
   }

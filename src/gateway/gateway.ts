@@ -9,6 +9,7 @@ import { Announcements } from './announcements.ts';
 import { NO_RECORDS, OWN_CLAIMS } from './claims.ts';
 import { applyCredentialChange } from './credential-change.ts';
 import { HomeAdmission } from './home-admission.ts';
+import { GatewayNodes } from './nodes/gateway-nodes.ts';
 import { NO_COPIES } from './nodes/session-copies.ts';
 import { onlineKeys } from './online-keys.ts';
 import type { GatewayCounts, GatewayPorts } from './ports.ts';
@@ -30,6 +31,7 @@ export class Gateway implements ConnectionHandler {
   readonly #life: SessionLife;
   readonly #requests: AgentRequests;
   readonly #admission: Admission;
+  readonly #nodes: GatewayNodes | null;
   readonly #commands = new SentCommands();
   /** Null: it has not sent hello yet. */
   readonly #connections = new Map<AgentConnection, AgentSession | null>();
@@ -50,11 +52,29 @@ export class Gateway implements ConnectionHandler {
       bootId,
       region,
       sessions: () => this.#life.all.values(),
+      // Other nodes hear of it directly.
+      isEssential: ports.cluster === undefined,
       onProblem: (err) => log.error({ err }, 'failed to write which agents are online'),
     });
     this.#presence = presence;
-    const claims = OWN_CLAIMS;
-    const records = NO_RECORDS;
+    const { cluster } = ports;
+    const nodes =
+      cluster === undefined
+        ? null
+        : new GatewayNodes({
+            ...{ ports, cluster, presence, commands: this.#commands },
+            life: () => this.#life,
+            names: () => this.#names,
+            requests: () => this.#requests,
+            admission: () => home,
+            connections: () => this.#connections.keys(),
+            registered: (connection, session) => this.#registered(connection, session),
+            commandHere: (sessionId, command) => this.#commandHere(sessionId, command),
+            isLeaving: () => this.#isDraining || this.#isSendingAway,
+          });
+    this.#nodes = nodes;
+    const claims = nodes?.claims ?? OWN_CLAIMS;
+    const records = nodes?.records ?? NO_RECORDS;
     const life = new SessionLife({
       ports,
       names: () => this.#names,
@@ -62,7 +82,7 @@ export class Gateway implements ConnectionHandler {
       announcements: new Announcements(announcer, { nodeId: bootId, region }),
       claims,
       records,
-      copies: NO_COPIES,
+      copies: nodes?.copies ?? NO_COPIES,
     });
     this.#life = life;
     this.#names = new TunnelNames({
@@ -85,10 +105,10 @@ export class Gateway implements ConnectionHandler {
       life,
       home,
       records,
-      elsewhere: null,
-      right: ALWAYS,
+      elsewhere: nodes?.elsewhere ?? null,
+      right: nodes?.right ?? ALWAYS,
       isClosing: () => this.#isDraining || this.#isSendingAway,
-      nodeFields: () => ({}),
+      nodeFields: () => nodes?.others.fields() ?? {},
     });
     this.#unsubscribe = ports.credentials.onChange((credentialId) =>
       applyCredentialChange(credentialId, ports.credentials.get(credentialId), {
@@ -104,14 +124,17 @@ export class Gateway implements ConnectionHandler {
     return {
       connections: this.#connections.size,
       unknown: this.#unknown.size,
-      sessions: this.#life.all.size,
+      sessions: this.#life.all
+        .values()
+        .filter(({ home }) => home === null)
+        .toArray().length,
       tunnels: this.#ports.table.size,
     };
   }
 
   /** Names of tunnels that an edge with this host, which may be a wildcard, would take over. */
   namesUnder(host: string): readonly string[] {
-    return this.#names.under(host);
+    return [...new Set([...this.#names.under(host), ...(this.#nodes?.namesUnder(host) ?? [])])];
   }
 
   /** Takes over a connection after its TLS handshake. */
@@ -127,10 +150,11 @@ export class Gateway implements ConnectionHandler {
     oldest.fail('too many unauthenticated connections');
   }
 
-  /** Sends the command; resolves once the agent has responded. */
+  /** Sends the command, wherever the session is; resolves once the agent has responded. */
   command(sessionId: string, command: 'stop' | 'restart' | 'update'): Promise<CommandOutcome> {
-    const [connection] = this.#life.all.get(sessionId)?.connections ?? [];
-    return connection === undefined ? Promise.resolve('unreachable') : this.#commands.send(connection, command);
+    const isHere = this.#life.all.get(sessionId)?.home === null;
+    if (isHere || this.#nodes === null) return this.#commandHere(sessionId, command);
+    return this.#nodes.calls.command(sessionId, command);
   }
 
   /** Another process takes over: asks agents to connect again, which leads them there. Returns their tunnels. */
@@ -156,13 +180,16 @@ export class Gateway implements ConnectionHandler {
     for (const connection of this.#connections.keys()) connection.drain();
     await untilIdle(() => this.#connections.keys(), timeoutMs);
     this.#unsubscribe();
+    await this.#nodes?.handOverAll();
+    const mine = [...this.#life.all.values()].filter(({ home }) => home === null);
     await Promise.all(
-      [...this.#life.all.values()].map((session) =>
+      mine.map((session) =>
         this.#life.end(session, 'ERR_POSTERN_GATEWAY_DRAINING', 'the server is being stopped', true),
       ),
     );
     for (const connection of this.#connections.keys()) connection.fail('the server is being stopped');
     this.#presence.close();
+    this.#nodes?.close();
   }
 
   onMessage(connection: AgentConnection, message: AgentMessage): void {
@@ -180,7 +207,8 @@ export class Gateway implements ConnectionHandler {
       return;
     }
     if (message.t === 'hello') connection.fail('the agent sent hello twice');
-    else this.#requests.carryOut(session, connection, message);
+    else if (session.home === null) this.#requests.carryOut(session, connection, message);
+    else this.#nodes?.holders.relay(session, connection, message);
   }
 
   onClosed(connection: AgentConnection, reason: string | null): void {
@@ -193,6 +221,12 @@ export class Gateway implements ConnectionHandler {
       return;
     }
     this.#life.closed(connection, session, reason);
+    if (session.home !== null) this.#nodes?.holders.closed(session, connection);
+  }
+
+  #commandHere(sessionId: string, command: 'stop' | 'restart' | 'update'): Promise<CommandOutcome> {
+    const [connection] = this.#life.all.get(sessionId)?.connections ?? [];
+    return connection === undefined ? Promise.resolve('unreachable') : this.#commands.send(connection, command);
   }
 
   #registered(connection: AgentConnection, session: AgentSession): void {

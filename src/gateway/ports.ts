@@ -2,6 +2,7 @@ import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Announcer } from '../nodes/directory/announced.ts';
 import type { PresenceStore } from '../store/store.ts';
+import type { ClusterPorts } from './nodes/cluster-ports.ts';
 import type { OnlineTunnelTable } from './online-tunnel-table.ts';
 
 export interface GatewayPorts {
@@ -17,6 +18,8 @@ export interface GatewayPorts {
   readonly endpoints: EndpointPublisher;
   readonly log: GatewayLog;
   newId(prefix: string): string;
+  /** Other nodes of the installation. Absent: there are none. */
+  readonly cluster?: ClusterPorts | undefined;
   /** Tells other nodes. Absent: there are none. */
   readonly announcer?: Announcer | undefined;
   /** An agent connected, bound a tunnel or left: for events. */

@@ -17,6 +17,8 @@ export interface PresenceOptions {
   readonly bootId: string;
   readonly region: string;
   sessions(): Iterable<AgentSession>;
+  /** Whether an agent must wait for the store. Otherwise a failed write is repeated with the next renewal. */
+  readonly isEssential: boolean;
   onProblem(error: unknown): void;
 }
 
@@ -109,7 +111,12 @@ export class Presence {
     if (leases.length === 0) return;
     // It returned before it was removed.
     for (const lease of leases) this.#notRemoved.delete(nameOf(lease));
-    await this.#options.store.put(leases);
+    const written = this.#options.store.put(leases);
+    if (this.#options.isEssential) return written;
+    return written.catch((error: unknown) => {
+      this.#renewedAtMs = 0;
+      this.#options.onProblem(error);
+    });
   }
 
   async #remove(keys: readonly LeaseKey[]): Promise<void> {

@@ -198,6 +198,11 @@ export class TunnelBinder {
     if (session.isEnded || session.home !== null || acl === undefined) {
       return { code: 'ERR_POSTERN_AGENT_SESSION', message: 'the session of this agent has ended', retry: true };
     }
+    const { host } = tunnel;
+    if (host !== null && !this.#parts.names.isHolder(host, tunnel)) {
+      const message = `${host} was taken over by another agent while this one was not connected`;
+      return { code: 'ERR_POSTERN_TUNNEL_NAME_TAKEN', message, retry: true };
+    }
     if (this.isAllowed(tunnel, acl)) return null;
     return { code: 'ERR_POSTERN_TUNNEL_ACL', message: noLongerAllowed(tunnel, acl), retry: false };
   }

@@ -51,6 +51,10 @@ export class TunnelNames {
     return true;
   }
 
+  isHolder(host: string, tunnel: BoundTunnel): boolean {
+    return this.#holders.get(keyOf(host, tunnel.proto)) === tunnel;
+  }
+
   release(host: string, tunnel: BoundTunnel): void {
     const key = keyOf(host, tunnel.proto);
     if (this.#holders.get(key) === tunnel) this.#holders.delete(key);

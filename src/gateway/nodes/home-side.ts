@@ -180,7 +180,7 @@ export class HomeSide implements SessionCopies {
         const box = this.outbox(nodeId);
         box.push(line);
         const untilMs = performance.now() + this.#grantLeftMs(nodeId);
-        if (await box.confirmed(untilMs - performance.now())) return;
+        if (await box.confirmed(Math.max(0, untilMs - performance.now()))) return;
         await sleep(Math.max(0, untilMs - performance.now()));
       }),
     );

@@ -1,7 +1,9 @@
-import type { OtherNode } from '../../tunnel/messages.ts';
+import type { Welcome } from '../../tunnel/messages.ts';
 import { MAX_OTHER_NODES } from '../../tunnel/protocol.ts';
 import type { AgentConnection } from '../agent-connection.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
+
+type OtherNode = NonNullable<Welcome['nodes']>[number];
 
 /** Tells agents which node they are connected to, and where else they may dial. */
 export class OtherNodes {
@@ -34,7 +36,9 @@ export class OtherNodes {
   #list(): OtherNode[] {
     return this.#membership
       .nodes()
-      .filter(({ id, status, roles }) => id !== this.#membership.self.id && status === 'ready' && roles.includes('gateway'))
+      .filter(
+        ({ id, status, roles }) => id !== this.#membership.self.id && status === 'ready' && roles.includes('gateway'),
+      )
       .slice(0, MAX_OTHER_NODES)
       .map(({ id, name, tunnelAddress }) => ({ id, name, address: tunnelAddress }));
   }

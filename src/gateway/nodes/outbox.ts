@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PeerRefusal, type PeerLinks } from '../../nodes/links/peer-links.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { type PeerLinks, PeerRefusal } from '../../nodes/links/peer-links.ts';
 
 /** A call has at most 64 KiB: three bytes per character, and the line's own quotes twice. */
 const CHUNK_CHARACTERS = 20_000;

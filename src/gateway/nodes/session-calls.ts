@@ -1,9 +1,9 @@
 import { type PeerMessage, PeerRefusal } from '../../nodes/links/peer-links.ts';
-import type { Claims } from '../claims.ts';
 import type { CommandOutcome } from '../sent-commands.ts';
 import type { SessionLife } from '../session-life.ts';
 import type { TunnelNames } from '../tunnel-names.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
+import type { StoredClaims } from './stored-claims.ts';
 
 const COMMAND_WITHIN_MS = 6_000;
 
@@ -13,8 +13,7 @@ interface SessionCallsParts {
   readonly cluster: ClusterPorts;
   readonly life: () => SessionLife;
   readonly names: () => TunnelNames;
-  readonly claims: Claims;
-  isOwned(sessionId: string, key: string): boolean;
+  readonly claims: StoredClaims;
   commandHere(sessionId: string, command: SessionCommand): Promise<CommandOutcome>;
 }
 
@@ -52,7 +51,7 @@ export class SessionCalls {
 
   /** The rules of one node: a holder that answers keeps the name, one that does not is fenced. */
   async #yield({ key, session, credential }: PeerMessage): Promise<PeerMessage> {
-    const { cluster, names, claims, isOwned } = this.#parts;
+    const { cluster, names, claims } = this.#parts;
     if (typeof key !== 'string' || typeof session !== 'string' || typeof credential !== 'string') {
       throw new PeerRefusal('ERR_POSTERN_PEER_MESSAGE', 'a message has a wrong field');
     }
@@ -62,7 +61,7 @@ export class SessionCalls {
     await claims.settled(key);
     const left = await cluster.store.getClaim(key);
     const nodeId = cluster.membership.self.id;
-    if (left?.nodeId === nodeId && !isOwned(left.sessionId, key)) {
+    if (left?.nodeId === nodeId && !claims.isOwned(left.sessionId, key)) {
       await cluster.store.release({ sessionId: left.sessionId, nodeId }, [key]);
     }
     return {};

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PeerRefusal } from '../../nodes/links/peer-links.ts';
-import type { ClaimOutcome, StoredClaim } from '../../store/node-store.ts';
+import type { StoredClaim } from '../../store/node-store.ts';
 import type { AgentSession } from '../agent-session.ts';
 import type { ClaimRefusal, ClaimResult, Claims } from '../claims.ts';
 import type { GatewayErrorCode } from '../errors.ts';
@@ -17,8 +17,8 @@ const AGAIN_MS = 50;
 const RELEASE_AGAIN_MS = 1_000;
 
 interface StoredClaimsParts extends Pick<ClusterPorts, 'membership' | 'links' | 'directory' | 'store'> {
-  /** Whether a session of this node, and at home here, owns the key. */
-  isOwned(sessionId: string, key: string): boolean;
+  /** Whether a session that this node decides about has a tunnel with the key. */
+  hasTunnel(sessionId: string, key: string): boolean;
   onProblem(error: unknown): void;
 }
 
@@ -26,6 +26,8 @@ interface StoredClaimsParts extends Pick<ClusterPorts, 'membership' | 'links' | 
 export class StoredClaims implements Claims {
   readonly #parts: StoredClaimsParts;
   readonly #queue = new KeyedQueue();
+  /** Sessions by the keys that they were given here, also before their tunnels are complete. */
+  readonly #owned = new Map<string, string>();
   #isClosed = false;
 
   constructor(parts: StoredClaimsParts) {
@@ -33,7 +35,16 @@ export class StoredClaims implements Claims {
   }
 
   claim(session: AgentSession, key: string, what: string): Promise<ClaimResult> {
-    return this.#queue.run(key, () => this.#claim(session, key, what));
+    return this.#queue.run(key, async () => {
+      try {
+        return await this.#claim(session, key, what);
+      } catch (error) {
+        this.#parts.onProblem(error);
+        // It may be carried out late.
+        void this.#queue.run(key, () => this.#release(session.id, key));
+        return storeAway(what);
+      }
+    });
   }
 
   release(session: AgentSession, keys: readonly string[], unserved: Promise<void>): void {
@@ -43,6 +54,10 @@ export class StoredClaims implements Claims {
         await this.#release(session.id, key);
       });
     }
+  }
+
+  isOwned(sessionId: string, key: string): boolean {
+    return this.#owned.get(key) === sessionId || this.#parts.hasTunnel(sessionId, key);
   }
 
   settled(key: string): Promise<void> {
@@ -61,16 +76,11 @@ export class StoredClaims implements Claims {
     const announced = await this.#yieldAnnounced(session, key);
     if (announced !== null) return announced;
     for (;;) {
-      let outcome: ClaimOutcome;
-      try {
-        outcome = await within(store.claim(claim), STORE_WITHIN_MS);
-      } catch (error) {
-        this.#parts.onProblem(error);
-        // It may be carried out late.
-        void this.#queue.run(key, () => this.#release(session.id, key));
-        return storeAway(what);
+      const outcome = await within(store.claim(claim), STORE_WITHIN_MS);
+      if (outcome.ok) {
+        this.#owned.set(key, session.id);
+        return 'claimed';
       }
-      if (outcome.ok) return 'claimed';
       const { holder, leaseLeftMs } = outcome;
       const leftMs = deadline - performance.now();
       if (holder === null) {
@@ -89,15 +99,19 @@ export class StoredClaims implements Claims {
     holder: StoredClaim,
     { what, leaseLeftMs, leftMs }: { readonly what: string; readonly leaseLeftMs: number; readonly leftMs: number },
   ): Promise<ClaimResult | null> {
-    const { membership, links, store, isOwned } = this.#parts;
+    const { membership, links, store } = this.#parts;
     if (holder.nodeId === membership.self.id) {
-      if (isOwned(holder.sessionId, holder.key)) return 'again';
-      await within(store.release({ sessionId: holder.sessionId, nodeId: holder.nodeId }, [holder.key]), STORE_WITHIN_MS);
+      if (this.isOwned(holder.sessionId, holder.key)) return 'again';
+      await within(
+        store.release({ sessionId: holder.sessionId, nodeId: holder.nodeId }, [holder.key]),
+        STORE_WITHIN_MS,
+      );
       return null;
     }
     if (holder.credentialId !== session.credentialId) return otherCredential(holder.key, what);
     if (links.get(holder.nodeId) !== undefined) {
-      if (holder.key.startsWith('port ')) return taken(holder.key, `${what} is in use: request another one, or none to get a free port`);
+      if (holder.key.startsWith('port '))
+        return taken(holder.key, `${what} is in use: request another one, or none to get a free port`);
       const refused = await this.#yield(session, holder.key, holder.nodeId);
       if (refused !== null) return refused;
       if (leftMs > 0) return null;
@@ -133,8 +147,10 @@ export class StoredClaims implements Claims {
   }
 
   async #release(sessionId: string, key: string): Promise<void> {
-    const { store, membership, isOwned } = this.#parts;
-    while (!this.#isClosed && !isOwned(sessionId, key)) {
+    const { store, membership } = this.#parts;
+    // A claim of the same session that began before has ended by now; later ones wait.
+    if (this.#owned.get(key) === sessionId) this.#owned.delete(key);
+    while (!this.#isClosed) {
       try {
         await store.release({ sessionId, nodeId: membership.self.id }, [key]);
         return;

@@ -29,8 +29,11 @@ export interface LoneGateway {
   readonly gateway: Gateway;
   readonly table: OnlineTunnelTable;
   readonly errors: string[];
+  readonly address: string;
   /** Drops every agent connection. */
   readonly cut: () => void;
+  /** Accepts no more. */
+  readonly close: () => void;
   readonly agent: (options: Partial<AgentOptions>) => ReturnType<typeof startAgent>;
 }
 
@@ -73,19 +76,23 @@ export async function loneGateway(test: Cleanup, ports: Partial<GatewayPorts>): 
   test.after(async () => {
     await gateway.drain(0);
     for (const socket of sockets) socket.destroy();
+    if (!server.listening) return;
     server.close();
     await once(server, 'close');
   });
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     gateway,
     table,
     errors,
+    address,
+    close: () => server.close(),
     cut: () => {
       for (const socket of sockets) socket.destroy();
     },
     agent: (options) => {
       const agent = startAgent({
-        serverAddr: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+        serverAddr: address,
         servername: 'gateway.test',
         ca,
         authtoken: 'token',

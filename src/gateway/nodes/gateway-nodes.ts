@@ -1,0 +1,148 @@
+import type { AgentConnection } from '../agent-connection.ts';
+import type { AgentRequests } from '../agent-requests.ts';
+import type { AgentSession } from '../agent-session.ts';
+import { nameKey, portKey } from '../bound-tunnel.ts';
+import type { HomeAdmission } from '../home-admission.ts';
+import type { GatewayPorts } from '../ports.ts';
+import type { Presence } from '../presence.ts';
+import type { CommandOutcome, SentCommands } from '../sent-commands.ts';
+import type { SessionLife } from '../session-life.ts';
+import type { TunnelNames } from '../tunnel-names.ts';
+import type { ClusterPorts } from './cluster-ports.ts';
+import { Elsewhere } from './elsewhere.ts';
+import { HolderSide } from './holder-side.ts';
+import { Holds } from './holds.ts';
+import { HomeSide, holdersOf } from './home-side.ts';
+import { Lapse } from './lapse.ts';
+import { OtherNodes } from './other-nodes.ts';
+import { SessionCalls, type SessionCommand } from './session-calls.ts';
+import { SessionMoves } from './session-moves.ts';
+import { StoredClaims } from './stored-claims.ts';
+import { StoredSessions } from './stored-sessions.ts';
+
+/** How long a session of a leaving node may take to move. */
+const HAND_OVER_WITHIN_MS = 3_000;
+
+export interface GatewayNodesParts {
+  readonly ports: GatewayPorts;
+  readonly cluster: ClusterPorts;
+  readonly presence: Presence;
+  readonly commands: SentCommands;
+  readonly life: () => SessionLife;
+  readonly names: () => TunnelNames;
+  readonly requests: () => AgentRequests;
+  readonly admission: () => HomeAdmission;
+  connections(): Iterable<AgentConnection>;
+  registered(connection: AgentConnection, session: AgentSession): void;
+  commandHere(sessionId: string, command: SessionCommand): Promise<CommandOutcome>;
+  /** The node is leaving: sessions go where their agents went. */
+  isLeaving(): boolean;
+}
+
+/** The gateway's part in an installation of several nodes. */
+export class GatewayNodes {
+  readonly claims: StoredClaims;
+  readonly records: StoredSessions;
+  readonly copies: HomeSide;
+  readonly holders: HolderSide;
+  readonly elsewhere: Elsewhere;
+  readonly right: Lapse;
+  readonly calls: SessionCalls;
+  readonly others: OtherNodes;
+  readonly #moves: SessionMoves;
+  readonly #holds: Holds;
+  readonly #parts: GatewayNodesParts;
+
+  constructor(parts: GatewayNodesParts) {
+    this.#parts = parts;
+    const { ports, cluster, life, names, requests, presence, commands } = parts;
+    const onProblem = (err: unknown): void =>
+      ports.log.warn({ err }, 'failed to write to the store which node has which agents');
+    this.right = new Lapse({ ports, cluster, life, moves: () => this.#moves });
+    this.claims = new StoredClaims({ ...cluster, hasTunnel: (id, key) => this.#hasTunnel(id, key), onProblem });
+    this.records = new StoredSessions({
+      store: cluster.store,
+      nodeId: cluster.membership.self.id,
+      onProblem,
+      onLost: (session) => void this.right.compareOne(session).catch(onProblem),
+    });
+    this.copies = new HomeSide({
+      cluster,
+      life,
+      admission: parts.admission,
+      requests,
+      commands,
+      right: this.right,
+      onJoined: (session, nodeId) => {
+        if (parts.isLeaving()) void this.#moves.handOver(session, nodeId);
+      },
+    });
+    this.others = new OtherNodes(cluster.membership, parts.connections);
+    this.holders = new HolderSide({
+      ports,
+      cluster,
+      life,
+      registered: parts.registered,
+      nodeFields: () => this.others.fields(),
+      onTaken: (session, epoch, from, line) => this.#moves.taken(session, epoch, from, line),
+      onMoved: (session, home, epoch) => void this.#moves.rejoin(session, home, epoch),
+    });
+    this.#moves = new SessionMoves({
+      ...{ ports, cluster, life, names, requests, presence },
+      records: this.records,
+      homeSide: this.copies,
+      holderSide: () => this.holders,
+      right: this.right,
+    });
+    this.#holds = new Holds({ cluster, life, holderSide: () => this.holders, moves: () => this.#moves, onProblem });
+    const { holders: holderSide, right } = this;
+    this.elsewhere = new Elsewhere({ cluster, life, holderSide, moves: this.#moves, right });
+    this.calls = new SessionCalls({
+      ...{ cluster, life, names },
+      claims: this.claims,
+      commandHere: parts.commandHere,
+    });
+  }
+
+  /** Names of tunnels on other nodes that an edge with this host, which may be a wildcard, would take over. */
+  namesUnder(host: string): readonly string[] {
+    const { directory } = this.#parts.cluster;
+    const suffix = host.startsWith('*.') ? host.slice(1) : null;
+    const isUnder = (name: string): boolean =>
+      suffix === null ? name === host : name.endsWith(suffix) && !name.slice(0, -suffix.length).includes('.');
+    const names = [...directory.sessions()].flatMap(({ id }) =>
+      directory.tunnelsOf(id).flatMap(({ endpoint }) => endpoint?.host ?? []),
+    );
+    return names.filter(isUnder);
+  }
+
+  /** Sessions whose agents are connected elsewhere by now go there. */
+  async handOverAll(): Promise<void> {
+    const mine = [...this.#parts.life().all.values()].filter(({ home }) => home === null);
+    const moves = mine.map((session) => {
+      const [nodeId] = holdersOf(session);
+      return nodeId === undefined ? Promise.resolve(false) : this.#moves.handOver(session, nodeId);
+    });
+    const late = new Promise((resolve) => setTimeout(resolve, HAND_OVER_WITHIN_MS).unref());
+    await Promise.race([Promise.allSettled(moves), late]);
+  }
+
+  close(): void {
+    this.#holds.close();
+    this.others.close();
+    this.holders.close();
+    this.copies.close();
+    this.claims.close();
+    this.records.close();
+  }
+
+  #hasTunnel(sessionId: string, key: string): boolean {
+    const session = this.#parts.life().all.get(sessionId);
+    if (session === undefined || session.home !== null || session.isEnded) return false;
+    if (session.tunnels.values().some(({ claimKeys }) => claimKeys.includes(key))) return true;
+    return session.reserved.values().some(({ host, port }) => {
+      if (host !== null) return nameKey(host) === key;
+      return port !== null && portKey(port) === key;
+    });
+  }
+}

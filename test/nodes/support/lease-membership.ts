@@ -1,0 +1,98 @@
+import type { Membership } from '../../../src/nodes/membership/membership.ts';
+import { NODE_LEASE_MS, NODE_RENEW_MS } from '../../../src/nodes/membership/membership.ts';
+import type { NodeFacts, NodeRow } from '../../../src/nodes/node.ts';
+import type { Heartbeat, NodeStore } from '../../../src/store/node-store.ts';
+
+/** A node's lease in the real store, renewed as a server does it; the test stops and resumes the renewals. */
+export class LeaseMembership
+  implements Pick<Membership, 'self' | 'nodes' | 'get' | 'mayServe' | 'nowMs' | 'onChange' | 'onLapse'>
+{
+  readonly self: NodeFacts;
+  readonly #store: NodeStore;
+  readonly #timer: NodeJS.Timeout;
+  readonly #changes = new Set<() => void>();
+  readonly #lapses = new Set<() => void>();
+  #rows = new Map<string, NodeRow>();
+  #storeNowMs = 0;
+  #readAtMs = 0;
+  #leaseEndsMs = 0;
+  #isRenewing = false;
+  isPaused = false;
+
+  constructor(self: NodeFacts, store: NodeStore) {
+    this.self = self;
+    this.#store = store;
+    this.#timer = setInterval(() => void this.renew().catch(() => {}), NODE_RENEW_MS).unref();
+  }
+
+  nodes(): readonly NodeRow[] {
+    return [...this.#rows.values()];
+  }
+
+  get(id: string): NodeRow | undefined {
+    return this.#rows.get(id);
+  }
+
+  mayServe(): boolean {
+    return performance.now() < this.#leaseEndsMs;
+  }
+
+  nowMs(): number {
+    return this.#storeNowMs + performance.now() - this.#readAtMs;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#changes.add(listener);
+    return () => this.#changes.delete(listener);
+  }
+
+  onLapse(listener: () => void): () => void {
+    this.#lapses.add(listener);
+    return () => this.#lapses.delete(listener);
+  }
+
+  /** Other nodes see it from now on. */
+  async join(): Promise<void> {
+    await this.renew();
+    await this.#store.agree(this.self.id, {});
+  }
+
+  async renew(): Promise<void> {
+    if (this.#isRenewing || this.isPaused) return;
+    this.#isRenewing = true;
+    const sentAtMs = performance.now();
+    const { id, startedAtMs } = this.self;
+    try {
+      const doc = { ...this.self, roles: [...this.self.roles] };
+      const beat = await this.#store.heartbeat({ id, status: 'ready', startedAtMs, doc }, NODE_LEASE_MS);
+      if (this.isPaused) return;
+      if (beat.hadLapsed) for (const listener of this.#lapses) listener();
+      this.#leaseEndsMs = sentAtMs + NODE_LEASE_MS;
+      this.#read(beat, sentAtMs);
+    } finally {
+      this.#isRenewing = false;
+    }
+  }
+
+  /** As kill -9. */
+  stop(): void {
+    this.isPaused = true;
+    this.#leaseEndsMs = 0;
+    clearInterval(this.#timer);
+  }
+
+  #read({ nowMs, nodes }: Heartbeat, sentAtMs: number): void {
+    this.#storeNowMs = nowMs;
+    this.#readAtMs = sentAtMs;
+    const before = [...this.#rows.values()].map(({ id, status }) => `${id} ${status}`).join();
+    this.#rows = new Map(
+      nodes.map((node) => {
+        const facts = node.doc as unknown as NodeFacts;
+        const status = node.leaseEndsAtMs > nowMs ? node.status : 'lost';
+        return [node.id, { ...facts, ...node, status, agents: 0, tunnels: 0, problems: [] }];
+      }),
+    );
+    const after = [...this.#rows.values()].map(({ id, status }) => `${id} ${status}`).join();
+    if (before !== after) for (const listener of this.#changes) listener();
+  }
+}
