@@ -43,8 +43,8 @@ export class Admission {
   }
 
   async hello(connection: AgentConnection, hello: Hello): Promise<void> {
-    const { ports, home, isClosing } = this.#parts;
-    if (isClosing()) {
+    const { ports, home } = this.#parts;
+    if (this.#parts.isClosing()) {
       connection.refuse('ERR_POSTERN_GATEWAY_DRAINING', 'the server is being stopped; try again in a moment', true);
       return;
     }

@@ -1,10 +1,10 @@
 /** No answer came in time. What was requested may still be carried out. */
-export class TooLate extends Error {}
+class TooLate extends Error {}
 
 export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TooLate(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    timer = setTimeout(() => reject(new TooLate(`no response within ${timeoutMs} ms`)), timeoutMs);
   });
   try {
     return await Promise.race([promise, late]);

@@ -77,12 +77,12 @@ export class GatewayNodes {
         if (parts.isLeaving()) void this.#moves.handOver(session, nodeId);
       },
     });
-    this.others = new OtherNodes(cluster.membership, parts.connections);
+    this.others = new OtherNodes(cluster.membership, () => parts.connections());
     this.holders = new HolderSide({
       ports,
       cluster,
       life,
-      registered: parts.registered,
+      registered: (connection, session) => parts.registered(connection, session),
       nodeFields: () => this.others.fields(),
       onTaken: (session, epoch, from, line) => this.#moves.taken(session, epoch, from, line),
       onMoved: (session, home, epoch) => void this.#moves.rejoin(session, home, epoch),
@@ -100,7 +100,7 @@ export class GatewayNodes {
     this.calls = new SessionCalls({
       ...{ cluster, life, names },
       claims: this.claims,
-      commandHere: parts.commandHere,
+      commandHere: (sessionId, command) => parts.commandHere(sessionId, command),
     });
   }
 

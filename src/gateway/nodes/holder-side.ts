@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../lib/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { PeerRefusal } from '../../nodes/links/peer-links.ts';
 import { type AgentMessage, decodeGatewayMessage, type Welcome } from '../../tunnel/messages.ts';
 import type { AgentConnection } from '../agent-connection.ts';
@@ -185,29 +185,14 @@ export class HolderSide {
     const connection = this.connections.get(line['connection']);
     if (connection !== undefined) this.#toAgent(connection, line);
     if (known === undefined || known.home !== nodeId) return;
-    switch (line['do']) {
-      case 'facts':
-        copiedSession(line, known);
-        return;
-      case 'tunnel':
-        this.#putTunnel(known, line);
-        return;
-      case 'untunnel': {
-        const tunnel = known.tunnels.get(String(line['id']));
-        if (tunnel !== undefined) this.#dropTunnel(tunnel);
-        return;
-      }
-      case 'end':
-        this.drop(known);
-        return;
-      case 'take':
-        this.#parts.onTaken(known, Number(line['epoch']), nodeId, line);
-        return;
-      case 'moved':
-        this.#parts.onMoved(known, String(line['home']), Number(line['epoch']));
-        return;
-      default:
-    }
+    if (line['do'] === 'facts') copiedSession(line, known);
+    else if (line['do'] === 'tunnel') this.#putTunnel(known, line);
+    else if (line['do'] === 'untunnel') {
+      const tunnel = known.tunnels.get(textOf(line['id']));
+      if (tunnel !== undefined) this.#dropTunnel(tunnel);
+    } else if (line['do'] === 'end') this.drop(known);
+    else if (line['do'] === 'take') this.#parts.onTaken(known, Number(line['epoch']), nodeId, line);
+    else if (line['do'] === 'moved') this.#parts.onMoved(known, textOf(line['home']), Number(line['epoch']));
   }
 
   #copy(line: JsonObject, known: AgentSession | undefined, nodeId: string): void {
@@ -249,15 +234,19 @@ export class HolderSide {
   }
 
   #toAgent(connection: AgentConnection, line: JsonObject): void {
-    const reason = typeof line['reason'] === 'string' ? line['reason'] : '';
+    const reason = textOf(line['reason']);
     if (line['do'] === 'send') {
       const decoded = decodeGatewayMessage(JSON.stringify(line['message'] ?? null));
       if (!decoded.ok || !('message' in decoded)) return;
       const { message } = decoded;
       if (message.t === 'bound' || message.t === 'unbound') this.connections.settled(connection, `bind ${message.ref}`);
       connection.send(message);
-    } else if (line['do'] === 'refuse') connection.refuse(String(line['code']), reason, line['retry'] === true);
+    } else if (line['do'] === 'refuse') connection.refuse(textOf(line['code']), reason, line['retry'] === true);
     else if (line['do'] === 'fail') connection.fail(reason);
     else if (line['do'] === 'close') connection.close();
   }
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
 }

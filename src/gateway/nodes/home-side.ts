@@ -18,7 +18,7 @@ import type { SessionCopies } from './session-copies.ts';
 import { sessionFields, tunnelFields } from './session-lines.ts';
 
 /** How long a holder may serve after it heard that it may. */
-export const GRANT_MS = 1_500;
+const GRANT_MS = 1_500;
 /** The holder counts from before it asked, so this is only for clocks that run at different speeds. */
 const GRANT_MARGIN_MS = 100;
 /** A link that is gone for longer takes its connections with it. */

@@ -42,8 +42,9 @@ export class SessionCalls {
     try {
       const message = { session: sessionId, command };
       const answer = await cluster.links.call(home, 'session.command', message, COMMAND_WITHIN_MS);
-      if (answer['outcome'] === 'refused') return { refused: String(answer['message'] ?? '') };
-      return answer['outcome'] === 'accepted' ? 'accepted' : 'unreachable';
+      const { outcome, message: refused } = answer;
+      if (outcome === 'refused') return { refused: typeof refused === 'string' ? refused : '' };
+      return outcome === 'accepted' ? 'accepted' : 'unreachable';
     } catch {
       return 'unreachable';
     }

@@ -38,7 +38,7 @@ export class CallNetwork {
     this.#nodes.get(from)?.down(to);
   }
 
-  mend(from: string, to: string): void {
+  repair(from: string, to: string): void {
     if (this.#cut.delete(`${from} ${to}`)) this.#nodes.get(from)?.up(to);
   }
 
@@ -53,8 +53,8 @@ export class CallNetwork {
 
   rejoin(nodeId: string): void {
     for (const other of this.#nodes.keys()) {
-      this.mend(nodeId, other);
-      this.mend(other, nodeId);
+      this.repair(nodeId, other);
+      this.repair(other, nodeId);
     }
   }
 
