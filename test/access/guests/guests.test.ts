@@ -28,7 +28,8 @@ suite('guests', () => {
     assert.equal(redeemed.headers['referrer-policy'], 'no-referrer');
     for (const cookie of redeemed.headers['set-cookie'] ?? []) assert.match(cookie, /Secure; HttpOnly; SameSite=Lax/);
 
-    const passed = await browser.open(site.host, '/reports?year=2026');
+    const spoofed = { 'postern-auth-user-email': 'boss@example.com', 'postern-auth-kind': 'user' };
+    const passed = await browser.open(site.host, '/reports?year=2026', { headers: spoofed });
     assert.equal(passed.status, 200);
     const { url, headers } = JSON.parse(passed.text);
     assert.equal(url, '/reports?year=2026');
