@@ -27,6 +27,7 @@ import {
 } from '../lib/settings/setting-kinds.ts';
 import type { ModuleSettings } from '../modules/module-settings.ts';
 import { moduleSettingRows } from './module-settings.ts';
+import { nodeSettings } from './node-settings.ts';
 
 export { flagOf, variableOf } from '../lib/settings/setting.ts';
 
@@ -259,6 +260,7 @@ const ownSettings = {
     text('1 to 32 lowercase letters, digits and hyphens', (value) => /^[a-z0-9-]{1,32}$/.test(value)),
     { description: 'Region reported by tunnels, endpoints and reserved domains.' },
   ),
+  ...nodeSettings,
   events_allow_cidrs: required(cidrList, {
     description:
       'Loopback, private and other special-purpose address ranges that event destinations may use. They are blocked by default.',

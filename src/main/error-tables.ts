@@ -13,6 +13,7 @@ import { flagErrors } from '../lib/flags.ts';
 import { moduleErrors } from '../modules/errors.ts';
 import { modules } from '../modules/registry.ts';
 import { sharedRuntimes } from '../modules/shared-runtimes.ts';
+import { nodeErrors } from '../nodes/errors.ts';
 import { pkiErrors } from '../pki/errors.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import { storeErrors } from '../store/errors.ts';
@@ -34,6 +35,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'Tunnels: in the agent', rows: agentErrors.rows },
   { title: 'The store', rows: storeErrors.rows },
   { title: 'Settings', rows: configErrors.rows },
+  { title: 'Nodes', rows: nodeErrors.rows },
   { title: 'Server certificates', rows: pkiErrors.rows },
   { title: 'Certificates from ACME servers', rows: acmeErrors.rows },
   { title: 'The program', rows: mainErrors.rows },

@@ -14,6 +14,7 @@ import { Handshakes } from '../lib/handshakes.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import type { ArrivingClients } from '../lib/proxy-protocol/arriving-clients.ts';
+import type { Membership } from '../nodes/membership/membership.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
 import { openTunnelTls } from '../pki/tls-source.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -41,6 +42,7 @@ export interface GatewayDependencies {
   readonly events: GatewayEvents;
   readonly clients: ArrivingClients;
   readonly sockets: ListeningSockets;
+  readonly membership: Membership;
   /** Resolves when no other process works on an SQLite store. */
   readonly owned: Promise<void>;
 }
@@ -62,9 +64,9 @@ export interface OpenedGateway {
 /** The listener for agents. */
 export async function openGateway(deps: GatewayDependencies): Promise<OpenedGateway> {
   const { config, store, replica, clock, logger, registry, endpoints, table } = deps;
+  const bootId = deps.membership.self.id;
   const ksuid = createKsuidSource();
   const newId = (prefix: string): string => `${prefix}_${ksuid(clock.nowMs())}`;
-  const bootId = newId('nd');
   // With PostgreSQL other processes may be running; leases of a dead one expire.
   if (store.engine === 'sqlite') {
     const removed = deps.owned.then(() => store.presence.removeOtherBoots(bootId));

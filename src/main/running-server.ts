@@ -20,6 +20,7 @@ export interface RunningServer {
     readonly edgeAll?: ListenAddresses;
     readonly edgeHttpAll?: ListenAddresses;
     readonly tunnel?: ListenAddress;
+    readonly peer?: ListenAddress;
   };
   /** The prefix of every `uri`, without a trailing slash. */
   readonly baseUrl: string;

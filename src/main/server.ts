@@ -10,12 +10,12 @@ import { SharedEndpoints } from '../edge/tunnels/shared-endpoints.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { formatListenAddress } from '../lib/listen-address.ts';
 import { followBugs } from '../logging/bug-log.ts';
 import { addLogMetrics } from '../logging/log-metrics.ts';
 import { createLog } from '../logging/logger.ts';
 import type { Module } from '../modules/module.ts';
 import { modules } from '../modules/registry.ts';
+import type { NodeCounts } from '../nodes/membership/node-document.ts';
 import { internalCaOf } from '../pki/server-internal-ca.ts';
 import { openApiTls } from '../pki/tls-source.ts';
 import { Replica } from '../replica/replica.ts';
@@ -36,8 +36,10 @@ import { type EventDelivery, openEventDelivery, openEventRecording } from './eve
 import { type OpenedGateway, openGateway } from './gateway.ts';
 import { ownedStore } from './handover/owned-store.ts';
 import type { Predecessor } from './handover/predecessor.ts';
+import { listenedAddresses, readyAddresses } from './listened-addresses.ts';
 import { openListener } from './listener.ts';
 import { ListeningSockets } from './listening-sockets.ts';
+import { openNodes } from './nodes.ts';
 import { openStore } from './open-store.ts';
 import { proxiedClients } from './proxied-clients.ts';
 import type { CloseOptions, RunningServer } from './running-server.ts';
@@ -82,6 +84,13 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const replica = await Replica.open(store);
   opened.defer(() => replica.close());
 
+  let gateway: OpenedGateway | null = null;
+  const counts = (): NodeCounts => nodeCounts(gateway);
+  const nodes = await openNodes({ config, store, replica, clock, logger, sockets, counts });
+  opened.defer(() => nodes.drain(0));
+  opened.defer(() => nodes.leave());
+  const { membership } = nodes;
+
   const catalog = createCatalog(resources, options.modules ?? modules);
   const registry = new Registry();
   addLogMetrics(registry, log);
@@ -117,7 +126,6 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
   const problems = new ProblemIndex();
   const tunnels = new OnlineTunnelTable();
-  let gateway: OpenedGateway | null = null;
   let snapshots: Snapshots | null = null;
   const api = await openApi({
     config,
@@ -196,6 +204,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       table: tunnels,
       clients: clientsOf('tunnel'),
       sockets,
+      membership,
       owned,
     });
     own.addControl(gateway.address);
@@ -244,6 +253,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const isTerminal = options.isTerminal ?? false;
   const bootstrapped = await bootstrap({ config, port: api.bootstrapPort, logger, isTerminal });
 
+  nodes.start();
   health.becomeReady();
   await predecessor?.takeOver({
     acceptAgents: () => sockets.start('tunnel'),
@@ -256,19 +266,13 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     .then(deliver)
     .catch((err: unknown) => logger.error({ err }, 'failed to start the delivery of events'));
   void predecessor?.gone.then(() => sockets.closeUnused());
+  const addresses = listenedAddresses({
+    ...{ api: listener.address, edge, tunnel: gateway?.address ?? null, peer: nodes.peerAddress },
+  });
   // Printed at any log level: supervisors wait for it.
   logger.child({}, { level: 'info' }).info(
     {
-      addresses: {
-        api: formatListenAddress(listener.address),
-        ...(edge && {
-          edge: formatListenAddress(edge.https[0]),
-          edge_http: formatListenAddress(edge.http[0]),
-          edge_all: edge.https.map(formatListenAddress),
-          edge_http_all: edge.http.map(formatListenAddress),
-        }),
-        ...(gateway && { tunnel: formatListenAddress(gateway.address) }),
-      },
+      addresses: readyAddresses(addresses),
       base_url: baseUrl,
       version: programVersion(),
       data_dir: config.data_dir,
@@ -287,7 +291,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       config,
       health,
       log: logger,
-      nodes: null,
+      nodes,
       gateway,
       edge,
       api: listener,
@@ -297,16 +301,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     return shutDown(parts, how);
   });
   return {
-    addresses: {
-      api: listener.address,
-      ...(edge && {
-        edge: edge.https[0],
-        edgeHttp: edge.http[0],
-        edgeAll: edge.https,
-        edgeHttpAll: edge.http,
-      }),
-      ...(gateway && { tunnel: gateway.address }),
-    },
+    addresses,
     baseUrl,
     bootstrapped,
     log,
@@ -326,4 +321,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       return running.disposeAsync();
     },
   };
+}
+
+function nodeCounts(gateway: OpenedGateway | null): NodeCounts {
+  const { sessions = 0, tunnels = 0 } = gateway?.gateway.counts ?? {};
+  return { agents: sessions, tunnels };
 }

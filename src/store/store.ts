@@ -50,6 +50,8 @@ export interface Store {
   onReset(reload: (cause: Error) => void | Promise<void>): () => void;
 
   findIdempotency(scope: string): Promise<IdempotencyRecord | null>;
+  /** Fingerprints of the secret keys, the current one first. */
+  readonly secretKeyIds: readonly string[];
   /** Account id, created with the store. */
   readonly accountId: string;
   /**

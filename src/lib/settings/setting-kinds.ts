@@ -52,6 +52,12 @@ export const listenAddress: SettingKind<ListenAddress> = parsedText(
   formatListenAddress,
 );
 
+export const listenAddressOrOff: SettingKind<ListenAddress | 'off'> = parsedText(
+  'off, or HOST:PORT or [IPV6]:PORT; port 0 picks a free port',
+  (value) => (value === 'off' ? value : parseListenAddress(value)),
+  (value) => (value === 'off' ? value : formatListenAddress(value)),
+);
+
 /** Far more than any machine needs; every address is a listener. */
 const MAX_LISTEN_ADDRESSES = 32;
 

@@ -18,13 +18,18 @@ export interface Membership {
   nowMs(): number;
   /** A node came, went or changed its status. */
   onChange(listener: () => void): () => void;
-  /** This node's lease had lapsed and was renewed. Everything that it owned must be checked against the store. */
-  onLapse(listener: () => void): () => void;
+  /**
+   * This node's lease had lapsed and was renewed. Everything that it owned must be checked against the store: it serves
+   * no names until all listeners have resolved, and they are called again after a rejection.
+   */
+  onLapse(listener: LapseListener): () => void;
   /** Other nodes see it with the next heartbeat, which follows at once. */
   setStatus(status: Exclude<NodeStatus, 'lost'>): Promise<void>;
   /** Adds or clears a line of `problems`. */
   setProblem(key: string, text: string | null): void;
 }
+
+export type LapseListener = () => void | Promise<void>;
 
 /** Lease of a node and its renewal. A claim against a dead node waits for the lease; all timings add up to under 3 s. */
 export const NODE_LEASE_MS = 1_500;

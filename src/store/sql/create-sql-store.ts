@@ -68,6 +68,7 @@ export function createSqlStore({
     engine: engine.name,
     sharing: engine.sharing,
     accountId,
+    secretKeyIds: keyring.keyIds,
     commit,
     mac: (purpose, data) => keyring.mac(purpose, data),
     seal: (purpose, text) => keyring.seal(text, `purpose/${purpose}`),

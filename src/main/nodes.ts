@@ -1,0 +1,146 @@
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import type { Config } from '../config/schema.ts';
+import type { Clock } from '../lib/clock.ts';
+import { PosternError } from '../lib/errors.ts';
+import { createKsuidSource } from '../lib/ksuid.ts';
+import { formatListenAddress, type ListenAddress } from '../lib/listen-address.ts';
+import { NodeLinks } from '../nodes/links/node-links.ts';
+import type { AgreedFacts } from '../nodes/membership/agreement.ts';
+import { linkRenewals } from '../nodes/membership/link-renewals.ts';
+import { localMembership } from '../nodes/membership/local-membership.ts';
+import type { Membership } from '../nodes/membership/membership.ts';
+import type { NodeCounts } from '../nodes/membership/node-document.ts';
+import { NodeMembership } from '../nodes/membership/node-membership.ts';
+import type { NodeFacts } from '../nodes/node.ts';
+import { openPeerAuthority, PEER_AUTHORITY_KIND } from '../pki/peer-authority.ts';
+import { storedAuthorities } from '../pki/stored-authorities.ts';
+import type { Replica } from '../replica/replica.ts';
+import type { Store } from '../store/store.ts';
+import type { ListeningSockets } from './listening-sockets.ts';
+import { peerAddressOf } from './peer-address.ts';
+import { programVersion } from './version.ts';
+
+export interface NodesDependencies {
+  readonly config: Config;
+  readonly store: Store;
+  readonly replica: Replica;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly sockets: ListeningSockets;
+  /** Agents and tunnels that are connected to this node. */
+  readonly counts: () => NodeCounts;
+}
+
+export interface OpenedNodes {
+  readonly membership: Membership;
+  /** Null: this node has no peer listener. */
+  readonly links: NodeLinks | null;
+  readonly peerAddress: ListenAddress | null;
+  /** Links to the other nodes. Everything that they may call must be registered by then. */
+  start(): void;
+  /** The other nodes hear of it at once, and take over. */
+  leave(): Promise<void>;
+  /** Streams of other nodes may finish. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+const DEFAULT_PEER_LISTEN: ListenAddress = { host: '127.0.0.1', port: 7445 };
+const MAX_NAME = 64;
+
+/** This process as a node of the installation: alone on SQLite, linked with the others on PostgreSQL. */
+export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
+  const { config, store, clock, logger: log, counts } = deps;
+  const facts: NodeFacts = {
+    id: `nd_${createKsuidSource()(clock.nowMs())}`,
+    name: config.node_name ?? hostName(),
+    version: programVersion(),
+    roles: config.roles,
+    region: config.region,
+    startedAtMs: clock.nowMs(),
+    peerAddress: null,
+    tunnelAddress: config.tunnel_address === null ? null : formatListenAddress(config.tunnel_address),
+  };
+  if (config.database_url === null) return alone(localMembership(facts, clock, counts));
+  const membership = new NodeMembership({
+    ...{ store: store.nodes, facts, agreed: agreedFacts(config, store), counts, log },
+  });
+  const peers = await openPeers(deps, membership, config.database_url);
+  try {
+    await membership.join(peers === null ? null : peers.dialled);
+  } catch (error) {
+    await peers?.links.drain(0);
+    throw error;
+  }
+  membership.start();
+  return {
+    membership,
+    links: peers?.links ?? null,
+    peerAddress: peers?.address ?? null,
+    start: () => peers?.links.start(),
+    leave: () => membership.leave(),
+    drain: async (timeoutMs) => peers?.links.drain(timeoutMs),
+  };
+}
+
+function alone(membership: Membership): OpenedNodes {
+  return {
+    ...{ membership, links: null, peerAddress: null, start: () => {} },
+    leave: () => Promise.resolve(),
+    drain: () => Promise.resolve(),
+  };
+}
+
+async function openPeers(deps: NodesDependencies, membership: NodeMembership, databaseUrl: string) {
+  const { config, store, replica, clock, logger: log } = deps;
+  if (config.peer_listen === 'off') return null;
+  const authority = await openPeerAuthority(storedAuthorities(store, replica, PEER_AUTHORITY_KIND), log, clock.nowMs());
+  const links = await NodeLinks.open({ membership, authority, readAgain: () => membership.beat(), log });
+  membership.usePeers(linkRenewals(membership, links));
+  const address = await listen(deps, links);
+  const dialled =
+    config.peer_address === null ? await peerAddressOf(address, databaseUrl) : formatListenAddress(config.peer_address);
+  return { links, address, dialled };
+}
+
+/** Several nodes on one machine may all have the default: the port need not be known, because others read it. */
+async function listen({ config, sockets, logger }: NodesDependencies, { listener }: NodeLinks): Promise<ListenAddress> {
+  const wanted = config.peer_listen;
+  if (wanted !== null && wanted !== 'off') return sockets.open(listener, 'peer_listen', wanted);
+  try {
+    return await sockets.open(listener, 'peer_listen', DEFAULT_PEER_LISTEN);
+  } catch (error) {
+    if (!(error instanceof PosternError)) throw error;
+    const address = await sockets.open(listener, 'peer_listen', { ...DEFAULT_PEER_LISTEN, port: 0 });
+    logger.info(
+      { address: formatListenAddress(address) },
+      'the default peer_listen is in use: listening on a free port',
+    );
+    return address;
+  }
+}
+
+function agreedFacts(config: Config, store: Store): AgreedFacts {
+  const [current = '', ...others] = store.secretKeyIds;
+  return {
+    domain: { value: config.domain, advice: 'set domain (POSTERN_DOMAIN) to the same value on all nodes' },
+    secret_key_id: {
+      value: current,
+      accepted: others,
+      advice: 'set secret_key (POSTERN_SECRET_KEY) to the same keys on all nodes',
+    },
+    ...(config.roles.includes('edge') && {
+      edge_port: {
+        value: String(config.edge_listen[0].port),
+        advice: 'set edge_listen (POSTERN_EDGE_LISTEN) to the same port on all nodes',
+      },
+    }),
+  };
+}
+
+function hostName(): string {
+  const name = hostname()
+    .replaceAll(/[^A-Za-z0-9._-]/g, '-')
+    .slice(0, MAX_NAME);
+  return name === '' ? 'node' : name;
+}

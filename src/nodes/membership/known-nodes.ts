@@ -1,0 +1,54 @@
+import type { Heartbeat } from '../../store/node-store.ts';
+import type { NodeRow } from '../node.ts';
+import { rowOf } from './node-document.ts';
+
+/** The nodes of the last reading. */
+export class KnownNodes {
+  readonly #selfId: string;
+  #rows: ReadonlyMap<string, NodeRow> = new Map();
+  #signature = '';
+  /** Others that were ready. */
+  #ready: readonly string[] = [];
+  /** They said farewell; the store may not know it yet. */
+  readonly #gone = new Set<string>();
+
+  constructor(selfId: string) {
+    this.#selfId = selfId;
+  }
+
+  get rows(): ReadonlyMap<string, NodeRow> {
+    return this.#rows;
+  }
+
+  get ready(): readonly string[] {
+    return this.#ready;
+  }
+
+  /** Whether a node came, went or changed. */
+  read({ nodes, nowMs }: Pick<Heartbeat, 'nodes' | 'nowMs'>): boolean {
+    const rows = nodes.map((node) => rowOf(node, nowMs));
+    const ids = new Set(rows.map(({ id }) => id));
+    for (const id of this.#gone) if (!ids.has(id)) this.#gone.delete(id);
+    return this.#set(rows);
+  }
+
+  saidFarewell(id: string): boolean {
+    if (id === this.#selfId || !this.#rows.has(id)) return false;
+    this.#gone.add(id);
+    return this.#set([...this.#rows.values()]);
+  }
+
+  #set(all: readonly NodeRow[]): boolean {
+    const rows = all.filter(({ id }) => !this.#gone.has(id));
+    this.#rows = new Map(rows.map((row) => [row.id, row]));
+    this.#ready = rows.filter(({ id, status }) => id !== this.#selfId && status !== 'lost').map(({ id }) => id);
+    const signature = JSON.stringify(
+      rows
+        .map(({ id, name, status, peerAddress, tunnelAddress }) => [id, name, status, peerAddress, tunnelAddress])
+        .sort(([one = ''], [other = '']) => ((one ?? '') < (other ?? '') ? -1 : 1)),
+    );
+    const isNews = signature !== this.#signature;
+    this.#signature = signature;
+    return isNews;
+  }
+}

@@ -1,0 +1,96 @@
+import Type from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { StoredNode } from '../../store/node-store.ts';
+import type { NodeLinks } from '../links/node-links.ts';
+import { PEER_SILENT_MS, type PeerMessage } from '../links/peer-links.ts';
+import type { NodeMembership } from './node-membership.ts';
+import type { PeerRenewal, RenewalPeers } from './renewal-peers.ts';
+
+const RENEW = 'node.renew';
+const FAREWELL = 'node.farewell';
+/** Shorter than the interval of heartbeats: each of them asks again. */
+const RENEW_TIMEOUT_MS = 380;
+const FAREWELL_TIMEOUT_MS = 500;
+/** Below the limit of a message. Nodes with the longest lease come first. */
+const MAX_NODES_BYTES = 49_152;
+
+const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const withoutDatabase = Compile(
+  Type.Object({ has_database: Type.Literal(false), silent_ms: Type.Number({ minimum: 0 }) }),
+);
+const withDatabase = Compile(
+  Type.Object({
+    has_database: Type.Literal(true),
+    had_lapsed: Type.Boolean(),
+    now_ms: count,
+    nodes: Type.Array(
+      Type.Object({
+        id: Type.String({ minLength: 1, maxLength: 64 }),
+        status: Type.Enum(['ready', 'draining']),
+        started_at_ms: count,
+        last_seen_at_ms: count,
+        lease_ends_at_ms: count,
+        doc: Type.Record(Type.String(), Type.Unknown()),
+      }),
+      { maxItems: 1_000 },
+    ),
+  }),
+);
+
+/** Serves renewals to other nodes, and asks them for renewals. */
+export function linkRenewals(membership: NodeMembership, links: NodeLinks): RenewalPeers {
+  links.serve(RENEW, async (_message, fromNodeId) => messageOf(await membership.renewFor(fromNodeId)));
+  links.serve(FAREWELL, async (_message, fromNodeId) => {
+    membership.heardFarewell(fromNodeId);
+    return {};
+  });
+  const linked = (): string[] => [...links.all()].map(({ nodeId }) => nodeId);
+  return {
+    linked,
+    isLinked: (nodeId) => {
+      const link = links.get(nodeId);
+      return link !== undefined && performance.now() - link.heardAtMs < PEER_SILENT_MS;
+    },
+    renewThrough: async (nodeId) => renewalOf(await links.call(nodeId, RENEW, { v: 1 }, RENEW_TIMEOUT_MS)),
+    sayFarewell: async () => {
+      const calls = linked().map((nodeId) => links.call(nodeId, FAREWELL, { v: 1 }, FAREWELL_TIMEOUT_MS));
+      await Promise.allSettled(calls);
+    },
+  };
+}
+
+function messageOf(renewal: PeerRenewal): PeerMessage {
+  if (!renewal.hasDatabase) return { has_database: false, silent_ms: Math.min(renewal.silentMs, 1e9) };
+  const { nowMs, hadLapsed, nodes } = renewal.heartbeat;
+  let bytes = 0;
+  const sent = nodes
+    .map((node) => ({
+      id: node.id,
+      status: node.status,
+      started_at_ms: node.startedAtMs,
+      last_seen_at_ms: node.lastSeenAtMs,
+      lease_ends_at_ms: node.leaseEndsAtMs,
+      doc: node.doc,
+    }))
+    .filter((node) => {
+      bytes += Buffer.byteLength(JSON.stringify(node));
+      return bytes <= MAX_NODES_BYTES;
+    });
+  return { has_database: true, had_lapsed: hadLapsed, now_ms: nowMs, nodes: sent };
+}
+
+function renewalOf(message: PeerMessage): PeerRenewal {
+  if (withoutDatabase.Check(message)) return { hasDatabase: false, silentMs: message.silent_ms };
+  if (!withDatabase.Check(message)) throw new Error('a peer answered a renewal with a malformed message');
+  const nodes = message.nodes.map(
+    (node): StoredNode => ({
+      id: node.id,
+      status: node.status,
+      startedAtMs: node.started_at_ms,
+      lastSeenAtMs: node.last_seen_at_ms,
+      leaseEndsAtMs: node.lease_ends_at_ms,
+      doc: node.doc as StoredNode['doc'],
+    }),
+  );
+  return { hasDatabase: true, heartbeat: { nowMs: message.now_ms, hadLapsed: message.had_lapsed, nodes } };
+}

@@ -1,0 +1,342 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PosternError } from '../../lib/errors.ts';
+import type { Heartbeat, NodeStore } from '../../store/node-store.ts';
+import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
+import { type AgreedFacts, agreeWithOthers } from './agreement.ts';
+import { KnownNodes } from './known-nodes.ts';
+import { type LapseListener, type Membership, NODE_LEASE_MS, NODE_RENEW_MS } from './membership.ts';
+import { documentOf, type NodeCounts } from './node-document.ts';
+import { NodeProblems } from './node-problems.ts';
+import { NO_PEERS, type PeerRenewal, type RenewalPeers } from './renewal-peers.ts';
+import { ServingRight } from './serving-right.ts';
+import { within } from './within.ts';
+
+export interface NodeMembershipOptions {
+  readonly store: NodeStore;
+  readonly facts: NodeFacts;
+  readonly agreed: AgreedFacts;
+  readonly counts: () => NodeCounts;
+  readonly log: MembershipLog;
+  /** A clock that no one sets. */
+  readonly monotonicMs?: () => number;
+}
+
+export interface MembershipLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** A heartbeat without an answer by then has failed. */
+const HEARTBEAT_MS = 1_000;
+const JOIN_ATTEMPTS = 10;
+const LEAVE_MS = 2_000;
+/** Without an answer of the database for this long, a peer gets that answer at once. */
+const NO_DATABASE_MS = 500;
+/** Connections for leases of peers, beside the one for the own lease. */
+const RENEWALS_AT_ONCE = 2;
+
+/**
+ * This node's membership, on a shared database. A heartbeat every 400 ms renews its lease and reads the other nodes; one
+ * that fails or has no answer is repeated through linked peers.
+ */
+export class NodeMembership implements Membership {
+  #self: NodeFacts;
+  readonly #options: NodeMembershipOptions;
+  readonly #monotonicMs: () => number;
+  readonly #right: ServingRight;
+  readonly #known: KnownNodes;
+  readonly #problems = new NodeProblems();
+  readonly #onChange = new Set<() => void>();
+  readonly #onLapse = new Set<LapseListener>();
+  #peers: RenewalPeers = NO_PEERS;
+  #status: Exclude<NodeStatus, 'lost'> = 'ready';
+  /** The database's time at a moment of the monotonic clock; before the first heartbeat, this machine's. */
+  #time: { readonly databaseMs: number; readonly atMs: number };
+  #answeredAtMs = Number.NEGATIVE_INFINITY;
+  #beating: Promise<void> | null = null;
+  #asking: Promise<void> | null = null;
+  #isComparing = false;
+  #lapses = 0;
+  /** The peer that renewed last. */
+  #preferred: string | null = null;
+  #renewalsForOthers = 0;
+  #isFailing = false;
+  #timer: NodeJS.Timeout | null = null;
+  #leaving: Promise<void> | null = null;
+
+  constructor(options: NodeMembershipOptions) {
+    const { facts, monotonicMs = () => performance.now() } = options;
+    this.#self = facts;
+    this.#options = options;
+    this.#monotonicMs = monotonicMs;
+    this.#time = { databaseMs: facts.startedAtMs, atMs: monotonicMs() };
+    this.#known = new KnownNodes(facts.id);
+    this.#right = new ServingRight({
+      monotonicMs,
+      others: () => this.#known.ready,
+      isLinked: (id) => this.#peers.isLinked(id),
+    });
+  }
+
+  get self(): NodeFacts {
+    return this.#self;
+  }
+
+  /**
+   * Takes the first lease; others dial this node at the address. Rejects when they differ in something that must be
+   * equal.
+   */
+  async join(peerAddress: string | null): Promise<void> {
+    const { store, facts, agreed } = this.#options;
+    this.#self = { ...facts, peerAddress };
+    await this.#takeLease();
+    try {
+      await agreeWithOthers(store, facts.id, agreed);
+    } catch (error) {
+      await store.leave(facts.id).catch(() => {});
+      throw error;
+    }
+    this.#right.recovered();
+    await this.beat();
+  }
+
+  /** Renews from now on. */
+  start(): void {
+    this.#timer = setInterval(() => this.#tick(), NODE_RENEW_MS).unref();
+  }
+
+  usePeers(peers: RenewalPeers): void {
+    this.#peers = peers;
+  }
+
+  nodes(): readonly NodeRow[] {
+    return [this.#ownRow(), ...[...this.#known.rows.values()].filter(({ id }) => id !== this.self.id)].map((row) =>
+      this.#asSeen(row),
+    );
+  }
+
+  get(id: string): NodeRow | undefined {
+    const row = id === this.self.id ? this.#ownRow() : this.#known.rows.get(id);
+    return row === undefined ? undefined : this.#asSeen(row);
+  }
+
+  mayServe(): boolean {
+    return this.#right.may();
+  }
+
+  nowMs(): number {
+    return Math.round(this.#time.databaseMs + this.#monotonicMs() - this.#time.atMs);
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#onChange.add(listener);
+    return () => this.#onChange.delete(listener);
+  }
+
+  onLapse(listener: LapseListener): () => void {
+    this.#onLapse.add(listener);
+    return () => this.#onLapse.delete(listener);
+  }
+
+  async setStatus(status: Exclude<NodeStatus, 'lost'>): Promise<void> {
+    this.#status = status;
+    await this.#beating;
+    await this.beat();
+    this.#changed();
+  }
+
+  setProblem(key: string, text: string | null): void {
+    this.#problems.set(key, text);
+  }
+
+  /** One heartbeat; when it fails, a renewal through peers. Never rejects. */
+  beat(): Promise<void> {
+    this.#beating ??= this.#beat().finally(() => {
+      this.#beating = null;
+    });
+    return this.#beating;
+  }
+
+  /** For a peer that cannot reach the database. */
+  async renewFor(nodeId: string): Promise<PeerRenewal> {
+    const silentMs = this.#monotonicMs() - this.#answeredAtMs;
+    if (silentMs > NO_DATABASE_MS || this.#renewalsForOthers >= RENEWALS_AT_ONCE)
+      return { hasDatabase: false, silentMs };
+    this.#renewalsForOthers += 1;
+    try {
+      return { hasDatabase: true, heartbeat: await this.#options.store.renewFor(nodeId, NODE_LEASE_MS) };
+    } catch {
+      return { hasDatabase: false, silentMs: this.#monotonicMs() - this.#answeredAtMs };
+    } finally {
+      this.#renewalsForOthers -= 1;
+    }
+  }
+
+  /** Another node leaves. */
+  heardFarewell(nodeId: string): void {
+    if (this.#known.saidFarewell(nodeId)) this.#changed();
+  }
+
+  /** Ends the lease: claims and sessions of this node are free at once. */
+  leave(): Promise<void> {
+    this.#leaving ??= this.#leave();
+    return this.#leaving;
+  }
+
+  async #leave(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await Promise.all([this.#beating, this.#asking]);
+    await Promise.allSettled([
+      this.#peers.sayFarewell(),
+      within(this.#options.store.leave(this.self.id), LEAVE_MS, 'leaving the other nodes'),
+    ]);
+  }
+
+  #tick(): void {
+    // The one before has no answer yet.
+    if (this.#beating !== null) void this.#renewThroughPeers();
+    else void this.beat();
+  }
+
+  /** A busy database may not answer the first heartbeat in time. */
+  async #takeLease(): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const sentAtMs = this.#monotonicMs();
+      try {
+        this.#renewed(await this.#heartbeat(), sentAtMs, { isFirst: true });
+        return;
+      } catch (error) {
+        const isReadOnly = error instanceof PosternError && error.code === 'ERR_POSTERN_STORE_READ_ONLY';
+        if (isReadOnly || attempt === JOIN_ATTEMPTS) throw error;
+        await sleep(NODE_RENEW_MS);
+      }
+    }
+  }
+
+  async #beat(): Promise<void> {
+    const sentAtMs = this.#monotonicMs();
+    try {
+      const heartbeat = await this.#heartbeat();
+      this.#answeredAtMs = this.#monotonicMs();
+      this.#reportFailure(null);
+      this.#preferred = null;
+      this.#renewed(heartbeat, sentAtMs);
+    } catch (error) {
+      this.#right.failed();
+      this.#reportFailure(error);
+      await this.#renewThroughPeers();
+    }
+  }
+
+  #heartbeat(): Promise<Heartbeat> {
+    const { store, facts, counts } = this.#options;
+    const { id, startedAtMs } = facts;
+    const doc = documentOf(this.#self, counts(), this.#problems.lines);
+    return within(
+      store.heartbeat({ id, status: this.#status, startedAtMs, doc }, NODE_LEASE_MS),
+      HEARTBEAT_MS,
+      'the heartbeat of this node',
+    );
+  }
+
+  #renewThroughPeers(): Promise<void> {
+    this.#asking ??= this.#askPeers().finally(() => {
+      this.#asking = null;
+    });
+    return this.#asking;
+  }
+
+  async #askPeers(): Promise<void> {
+    const linked = this.#peers.linked();
+    const preferred = linked.find((id) => id === this.#preferred);
+    if (preferred !== undefined && (await this.#askPeer(preferred))) return;
+    this.#preferred = null;
+    await Promise.all(linked.filter((id) => id !== preferred).map((id) => this.#askPeer(id)));
+  }
+
+  /** Whether it renewed. */
+  async #askPeer(nodeId: string): Promise<boolean> {
+    const sentAtMs = this.#monotonicMs();
+    const answer = await this.#peers.renewThrough(nodeId).catch(() => null);
+    if (answer === null) return false;
+    if (!answer.hasDatabase) {
+      this.#right.reported(nodeId, sentAtMs, answer.silentMs);
+      return false;
+    }
+    if (answer.heartbeat.hadLapsed) {
+      // It has the database, and others may have taken over what this node had.
+      this.#right.reported(nodeId, sentAtMs, 0);
+      this.#read(answer.heartbeat, sentAtMs);
+      return false;
+    }
+    this.#preferred = nodeId;
+    this.#renewed(answer.heartbeat, sentAtMs);
+    return true;
+  }
+
+  #renewed(heartbeat: Heartbeat, sentAtMs: number, { isFirst = false } = {}): void {
+    const isKept = this.#right.renewed(sentAtMs, heartbeat.hadLapsed);
+    if (!isKept) this.#lapses += 1;
+    this.#read(heartbeat, sentAtMs);
+    if (!isFirst && this.#right.isRecovering && !this.#isComparing) void this.#recover();
+  }
+
+  #read(heartbeat: Heartbeat, sentAtMs: number): void {
+    const nowMs = this.#monotonicMs();
+    this.#time = { databaseMs: heartbeat.nowMs, atMs: (sentAtMs + nowMs) / 2 };
+    if (this.#known.read(heartbeat)) this.#changed();
+  }
+
+  /** The lease had lapsed: this node serves again once everything that it owned is compared with the store. */
+  async #recover(): Promise<void> {
+    const { store, agreed, log } = this.#options;
+    this.#isComparing = true;
+    try {
+      for (let seen = -1; seen !== this.#lapses; ) {
+        seen = this.#lapses;
+        log.warn({}, 'the lease of this node had ended: comparing what it owned with the store');
+        await agreeWithOthers(store, this.self.id, agreed);
+        await Promise.all([...this.#onLapse].map(async (listener) => listener()));
+      }
+      this.setProblem('agreement', null);
+      this.#right.recovered();
+    } catch (err) {
+      // The next heartbeat tries again.
+      log.error({ err }, 'failed to compare what this node owned with the store');
+      if (err instanceof PosternError && err.code === 'ERR_POSTERN_NODE_DIFFERS')
+        this.setProblem('agreement', err.message);
+    } finally {
+      this.#isComparing = false;
+    }
+  }
+
+  #ownRow(): NodeRow {
+    const known = this.#known.rows.get(this.self.id);
+    return {
+      ...this.self,
+      ...this.#options.counts(),
+      status: this.#status,
+      lastSeenAtMs: known?.lastSeenAtMs ?? this.nowMs(),
+      leaseEndsAtMs: known?.leaseEndsAtMs ?? 0,
+      problems: this.#problems.lines,
+    };
+  }
+
+  /** Without the database the links show who is there. */
+  #asSeen(row: NodeRow): NodeRow {
+    if (row.id === this.self.id || this.#right.hasLease || this.#peers.isLinked(row.id)) return row;
+    return { ...row, status: 'lost' };
+  }
+
+  #changed(): void {
+    for (const listener of this.#onChange) listener();
+  }
+
+  #reportFailure(err: unknown): void {
+    const { log } = this.#options;
+    if (err !== null && !this.#isFailing) log.warn({ err }, 'failed to renew the lease of this node with the database');
+    if (err === null && this.#isFailing) log.info({}, 'renewed the lease of this node with the database again');
+    this.#isFailing = err !== null;
+  }
+}
