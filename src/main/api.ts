@@ -28,7 +28,7 @@ import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
 import { certificateEvent } from '../resources/managed_certificates/certificate-event.ts';
-import type { DestinationTester, OperationPorts, SessionCommands } from '../resources/operation.ts';
+import type { DestinationTester, OnlinePort, OperationPorts, SessionCommands } from '../resources/operation.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
 import type { FilePair } from '../resources/tls_certificates/certificate-files.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
@@ -39,6 +39,7 @@ import { crlWarning } from './crl-warnings.ts';
 import { allErrorRows } from './error-tables.ts';
 import { HostCertificateIndex } from './host-certificates.ts';
 import { loginLimits } from './login-limits.ts';
+import { onlineInStore } from './online-in-store.ts';
 import { programVersion } from './version.ts';
 
 export interface ApiDependencies {
@@ -57,6 +58,8 @@ export interface ApiDependencies {
   readonly problems: ProblemIndex;
   /** See DocumentsContext. */
   served(revision: number): Promise<void> | null;
+  /** Absent: what processes have written into the store. */
+  readonly online?: OnlinePort;
   /** Sends commands to agents; absent while this process holds none. */
   readonly sessionCommands?: SessionCommands;
   /** Null while this process delivers no events. */
@@ -122,6 +125,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     changesets: { run: (request) => changesets.run(request) },
     store,
     clock,
+    online: deps.online ?? onlineInStore(store, clock),
     sessionCommands: deps.sessionCommands ?? { send: () => Promise.resolve('unreachable') },
     get destinationTester() {
       return deps.destinationTester?.() ?? null;

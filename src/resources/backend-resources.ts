@@ -41,12 +41,12 @@ function liveFields(live: NonNullable<Backend['live']>): LiveFields {
   };
 }
 
-function livePorts({ store, clock, ref }: OperationPorts): LivePorts {
+function livePorts({ online, ref }: OperationPorts): LivePorts {
   return {
     ref,
     onlineTunnels: async () => {
-      const leases = await allPages((query) => store.presence.list('tunnel', { ...query, nowMs: clock.nowMs() }));
-      return leases.map(({ id, doc }) => ({ id, labels: (doc['labels'] as Labels | undefined) ?? null }));
+      const tunnels = await allPages((query) => online.list('tunnel', query));
+      return tunnels.map(({ id, doc }) => ({ id, labels: (doc['labels'] as Labels | undefined) ?? null }));
     },
   };
 }

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Ref } from '../lib/schema/annotations.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { RecordKey, Store, StoredRecord } from '../store/store.ts';
+import type { Lease, PageQuery, RecordKey, Store, StoredRecord } from '../store/store.ts';
 
 /**
  * One operation of the management API. The HTTP server, the OpenAPI document, `postern api` and the client are all built
@@ -86,6 +86,7 @@ export interface OperationPorts {
   readonly changesets: ChangesetsPort;
   readonly store: Store;
   readonly clock: Clock;
+  readonly online: OnlinePort;
   readonly sessionCommands: SessionCommands;
   /** Null when this server does not deliver events. */
   readonly destinationTester: DestinationTester | null;
@@ -159,6 +160,16 @@ export interface RecordChange {
 }
 
 export type SessionCommand = 'stop' | 'restart' | 'update';
+
+export type OnlineKind = Exclude<Lease['kind'], 'node'>;
+export type OnlineItem = Pick<Lease, 'id' | 'parent' | 'credentialId' | 'doc'>;
+
+/** Agents' sessions, tunnels and endpoints that receive traffic now, of all nodes. */
+export interface OnlinePort {
+  get(kind: OnlineKind, id: string): Promise<OnlineItem | null>;
+  /** Newest first. */
+  list(kind: OnlineKind, query: PageQuery): Promise<readonly OnlineItem[]>;
+}
 
 /** Sends commands to the process that holds an agent's session. */
 export interface SessionCommands {

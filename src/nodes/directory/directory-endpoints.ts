@@ -68,6 +68,7 @@ export class DirectoryEndpoints implements DirectoryListener {
     };
   }
 
+  onSession(): void {}
   onListed(): void {}
   onUnlisted(): void {}
 

@@ -25,6 +25,8 @@ export class DirectoryTunnel implements OnlineTunnel, Rank {
   epoch: number;
   /** Other nodes that can reach the agent. */
   holders: readonly Announcement[] = [];
+  /** Whether this node announces it too. */
+  isOwn = false;
   /** Requests that this node has in progress. */
   inFlight = 0;
   readonly #ways: Ways;

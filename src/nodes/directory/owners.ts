@@ -4,26 +4,32 @@ export interface Rank {
   readonly id: string;
 }
 
-/** Keys that only one may have. The highest epoch has it; the others wait for their turn. */
+/**
+ * Keys that only one may have; the others wait for their turn. The highest epoch has it, or, where the store can decide,
+ * the first one until the store names another session.
+ */
 export class Owners<Item extends Rank> {
+  readonly #keepsIncumbent: boolean;
   readonly #owners = new Map<string, Item>();
   /** Only for keys with a conflict. */
   readonly #waiting = new Map<string, Set<Item>>();
+  /** Sessions that the store named, for keys with a conflict. */
+  readonly #decided = new Map<string, string>();
+
+  constructor(keepsIncumbent = false) {
+    this.#keepsIncumbent = keepsIncumbent;
+  }
 
   get(key: string): Item | undefined {
     return this.#owners.get(key);
   }
 
-  keys(): Iterable<string> {
-    return this.#owners.keys();
-  }
-
-  values(): Iterable<Item> {
-    return this.#owners.values();
-  }
-
-  get size(): number {
-    return this.#owners.size;
+  /** Gives the key to an item of this session, if there is one. */
+  decide(key: string, sessionId: string): void {
+    if (!this.#waiting.has(key)) return;
+    this.#decided.set(key, sessionId);
+    const owner = this.#owners.get(key);
+    if (owner !== undefined) this.add(key, owner);
   }
 
   /** Adds it, or ranks it once more after its epoch changed. Returns the item that has to wait, if there is a conflict. */
@@ -37,15 +43,15 @@ export class Owners<Item extends Rank> {
     const others = waiting ?? new Set<Item>();
     others.delete(item);
     if (owner === item) {
-      const best = bestOf(others);
-      if (best === undefined || isBefore(item, best)) return null;
+      const best = this.#bestOf(key, others);
+      if (best === undefined || !this.#isBetter(key, best, item)) return null;
       others.delete(best);
       others.add(item);
       this.#owners.set(key, best);
       return item;
     }
     this.#waiting.set(key, others);
-    const isBetter = isBefore(item, owner);
+    const isBetter = this.#isBetter(key, item, owner);
     others.add(isBetter ? owner : item);
     if (isBetter) this.#owners.set(key, item);
     return isBetter ? owner : item;
@@ -56,18 +62,40 @@ export class Owners<Item extends Rank> {
     const waiting = this.#waiting.get(key);
     if (this.#owners.get(key) !== item) {
       waiting?.delete(item);
-      if (waiting?.size === 0) this.#waiting.delete(key);
+      if (waiting?.size === 0) this.#settled(key);
       return null;
     }
-    const next = waiting === undefined ? undefined : bestOf(waiting);
+    const next = waiting === undefined ? undefined : this.#bestOf(key, waiting);
     if (next === undefined || waiting === undefined) {
       this.#owners.delete(key);
       return null;
     }
     waiting.delete(next);
-    if (waiting.size === 0) this.#waiting.delete(key);
+    if (waiting.size === 0) this.#settled(key);
     this.#owners.set(key, next);
     return next;
+  }
+
+  #settled(key: string): void {
+    this.#waiting.delete(key);
+    this.#decided.delete(key);
+  }
+
+  #isBetter(key: string, item: Item, owner: Item): boolean {
+    const decided = this.#decided.get(key);
+    const isDecided = item.sessionId === decided;
+    if (isDecided !== (owner.sessionId === decided)) return isDecided;
+    return !this.#keepsIncumbent && isBefore(item, owner);
+  }
+
+  #bestOf(key: string, items: ReadonlySet<Item>): Item | undefined {
+    const decided = this.#decided.get(key);
+    let best: Item | undefined;
+    for (const item of items) {
+      if (item.sessionId === decided) return item;
+      if (best === undefined || isBefore(item, best)) best = item;
+    }
+    return best;
   }
 }
 
@@ -75,10 +103,4 @@ export class Owners<Item extends Rank> {
 function isBefore(a: Rank, b: Rank): boolean {
   if (a.epoch !== b.epoch) return a.epoch > b.epoch;
   return a.sessionId === b.sessionId ? a.id < b.id : a.sessionId < b.sessionId;
-}
-
-function bestOf<Item extends Rank>(items: ReadonlySet<Item>): Item | undefined {
-  let best: Item | undefined;
-  for (const item of items) if (best === undefined || isBefore(item, best)) best = item;
-  return best;
 }

@@ -1,13 +1,14 @@
 import { reportBug } from '../../lib/bug-report.ts';
-import { LabelIndex } from '../../lib/label-index.ts';
 import type { AnnouncedSession, AnnouncedTunnel, RemoteDirectory } from './announced.ts';
 import { Announcement, type Claim } from './announcement.ts';
+import { Contests } from './contests.ts';
 import { DirectorySession } from './directory-session.ts';
 import { DirectoryTunnel, nameKeyOf, type Ways } from './directory-tunnel.ts';
-import { Owners } from './owners.ts';
 import type { RefusalLog } from './refusal-log.ts';
-import { rightClaims } from './right-claims.ts';
+import { rightClaims, variantOf } from './right-claims.ts';
 import { Slices } from './slices.ts';
+import type { Rights } from './stored-rights.ts';
+import { TunnelIndex, type TunnelListener } from './tunnel-index.ts';
 
 type Labels = Readonly<Record<string, string>>;
 type HomeLost = Parameters<RemoteDirectory['onHomeLost']>[0];
@@ -15,17 +16,14 @@ type HomeLost = Parameters<RemoteDirectory['onHomeLost']>[0];
 export interface DirectoryOptions extends Ways {
   readonly ownNodeId: string;
   readonly log: RefusalLog;
+  /** Absent: the highest epoch decides. */
+  readonly rights?: Rights;
 }
 
-/** Follows what becomes of tunnels. */
-export interface DirectoryListener {
-  /** The tunnel is listed, or its document changed. */
-  onListed(tunnel: DirectoryTunnel): void;
-  onUnlisted(tunnel: DirectoryTunnel): void;
-  /** Other nodes reach a tunnel that has the right to its public address, or no longer do. */
-  onServed(tunnel: DirectoryTunnel): void;
-  /** `isLost`: with the link to a node, not because a node says so. */
-  onUnserved(tunnel: DirectoryTunnel, isLost: boolean): void;
+/** Follows what becomes of sessions and tunnels. */
+export interface DirectoryListener extends TunnelListener {
+  /** Something about the session changed. No claim counts: it is gone. */
+  onSession(session: DirectorySession): void;
 }
 
 /**
@@ -36,30 +34,31 @@ export class TunnelDirectory implements RemoteDirectory {
   readonly own: Announcement;
   readonly #options: DirectoryOptions;
   readonly #sessions = new Map<string, DirectorySession>();
-  readonly #ids = new Owners<DirectoryTunnel>();
-  readonly #names = new Owners<DirectoryTunnel>();
-  /** Those that other nodes can reach: what a request looks up. */
-  readonly #remote = new Map<string, DirectoryTunnel>();
-  readonly #labels = new LabelIndex<DirectoryTunnel>();
-  readonly #served = new Set<DirectoryTunnel>();
+  readonly #index: TunnelIndex;
   readonly #homeLost = new Set<HomeLost>();
   readonly #listeners = new Set<DirectoryListener>();
   readonly #slices = new Slices();
-  #generation = 0;
+  readonly #contests = new Contests();
 
   constructor(options: DirectoryOptions) {
     this.#options = options;
     this.own = new Announcement(options.ownNodeId, true);
+    this.#index = new TunnelIndex({
+      log: options.log,
+      listeners: this.#listeners,
+      keepsIncumbent: options.rights !== undefined,
+      onConflict: (key, tunnels) => this.#contested(key, tunnels),
+    });
   }
 
   /** Increases when a tunnel of another node comes or goes. */
   get generation(): number {
-    return this.#generation;
+    return this.#index.generation;
   }
 
   /** Tunnels of other nodes. */
   get size(): number {
-    return this.#remote.size;
+    return this.#index.size;
   }
 
   /** Whether everything of lost nodes has been removed. */
@@ -68,12 +67,11 @@ export class TunnelDirectory implements RemoteDirectory {
   }
 
   remoteTunnel(id: string): DirectoryTunnel | undefined {
-    return this.#remote.get(id);
+    return this.#index.remote(id);
   }
 
   remoteMatching(labels: Labels): readonly DirectoryTunnel[] {
-    const found = this.#labels.matching(labels);
-    return found.every((tunnel) => tunnel.isReachable) ? found : found.filter((tunnel) => tunnel.isReachable);
+    return this.#index.remoteMatching(labels);
   }
 
   putSession(by: Announcement, session: AnnouncedSession): void {
@@ -117,7 +115,7 @@ export class TunnelDirectory implements RemoteDirectory {
   retire(by: Announcement): void {
     if (!by.isUp) return;
     by.isUp = false;
-    this.#generation += 1;
+    this.#index.reconsider();
     this.#slices.run(this.#sweep(by));
   }
 
@@ -141,7 +139,7 @@ export class TunnelDirectory implements RemoteDirectory {
   }
 
   nameHolder(key: string): { readonly sessionId: string; readonly nodeId: string } | null {
-    const tunnel = this.#names.get(key);
+    const tunnel = this.#index.nameOwner(key);
     const holder = tunnel?.holders.find(({ isUp }) => isUp);
     if (tunnel === undefined || holder === undefined) return null;
     const home = this.#sessions.get(tunnel.sessionId)?.right.counted[0]?.session.homeNodeId;
@@ -160,6 +158,7 @@ export class TunnelDirectory implements RemoteDirectory {
 
   close(): void {
     this.#slices.close();
+    this.#contests.close();
   }
 
   #newSession(id: string): DirectorySession {
@@ -187,7 +186,8 @@ export class TunnelDirectory implements RemoteDirectory {
   #settle(entry: DirectorySession): void {
     const { home, right: before } = entry;
     const claims = entry.claims.every(({ by }) => by.isUp) ? entry.claims : entry.claims.filter(({ by }) => by.isUp);
-    entry.right = rightClaims(claims, before, entry.verdicts, false);
+    entry.right = rightClaims(claims, before, entry.verdicts, this.#options.rights !== undefined);
+    if (entry.right.unclear !== null) this.#verify(entry, entry.right.unclear);
     for (const { by, session } of entry.right.refused) {
       if (!before.refused.some((claim) => claim.by === by && claim.session === session)) {
         this.#options.log.refused(by.nodeId, 'another node has this session', {
@@ -196,11 +196,42 @@ export class TunnelDirectory implements RemoteDirectory {
         });
       }
     }
+    for (const each of this.#listeners) each.onSession(entry);
     for (const id of entry.tunnels.keys()) this.#settleTunnel(entry, id);
     for (const { tunnels } of entry.right.counted) {
       for (const id of tunnels.keys()) if (!entry.tunnels.has(id)) this.#settleTunnel(entry, id);
     }
     if (home !== null && !home.by.isOwn && entry.home === null) this.#lostHome(home);
+  }
+
+  /** Asks the store whether the claim is right. */
+  #verify(entry: DirectorySession, claim: Claim): void {
+    const { rights } = this.#options;
+    const variant = variantOf(claim);
+    if (rights === undefined || entry.verdicts?.has(variant) === true) return;
+    this.#contests.ask(`${entry.id} ${variant}`, async () => {
+      const isRight = await rights.isRight(claim.session);
+      if (this.#sessions.get(entry.id) !== entry) return;
+      entry.verdicts ??= new Map();
+      entry.verdicts.set(variant, isRight);
+      this.#settle(entry);
+    });
+  }
+
+  /** Two sessions have the same tunnel or name: at most one of them is real, or has the name in the store. */
+  #contested(name: string | null, tunnels: readonly DirectoryTunnel[]): void {
+    const { rights } = this.#options;
+    if (rights === undefined) return;
+    for (const { sessionId } of tunnels) {
+      const entry = this.#sessions.get(sessionId);
+      const [claim] = entry?.right.counted ?? [];
+      if (entry !== undefined && claim !== undefined && !claim.by.isOwn) this.#verify(entry, claim);
+    }
+    if (name === null) return;
+    this.#contests.ask(name, async () => {
+      const sessionId = await rights.nameOwner(name);
+      if (sessionId !== null) this.#index.decideName(name, sessionId);
+    });
   }
 
   #lostHome({ session, tunnels }: Claim): void {
@@ -221,7 +252,10 @@ export class TunnelDirectory implements RemoteDirectory {
     const announced = having[0]?.tunnels.get(id);
     const known = entry.tunnels.get(id);
     if (announced === undefined || (known !== undefined && !isSameAddress(known.announced, announced))) {
-      if (known !== undefined) this.#remove(entry, known);
+      if (known !== undefined) {
+        entry.tunnels.delete(id);
+        this.#index.remove(known);
+      }
       if (announced === undefined) return;
     }
     const epoch = counted[0]?.session.epoch ?? 0;
@@ -230,75 +264,8 @@ export class TunnelDirectory implements RemoteDirectory {
     tunnel.announced = announced;
     tunnel.epoch = epoch;
     tunnel.holders = having.filter(({ by }) => !by.isOwn).map(({ by }) => by);
-    this.#rank(tunnel);
-  }
-
-  #rank(tunnel: DirectoryTunnel): void {
-    const loser = this.#ids.add(tunnel.id, tunnel);
-    this.#report(loser, 'another session has this tunnel');
-    if (loser !== null && loser !== tunnel) this.#refresh(loser);
-    this.#refresh(tunnel);
-    const owner = this.#ids.get(tunnel.id);
-    if (owner !== undefined && owner !== tunnel) this.#refresh(owner);
-  }
-
-  #remove(entry: DirectorySession, tunnel: DirectoryTunnel): void {
-    entry.tunnels.delete(tunnel.id);
-    const isLost = tunnel.holders.some(({ isUp }) => !isUp);
-    tunnel.holders = [];
-    const next = this.#ids.remove(tunnel.id, tunnel);
-    this.#refresh(tunnel, isLost);
-    if (next !== null) this.#refresh(next);
-    else if (this.#ids.get(tunnel.id) === undefined) for (const each of this.#listeners) each.onUnlisted(tunnel);
-  }
-
-  /** Whether traffic can use it, after anything about it changed. */
-  #refresh(tunnel: DirectoryTunnel, isLost = false): void {
-    const { id, announced } = tunnel;
-    const isOwner = this.#ids.get(id) === tunnel;
-    const isRemote = isOwner && tunnel.holders.length > 0;
-    const isKnown = this.#remote.get(id) === tunnel;
-    if (isRemote !== isKnown) this.#generation += 1;
-    if (isRemote && !isKnown) {
-      this.#remote.set(id, tunnel);
-      this.#labels.add(tunnel, announced.labels);
-    } else if (isKnown && !isRemote) {
-      this.#remote.delete(id);
-      this.#labels.remove(tunnel, announced.labels);
-    }
-    if (isOwner) for (const each of this.#listeners) each.onListed(tunnel);
-    if (announced.endpoint !== null) this.#refreshName(tunnel, nameKeyOf(announced.endpoint), isOwner, isLost);
-  }
-
-  /** Only the owner of a tunnel's id competes for its name. */
-  #refreshName(tunnel: DirectoryTunnel, key: string, isOwner: boolean, isLost: boolean): void {
-    const other = isOwner ? this.#names.add(key, tunnel) : this.#names.remove(key, tunnel);
-    if (isOwner) this.#report(other, 'another session has this name');
-    if (other !== null && other !== tunnel) this.#refreshService(other, key);
-    this.#refreshService(tunnel, key, isLost);
-    const owner = this.#names.get(key);
-    if (owner !== undefined && owner !== tunnel) this.#refreshService(owner, key);
-  }
-
-  #refreshService(tunnel: DirectoryTunnel, key: string, isLost = false): void {
-    const isServed = this.#remote.get(tunnel.id) === tunnel && this.#names.get(key) === tunnel;
-    if (isServed === this.#served.has(tunnel)) return;
-    if (isServed) this.#served.add(tunnel);
-    else this.#served.delete(tunnel);
-    for (const each of this.#listeners) {
-      if (isServed) each.onServed(tunnel);
-      else each.onUnserved(tunnel, isLost);
-    }
-  }
-
-  #report(loser: DirectoryTunnel | null, reason: string): void {
-    const [holder] = loser?.holders ?? [];
-    if (loser === null || holder === undefined) return;
-    this.#options.log.refused(holder.nodeId, reason, {
-      session: loser.sessionId,
-      tunnel: loser.id,
-      epoch: loser.epoch,
-    });
+    tunnel.isOwn = tunnel.holders.length < having.length;
+    this.#index.rank(tunnel);
   }
 }
 

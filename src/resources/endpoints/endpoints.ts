@@ -44,13 +44,13 @@ export const endpoints: LiveResource = {
     title: 'an endpoint',
     plural: 'endpoints',
     schema,
-    list: async (query, _request, { store, clock, documents }) => {
-      const ofTunnels = await store.presence.list('endpoint', { ...query, nowMs: clock.nowMs() });
+    list: async (query, _request, { online, documents }) => {
+      const ofTunnels = await online.list('endpoint', query);
       const ofEdges = pageOfEdgeEndpoints(documents.reader, query);
       return [...ofTunnels, ...ofEdges].sort(newestFirst).slice(0, query.limit);
     },
-    get: async (id, { store, clock, documents }) =>
-      (await store.presence.get('endpoint', id, clock.nowMs())) ?? findEdgeEndpoint(documents.reader, id),
+    get: async (id, { online, documents }) =>
+      (await online.get('endpoint', id)) ?? findEdgeEndpoint(documents.reader, id),
     render: (items, _request, ports) =>
       items.map(({ id, doc }) => ({
         id,

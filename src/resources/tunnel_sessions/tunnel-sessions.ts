@@ -1,9 +1,8 @@
 import Type from 'typebox';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
-import type { Lease } from '../../store/store.ts';
 import { notOnline, resourceErrors } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import type { Operation, SessionCommand } from '../operation.ts';
+import type { OnlineItem, Operation, SessionCommand } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 
 const PATH = '/tunnel_sessions';
@@ -37,7 +36,7 @@ export const tunnelSessions: LiveResource = {
   title: 'a tunnel session',
   description: 'The session of a connected agent.',
   operations: [
-    ...liveReads<Lease>({
+    ...liveReads<OnlineItem>({
       resource: 'tunnel_sessions',
       idPrefix: 'ts',
       path: PATH,
@@ -45,11 +44,10 @@ export const tunnelSessions: LiveResource = {
       title: 'a tunnel session',
       plural: 'online tunnel sessions',
       schema,
-      list: (query, _request, { store, clock }) =>
-        store.presence.list('tunnel_session', { ...query, nowMs: clock.nowMs() }),
-      get: (id, { store, clock }) => store.presence.get('tunnel_session', id, clock.nowMs()),
-      render: (leases, _request, ports) =>
-        leases.map(({ id, doc, credentialId }) => ({
+      list: (query, _request, { online }) => online.list('tunnel_session', query),
+      get: (id, { online }) => online.get('tunnel_session', id),
+      render: (items, _request, ports) =>
+        items.map(({ id, doc, credentialId }) => ({
           ...ports.ref(id),
           agent_version: doc['agent_version'] ?? '',
           credential: credentialId === null ? null : { ...ports.ref(credentialId) },
@@ -79,9 +77,9 @@ function action(verb: SessionCommand, summary: string): Operation {
     body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
     success: { status: 204, schema: null, description: 'The agent received the command.' },
     errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_AGENT_REFUSES', 'ERR_POSTERN_AGENT_UNREACHABLE'],
-    run: async (request, { store, clock, sessionCommands }) => {
+    run: async (request, { online, sessionCommands }) => {
       const id = request.params['id'] as string;
-      const session = await store.presence.get('tunnel_session', id, clock.nowMs());
+      const session = await online.get('tunnel_session', id);
       if (session === null) throw notFound(id);
       if (session.doc['remote_management'] === false) {
         throw resourceErrors.create(

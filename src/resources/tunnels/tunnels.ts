@@ -3,10 +3,9 @@ import type { JsonObject } from '../../lib/json.ts';
 import { hasLabels } from '../../lib/labels.ts';
 import { type Ref, reference, refSchema } from '../../lib/schema/annotations.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
-import type { Lease } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import type { OperationPorts, OperationRequest } from '../operation.ts';
+import type { OnlineItem, OperationPorts, OperationRequest } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 
 const PATH = '/tunnels';
@@ -61,7 +60,7 @@ export const tunnels: LiveResource = {
   listKey: 'tunnels',
   title: 'a tunnel',
   description: 'A tunnel that an agent keeps open. Only online tunnels are listed.',
-  operations: liveReads<Lease>({
+  operations: liveReads<OnlineItem>({
     resource: 'tunnels',
     idPrefix: 'tn',
     path: PATH,
@@ -70,26 +69,26 @@ export const tunnels: LiveResource = {
     plural: 'online tunnels',
     schema: tunnelSchema,
     acceptsVersion0: true,
-    list: (query, _request, { store, clock }) => store.presence.list('tunnel', { ...query, nowMs: clock.nowMs() }),
-    get: (id, { store, clock }) => store.presence.get('tunnel', id, clock.nowMs()),
-    render: (leases, request, ports) => leases.map((lease) => render(lease, request, ports)),
+    list: (query, _request, { online }) => online.list('tunnel', query),
+    get: (id, { online }) => online.get('tunnel', id),
+    render: (items, request, ports) => items.map((item) => render(item, request, ports)),
     notFound: (id) => notOnline('online tunnel', PATH, id),
   }),
 };
 
-/** A tunnel's lease contains `metadata` and, for version 0, `session_metadata`; the rest is as on the wire. */
-function render(lease: Lease, request: OperationRequest, ports: OperationPorts): JsonObject {
-  const { doc } = lease;
+/** A tunnel's document contains `metadata` and, for version 0, `session_metadata`; the rest is as on the wire. */
+function render(item: OnlineItem, request: OperationRequest, ports: OperationPorts): JsonObject {
+  const { doc } = item;
   const groups = doc['labels'] === undefined ? [] : groupsServedBy(doc['labels'] as Labels, ports);
   const [oldest] = groups;
   return {
-    id: lease.id,
+    id: item.id,
     ...present(doc, 'public_url'),
     started_at: doc['started_at'] ?? '',
     metadata: (request.version === 0 ? doc['session_metadata'] : doc['metadata']) ?? '',
     ...present(doc, 'proto'),
     region: doc['region'] ?? '',
-    tunnel_session: { ...ports.ref(lease.parent ?? '') },
+    tunnel_session: { ...ports.ref(item.parent ?? '') },
     ...(typeof doc['endpoint_id'] === 'string' && { endpoint: { ...ports.ref(doc['endpoint_id']) } }),
     ...present(doc, 'labels'),
     ...(oldest !== undefined && {

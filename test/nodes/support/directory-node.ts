@@ -3,6 +3,7 @@ import { hasLabels } from '../../../src/lib/labels.ts';
 import { AllTunnels } from '../../../src/nodes/directory/all-tunnels.ts';
 import { followNodes } from '../../../src/nodes/directory/followed-nodes.ts';
 import { NodeAnnouncer } from '../../../src/nodes/directory/node-announcer.ts';
+import type { Rights } from '../../../src/nodes/directory/stored-rights.ts';
 import { TunnelDirectory } from '../../../src/nodes/directory/tunnel-directory.ts';
 import type { FakeNetwork } from './fake-network.ts';
 
@@ -45,7 +46,7 @@ export interface DirectoryNode {
   readonly refusals: Refusal[];
 }
 
-export function directoryNode(network: FakeNetwork, id: string): DirectoryNode {
+export function directoryNode(network: FakeNetwork, id: string, rights?: Rights): DirectoryNode {
   const links = network.join(id);
   const local = new LocalTunnels();
   const refusals: Refusal[] = [];
@@ -54,7 +55,7 @@ export function directoryNode(network: FakeNetwork, id: string): DirectoryNode {
       refusals.push({ peer, reason, ...facts });
     },
   };
-  const directory = new TunnelDirectory({ ownNodeId: id, local, links, log });
+  const directory = new TunnelDirectory({ ownNodeId: id, local, links, log, ...(rights !== undefined && { rights }) });
   const announcer = new NodeAnnouncer(directory);
   announcer.serve(links);
   followNodes(links, directory, log);

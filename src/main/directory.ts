@@ -1,0 +1,80 @@
+import type { Logger } from 'pino';
+import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
+import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
+import { SharedEndpoints } from '../edge/tunnels/shared-endpoints.ts';
+import { AllTunnels } from '../nodes/directory/all-tunnels.ts';
+import { DirectoryEndpoints } from '../nodes/directory/directory-endpoints.ts';
+import { followNodes } from '../nodes/directory/followed-nodes.ts';
+import { NodeAnnouncer } from '../nodes/directory/node-announcer.ts';
+import { OnlineListing } from '../nodes/directory/online-listing.ts';
+import { LoggedRefusals } from '../nodes/directory/refusal-log.ts';
+import { storedRights } from '../nodes/directory/stored-rights.ts';
+import { TunnelDirectory } from '../nodes/directory/tunnel-directory.ts';
+import type { PeerLinks } from '../nodes/links/peer-links.ts';
+import type { Membership } from '../nodes/membership/membership.ts';
+import type { RecordReader } from '../replica/record-reader.ts';
+import type { OnlinePort } from '../resources/operation.ts';
+import type { NodeStore } from '../store/node-store.ts';
+
+export interface DirectoryDependencies {
+  readonly membership: Membership;
+  /** Null: this process knows only its own agents. */
+  readonly links: PeerLinks | null;
+  /** Tunnels of agents that are connected to this process. */
+  readonly local: OnlineTunnels;
+  readonly nodes: NodeStore;
+  readonly replica: RecordReader;
+  readonly logger: Logger;
+}
+
+export interface OpenedDirectory {
+  readonly directory: TunnelDirectory;
+  readonly announcer: NodeAnnouncer;
+  /** For traffic. */
+  readonly tunnels: OnlineTunnels;
+  /** For the API. */
+  readonly online: OnlinePort;
+  /** Publishes the endpoints of other nodes; returns the publisher for agents of this one. */
+  publishOn(endpoints: EndpointPublisher): EndpointPublisher;
+  close(): void;
+}
+
+/** The directory of tunnels over all nodes, and everything that reads it. */
+export function openDirectory(deps: DirectoryDependencies): OpenedDirectory {
+  const { membership, links, local, logger } = deps;
+  const log = new LoggedRefusals(logger);
+  const directory = new TunnelDirectory({
+    ownNodeId: membership.self.id,
+    local,
+    links: links ?? { get: () => undefined },
+    log,
+    ...(links !== null && { rights: storedRights(deps.nodes) }),
+  });
+  const announcer = new NodeAnnouncer(directory);
+  const listing = new OnlineListing((id) => deps.replica.get('credential', id) !== undefined);
+  directory.follow(listing);
+  if (links !== null) {
+    announcer.serve(links);
+    followNodes(links, directory, log);
+  }
+  let published: DirectoryEndpoints | null = null;
+  return {
+    directory,
+    announcer,
+    tunnels: links === null ? local : new AllTunnels(local, directory),
+    online: {
+      get: (kind, id) => Promise.resolve(listing.get(kind, id)),
+      list: (kind, query) => Promise.resolve(listing.list(kind, query)),
+    },
+    publishOn: (endpoints) => {
+      const shared = new SharedEndpoints(endpoints);
+      published = new DirectoryEndpoints({ publisher: shared.as('directory'), membership, log: logger });
+      directory.follow(published);
+      return published.yielding(shared.as('agent'));
+    },
+    close: () => {
+      published?.close();
+      directory.close();
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import type { NodeStore } from '../../store/node-store.ts';
+import type { AnnouncedSession } from './announced.ts';
+
+/** Decides between nodes that contradict each other. Rejects when the store cannot be asked. */
+export interface Rights {
+  /** Whether the session has this home and epoch. */
+  isRight(session: AnnouncedSession): Promise<boolean>;
+  /** Id of the session that has the name or port; null: none. */
+  nameOwner(key: string): Promise<string | null>;
+}
+
+export function storedRights(nodes: Pick<NodeStore, 'getSession' | 'getClaim'>): Rights {
+  return {
+    isRight: async ({ id, homeNodeId, epoch }) => {
+      const stored = await nodes.getSession(id);
+      return stored !== null && stored.nodeId === homeNodeId && stored.epoch === epoch;
+    },
+    nameOwner: async (key) => (await nodes.getClaim(key))?.sessionId ?? null,
+  };
+}
