@@ -132,6 +132,13 @@ export class Gateway implements ConnectionHandler {
     };
   }
 
+  /** Online sessions that this node still decides about. */
+  get unmoved(): number {
+    let count = 0;
+    for (const { home, isOnline } of this.#life.all.values()) if (home === null && isOnline) count += 1;
+    return count;
+  }
+
   /** Names of tunnels that an edge with this host, which may be a wildcard, would take over. */
   namesUnder(host: string): readonly string[] {
     return [...new Set([...this.#names.under(host), ...(this.#nodes?.namesUnder(host) ?? [])])];

@@ -139,7 +139,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
         await listenOn(listener, 'tunnel_listen', address);
       },
     },
-    unmoved: () => gateway.counts.sessions,
+    unmoved: () => gateway.unmoved,
     refreshTls: () => tls.refresh(),
     drain: async (timeoutMs) => {
       listener.close();

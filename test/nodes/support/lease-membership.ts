@@ -18,6 +18,7 @@ export class LeaseMembership
   #leaseEndsMs = 0;
   #isRenewing = false;
   isPaused = false;
+  status: 'ready' | 'draining' = 'ready';
 
   constructor(self: NodeFacts, store: NodeStore) {
     this.self = self;
@@ -64,7 +65,7 @@ export class LeaseMembership
     const { id, startedAtMs } = this.self;
     try {
       const doc = { ...this.self, roles: [...this.self.roles] };
-      const beat = await this.#store.heartbeat({ id, status: 'ready', startedAtMs, doc }, NODE_LEASE_MS);
+      const beat = await this.#store.heartbeat({ id, status: this.status, startedAtMs, doc }, NODE_LEASE_MS);
       if (this.isPaused) return;
       if (beat.hadLapsed) for (const listener of this.#lapses) listener();
       this.#leaseEndsMs = sentAtMs + NODE_LEASE_MS;
