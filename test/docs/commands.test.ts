@@ -13,6 +13,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'docs/how-to/install.md': 'run by test/install/package.test.ts and binary.test.ts',
   'docs/how-to/run-in-a-container.md': 'needs a builder of images; test/install/container.test.ts runs what needs none',
   'docs/how-to/run-on-a-vps.md': 'run by test/install/vps-page.test.ts, with the single executable and its unit',
+  'docs/how-to/run-several-nodes.md': 'run by several-nodes.test.ts, which has three machines and a database',
   'docs/how-to/move-to-postgresql.md': 'run by its own test in how-to.test.ts, which has a database',
   'docs/reference/agent.md': 'examples of flags, held against the help texts by test/cli/agent-docs.test.ts',
   'docs/reference/inspector.md': 'run by inspector.test.ts, which has an agent with requests',
