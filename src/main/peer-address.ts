@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { databaseServers } from '../lib/database-url.ts';
 import { closing, ignoreErrors, listenOnce } from '../lib/guarded-listeners.ts';
 import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
 
@@ -8,8 +9,12 @@ const REACH_TIMEOUT_MS = 2_000;
 /** What other nodes dial: the listener's address, or, for all addresses, the one that reaches the database. */
 export async function peerAddressOf(listener: ListenAddress, databaseUrl: string): Promise<string> {
   if (!isWildcardHost(listener.host)) return formatListenAddress(listener);
-  const host = (await localAddressTo(databaseUrl)) ?? '127.0.0.1';
-  return formatListenAddress({ host, port: listener.port });
+  // A server of the database may be down; all are reached from the same network.
+  for (const url of databaseServers(databaseUrl)?.urls ?? []) {
+    const host = await localAddressTo(url);
+    if (host !== null) return formatListenAddress({ host, port: listener.port });
+  }
+  return formatListenAddress({ host: '127.0.0.1', port: listener.port });
 }
 
 /** Null: the database is reached in another way, such as a socket in the file system. */
