@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.ts';
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import { Gateway } from '../gateway/gateway.ts';
 
+import type { ClusterPorts } from '../gateway/nodes/cluster-ports.ts';
 import type { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import type { GatewayEvents } from '../gateway/ports.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -14,6 +15,7 @@ import { Handshakes } from '../lib/handshakes.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import type { ArrivingClients } from '../lib/proxy-protocol/arriving-clients.ts';
+import type { Announcer } from '../nodes/directory/announced.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
 import { openTunnelTls } from '../pki/tls-source.ts';
@@ -43,6 +45,9 @@ export interface GatewayDependencies {
   readonly clients: ArrivingClients;
   readonly sockets: ListeningSockets;
   readonly membership: Membership;
+  /** The other nodes. Absent: there are none. */
+  readonly cluster?: ClusterPorts | undefined;
+  readonly announcer?: Announcer | undefined;
   /** Resolves when no other process works on an SQLite store. */
   readonly owned: Promise<void>;
 }
@@ -85,6 +90,8 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     log: logger,
     newId,
     events: deps.events,
+    cluster: deps.cluster,
+    announcer: deps.announcer,
   });
   addMetrics(registry, gateway);
   const tls = await openTunnelTls({

@@ -19,7 +19,7 @@ export interface Heartbeat {
   readonly hadLapsed: boolean;
 }
 
-/** A name or port: `tls app.example.com`, `plain app.example.com`, `port 20001`. */
+/** A name, which has one owner on both listeners, or a port: `name app.example.com`, `port 20001`. */
 export type ClaimKey = string;
 
 export interface StoredClaim {

@@ -28,7 +28,8 @@ export class Lapse implements RightToServe {
 
   constructor(parts: LapseParts) {
     this.#parts = parts;
-    parts.cluster.membership.onLapse(() => void this.compare());
+    // The membership waits for it before this node serves names again.
+    parts.cluster.membership.onLapse(() => this.compare());
   }
 
   mayServe(): boolean {
