@@ -46,6 +46,8 @@ export interface EdgeDependencies {
   readonly clientsOf: (listener: ProxiedListener) => ArrivingClients;
   /** Tunnels of agents, from this process's gateway. */
   readonly tunnels: OnlineTunnels;
+  /** Whether this node may serve names of agents now. */
+  readonly mayServeNames: () => boolean;
   readonly sockets: ListeningSockets;
 }
 
@@ -106,6 +108,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     isUpstreamAllowed: isAddressAllowed,
     tunnels: {
       online: deps.tunnels,
+      mayServe: deps.mayServeNames,
       inheritedPort: (port) => deps.sockets.takePort(port),
       onConnectionClosed: (facts) => {
         if (deps.traffic.wantsConnections()) deps.traffic.connectionClosed(newConnectionId(), facts);

@@ -6,7 +6,6 @@ import { type ApiHandler, startingApi } from '../api/starting-api.ts';
 import { bootstrap } from '../bootstrap/bootstrap.ts';
 import type { Config } from '../config/schema.ts';
 import { createCatalog } from '../documents/catalog.ts';
-import { SharedEndpoints } from '../edge/tunnels/shared-endpoints.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
@@ -31,6 +30,7 @@ import { openAcme } from './acme.ts';
 import { openApi } from './api.ts';
 import { derivedBaseUrl } from './base-url.ts';
 import { CertificateFiles } from './certificate-files.ts';
+import { openDirectory } from './directory.ts';
 import { openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
 import { type OpenedGateway, openGateway } from './gateway.ts';
@@ -126,6 +126,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
   const problems = new ProblemIndex();
   const tunnels = new OnlineTunnelTable();
+  const { links } = nodes;
+  const directory = openDirectory({ membership, links, local: tunnels, nodes: store.nodes, replica, logger });
+  opened.defer(() => directory.close());
   let snapshots: Snapshots | null = null;
   const api = await openApi({
     config,
@@ -141,6 +144,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     problems,
     served: (revision) => snapshots?.served(revision) ?? null,
     destinationTester: () => delivery?.tester ?? null,
+    // A server that is linked to no other one shares its lists with those that are through the store.
+    ...(links !== null && { online: directory.online }),
     tunnelNamesUnder: (host) => gateway?.gateway.namesUnder(host) ?? [],
     sessionCommands: options.sessionCommands ?? {
       send: (id, command) => gateway?.gateway.command(id, command) ?? Promise.resolve('unreachable'),
@@ -177,7 +182,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
         internalCa,
         traffic: recording.traffic,
         clientsOf,
-        tunnels,
+        tunnels: directory.tunnels,
+        mayServeNames: () => membership.mayServe(),
         sockets,
       })
     : null;
@@ -185,7 +191,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   if (edge !== null) own.addEdge(...edge.https, ...edge.http);
 
   if (edge !== null && config.roles.includes('gateway')) {
-    const endpoints = new SharedEndpoints(edge.endpoints).as('agent');
+    const endpoints = directory.publishOn(edge.endpoints);
     const events = agentEvents({
       recording,
       read: (resource, id) => api.readLive(resource, id),
@@ -205,6 +211,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       clients: clientsOf('tunnel'),
       sockets,
       membership,
+      announcer: directory.announcer,
+      ...(links !== null && { cluster: { membership, links, directory: directory.directory, store: store.nodes } }),
       owned,
     });
     own.addControl(gateway.address);

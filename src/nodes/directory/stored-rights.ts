@@ -15,6 +15,11 @@ export function storedRights(nodes: Pick<NodeStore, 'getSession' | 'getClaim'>):
       const stored = await nodes.getSession(id);
       return stored !== null && stored.nodeId === homeNodeId && stored.epoch === epoch;
     },
-    nameOwner: async (key) => (await nodes.getClaim(key))?.sessionId ?? null,
+    nameOwner: async (key) => (await nodes.getClaim(claimKeyOf(key)))?.sessionId ?? null,
   };
+}
+
+/** A host has one owner on both listeners. */
+function claimKeyOf(key: string): string {
+  return key.replace(/^(?:tls|plain) /, 'name ');
 }
