@@ -12,6 +12,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'systemd-notify': 'systemd',
   chromium: 'chromium',
   pebble: 'pebble',
+  faketime: 'faketime',
   haproxy: 'haproxy',
   nginx: 'nginx-light libnginx-mod-stream',
 };

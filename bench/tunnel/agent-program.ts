@@ -6,6 +6,8 @@ import { tuneRuntime } from '../../src/lib/tune-runtime.ts';
 export interface AgentProgramOptions {
   readonly serverAddr: string;
   readonly authtoken: string;
+  readonly servername?: string;
+  readonly connections?: number;
   /** A file with certificates. */
   readonly ca: string;
   /** One agent per entry. */

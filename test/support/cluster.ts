@@ -36,17 +36,21 @@ export class Cluster {
   readonly nodes: readonly ClusterNode[];
   /** Token of the first agent credential. */
   readonly token: string;
+  readonly databaseUrl: string;
+  readonly secretKey: string;
   readonly #peerWires: readonly Wire[];
   readonly #databaseWires: readonly Wire[];
   readonly #agents = new Set<AgentHandle>();
 
   private constructor(
     nodes: readonly ClusterNode[],
-    token: string,
+    { token, databaseUrl, secretKey }: Pick<Cluster, 'token' | 'databaseUrl' | 'secretKey'>,
     wires: { readonly peer: readonly Wire[]; readonly database: readonly Wire[] },
   ) {
     this.nodes = nodes;
     this.token = token;
+    this.databaseUrl = databaseUrl;
+    this.secretKey = secretKey;
     this.#peerWires = wires.peer;
     this.#databaseWires = wires.database;
   }
@@ -118,7 +122,7 @@ export class Cluster {
         }),
       );
     }
-    const cluster = new Cluster(nodes, token, wires);
+    const cluster = new Cluster(nodes, { token, databaseUrl, secretKey }, wires);
     holder.cluster = cluster;
     // The first creates the tables, the authorities and the first keys.
     await nodes[0]?.start();

@@ -29,6 +29,7 @@ export class ClusterNode extends EdgeSites {
   readonly ports: NodePorts;
   readonly #place: NodePlace;
   readonly #test: Cleanup;
+  readonly #earlier: PosternProcess[] = [];
   #process: PosternProcess | null = null;
   #api: ApiConnection;
   #trust: readonly string[] = [];
@@ -70,6 +71,7 @@ export class ClusterNode extends EdgeSites {
   /** Resolves when the process is ready. */
   async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
     const { address, ports, dataDir } = this.#place;
+    if (this.#process !== null) this.#earlier.push(this.#process);
     const listen = (flag: string, port: number): readonly string[] => [`--${flag}`, `${address}:${port}`];
     this.#process = startServerProcess(this.#test, dataDir, {
       args: [
@@ -112,6 +114,11 @@ export class ClusterNode extends EdgeSites {
     const answer = await this.send(method, path, body);
     if (answer.status >= 300) throw new Error(`${this.name} ${method} ${path}: ${JSON.stringify(answer)}`);
     return answer.body;
+  }
+
+  /** Log of all processes of this node, one after another. */
+  allOutput(): string {
+    return [...this.#earlier, this.process].map((each) => each.stdout() + each.stderr()).join('');
   }
 
   /** Log lines with this message. */
