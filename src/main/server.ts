@@ -190,8 +190,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => edge?.drain(0));
   if (edge !== null) own.addEdge(...edge.https, ...edge.http);
 
-  if (edge !== null && config.roles.includes('gateway')) {
-    const endpoints = directory.publishOn(edge.endpoints);
+  // A node without a gateway serves the agents of others too.
+  const endpoints = edge === null ? null : directory.publishOn(edge.endpoints);
+  if (endpoints !== null && config.roles.includes('gateway')) {
     const events = agentEvents({
       recording,
       read: (resource, id) => api.readLive(resource, id),
