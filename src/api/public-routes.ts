@@ -4,6 +4,8 @@ import type { Authenticate } from './authentication.ts';
 /** Pages that need no version header, and mostly no key. */
 export interface PublicPages {
   health(): { readonly isReady: boolean; readonly state: string; readonly errorCode: string | null };
+  /** With the store and the other nodes: `/healthz?verbose`. */
+  verboseHealth(): object;
   openApiJson(): Promise<string>;
   docsHtml(): Promise<string>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
@@ -17,12 +19,14 @@ export const publicRoutes = ['/', '/healthz', '/openapi.json', '/docs', '/metric
 }));
 
 export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, authenticate: Authenticate): void {
-  app.get('/healthz', (_request, reply) => {
+  app.get('/healthz', (request, reply) => {
     const { isReady, state, errorCode } = pages.health();
+    const isVerbose = 'verbose' in (request.query as object);
+    const short = { status: state, ...(errorCode !== null && { error_code: errorCode }) };
     return reply
       .code(isReady ? 200 : 503)
       .type('application/json; charset=utf-8')
-      .send(JSON.stringify({ status: state, ...(errorCode !== null && { error_code: errorCode }) }));
+      .send(JSON.stringify(isVerbose ? pages.verboseHealth() : short));
   });
   app.get('/openapi.json', async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(await pages.openApiJson()),

@@ -43,17 +43,20 @@ export interface ServerLog {
   droppedLines(): number;
 }
 
-/** JSON lines on standard output for programs, short lines on a terminal. Tests pass their own destination. */
-export function createLog(level: Config['log_level'], given?: DestinationStream): ServerLog {
+/**
+ * JSON lines on standard output for programs, short lines on a terminal. Tests pass their own destination. `node` is the
+ * name of this node, in every line.
+ */
+export function createLog(level: Config['log_level'], given?: DestinationStream, node?: string): ServerLog {
   const output = given === undefined ? openStandardOutput() : givenOutput(given);
   const form = {
     level,
-    base: null,
+    base: node === undefined ? null : { node },
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
   const paths = SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
-  const requests = new RequestLines(output);
+  const requests = new RequestLines(output, node);
   // Other log lines follow those of the requests answered before them.
   const ordered: DestinationStream = {
     write: (line) => {

@@ -13,17 +13,19 @@ const MAX_BYTES = 65_536;
  */
 export class RequestLines implements RequestLogger {
   readonly #output: DestinationStream;
+  readonly #node: string;
   #gathered = '';
   #timer: NodeJS.Timeout | null = null;
   #second = 0;
   #secondText = '';
 
-  constructor(output: DestinationStream) {
+  constructor(output: DestinationStream, node?: string) {
     this.#output = output;
+    this.#node = node === undefined ? '' : `"node":${JSON.stringify(node)},`;
   }
 
   info(fields: object, message: string): void {
-    this.#gathered += `{"level":"info","time":"${this.#now()}",${JSON.stringify(fields).slice(1, -1)},"msg":"${message}"}\n`;
+    this.#gathered += `{"level":"info","time":"${this.#now()}",${this.#node}${JSON.stringify(fields).slice(1, -1)},"msg":"${message}"}\n`;
     if (this.#gathered.length >= MAX_BYTES) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), MAX_WAIT_MS).unref();
   }

@@ -1,6 +1,6 @@
 import type { DestinationStream } from 'pino';
 
-const HIDDEN_FIELDS = new Set(['level', 'time', 'msg', 'err']);
+const HIDDEN_FIELDS = new Set(['level', 'time', 'msg', 'err', 'node']);
 
 /** Formats structured lines for people: time, level, message, then the fields. */
 export function terminalLines(output: { write(text: string): unknown }): DestinationStream {

@@ -8,6 +8,7 @@ import { Documentation } from '../api/docs/documentation.ts';
 import type { Health } from '../api/health.ts';
 import { healthPage } from '../api/health-page.ts';
 import type { ApiHandler } from '../api/starting-api.ts';
+import { type PeerHealth, type StoreSince, verboseHealth } from '../api/verbose-health.ts';
 import type { BootstrapPort } from '../bootstrap/bootstrap.ts';
 import { bootstrapPort, OPERATOR_REQUEST } from '../bootstrap/bootstrap-port.ts';
 import type { Config } from '../config/schema.ts';
@@ -39,6 +40,7 @@ import { crlWarning } from './crl-warnings.ts';
 import { allErrorRows } from './error-tables.ts';
 import { HostCertificateIndex } from './host-certificates.ts';
 import { loginLimits } from './login-limits.ts';
+import type { OpenedNodes } from './nodes.ts';
 import { onlineInStore } from './online-in-store.ts';
 import { programVersion } from './version.ts';
 
@@ -62,6 +64,8 @@ export interface ApiDependencies {
   readonly online?: OnlinePort;
   /** Sends commands to agents; absent while this process holds none. */
   readonly sessionCommands?: SessionCommands;
+  /** Absent where nothing is served. */
+  readonly nodes?: Pick<OpenedNodes, 'membership' | 'links'>;
   /** Null while this process delivers no events. */
   destinationTester?(): DestinationTester | null;
 }
@@ -127,6 +131,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     clock,
     online: deps.online ?? onlineInStore(store, clock),
     sessionCommands: deps.sessionCommands ?? { send: () => Promise.resolve('unreachable') },
+    nodes: () => deps.nodes?.membership.nodes() ?? [],
     get destinationTester() {
       return deps.destinationTester?.() ?? null;
     },
@@ -138,6 +143,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     uri: (path) => renderer.uri(path),
     ref: (id, parentId) => renderer.ref(id, parentId),
   };
+  const storeSince = followStoreState(store, clock);
   const operations = operationsOf(catalog, documents);
   const changesets = new Changesets(context, new WriteOperations(operations));
   const keys = new KeyDirectory(replica);
@@ -161,6 +167,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     metrics: new ApiMetrics(registry),
     pages: {
       health: () => healthPage(deps.health, store.health()),
+      verboseHealth: () => verboseHealth(healthPage(deps.health, store.health()), storeSince(), peersOf(deps.nodes)),
       openApiJson: () => documentation.openApiJson,
       docsHtml: () => documentation.docsHtml,
       metrics: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
@@ -216,4 +223,24 @@ function resourceSettings(
     scopes: catalog.scopes,
     eventTypes: catalog.eventTypes.map((each) => each.type),
   };
+}
+
+function followStoreState(store: Store, clock: Clock): () => StoreSince {
+  let current: StoreSince = { status: store.health().state, sinceMs: clock.nowMs() };
+  store.onHealth(({ state }) => {
+    if (state !== current.status) current = { status: state, sinceMs: clock.nowMs() };
+  });
+  return () => current;
+}
+
+function peersOf(nodes: ApiDependencies['nodes']): readonly PeerHealth[] {
+  if (nodes === undefined) return [];
+  const { membership, links } = nodes;
+  return membership
+    .nodes()
+    .filter(({ id }) => id !== membership.self.id)
+    .map(({ id, name, status }) => {
+      if (links?.get(id) !== undefined) return { name, status: 'linked' };
+      return { name, status: status === 'lost' ? 'lost' : 'unreachable' };
+    });
 }

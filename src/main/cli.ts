@@ -113,14 +113,17 @@ const COMMANDS: readonly CommandRow[] = [
   {
     name: 'api',
     summary: 'call the management API',
+    load: loadApiCommand,
+  },
+  {
+    name: 'nodes',
+    summary: 'list the servers of this installation',
     load: async () => {
-      const [{ createApiCommand }, { operationList }, { ignoreClosedPipe }] = await Promise.all([
-        import('../cli/api/api-command.ts'),
-        import('../cli/api/operation-list.ts'),
-        import('../cli/api/ignore-closed-pipe.ts'),
+      const [{ createNodesCommand }, api] = await Promise.all([
+        import('../cli/nodes/nodes-command.ts'),
+        loadApiCommand(),
       ]);
-      ignoreClosedPipe();
-      return createApiCommand(operationList());
+      return createNodesCommand(api);
     },
   },
   {
@@ -180,6 +183,16 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('../cli/completion/completion-command.ts')).createCompletionCommand(COMMANDS),
   },
 ];
+
+async function loadApiCommand(): Promise<Command> {
+  const [{ createApiCommand }, { operationList }, { ignoreClosedPipe }] = await Promise.all([
+    import('../cli/api/api-command.ts'),
+    import('../cli/api/operation-list.ts'),
+    import('../cli/api/ignore-closed-pipe.ts'),
+  ]);
+  ignoreClosedPipe();
+  return createApiCommand(operationList());
+}
 
 async function loadTunnelCommand(name: TunnelCommandName): Promise<Command> {
   const [{ createTunnelCommand }, { agentPorts }] = await Promise.all([

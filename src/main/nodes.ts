@@ -53,7 +53,7 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
   const { config, store, clock, logger: log, counts } = deps;
   const facts: NodeFacts = {
     id: `nd_${createKsuidSource()(clock.nowMs())}`,
-    name: config.node_name ?? hostName(),
+    name: nodeName(config),
     version: programVersion(),
     roles: config.roles,
     region: config.region,
@@ -138,9 +138,11 @@ function agreedFacts(config: Config, store: Store): AgreedFacts {
   };
 }
 
-function hostName(): string {
-  const name = hostname()
+/** The host name may contain anything. */
+export function nodeName({ node_name: name }: Pick<Config, 'node_name'>): string {
+  if (name !== null) return name;
+  const host = hostname()
     .replaceAll(/[^A-Za-z0-9._-]/g, '-')
     .slice(0, MAX_NAME);
-  return name === '' ? 'node' : name;
+  return host === '' ? 'node' : host;
 }

@@ -39,7 +39,8 @@ import type { Predecessor } from './handover/predecessor.ts';
 import { listenedAddresses, readyAddresses } from './listened-addresses.ts';
 import { openListener } from './listener.ts';
 import { ListeningSockets } from './listening-sockets.ts';
-import { openNodes } from './nodes.ts';
+import { addNodeMetrics } from './node-metrics.ts';
+import { nodeName, openNodes } from './nodes.ts';
 import { openStore } from './open-store.ts';
 import { proxiedClients } from './proxied-clients.ts';
 import type { CloseOptions, RunningServer } from './running-server.ts';
@@ -68,7 +69,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const { clock = systemClock, predecessor = null, sockets = predecessor?.sockets ?? new ListeningSockets() } = options;
   await using opened = new AsyncDisposableStack();
 
-  const log = createLog(config.log_level, options.logDestination);
+  const log = createLog(config.log_level, options.logDestination, nodeName(config));
   const { logger, requestLogger } = log;
   opened.defer(() => log.flush());
 
@@ -94,6 +95,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const catalog = createCatalog(resources, options.modules ?? modules);
   const registry = new Registry();
   addLogMetrics(registry, log);
+  addNodeMetrics(registry, membership.self);
   opened.defer(followBugs(logger, registry));
 
   const internalCa = internalCaOf({ config, store, replica, clock, logger });
@@ -143,6 +145,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     baseUrl,
     problems,
     served: (revision) => snapshots?.served(revision) ?? null,
+    nodes,
     destinationTester: () => delivery?.tester ?? null,
     // A server that is linked to no other one shares its lists with those that are through the store.
     ...(links !== null && { online: directory.online }),

@@ -88,6 +88,8 @@ export interface OperationPorts {
   readonly clock: Clock;
   readonly online: OnlinePort;
   readonly sessionCommands: SessionCommands;
+  /** All servers of this installation, from memory. */
+  readonly nodes: () => readonly ListedNode[];
   /** Null when this server does not deliver events. */
   readonly destinationTester: DestinationTester | null;
   readonly eventTypes: readonly EventType[];
@@ -101,6 +103,21 @@ export interface OperationPorts {
   readonly uri: (path: string) => string;
   /** Ref of any resource by its id; a nested one needs its parent's id. */
   readonly ref: (id: string, parentId?: string) => Ref;
+}
+
+export interface ListedNode {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly roles: readonly string[];
+  readonly region: string;
+  readonly status: 'ready' | 'draining' | 'lost';
+  readonly startedAtMs: number;
+  readonly lastSeenAtMs: number;
+  readonly peerAddress: string | null;
+  readonly agents: number;
+  readonly tunnels: number;
+  readonly problems: readonly string[];
 }
 
 export interface LoginLimits {

@@ -17,6 +17,7 @@ import { httpsEdges } from './https_edges/https-edges.ts';
 import { ipPolicies } from './ip_policies/ip-policies.ts';
 import { ipPolicyRules } from './ip_policy_rules/ip-policy-rules.ts';
 import { managedCertificates } from './managed_certificates/managed-certificates.ts';
+import { nodes } from './nodes/nodes.ts';
 import { reservedDomains } from './reserved_domains/reserved-domains.ts';
 import type { Resource } from './resource.ts';
 import { serviceAccountTokens } from './service_account_tokens/service-account-tokens.ts';
@@ -52,4 +53,5 @@ export const resources: readonly Resource[] = [
   appUsers,
   serviceAccounts,
   serviceAccountTokens,
+  nodes,
 ];

@@ -259,7 +259,7 @@ test('lists: newest first, in an envelope whose array is never null, stable acro
       paged.push(...page.body[listKey]);
       next = page.body.next_page_uri;
     }
-    assert.deepEqual(paged, all.body[listKey], nameOf(operation));
+    assert.deepEqual(paged.map(atRest), all.body[listKey].map(atRest), nameOf(operation));
     const beyond = await world.api('GET', `${all.body.uri}?before_id=${resource?.idPrefix}_${'0'.repeat(27)}`);
     assert.deepEqual(beyond.body[listKey], []);
   }
@@ -271,10 +271,15 @@ test('every uri leads to its resource', async () => {
     const { body } = await world.api('GET', furnished.path(operation));
     for (const item of body[listKey].filter(({ uri }: { uri?: string }) => uri !== undefined)) {
       const found = await world.api('GET', item.uri);
-      assert.deepEqual(found.body, item, item.uri);
+      assert.deepEqual(atRest(found.body), atRest(item), item.uri);
     }
   }
 });
+
+/** A node is seen several times a second. */
+function atRest(item: unknown): unknown {
+  return { ...(item as object), last_seen_at: null };
+}
 
 test('a write returns its revision, and If-Match with the read ETag passes once', async () => {
   const { headers, body } = await world.api('GET', edge);

@@ -161,6 +161,7 @@ export class FurnishedWorld {
       add('as'),
       add('evd'),
     ];
+    this.#add((await this.world.api('GET', '/nodes')).body.nodes[0].id);
     const held = { credentialId: null, bootId: 'boot', expiresAtMs: nowMs + YEAR_MS, doc: {} };
     await store.presence.put([
       { ...held, kind: 'tunnel_session', id: session, parent: null },

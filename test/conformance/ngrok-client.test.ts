@@ -41,6 +41,8 @@ const NOT_IN_THE_CLIENT = [
   'https_edge_routes.list',
   'managed_certificates.get',
   'managed_certificates.list',
+  'nodes.get',
+  'nodes.list',
   'service_account_tokens.create',
   'service_account_tokens.delete',
   'service_account_tokens.get',

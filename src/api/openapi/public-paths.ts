@@ -19,6 +19,17 @@ const healthSchema: JsonObject = {
       description:
         'State of the server. `degraded`: the store cannot be reached or written, and traffic is served from memory. `failed`: the store is damaged or missing.',
     },
+    store: {
+      type: 'object',
+      description:
+        'With the query parameter verbose: `status` of the store (`ok`, `degraded`, `failed`) and `since`, the time from which it has had it.',
+    },
+    peers: {
+      type: 'array',
+      description:
+        'With the query parameter verbose: `name` and `status` (`linked`, `unreachable`, `lost`) of each of the other nodes.',
+      items: { type: 'object' },
+    },
     error_code: { type: 'string', description: 'Cause of the status `degraded` or `failed`. The log has the details.' },
   },
 };

@@ -20,6 +20,7 @@ import { HttpsEdgesClient } from './https-edges.ts';
 import { IpPoliciesClient } from './ip-policies.ts';
 import { IpPolicyRulesClient } from './ip-policy-rules.ts';
 import { ManagedCertificatesClient } from './managed-certificates.ts';
+import { NodesClient } from './nodes.ts';
 import { ReservedDomainsClient } from './reserved-domains.ts';
 import { ServiceAccountTokensClient } from './service-account-tokens.ts';
 import { ServiceAccountsClient } from './service-accounts.ts';
@@ -55,6 +56,7 @@ export type * from './ip-policy-rules.ts';
 export type * from './ip-restriction-module.ts';
 export type * from './managed-certificates.ts';
 export type * from './mutual-tls-module.ts';
+export type * from './nodes.ts';
 export type * from './oauth-module.ts';
 export type * from './oidc-module.ts';
 export type * from './reserved-domains.ts';
@@ -150,6 +152,8 @@ export class Resources {
    * hash. Deleting it, or its expiry, ends open streams within a second.
    */
   readonly serviceAccountTokens: ServiceAccountTokensClient;
+  /** A server of this installation. Several of them share a PostgreSQL database. */
+  readonly nodes: NodesClient;
 
   constructor(transport: Transport) {
     this.httpsEdges = new HttpsEdgesClient(transport);
@@ -181,5 +185,6 @@ export class Resources {
     this.appUsers = new AppUsersClient(transport);
     this.serviceAccounts = new ServiceAccountsClient(transport);
     this.serviceAccountTokens = new ServiceAccountTokensClient(transport);
+    this.nodes = new NodesClient(transport);
   }
 }
