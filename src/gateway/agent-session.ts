@@ -85,11 +85,12 @@ export class AgentSession {
     return this.#secretHash.length === offered.length && timingSafeEqual(this.#secretHash, offered);
   }
 
-  /** The connection with the fewest streams, among those of this node that accept more. */
-  link(): AgentLink | null {
+  /** The connection with the fewest streams, among those of this node that accept more and were not tried. */
+  link(tried?: readonly AgentLink[]): AgentLink | null {
     let best: AgentConnection | null = null;
     for (const connection of this.local) {
-      if (connection.hasRoom && (best === null || connection.active < best.active)) best = connection;
+      if (!connection.hasRoom || tried?.includes(connection) === true) continue;
+      if (best === null || connection.active < best.active) best = connection;
     }
     return best;
   }

@@ -61,9 +61,9 @@ export class BoundTunnel implements OnlineTunnel {
   }
 
   /** Names and ports belong to one agent in the whole installation; labels to all that have them. */
-  link(): AgentLink | null {
+  link(tried?: readonly AgentLink[]): AgentLink | null {
     if (this.proto !== null && !this.#session.right.mayServe()) return null;
-    return this.#session.link();
+    return this.#session.link(tried);
   }
 
   /** For tcp: the port that clients connect to. */

@@ -28,6 +28,28 @@ export function cancelStream(stream: Http2Stream): void {
   else stream.destroy(CANCELLED);
 }
 
+/**
+ * RST_STREAM with any code, to pass on the one that another peer sent. Only the runtime's native part can send it without
+ * ending our side first; see `failStream`.
+ */
+export function resetStream(stream: Http2Stream, code: number): void {
+  // See `cancelStream`.
+  if (stream.writableEnded) setImmediate(resetNow, stream, code);
+  else resetNow(stream, code);
+}
+
+function resetNow(stream: Http2Stream, code: number): void {
+  if (stream.destroyed) return;
+  handleSymbol ??= Object.getOwnPropertySymbols(stream).find(({ description }) => description === 'kHandle');
+  const native = handleSymbol === undefined ? undefined : (stream as unknown as NativeHolder)[handleSymbol];
+  // It has no id yet, or none any longer.
+  if (native === undefined) stream.destroy(CANCELLED);
+  else native.rstStream(code);
+}
+
+type NativeHolder = Readonly<Record<symbol, { rstStream(code: number): void } | undefined>>;
+let handleSymbol: symbol | undefined;
+
 function destroyCancelled(stream: Http2Stream): void {
   stream.destroy(CANCELLED);
 }

@@ -8,8 +8,10 @@ import { bufferPassed } from '../lib/passing-buffers.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
 import { http2RequestHeaders, http2ResponseHead, http2ResponseHeaders, http2Trailers } from './http2-headers.ts';
+import { resetReason } from './http2-reset-reason.ts';
 import { requestRefusal } from './unsendable.ts';
 import type {
+  RequestBody,
   ResponseHead,
   UpstreamExchange,
   UpstreamFailure,
@@ -17,7 +19,7 @@ import type {
   UpstreamLimits,
   UpstreamRequest,
 } from './upstream.ts';
-import { failed, messageOf, reasonOf } from './upstream-failure.ts';
+import { failed, messageOf } from './upstream-failure.ts';
 
 /** The view of a session that one of its streams needs: an upstream's, or an agent's. */
 export interface StreamLink {
@@ -46,18 +48,15 @@ export interface Http2ExchangeParts {
   readonly request: UpstreamRequest;
   readonly handler: UpstreamHandler;
   readonly isRetry: boolean;
+  /** The other end sends `BODY_WANTED` before it takes a body: until then another one can still receive the request. */
+  readonly awaitsBodyWanted?: boolean;
 }
+
+/** An informational status between nodes. It is never forwarded. */
+export const BODY_WANTED = 199;
 
 const CONTINUE_TIMEOUT_MS = 1000;
 const NO_TRAILERS: HeaderList = [];
-const RESET_REASONS: Readonly<Record<number, string>> = {
-  [constants.NGHTTP2_REFUSED_STREAM]: 'refused_stream',
-  [constants.NGHTTP2_CANCEL]: 'cancelled',
-  [constants.NGHTTP2_PROTOCOL_ERROR]: 'malformed',
-  [constants.NGHTTP2_ENHANCE_YOUR_CALM]: 'enhance_your_calm',
-  [constants.NGHTTP2_HTTP_1_1_REQUIRED]: 'http1_required',
-};
-
 /**
  * One request as one stream. It ends with the end of the response, a reset, or `abort`; a stream that was refused
  * unprocessed is sent once more. A stream that switched protocols (RFC 8441) is handed over, and ends when it closes.
@@ -94,7 +93,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
    * Throws `UnsafeRequestError`, or the runtime's error for a session that has just ended; then nothing has started.
    */
   start(link: Link): void {
-    const { request } = this.#parts as Http2ExchangeParts;
+    const { request, awaitsBodyWanted } = this.#parts as Http2ExchangeParts;
     const { body } = request;
     const { nowMs } = this.#owner.ticker;
     const headers = http2RequestHeaders(request, this.#owner.ownHeaders);
@@ -107,9 +106,13 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     this.#listen(stream);
     this.#owner.ticker.add(this);
     if (this.#body === null) this.#awaitHead();
-    else if (body.framing !== 'none' && body.expectsContinue)
-      this.#continueByMs = nowMs + CONTINUE_TIMEOUT_MS + TICK_MS;
-    else this.#body.start(this);
+    else if (awaitsBodyWanted !== true) this.#startBody(body);
+  }
+
+  #startBody(body: RequestBody): void {
+    if (body.framing !== 'none' && body.expectsContinue)
+      this.#continueByMs = this.#owner.ticker.nowMs + CONTINUE_TIMEOUT_MS + TICK_MS;
+    else this.#body?.start(this);
   }
 
   #open(link: Link, headers: readonly string[], { body, switchTo }: UpstreamRequest): ClientHttp2Stream {
@@ -195,6 +198,10 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   #onInformational(headers: Http2Head, raw: readonly string[]): void {
     if (this.#parts === null) return;
     const status = Number(headers[':status']);
+    if (status === BODY_WANTED && this.#parts.awaitsBodyWanted === true) {
+      if (this.#body?.isStarted === false && !this.#hasHead) this.#startBody(this.#parts.request.body);
+      return;
+    }
     this.#hasBytes = true;
     if (this.#headByMs !== 0) this.#awaitHead();
     if (status === 100) this.#continue();
@@ -261,7 +268,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     if (this.#stream === null || this.#parts === null) return;
     const { request, handler, isRetry } = this.#parts;
     const isUnseen = rstCode === constants.NGHTTP2_REFUSED_STREAM && !this.#hasBytes;
-    const reason = RESET_REASONS[rstCode] ?? (errored === null ? 'closed' : resetReason(errored));
+    const reason = resetReason(rstCode, errored);
     const phase = this.#hasHead ? 'body' : this.#hasBytes ? 'head' : 'send';
     const message = errored === null ? `the stream was closed with code ${rstCode}` : messageOf(errored);
     if (isUnseen && !isRetry && this.#body?.isConsumed !== true) {
@@ -330,8 +337,3 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
 }
 
 type Http2Head = Readonly<Record<string, unknown>>;
-
-function resetReason(error: Error): string {
-  const reason = reasonOf(error);
-  return reason === 'failed' ? 'reset' : reason;
-}

@@ -15,6 +15,12 @@ export function isUnsendable(error: unknown): boolean {
   return error instanceof UnsafeRequestError || REFUSED.test(codeOf(error));
 }
 
+/** The session has ended, or accepts no more streams: nothing was sent. */
+export function isSessionOver(error: unknown): boolean {
+  const code = codeOf(error);
+  return REFUSED.test(code) && IS_OVER.test(code);
+}
+
 /** `mayHaveBeenSent` is true: no other target receives a request that one could not be sent. */
 export function unsendable(error: unknown): UpstreamFailure {
   return error instanceof UnsafeRequestError

@@ -23,6 +23,10 @@ export interface OnlineTunnel {
 export interface AgentLink {
   /** Streams in progress. */
   readonly active: number;
+  /** Whether it accepts further streams. */
+  readonly hasRoom: boolean;
+  /** Name of the node that passes a stream on to its agent; undefined for a connection of the agent to this node. */
+  readonly nodeName?: string;
   request(
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },

@@ -6,8 +6,9 @@ import { cancelStream } from '../../lib/http2-reset.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
+import { isSessionOver } from '../../upstream/unsendable.ts';
 import { knownReason } from './agent-failure.ts';
-import type { OnlineTunnel } from './online-tunnels.ts';
+import type { AgentLink, OnlineTunnel } from './online-tunnels.ts';
 
 export interface RawConnectionOptions {
   readonly socket: Socket;
@@ -19,6 +20,9 @@ export interface RawConnectionOptions {
   onOver(outcome: string): void;
 }
 
+/** Ways to the agent that one connection tries. */
+const MAX_TRIES = 4;
+
 /**
  * A client's connection as one CONNECT stream to the agent: bytes both ways, unchanged, each direction ended
  * separately. *Asking* (the agent connects to its service) → *carrying* → *over*, when both directions have ended or
@@ -29,6 +33,8 @@ export class RawConnection implements ListenerOwner {
   readonly #options: RawConnectionOptions;
   #stream: ClientHttp2Stream | null = null;
   #timer: NodeJS.Timeout | null = null;
+  #tried: AgentLink[] | null = null;
+  #isCarrying = false;
   #outcome: string | null = null;
 
   constructor(options: RawConnectionOptions) {
@@ -48,21 +54,39 @@ export class RawConnection implements ListenerOwner {
   }
 
   start(): void {
-    const { tunnel, clientAddress, connectTimeoutMs } = this.#options;
-    const link = tunnel?.link() ?? null;
-    if (link === null || tunnel === undefined) {
-      this.#end('no_tunnel');
-      return;
+    this.#timer = setTimeout(
+      guarded(this, () => this.#end('timeout')),
+      this.#options.connectTimeoutMs,
+    );
+    if (!this.#ask()) this.#end('no_tunnel');
+  }
+
+  /** False when no way to the agent is left. */
+  #ask(): boolean {
+    const { tunnel } = this.#options;
+    while (tunnel !== undefined && (this.#tried?.length ?? 0) < MAX_TRIES) {
+      const link = this.#tried === null ? tunnel.link() : tunnel.link(this.#tried);
+      if (link === null || this.#tried?.includes(link) === true) return false;
+      if (this.#askOn(tunnel, link)) return true;
+      this.#tried ??= [];
+      this.#tried.push(link);
     }
-    const head = [':method', 'CONNECT', ':authority', tunnel.id, CLIENT_ADDRESS_HEADER, clientAddress];
-    const stream = link.request(head, { endStream: false, waitForTrailers: false });
+    return false;
+  }
+
+  /** False when the connection to the agent ended just now. */
+  #askOn(tunnel: OnlineTunnel, link: AgentLink): boolean {
+    const head = [':method', 'CONNECT', ':authority', tunnel.id, CLIENT_ADDRESS_HEADER, this.#options.clientAddress];
+    let stream: ClientHttp2Stream;
+    try {
+      stream = link.request(head, { endStream: false, waitForTrailers: false });
+    } catch (error) {
+      if (isSessionOver(error)) return false;
+      throw error;
+    }
     watchStreamEnd(stream);
     this.#stream = stream;
     tunnel.inFlight += 1;
-    this.#timer = setTimeout(
-      guarded(this, () => this.#end('timeout')),
-      connectTimeoutMs,
-    );
     ignoreErrors(stream);
     listenOnce(stream, 'response', this, (headers: Readonly<Record<string, unknown>>) => {
       if (headers[':status'] === 200) this.#carry(stream);
@@ -71,8 +95,20 @@ export class RawConnection implements ListenerOwner {
     listenOnce(stream, 'close', this, () => {
       link.release();
       tunnel.inFlight -= 1;
+      if (this.#isAskedElsewhere(link)) return;
+      const isGone = link.nodeName !== undefined && stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+      if (isGone) this.#end('no_tunnel');
       this.#streamClosed(stream);
     });
+    return true;
+  }
+
+  /** Nothing was sent yet. A node that no longer has the tunnel refuses the stream, and a broken link to it is lost. */
+  #isAskedElsewhere(link: AgentLink): boolean {
+    if (this.#isCarrying || this.#outcome !== null || link.nodeName === undefined) return false;
+    this.#tried ??= [];
+    this.#tried.push(link);
+    return this.#ask();
   }
 
   /** The tunnel is withdrawn. */
@@ -81,6 +117,7 @@ export class RawConnection implements ListenerOwner {
   }
 
   #carry(stream: ClientHttp2Stream): void {
+    this.#isCarrying = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     listen(this.#socket, 'data', this, passed);
     this.#socket.pipe(stream);

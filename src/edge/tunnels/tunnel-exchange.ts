@@ -5,7 +5,7 @@ import { guarded } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSafe } from '../../upstream/request-headers.ts';
-import { isUnsendable } from '../../upstream/unsendable.ts';
+import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
 import type {
   ResponseHead,
   UpstreamExchange,
@@ -25,12 +25,17 @@ const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
  * read.
  */
 const MAX_INFORMATIONAL = 100;
+/** Ways to the agent that one request tries: its connections here, and nodes that announced the tunnel. */
+const MAX_TRIES = 4;
+/** After this many lost connections to the agent the request itself may be the cause. Links between nodes may fail at the same time. */
+const MAX_REPEATS = 1;
+const MAX_REPEATS_BY_PEERS = 2;
 const OFFLINE = 'the agent of this tunnel has no connection that accepts requests';
 
 /**
  * A request through a tunnel. It handles what only tunnels have: an agent that reports that it could not reach its
- * service, and a second connection of the same agent when the first breaks. States: *sent* (`#inner`), perhaps *sent*
- * once more on another connection, *refused* (an immediate is set), *over*.
+ * service, and further ways to the same agent when one breaks or no longer leads to it. States: *sent* (`#inner`),
+ * perhaps *sent* again another way, *refused* (an immediate is set), *over*.
  */
 export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   readonly #upstream: TunnelUpstream;
@@ -38,10 +43,14 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   readonly #handler: UpstreamHandler;
   #inner: UpstreamExchange | null = null;
   #link: AgentLink | null = null;
+  /** Null until the first way fails: most requests need no list. */
+  #tried: AgentLink[] | null = null;
+  /** The first way, once more, when there is no other. */
+  #lastResort: AgentLink | null = null;
   #refusal: NodeJS.Immediate | null = null;
+  #losses = 0;
   #hasBytes = false;
   #informational = 0;
-  #isRetry = false;
 
   constructor(upstream: TunnelUpstream, request: UpstreamRequest, handler: UpstreamHandler) {
     this.#upstream = upstream;
@@ -50,14 +59,14 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   }
 
   start(): this {
-    if (!this.#send(null)) this.#refuse(failed('connect', 'no_tunnel', OFFLINE, false));
+    if (!this.#send()) this.#refuse(failed('connect', 'no_tunnel', OFFLINE, false));
     return this;
   }
 
   /** After a stream that was refused unprocessed. */
-  startAgain(): this {
-    this.#isRetry = true;
-    return this.start();
+  sendAgain(): this {
+    if (!this.#sendElsewhere(true)) this.#refuse(failed('connect', 'no_tunnel', OFFLINE, false));
+    return this;
   }
 
   resume(): void {
@@ -120,29 +129,62 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
       this.#handler.onFailure(failure);
       return;
     }
-    // One connection of an agent is gone; most agents have another.
-    const isSentAgain = !this.#isRetry && this.#sendAgain();
-    if (!isSentAgain) this.#handler.onFailure({ ...failure, isSafe: true });
-    else this.#isRetry = true;
+    this.#losses += 1;
+    const isLimitReached = this.#losses > (this.#link?.nodeName === undefined ? MAX_REPEATS : MAX_REPEATS_BY_PEERS);
+    if (isLimitReached || !this.#sendElsewhere(false)) this.#handler.onFailure({ ...failure, isSafe: true });
   }
 
-  #sendAgain(): boolean {
+  /** One way to the agent is gone; most agents have another. */
+  #sendElsewhere(wasRefused: boolean): boolean {
+    const link = this.#link;
+    const isFirst = this.#tried === null;
+    this.#giveUp();
+    // An agent that refused one stream may take the next. A node that lost one connection to the agent may have another.
+    if (isFirst && link !== null && wasRefused === (link.nodeName === undefined)) this.#lastResort = link;
     try {
-      return this.#send(this.#link);
+      return this.#send() || this.#sendOnLastResort();
     } catch (error) {
       if (!isUnsendable(error)) reportBug(error, { part: 'tunnel exchange' });
       return false;
     }
   }
 
-  /** False when the agent has no connection with room, or only the one that has just failed. */
-  #send(except: AgentLink | null): boolean {
-    const link = this.#upstream.tunnel.link();
-    if (link === null || link === except) return false;
+  #sendOnLastResort(): boolean {
+    const link = this.#lastResort;
+    this.#lastResort = null;
+    return link?.hasRoom === true && this.#sendOn(link);
+  }
+
+  #giveUp(): void {
+    this.#tried ??= [];
+    if (this.#link !== null) this.#tried.push(this.#link);
+    this.#inner = null;
+  }
+
+  /** False when no way to the agent is left. */
+  #send(): boolean {
+    while ((this.#tried?.length ?? 0) < MAX_TRIES) {
+      const link = this.#tried === null ? this.#upstream.tunnel.link() : this.#upstream.tunnel.link(this.#tried);
+      if (link === null || this.#tried?.includes(link) === true) return false;
+      if (this.#sendOn(link)) return true;
+      this.#giveUp();
+    }
+    return false;
+  }
+
+  /** False when the connection ended just now. */
+  #sendOn(link: AgentLink): boolean {
     this.#link = link;
-    const parts = { request: this.#request, handler: this, isRetry: this.#isRetry };
-    this.#inner = this.#upstream.sendOn(link, parts);
-    return true;
+    const awaitsBodyWanted = link.nodeName !== undefined;
+    const tries = this.#tried?.length ?? 0;
+    const isRetry = awaitsBodyWanted ? tries >= MAX_TRIES : tries > 0;
+    try {
+      this.#inner = this.#upstream.sendOn(link, { request: this.#request, handler: this, isRetry, awaitsBodyWanted });
+      return true;
+    } catch (error) {
+      if (isSessionOver(error)) return false;
+      throw error;
+    }
   }
 
   onBug(error: unknown): void {

@@ -53,9 +53,10 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
     return exchange;
   }
 
-  /** The agent refused a stream unprocessed: sent once more, on any connection with room. */
+  /** The stream was refused unprocessed, by the agent or by a node that no longer has the tunnel. */
   resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
-    return new TunnelExchange(this, request, handler).startAgain();
+    // `sendOn` is called by tunnel exchanges only, which are their streams' handlers.
+    return handler instanceof TunnelExchange ? handler.sendAgain() : this.send(request, handler);
   }
 
   /** The connection to the agent is shared, and the agent separates those behind it. */

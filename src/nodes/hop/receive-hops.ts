@@ -1,0 +1,22 @@
+import { constants } from 'node:http2';
+import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import { resetStream } from '../../lib/http2-reset.ts';
+import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
+import type { PeerStreamHandler } from '../links/peer-links.ts';
+import { Hop } from './hop.ts';
+
+/**
+ * Serves streams of other nodes for agents that are connected here. `local` knows only those: a stream that came over a
+ * link never leaves over another one, so no header has to mark it.
+ */
+export function receiveHops(local: OnlineTunnels): PeerStreamHandler {
+  return (stream, headers, raw) => {
+    const isConnection = headers[':method'] === 'CONNECT' && headers[':protocol'] === undefined;
+    const id = isConnection ? headers[':authority'] : headers[TUNNEL_HEADER];
+    const tunnel = typeof id === 'string' ? local.get(id) : undefined;
+    const link = tunnel?.link() ?? null;
+    // Before a byte of the body was taken: the sender tries another node.
+    if (tunnel === undefined || link === null) resetStream(stream, constants.NGHTTP2_REFUSED_STREAM);
+    else new Hop(stream, tunnel, link).start(headers, raw);
+  };
+}

@@ -1,0 +1,65 @@
+import type { AgentLink, OnlineTunnel } from '../../../src/edge/tunnels/online-tunnels.ts';
+import { receiveHops } from '../../../src/nodes/hop/receive-hops.ts';
+import type { PeerLink } from '../../../src/nodes/links/peer-links.ts';
+import { FakeAgent, FakeTunnels } from '../../edge/tunnels/fake-agent.ts';
+import type { Cleanup } from '../../support/cleanup.ts';
+import { eventually } from '../../tunnel/support/fault-world.ts';
+import { BlackHole, type LinkedNode, LinkWorld } from '../support/link-world.ts';
+
+export const TUNNEL = 'tn_1';
+
+/** A node with an agent. */
+export interface Holder {
+  readonly node: LinkedNode;
+  readonly agent: FakeAgent;
+  readonly tunnels: FakeTunnels;
+  /** Between the nodes. */
+  readonly hole: BlackHole;
+}
+
+/** One node with clients, and holders of the same tunnel: each with an agent of its own, so that tests can tell them apart. */
+export class HopWorld {
+  readonly client: LinkedNode;
+  readonly holders: readonly Holder[];
+
+  private constructor(client: LinkedNode, holders: readonly Holder[]) {
+    this.client = client;
+    this.holders = holders;
+  }
+
+  static async open(test: Cleanup, holderCount: number, connections = 1): Promise<HopWorld> {
+    const world = await LinkWorld.open(test);
+    const client = await world.node();
+    const holders: Holder[] = [];
+    for (let at = 0; at < holderCount; at += 1) {
+      const agent = await FakeAgent.open(test, `agent-${at}`, connections);
+      const tunnels = new FakeTunnels();
+      tunnels.add(TUNNEL, agent);
+      let port = 0;
+      const hole = await BlackHole.open(test, () => port);
+      const start = (links: LinkedNode['links']): void => links.serveStreams(receiveHops(tunnels));
+      const node = await world.node({ through: hole.address, start });
+      port = node.port;
+      holders.push({ node, agent, tunnels, hole });
+    }
+    const opened = new HopWorld(client, holders);
+    await eventually('all are linked', () => holders.every(({ node }) => opened.linkTo(node) !== undefined));
+    return opened;
+  }
+
+  linkTo(node: LinkedNode): PeerLink | undefined {
+    return this.client.links.get(node.id);
+  }
+
+  /** The tunnel as the directory of the client's node has it: all holders, in order. */
+  tunnel(): OnlineTunnel {
+    const link = (tried: readonly AgentLink[] = []): AgentLink | null => {
+      for (const { node } of this.holders) {
+        const found = this.linkTo(node);
+        if (found?.hasRoom === true && !tried.includes(found)) return found;
+      }
+      return null;
+    };
+    return { id: TUNNEL, forwardsTo: 'http://localhost:3000', inFlight: 0, link };
+  }
+}

@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { after, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { resetStream } from '../../../src/lib/http2-reset.ts';
+import { hasStreamEnd, watchStreamEnd } from '../../../src/lib/http2-stream-end.ts';
+import { eventually } from '../../tunnel/support/fault-world.ts';
+import { HopWorld, TUNNEL } from './hop-world.ts';
+
+const world = await HopWorld.open({ after }, 1);
+const [holder] = world.holders;
+assert.ok(holder);
+const { agent, node, tunnels } = holder;
+const MB = 1_048_576;
+
+interface Carried {
+  /** At the node with the client. */
+  readonly client: ClientHttp2Stream;
+  /** At the agent. */
+  readonly served: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  readonly raw: readonly string[];
+}
+
+const REQUEST = [
+  ':method',
+  'POST',
+  ':scheme',
+  'https',
+  ':authority',
+  'a.example',
+  ':path',
+  '/x?y',
+  'postern-tunnel',
+  TUNNEL,
+];
+
+async function carry(head: readonly string[] = REQUEST, endStream = false, waitForTrailers = false): Promise<Carried> {
+  const link = world.linkTo(node);
+  assert.ok(link);
+  const arrived = Promise.withResolvers<Omit<Carried, 'client'>>();
+  agent.handle = (served, headers) => {
+    watchStreamEnd(served);
+    // The runtime closes a stream that has responded and that nobody ever touched.
+    if (head[1] === 'CONNECT') served.pause();
+    arrived.resolve({ served, headers, raw: [] });
+  };
+  const client = link.request(head, { endStream, waitForTrailers });
+  watchStreamEnd(client);
+  client.on('error', () => {});
+  client.once('close', () => link.release());
+  return { client, ...(await arrived.promise) };
+}
+
+async function bytesOf(stream: ClientHttp2Stream | ServerHttp2Stream): Promise<string> {
+  const chunks: Buffer[] = [];
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk)).resume();
+  await eventually('it ends', () => stream.readableEnded || stream.destroyed);
+  return Buffer.concat(chunks).toString();
+}
+
+async function nothingIsLeft(): Promise<void> {
+  await eventually('all streams are closed', () => agent.active === 0 && tunnels.get(TUNNEL)?.inFlight === 0);
+}
+
+suite('a stream over a hop', () => {
+  test('carries head, body, trailers and informational responses both ways, unchanged', async () => {
+    const head = [...REQUEST, 'x-a', '1', 'x-a', '2', 'cookie', 'a=b', 'cookie', 'c=d', 'te', 'trailers'];
+    const { client, served, headers } = await carry(head, false, true);
+    const informational: unknown[] = [];
+    client.on('headers', (one, _flags, raw: string[]) => informational.push([one[':status'], raw.slice(2)]));
+    client.once('wantTrailers', () => client.sendTrailers({ 'x-request-end': 'yes' }));
+    const requestTrailers = once(served, 'trailers');
+    const body = bytesOf(served);
+    client.end('the body');
+    assert.equal(await body, 'the body');
+    assert.ok(hasStreamEnd(served));
+    assert.equal((await requestTrailers)[0]['x-request-end'], 'yes');
+    assert.deepEqual([headers['x-a'], headers['cookie'], headers[':path']], ['1, 2', 'a=b; c=d', '/x?y']);
+    served.additionalHeaders({ ':status': 103, link: ['</a>', '</b>'] });
+    served.respond(
+      [':status', '207', 'set-cookie', 'a=1', 'set-cookie', 'b=2', 'date', 'Mon, 16 Nov 2026 00:00:00 GMT'],
+      {
+        waitForTrailers: true,
+      },
+    );
+    served.once('wantTrailers', () => served.sendTrailers({ 'grpc-status': '0' }));
+    const answered = once(client, 'response');
+    const trailers = once(client, 'trailers');
+    const response = bytesOf(client);
+    served.end('the response');
+    const [, , raw] = (await answered) as [unknown, number, string[]];
+    assert.deepEqual(raw, [
+      ...[':status', '207', 'set-cookie', 'a=1', 'set-cookie', 'b=2', 'date', 'Mon, 16 Nov 2026 00:00:00 GMT'],
+    ]);
+    assert.equal(await response, 'the response');
+    assert.ok(hasStreamEnd(client));
+    assert.equal((await trailers)[0]['grpc-status'], '0');
+    assert.deepEqual(informational, [
+      [199, []],
+      [103, ['link', '</a>', 'link', '</b>']],
+    ]);
+    await nothingIsLeft();
+  });
+
+  test('without a body in either direction is one head each way', async () => {
+    for (const [method, status] of [
+      ['GET', '204'],
+      ['HEAD', '200'],
+      ['GET', '304'],
+      ['GET', '502'],
+    ] as const) {
+      const { client, served } = await carry(REQUEST.with(1, method), true);
+      const heads: unknown[] = [];
+      client.on('headers', (one) => heads.push(one));
+      served.respond([':status', status, 'content-length', '0'], { endStream: true });
+      const [head] = (await once(client, 'response')) as [IncomingHttpHeaders];
+      assert.equal(head[':status'], Number(status));
+      assert.equal(await bytesOf(client), '');
+      assert.ok(hasStreamEnd(client), `${method} ${status}`);
+      assert.deepEqual(heads, []);
+    }
+    await nothingIsLeft();
+  });
+
+  test('carries a connection and a WebSocket, each direction ended separately', async () => {
+    const websocket = [':method', 'CONNECT', ':protocol', 'websocket', ':scheme', 'https', ':authority', 'a.example'];
+    for (const head of [
+      [':method', 'CONNECT', ':authority', TUNNEL, 'postern-client-address', '192.0.2.1:1'],
+      [...websocket, ':path', '/chat', 'postern-tunnel', TUNNEL],
+    ]) {
+      for (const isClientFirst of [true, false]) {
+        const { client, served, headers } = await carry(head);
+        assert.equal(headers[':method'], 'CONNECT');
+        served.respond([':status', '200']);
+        await once(client, 'response');
+        const [first, second] = isClientFirst ? [client, served] : [served, client];
+        const received = bytesOf(second);
+        first.write('one ');
+        first.end('way');
+        assert.equal(await received, 'one way');
+        assert.ok(hasStreamEnd(second));
+        const back = bytesOf(first);
+        second.end('and back');
+        assert.equal(await back, 'and back');
+        assert.ok(hasStreamEnd(first));
+        await nothingIsLeft();
+      }
+    }
+  });
+
+  test('passes on a reset with its code, and never as an end', async () => {
+    const codes = [
+      ...[constants.NGHTTP2_NO_ERROR, constants.NGHTTP2_PROTOCOL_ERROR, constants.NGHTTP2_INTERNAL_ERROR],
+      ...[constants.NGHTTP2_REFUSED_STREAM, constants.NGHTTP2_CANCEL, constants.NGHTTP2_ENHANCE_YOUR_CALM],
+      constants.NGHTTP2_HTTP_1_1_REQUIRED,
+    ];
+    for (const code of codes) {
+      for (const isAnswered of [false, true]) {
+        for (const isByAgent of [true, false]) {
+          const { client, served } = await carry();
+          if (isAnswered) {
+            served.respond([':status', '200']);
+            served.write('a part');
+            await once(client, 'response');
+          }
+          const [from, to] = isByAgent ? [served, client] : [client, served];
+          to.resume();
+          resetStream(from, code);
+          await eventually('the reset arrives', () => to.closed);
+          const what = `${code} ${isAnswered ? 'after' : 'before'} the response, by the ${isByAgent ? 'agent' : 'client'}`;
+          // A client that goes away with NO_ERROR must not look content to the agent.
+          const expected = isByAgent || code !== constants.NGHTTP2_NO_ERROR ? code : constants.NGHTTP2_CANCEL;
+          assert.equal(to.rstCode, expected, what);
+          assert.equal(hasStreamEnd(to), false, what);
+          await nothingIsLeft();
+        }
+      }
+    }
+  });
+
+  test('a response that ends before the request stops the request', async () => {
+    const { client, served } = await carry();
+    client.write('some');
+    await once(served, 'data');
+    served.respond([':status', '413', 'content-length', '3'], {});
+    served.end('no!');
+    served.close(constants.NGHTTP2_NO_ERROR);
+    assert.equal(await bytesOf(client), 'no!');
+    assert.ok(hasStreamEnd(client));
+    await eventually('it is closed', () => client.destroyed);
+    assert.equal(client.rstCode, constants.NGHTTP2_NO_ERROR);
+    await nothingIsLeft();
+  });
+
+  test('waits for a slow reader on either side, and holds little in between', async () => {
+    const { client, served } = await carry();
+    served.respond([':status', '200']);
+    await once(client, 'response');
+    const chunk = Buffer.alloc(MB, 'x');
+    for (const [writer, reader] of [
+      [client, served],
+      [served, client],
+    ] as const) {
+      reader.pause();
+      let written = 0;
+      // Nothing more is taken once the buffers on the way are full for a while.
+      for (let idle = 0; idle < 60 && written < 400 * MB; idle += 1) {
+        for (; !writer.writableNeedDrain && written < 400 * MB; idle = 0) {
+          written += chunk.length;
+          writer.write(chunk);
+        }
+        await sleep(5);
+      }
+      assert.ok(written < 150 * MB, `${Math.round(written / MB)} MB were taken for a reader that reads nothing`);
+      let read = 0;
+      reader.on('data', (data: Buffer) => {
+        read += data.length;
+      });
+      reader.resume();
+      await eventually('all arrives', () => read === written);
+    }
+    client.end();
+    served.end();
+    await nothingIsLeft();
+  });
+
+  test('for a tunnel that is not here is refused before its body is taken', async () => {
+    const link = world.linkTo(node);
+    assert.ok(link);
+    for (const head of [
+      REQUEST.with(-1, 'tn_gone'),
+      [':method', 'CONNECT', ':authority', 'tn_gone'],
+      [':method', 'CONNECT', ':protocol', 'websocket', ':scheme', 'https', ':authority', 'a', ':path', '/'],
+    ]) {
+      const stream = link.request(head, { endStream: false, waitForTrailers: false });
+      const heads: unknown[] = [];
+      stream.on('error', () => {}).on('headers', (one) => heads.push(one));
+      await eventually('it is refused', () => stream.closed);
+      link.release();
+      assert.equal(stream.rstCode, constants.NGHTTP2_REFUSED_STREAM);
+      assert.deepEqual(heads, []);
+    }
+    await nothingIsLeft();
+  });
+
+  test('is refused unprocessed when the agent has just gone', async () => {
+    const link = world.linkTo(node);
+    assert.ok(link);
+    tunnels.add('tn_ending', { link: () => ({ request: ended }) } as never);
+    const stream = link.request(REQUEST.with(-1, 'tn_ending'), { endStream: false, waitForTrailers: false });
+    stream.on('error', () => {});
+    await eventually('it is refused', () => stream.closed);
+    link.release();
+    assert.equal(stream.rstCode, constants.NGHTTP2_REFUSED_STREAM);
+  });
+});
+
+function ended(): never {
+  throw Object.assign(new Error('The session has been destroyed'), { code: 'ERR_HTTP2_INVALID_SESSION' });
+}
