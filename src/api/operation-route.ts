@@ -83,6 +83,7 @@ export function operationHandler(
         idempotency: idempotency(operation, request, admission),
         version: admission.version.version,
         isLegacyClient: admission.version.isLegacyClient,
+        address: request.ip,
       } satisfies OperationRequest,
       ports,
     );

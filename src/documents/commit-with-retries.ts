@@ -1,5 +1,5 @@
 import { pointerTo } from '../lib/schema/field-problem.ts';
-import type { Change, RecordKey, StoredRecord } from '../store/store.ts';
+import type { Change, ChangeNote, RecordKey, StoredRecord } from '../store/store.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { documentErrors } from './errors.ts';
 import { IdempotencyUsed } from './idempotent-creates.ts';
@@ -15,6 +15,8 @@ export interface CommitAttempts {
   attempt(): PlacedWriteSet;
   /** Where the body names the parent, a missing parent is reported for this field. */
   readonly parentField?: string | null;
+  /** For the history. */
+  readonly note: ChangeNote;
 }
 
 export interface Committed {
@@ -37,7 +39,7 @@ export function writtenRecord({ changes }: Committed, { kind, id }: RecordKey): 
 export async function commitWithRetries(context: DocumentsContext, attempts: CommitAttempts): Promise<Committed> {
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const writeSet = attempts.attempt();
-    const result = await context.store.commit(writeSet);
+    const result = await context.store.commit({ ...writeSet, note: attempts.note });
     if (result.ok) {
       // A change is served before its 2xx response.
       await context.served(result.revision);

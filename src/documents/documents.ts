@@ -18,6 +18,7 @@ import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { checkConfig, decodeWrite } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { documentErrors, invalidBody } from './errors.ts';
+import { noteOf } from './history/change-note.ts';
 import { IdempotentCreates } from './idempotent-creates.ts';
 import { ModuleDocuments } from './module-documents.ts';
 import { legacyPatchBody } from './other-names.ts';
@@ -150,6 +151,7 @@ export class Documents implements DocumentsPort {
         return writeSet;
       },
       parentField: parentFieldOf(compiled),
+      note: noteOf(request),
     });
     const created = writtenRecord(committed, own) ?? this.require(compiled.kind, id);
     const answer = await this.#answer(compiled, created, { ...viewOf(principal), masked: 'clear' });
@@ -255,7 +257,9 @@ export class Documents implements DocumentsPort {
         }),
       };
     };
-    const committed = await this.#context.mutex.run(id, () => commitWithRetries(this.#context, { attempt }));
+    const committed = await this.#context.mutex.run(id, () =>
+      commitWithRetries(this.#context, { attempt, note: noteOf(request) }),
+    );
     const written = writtenRecord(committed, { kind: compiled.kind, id });
     return {
       record: written ?? requireUnder(this.#context, compiled, id, parentId),
@@ -288,7 +292,7 @@ export class Documents implements DocumentsPort {
         keepAtLeastOne: resource.keepAtLeastOne ?? [],
       };
     };
-    const { revision } = await commitWithRetries(this.#context, { attempt });
+    const { revision } = await commitWithRetries(this.#context, { attempt, note: noteOf(request) });
     await this.#context.afterCommit(async () => {
       if (deleted !== null) await resource.afterDelete?.(deleted, this.#context.ports());
     });

@@ -38,6 +38,16 @@ export const documentErrors = errorTable({
     status: 409,
     explanation: 'Other requests kept changing the same resource. Nothing was applied. Send the request again.',
   },
+  ERR_POSTERN_CHANGED_SINCE: {
+    status: 409,
+    explanation:
+      'A later change touched the same document; details.id names its resource. Undo the later change first, or send "force": true.',
+  },
+  ERR_POSTERN_CANNOT_UNDO: {
+    status: 409,
+    explanation:
+      'The change cannot be undone: nothing of it is left, or the result would be invalid, for example refer to something that no longer exists. The message says which.',
+  },
   ERR_POSTERN_IDEMPOTENCY_MISMATCH: {
     status: 422,
     explanation: 'The Idempotency-Key was used before with another body. Use a new key for a new request.',

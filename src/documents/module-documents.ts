@@ -8,6 +8,7 @@ import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { decodeModule } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
+import { noteOf } from './history/change-note.ts';
 import { answerQuestion, decodeQuestion } from './module-questions.ts';
 import { expectNoOtherLogin } from './one-login.ts';
 import { expectModuleMatch } from './preconditions.ts';
@@ -54,7 +55,7 @@ export class ModuleDocuments {
       return { expect: [...matched, ...expect], puts, events };
     };
     return this.#takingTurnsIfObserved(compiled, id, async () => {
-      const committed = await commitWithRetries(this.#context, { attempt });
+      const committed = await commitWithRetries(this.#context, { attempt, note: noteOf(request) });
       const written = writtenRecord(committed, module.keyOn(id));
       const answer =
         written === undefined ? this.get(address, request.principal) : this.#answer(module, written, request.principal);
@@ -81,7 +82,7 @@ export class ModuleDocuments {
       return { expect, deletes, touches: [{ kind: compiled.kind, id }], events };
     };
     return this.#takingTurnsIfObserved(compiled, id, async () => {
-      const { revision } = await commitWithRetries(this.#context, { attempt });
+      const { revision } = await commitWithRetries(this.#context, { attempt, note: noteOf(request) });
       return { body: null, revision };
     });
   }

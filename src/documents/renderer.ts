@@ -71,6 +71,15 @@ export class Renderer {
     return { ...this.#config(module.config, config, view), ...module.module.constants?.values };
   }
 
+  /** The fields of one document, without its modules and children. */
+  configuration(
+    { config, secretFields }: CompiledResource | CompiledModule,
+    record: StoredRecord,
+    view: View,
+  ): JsonObject {
+    return this.#config(config, joinSecrets(record.doc, record.secrets, secretFields), view);
+  }
+
   #config(schema: TObject, config: JsonObject, view: View): JsonObject {
     const body: Record<string, JsonValue> = {};
     for (const name of Object.keys(schema.properties)) {

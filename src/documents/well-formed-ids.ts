@@ -7,7 +7,7 @@ const ID_PATTERN = /^[a-z]+_[0-9A-Za-z]{27}$/;
  */
 export function checkIds(params: Readonly<Record<string, string>>): void {
   for (const name in params) {
-    if (name === 'type') continue;
+    if (name === 'type' || name === 'revision') continue;
     const value = params[name] as string;
     if (!ID_PATTERN.test(value)) {
       throw resourceErrors.create(

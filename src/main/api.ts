@@ -16,6 +16,7 @@ import type { Catalog } from '../documents/catalog.ts';
 import { Changesets } from '../documents/changesets/changesets.ts';
 import { WriteOperations } from '../documents/changesets/write-operation.ts';
 import { Documents } from '../documents/documents.ts';
+import { Changes } from '../documents/history/changes.ts';
 import { operationsOf } from '../documents/operations.ts';
 import { Renderer } from '../documents/renderer.ts';
 import { WantedTypes } from '../events/wanted-types.ts';
@@ -127,6 +128,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const ports: OperationPorts = {
     documents,
     changesets: { run: (request) => changesets.run(request) },
+    changes: new Changes(context, store.history),
     store,
     clock,
     online: deps.online ?? onlineInStore(store, clock),

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Ref } from '../lib/schema/annotations.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { Lease, PageQuery, RecordKey, Store, StoredRecord } from '../store/store.ts';
+import type { HistoryQuery, Lease, PageQuery, RecordKey, Store, StoredRecord } from '../store/store.ts';
 
 /**
  * One operation of the management API. The HTTP server, the OpenAPI document, `postern api` and the client are all built
@@ -60,6 +60,8 @@ export interface OperationRequest {
   readonly version: 0 | 2;
   /** The request used the retired service's header name: its clients type some fields differently. */
   readonly isLegacyClient: boolean;
+  /** IP address of the client; absent for the server itself. */
+  readonly address?: string | undefined;
 }
 
 export interface OperationResult {
@@ -84,6 +86,7 @@ export interface EventType {
 export interface OperationPorts {
   readonly documents: DocumentsPort;
   readonly changesets: ChangesetsPort;
+  readonly changes: ChangesPort;
   readonly store: Store;
   readonly clock: Clock;
   readonly online: OnlinePort;
@@ -164,6 +167,26 @@ export interface DocumentsPort {
 /** Runs the writes of a changeset, which the request's body contains. */
 export interface ChangesetsPort {
   run(request: OperationRequest): Promise<OperationResult>;
+}
+
+/** The history of configuration. */
+export interface ChangesPort {
+  list(
+    query: HistoryQuery,
+    principal: Principal,
+  ): Promise<{
+    readonly changes: readonly JsonObject[];
+    /** The last one that was looked at, readable or not. */
+    readonly lastRevision: number | null;
+    /** There may be more. */
+    readonly isFull: boolean;
+  }>;
+  get(revision: number, principal: Principal): Promise<JsonObject>;
+  undo(
+    revision: number,
+    options: { readonly isForced: boolean; readonly message: string },
+    request: OperationRequest,
+  ): Promise<OperationResult>;
 }
 
 export interface RecordChange {

@@ -3,6 +3,7 @@ import { appSessions } from './app_sessions/app-sessions.ts';
 import { appUsers } from './app_users/app-users.ts';
 import { backendResources } from './backend-resources.ts';
 import { certificateAuthorities } from './certificate_authorities/certificate-authorities.ts';
+import { changes } from './changes/changes.ts';
 import { changesets } from './changesets/changesets.ts';
 import { credentials } from './credentials/credentials.ts';
 import { endpoints } from './endpoints/endpoints.ts';
@@ -38,6 +39,7 @@ export const resources: readonly Resource[] = [
   ipPolicies,
   ipPolicyRules,
   changesets,
+  changes,
   tunnels,
   tunnelSessions,
   endpoints,

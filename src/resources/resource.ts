@@ -45,6 +45,8 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   readonly derived?: TProperties;
   /** Read-only fields computed at read time; they do not count for the ETag. */
   readonly live?: LiveFields;
+  /** Once deleted it stays deleted, because it is a credential: undoing a change does not bring it back. */
+  readonly isNeverRestored?: true;
   /** Fields that only the response to the create shows. */
   readonly shownOnce?: TProperties;
   /** The record that this one belongs to and is deleted with: by path parameter, or by a field of the configuration. */

@@ -1,11 +1,13 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { LoginStore } from '../modules/login/login-store.ts';
 import type { DeliveryStore, EventStore, OutboxEvent } from './delivery-store.ts';
+import type { ChangeNote, HistoryStore } from './history-store.ts';
 import type { NodeStore } from './node-store.ts';
 import type { StoreHealth, StoreHealthListener } from './store-health.ts';
 
 export type * from '../modules/login/login-store.ts';
 export type * from './delivery-store.ts';
+export type * from './history-store.ts';
 export type { StoreHealth, StoreState } from './store-health.ts';
 
 /**
@@ -69,6 +71,7 @@ export interface Store {
   readonly nodes: NodeStore;
   readonly logins: LoginStore;
   readonly deliveries: DeliveryStore;
+  readonly history: HistoryStore;
 
   /**
    * Deletes what has aged out: change rows behind the horizon (of records and of logins), idempotency records, expired
@@ -119,6 +122,8 @@ export interface WriteSet {
   readonly expectRevision?: number;
   /** Judges as for a real write, and writes nothing. */
   readonly isDryRun?: boolean;
+  /** Who makes the change, and why: with it, the change gets an entry in the history. */
+  readonly note?: ChangeNote;
   /** Checked first. A write set with expectations alone takes no revision: it only checks them. */
   readonly expect?: readonly Expectation[];
   readonly puts?: readonly RecordPut[];

@@ -155,6 +155,18 @@ const SAMPLES: Samples = {
   removeNodeSession: [['ts_1', 'nd_2']],
   listSessionsOf: [['nd_1']],
   removeNode: [['nd_1']],
+  listHistory: [
+    [{ beforeRevision: null, limit: 10 }],
+    [{ beforeRevision: 9, limit: 10, authorId: 'ak_1' }],
+    [{ beforeRevision: null, limit: 10, objectId: 'e1' }],
+    [{ beforeRevision: null, limit: 10, sinceMs: 1, untilMs: 9 }],
+  ],
+  readHistory: [[3]],
+  readHistoryFollowing: [[3, 10]],
+  readUnlinked: [[]],
+  linkHistory: [[3, 'x']],
+  readAnchor: [[]],
+  pruneHistory: [[5, 10]],
 };
 
 /** Each with its reason: all other programs find their rows by an index. */
@@ -239,7 +251,7 @@ async function fill(store: Store): Promise<void> {
 
 function writeSet(given: Partial<SealedWriteSet>): SealedWriteSet {
   const none = { expect: [], puts: [], deletes: [], touches: [], keepAtLeastOne: [], events: [], idempotency: null };
-  return { nowMs: 5, expectRevision: null, isDryRun: false, ...none, ...given };
+  return { nowMs: 5, expectRevision: null, isDryRun: false, note: null, ...none, ...given };
 }
 
 function sealedPut(kind: string, id: string) {

@@ -35,6 +35,8 @@ export interface ChangesetCreate {
   }[];
   /** Returns 412 if the configuration has another revision by now. */
   readonly expected_revision?: number | undefined;
+  /** Message for the history. */
+  readonly message?: string | undefined;
   /** Validates everything against the current state and stores nothing. */
   readonly dry_run?: boolean | undefined;
 }

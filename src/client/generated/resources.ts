@@ -4,6 +4,7 @@ import { ApiKeysClient } from './api-keys.ts';
 import { AppSessionsClient } from './app-sessions.ts';
 import { AppUsersClient } from './app-users.ts';
 import { CertificateAuthoritiesClient } from './certificate-authorities.ts';
+import { ChangesClient } from './changes.ts';
 import { ChangesetsClient } from './changesets.ts';
 import { CredentialsClient } from './credentials.ts';
 import { EndpointsClient } from './endpoints.ts';
@@ -37,6 +38,7 @@ export type * from './app-sessions.ts';
 export type * from './app-users.ts';
 export type * from './backend-module.ts';
 export type * from './certificate-authorities.ts';
+export type * from './changes.ts';
 export type * from './changesets.ts';
 export type * from './compression-module.ts';
 export type * from './credentials.ts';
@@ -109,6 +111,8 @@ export class Resources {
   readonly ipPolicyRules: IpPolicyRulesClient;
   /** Several writes that are stored together or not at all. */
   readonly changesets: ChangesetsClient;
+  /** A change of configuration: who made it, when, and every document before and after it. */
+  readonly changes: ChangesClient;
   /** A tunnel that an agent keeps open. Only online tunnels are listed. */
   readonly tunnels: TunnelsClient;
   /** The session of a connected agent. */
@@ -170,6 +174,7 @@ export class Resources {
     this.ipPolicies = new IpPoliciesClient(transport);
     this.ipPolicyRules = new IpPolicyRulesClient(transport);
     this.changesets = new ChangesetsClient(transport);
+    this.changes = new ChangesClient(transport);
     this.tunnels = new TunnelsClient(transport);
     this.tunnelSessions = new TunnelSessionsClient(transport);
     this.endpoints = new EndpointsClient(transport);

@@ -8,6 +8,7 @@ import type { CommitResult } from '../../store/store.ts';
 import { Documents } from '../documents.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
+import { noteOf } from '../history/change-note.ts';
 import { refusalError } from '../refusal-error.ts';
 import { hasScope, scopesNeeded } from '../scopes.ts';
 import { withoutAddedFields } from '../unwrap-body.ts';
@@ -27,6 +28,7 @@ export interface Changeset {
   readonly operations: readonly ChangesetOperation[];
   readonly expectedRevision: number | null;
   readonly isDryRun: boolean;
+  readonly message: string;
 }
 
 export interface ChangesetOutcome {
@@ -66,7 +68,7 @@ export class Changesets implements ChangesetsPort {
   async #run(changeset: Changeset, request: OperationRequest): Promise<ChangesetOutcome> {
     for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
       const staged = await this.#stage(changeset, request);
-      const result = await this.#commit(changeset, staged.commits);
+      const result = await this.#commit(changeset, staged.commits, request);
       if (result.ok) {
         if (!changeset.isDryRun) {
           await this.#context.served(result.revision);
@@ -83,11 +85,16 @@ export class Changesets implements ChangesetsPort {
     );
   }
 
-  #commit({ expectedRevision, isDryRun }: Changeset, commits: StagedCommits): Promise<CommitResult> {
+  #commit(
+    { expectedRevision, isDryRun, message }: Changeset,
+    commits: StagedCommits,
+    request: OperationRequest,
+  ): Promise<CommitResult> {
     return this.#context.store.commit({
       ...commits.folded(),
       ...(expectedRevision !== null && { expectRevision: expectedRevision }),
       ...(isDryRun && { isDryRun }),
+      note: noteOf(request, message, 'changeset'),
     });
   }
 

@@ -11,6 +11,7 @@ const UNLIMITED_KEYS = 'unlimited_api_key';
 
 /** Keys of this API. */
 export const apiKeys = defineResource({
+  isNeverRestored: true,
   name: 'api_keys',
   kind: 'api_key',
   idPrefix: 'ak',

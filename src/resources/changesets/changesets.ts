@@ -58,6 +58,7 @@ const create: Operation = {
       expected_revision: Type.Optional(
         Type.Integer({ minimum: 0, description: 'Returns 412 if the configuration has another revision by now.' }),
       ),
+      message: Type.Optional(Type.String({ maxLength: 1024, description: 'Message for the history.' })),
       dry_run: Type.Optional(
         Type.Boolean({ description: 'Validates everything against the current state and stores nothing.' }),
       ),

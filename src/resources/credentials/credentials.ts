@@ -7,6 +7,7 @@ import { aclRuleProblem } from './acl-rule-problem.ts';
 
 /** Authtokens of agents. */
 export const credentials = defineResource({
+  isNeverRestored: true,
   name: 'credentials',
   kind: 'credential',
   idPrefix: 'cr',

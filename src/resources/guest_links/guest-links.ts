@@ -57,6 +57,7 @@ type GuestLink = Static<typeof config>;
 
 /** Lets guests without an account into a route, until a time. */
 export const guestLinks = defineResource({
+  isNeverRestored: true,
   name: 'guest_links',
   kind: 'guest_link',
   idPrefix: 'gl',

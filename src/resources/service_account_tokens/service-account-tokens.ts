@@ -12,6 +12,7 @@ const YEAR_MS = 365 * 86_400_000;
 
 /** Secrets with which programs pass routes. */
 export const serviceAccountTokens = defineResource({
+  isNeverRestored: true,
   name: 'service_account_tokens',
   kind: 'service_account_token',
   idPrefix: 'sat',

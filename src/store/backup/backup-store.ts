@@ -153,11 +153,15 @@ async function* pages(table: Table, run: RunProgram): AsyncGenerator<SqlValue[][
   }
 }
 
+const SEALED_COLUMNS: ReadonlySet<string> = new Set(['secrets', 'before_secrets', 'after_secrets']);
+
 function noteKeyId(table: Table, values: readonly SqlValue[], keyIds: Set<string>): void {
   const isCheck = table.name === 'meta' && values[0] === 'key_check';
-  const at = table.columns.findIndex(({ name }) => name === (isCheck ? 'value' : 'secrets'));
-  const sealed = isCheck || table.name !== 'meta' ? values[at] : null;
-  if (typeof sealed === 'string') keyIds.add(sealedKeyId(sealed));
+  for (const [at, { name }] of table.columns.entries()) {
+    const isSealed = isCheck ? name === 'value' : table.name !== 'meta' && SEALED_COLUMNS.has(name);
+    const sealed = isSealed ? values[at] : null;
+    if (typeof sealed === 'string') keyIds.add(sealedKeyId(sealed));
+  }
 }
 
 function totalOf(rows: Readonly<Record<string, number>>): number {

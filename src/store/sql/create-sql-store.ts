@@ -4,6 +4,7 @@ import type { Change, CommitListener, CommitResult, RecordKey, RecordPut, Store,
 import { notifyListeners } from './commits/notify-listeners.ts';
 import { createDeliveryStore } from './deliveries/delivery-store.ts';
 import { createEventStore } from './events/event-store.ts';
+import { createHistoryStore } from './history/history-store.ts';
 import { createLoginStore } from './logins/login-store.ts';
 import { createNodeStore } from './nodes/node-store.ts';
 import { createPresenceStore } from './presence/presence-store.ts';
@@ -125,6 +126,7 @@ export function createSqlStore({
     nodes: createNodeStore(engine, timeAt),
     logins: createLoginStore(engine, keyring, timeAt),
     deliveries: deliveries.store,
+    history: createHistoryStore(engine, keyring),
     prune: (nowMs) => engine.write('prune', timeAt(nowMs), keepRevisions),
     health: () => engine.monitor.health,
     onHealth: (listener) => engine.monitor.onChange(listener),

@@ -9,6 +9,15 @@ import { settleLane } from './deliveries/delivery-settle.ts';
 import { readLedger } from './deliveries/lane-rows.ts';
 import { countEvents, getEvent, listEvents } from './events/event-rows.ts';
 import { recordEvents } from './events/record-events.ts';
+import {
+  linkHistory,
+  listHistory,
+  pruneHistory,
+  readAnchor,
+  readHistory,
+  readHistoryFollowing,
+  readUnlinked,
+} from './history/history-rows.ts';
 import { claimLoginRefresh, releaseLoginRefresh, replaceLoginTokens, touchLogins } from './logins/login-activity.ts';
 import { readLoginChangesSince, readLoginSeq } from './logins/login-change-rows.ts';
 import { claimLoginOnce } from './logins/login-claims.ts';
@@ -125,6 +134,13 @@ const programs = {
   moveNodeSession,
   removeNodeSession,
   listSessionsOf,
+  listHistory,
+  readHistory,
+  readHistoryFollowing,
+  readUnlinked,
+  linkHistory,
+  readAnchor,
+  pruneHistory,
 } as const;
 
 type Programs = typeof programs;

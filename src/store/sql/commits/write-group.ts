@@ -3,6 +3,7 @@ import { insertNumbered, type NewDelivery } from '../deliveries/delivery-enqueue
 import { deliveryIds } from '../deliveries/delivery-id.ts';
 import { readWantingLanes } from '../deliveries/wanting-lanes.ts';
 import { eventRows, insertEvents } from '../events/event-rows.ts';
+import { HISTORY_COLUMNS, HISTORY_ITEM_COLUMNS, type HistoryRows } from '../history/history-rows.ts';
 import type { AppliedChange, SealedEvent } from '../sealing/sealed-write-set.ts';
 import { execute, insertRows, integer, type Program, type SqlValue, statement, text } from '../statements/statement.ts';
 
@@ -38,6 +39,7 @@ export class WriteGroup {
   #changes: SqlValue[][] = [];
   #events: SqlValue[][] = [];
   #deliveries: NewDelivery[] = [];
+  #history: HistoryRows[] = [];
 
   *revision(): Program<number> {
     return (yield* this.#read()).revision;
@@ -54,6 +56,10 @@ export class WriteGroup {
       const { kind, id } = change.op === 'touch' ? change.record : change.key;
       this.#changes.push([revision, position, kind, id, change.op === 'delete' ? 'delete' : 'put']);
     }
+  }
+
+  addHistory(rows: HistoryRows | null): void {
+    if (rows !== null) this.#history.push(rows);
   }
 
   /**
@@ -93,6 +99,16 @@ export class WriteGroup {
       yield* insertNumbered(deliveries, storedSeq + 1);
     } else yield* insertEvents(this.#events);
     yield* insertRows('changes', ['revision', 'position', 'kind', 'id', 'op'], this.#changes);
+    yield* insertRows(
+      'history',
+      HISTORY_COLUMNS,
+      this.#history.map(({ entry }) => entry),
+    );
+    yield* insertRows(
+      'history_items',
+      HISTORY_ITEM_COLUMNS,
+      this.#history.flatMap(({ items }) => items),
+    );
     const counters = this.#counters;
     if (counters !== null && counters.revision > counters.storedRevision) {
       yield* writeCounter('revision', counters.revision);
@@ -102,6 +118,7 @@ export class WriteGroup {
     this.#changes = [];
     this.#events = [];
     this.#deliveries = [];
+    this.#history = [];
   }
 
   *#read(): Program<Counters> {

@@ -1,6 +1,7 @@
 import type { RecordKey } from '../../store.ts';
 import { WriteGroup } from '../commits/write-group.ts';
 import { followEventRecords, movesLanes } from '../deliveries/lane-rows.ts';
+import { historyRows, readBefore } from '../history/history-rows.ts';
 import {
   type AppliedChange,
   type ApplyResult,
@@ -28,6 +29,7 @@ export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Pro
   if (writeSet.isDryRun || !isWriting(writeSet))
     return { ok: true, revision: yield* group.revision(), changes: [], enqueued: 0, recorded: [] };
 
+  const before = writeSet.note === null ? null : yield* readBefore(judged);
   const isMovingLanes = movesLanes(judged);
   if (isMovingLanes) yield* group.flush();
   const revision = yield* group.takeRevision();
@@ -39,6 +41,9 @@ export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Pro
   const touched = yield* touchRecords(writeSet.touches, judged, revision);
   const changes = changesOf(judged, touched);
   group.addChanges(changes, revision);
+  if (writeSet.note !== null && before !== null) {
+    group.addHistory(historyRows(writeSet.note, judged, before, { revision, nowMs: writeSet.nowMs }));
+  }
   if (isMovingLanes) {
     yield* group.flush();
     yield* followEventRecords(judged, writeSet.nowMs);

@@ -1,6 +1,6 @@
 import { type Keyring, sealedPrefix } from '../../keyring.ts';
 import { LOGIN_SESSION_KIND } from '../logins/login-store.ts';
-import { type Program, statement, text } from '../statements/statement.ts';
+import { integer, type Program, statement, text } from '../statements/statement.ts';
 import { sealContext } from './seal.ts';
 
 const ROWS_PER_BATCH = 200;
@@ -10,7 +10,7 @@ const ROWS_PER_BATCH = 200;
  * bookmark: a finished row no longer matches, so an interrupted run continues where it stopped.
  */
 export function* resealBatch(keyring: Keyring): Program<number> {
-  return (yield* resealRecords(keyring)) || (yield* resealSessions(keyring));
+  return (yield* resealRecords(keyring)) || (yield* resealSessions(keyring)) || (yield* resealHistory(keyring));
 }
 
 function* resealRecords(keyring: Keyring): Program<number> {
@@ -43,6 +43,30 @@ function* resealSessions(keyring: Keyring): Program<number> {
     yield statement('UPDATE app_sessions SET secrets = ? WHERE id = ? AND secrets = ?', [
       reseal(sealed, sealContext({ kind: LOGIN_SESSION_KIND, id }), keyring),
       id,
+      sealed,
+    ]);
+  }
+  return rows.length;
+}
+
+/** Secrets of earlier versions stay sealed, bound to their record. */
+function* resealHistory(keyring: Keyring): Program<number> {
+  const before = yield* resealHistoryColumn('before_secrets', keyring);
+  return before || (yield* resealHistoryColumn('after_secrets', keyring));
+}
+
+function* resealHistoryColumn(column: 'before_secrets' | 'after_secrets', keyring: Keyring): Program<number> {
+  const rows = yield statement(
+    `SELECT revision, position, kind, id, ${column} AS secrets FROM history_items
+      WHERE ${column} IS NOT NULL AND ${column} NOT LIKE ? LIMIT ?`,
+    [`${sealedPrefix(keyring.currentKeyId)}%`, ROWS_PER_BATCH],
+  );
+  for (const row of rows) {
+    const sealed = text(row, 'secrets');
+    yield statement(`UPDATE history_items SET ${column} = ? WHERE revision = ? AND position = ? AND ${column} = ?`, [
+      reseal(sealed, sealContext({ kind: text(row, 'kind'), id: text(row, 'id') }), keyring),
+      integer(row, 'revision'),
+      integer(row, 'position'),
       sealed,
     ]);
   }

@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../../lib/json.ts';
 import { storeErrors } from '../../errors.ts';
+import type { ChangeNote } from '../../history-store.ts';
 import type { Keyring } from '../../keyring.ts';
 import type { OutboxEvent, RecordKey, Secrets, StoredRecord, WriteSet } from '../../store.ts';
-import type { SealedEvent, SealedRecord, SealedWriteSet } from './sealed-write-set.ts';
+import type { SealedEvent, SealedNote, SealedRecord, SealedWriteSet } from './sealed-write-set.ts';
 
 export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, nowMs: number): SealedWriteSet {
   const { expect = [], puts = [], deletes = [], touches = [], keepAtLeastOne = [], events = [] } = writeSet;
@@ -10,6 +11,7 @@ export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, nowMs: number
     nowMs,
     expectRevision: writeSet.expectRevision ?? null,
     isDryRun: writeSet.isDryRun ?? false,
+    note: writeSet.note === undefined ? null : sealNote(writeSet.note),
     expect,
     deletes,
     touches,
@@ -27,6 +29,11 @@ export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, nowMs: number
     events: events.map(sealEvent),
     idempotency: writeSet.idempotency ?? null,
   };
+}
+
+function sealNote({ author, message }: ChangeNote): SealedNote {
+  const id = author['id'];
+  return { author: JSON.stringify(author), authorId: typeof id === 'string' ? id : '', message };
 }
 
 export function openRecord(record: SealedRecord, keyring: Keyring): StoredRecord {

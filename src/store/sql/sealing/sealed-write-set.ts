@@ -5,6 +5,8 @@ export interface SealedWriteSet {
   readonly nowMs: number;
   readonly expectRevision: number | null;
   readonly isDryRun: boolean;
+  /** Null: the change has no history. */
+  readonly note: SealedNote | null;
   readonly expect: readonly Expectation[];
   readonly puts: readonly SealedPut[];
   readonly deletes: readonly RecordKey[];
@@ -12,6 +14,13 @@ export interface SealedWriteSet {
   readonly keepAtLeastOne: readonly string[];
   readonly events: readonly SealedEvent[];
   readonly idempotency: IdempotencyRecord | null;
+}
+
+export interface SealedNote {
+  readonly author: string;
+  /** Id of the API key; empty for the server itself. */
+  readonly authorId: string;
+  readonly message: string;
 }
 
 export interface SealedPut extends Pick<RecordPut, 'kind' | 'id' | 'parent' | 'uniqueKeys' | 'references'> {

@@ -1,0 +1,154 @@
+// Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface Change {
+  /** Revision of the change, as in Postern-Revision. */
+  readonly revision: number;
+  /** When it was made. RFC 3339, UTC. */
+  readonly at: string;
+  /** Who made the change. */
+  readonly author: {
+    /** "api_key", or "server" for what the server did itself. */
+    readonly kind: string;
+    /** Id of the API key; empty for the server. */
+    readonly id: string;
+    /** IP address of the client. */
+    readonly address: string | null;
+    /** Id of the request, as in the log. */
+    readonly operation_id: string;
+    /** "api", "changeset" or "undo". */
+    readonly via: string;
+  };
+  /** Message of the author; empty if there was none. */
+  readonly message: string;
+  /** Whether the entry is linked to the one before it, which takes a moment. */
+  readonly is_linked: boolean;
+  /** Number of changed documents. */
+  readonly count: number;
+  /** The changed documents. */
+  readonly objects: readonly {
+    /** Kind of the resource. */
+    readonly kind: string;
+    /** Module of the resource, if the document is one. */
+    readonly module?: string | undefined;
+    /** Id of the resource. */
+    readonly id: string;
+    /** What happened to it. */
+    readonly change: 'created' | 'updated' | 'deleted';
+    /** The document before the change, with secrets masked; null if it did not exist. */
+    readonly before: Readonly<Record<string, unknown>> | null;
+    /** The document after the change, with secrets masked; null if it did not exist. */
+    readonly after: Readonly<Record<string, unknown>> | null;
+  }[];
+}
+
+export interface ChangePage {
+  /** The changes. */
+  readonly changes: readonly {
+    /** Revision of the change, as in Postern-Revision. */
+    readonly revision: number;
+    /** When it was made. RFC 3339, UTC. */
+    readonly at: string;
+    /** Who made the change. */
+    readonly author: {
+      /** "api_key", or "server" for what the server did itself. */
+      readonly kind: string;
+      /** Id of the API key; empty for the server. */
+      readonly id: string;
+      /** IP address of the client. */
+      readonly address: string | null;
+      /** Id of the request, as in the log. */
+      readonly operation_id: string;
+      /** "api", "changeset" or "undo". */
+      readonly via: string;
+    };
+    /** Message of the author; empty if there was none. */
+    readonly message: string;
+    /** Whether the entry is linked to the one before it, which takes a moment. */
+    readonly is_linked: boolean;
+    /** Number of changed documents. */
+    readonly count: number;
+    /** The first hundred changed documents. */
+    readonly objects: readonly {
+      /** Kind of the resource. */
+      readonly kind: string;
+      /** Module of the resource, if the document is one. */
+      readonly module?: string | undefined;
+      /** Id of the resource. */
+      readonly id: string;
+      /** What happened to it. */
+      readonly change: 'created' | 'updated' | 'deleted';
+    }[];
+  }[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+export interface ChangeQuery extends PageQuery {
+  /** Only changes before this revision. */
+  readonly before_revision?: number | undefined;
+  /** Only changes at or after this time. RFC 3339, UTC. */
+  readonly since?: string | undefined;
+  /** Only changes before this time. RFC 3339, UTC. */
+  readonly until?: string | undefined;
+  /** Only changes by this API key. An id: "ak_" and 27 letters and digits. */
+  readonly author_id?: string | undefined;
+  /** Only changes of this resource or its modules. */
+  readonly object_id?: string | undefined;
+}
+
+export interface ChangeUndoAnswer {
+  /** Revision of the new change. */
+  readonly revision: number;
+  /** Revision that was undone. */
+  readonly undoes: number;
+  /** Documents that do not come back. */
+  readonly skipped: readonly {
+    /** Kind of the record. */
+    readonly kind: string;
+    /** Its id. */
+    readonly id: string;
+  }[];
+}
+
+export interface ChangeUndo {
+  /** Restores documents that were changed again later, too. */
+  readonly force?: boolean | undefined;
+  /** Message for the history. */
+  readonly message?: string | undefined;
+}
+
+/** A change of configuration: who made it, when, and every document before and after it. */
+export class ChangesClient extends ResourceClient {
+  /** List changes: every one, page after page. */
+  list(query?: ChangeQuery, options?: RequestOptions): AsyncGenerator<Change, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/changes', query }, 'changes', options);
+  }
+
+  /** List changes: one page. */
+  page(query?: ChangeQuery, options?: RequestOptions): Promise<Answer<ChangePage>> {
+    return this.call({ method: 'GET', path: '/changes', query }, options);
+  }
+
+  /**
+   * Get a change. A change with every document before and after it, secrets masked. The key needs the read scope
+   * of each.
+   */
+  get(revision: string, options?: RequestOptions): Promise<Answer<Change>> {
+    return this.call({ method: 'GET', path: '/changes/{revision}', params: { revision } }, options);
+  }
+
+  /**
+   * Undo a change. Makes a new change that restores every document as it was before. Undoing a creation deletes;
+   * undoing a deletion brings the same id back. Deleted API keys, credentials, tokens and guest links do not come
+   * back. The key needs the write scope of each document.
+   */
+  undo(revision: string, body: ChangeUndo = {}, options?: RequestOptions): Promise<Answer<ChangeUndoAnswer>> {
+    return this.call({ method: 'POST', path: '/changes/{revision}/undo', params: { revision }, body }, options);
+  }
+}

@@ -1,0 +1,132 @@
+import { rfc3339 } from '../../lib/clock.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { refuseWithout, resourceErrors } from '../../resources/errors.ts';
+import type { ChangesPort, OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';
+import type {
+  HistoryDocument,
+  HistoryEntry,
+  HistoryHead,
+  HistoryItem,
+  HistoryQuery,
+  HistoryStore,
+  RecordKey,
+} from '../../store/store.ts';
+import { ownerIdOf } from '../compiled.ts';
+import type { DocumentsContext } from '../documents-context.ts';
+import { refusalError } from '../refusal-error.ts';
+import type { View } from '../renderer.ts';
+import { hasScope, scopeOf } from '../scopes.ts';
+import { noteOf } from './change-note.ts';
+import { type DocumentForm, documentForm } from './document-form.ts';
+import { cannotUndo, planUndo } from './undo.ts';
+
+const MASKED: View = { readable: 'masked', masked: 'masked' };
+
+/** The history of configuration: what changed, who changed it, and the way back. */
+export class Changes implements ChangesPort {
+  readonly #context: DocumentsContext;
+  readonly #history: HistoryStore;
+
+  constructor(context: DocumentsContext, history: HistoryStore) {
+    this.#context = context;
+    this.#history = history;
+  }
+
+  async list(query: HistoryQuery, principal: Principal): ReturnType<ChangesPort['list']> {
+    const found = await this.#history.list(query);
+    const readable = found.filter(({ keys }) => keys.every((key) => this.#mayRead(key, principal)));
+    return {
+      changes: readable.map((summary) => ({
+        ...headOf(summary),
+        count: summary.count,
+        objects: summary.keys.map(({ kind, id, op }) => ({ ...this.#named({ kind, id }), change: op })),
+      })),
+      lastRevision: found.at(-1)?.revision ?? null,
+      isFull: found.length === query.limit,
+    };
+  }
+
+  async get(revision: number, principal: Principal): Promise<JsonObject> {
+    const entry = await this.#require(revision);
+    for (const item of entry.items) this.#requireScope(item, 'GET', principal);
+    return {
+      ...headOf(entry),
+      count: entry.items.length,
+      objects: entry.items.map((item) => ({
+        ...this.#named(item),
+        change: item.before === null ? 'created' : item.after === null ? 'deleted' : 'updated',
+        before: this.#shown(item, item.before),
+        after: this.#shown(item, item.after),
+      })),
+    };
+  }
+
+  async undo(
+    revision: number,
+    { isForced, message }: { readonly isForced: boolean; readonly message: string },
+    request: OperationRequest,
+  ): Promise<OperationResult> {
+    const entry = await this.#require(revision);
+    for (const item of entry.items) this.#requireScope(item, 'POST', request.principal);
+    const plan = planUndo(entry, { isForced, principal: request.principal, context: this.#context });
+    const note = noteOf(request, message === '' ? `undo of revision ${revision}` : message, 'undo');
+    const result = await this.#context.store.commit({ ...plan.writeSet, note });
+    if (!result.ok) {
+      if (result.reason === 'conflict' || result.reason === 'idempotency_used') {
+        throw cannotUndo(
+          `revision ${revision} cannot be undone now, because somebody changes the same documents: try again`,
+        );
+      }
+      const { message: why } = refusalError(result, plan.writeSet, this.#context.catalog);
+      throw cannotUndo(`revision ${revision} cannot be undone: ${why}`);
+    }
+    await this.#context.served(result.revision);
+    for (const task of plan.afterwards) await task();
+    return {
+      body: { revision: result.revision, undoes: revision, skipped: plan.skipped as unknown as JsonValue },
+      revision: result.revision,
+    };
+  }
+
+  async #require(revision: number): Promise<HistoryEntry> {
+    const entry = await this.#history.get(revision);
+    if (entry !== null) return entry;
+    throw resourceErrors.create(
+      'ERR_POSTERN_NOT_FOUND',
+      `the history has no change with revision ${revision}: it may be older than the history, or have changed no configuration. GET /changes lists the changes`,
+      { details: { id: String(revision) } },
+    );
+  }
+
+  #mayRead(key: RecordKey, principal: Principal): boolean {
+    const form = documentForm(this.#context.catalog, key.kind);
+    return form === null || hasScope(principal, scopeOf('GET', form.path));
+  }
+
+  #requireScope(key: RecordKey, method: string, principal: Principal): void {
+    const form = documentForm(this.#context.catalog, key.kind);
+    const scope = form === null ? '*' : scopeOf(method, form.path);
+    if (hasScope(principal, scope)) return;
+    refuseWithout({
+      scope,
+      message: `this API key lacks the scope "${scope}", which the change needs: use a key that has it`,
+    });
+  }
+
+  #named({ kind, id }: RecordKey): JsonObject {
+    const [resource, module] = kind.split('.');
+    return { kind: resource ?? kind, ...(module !== undefined && { module }), id: ownerIdOf(id) };
+  }
+
+  #shown({ kind, id }: HistoryItem, document: HistoryDocument | null): JsonObject | null {
+    if (document === null) return null;
+    const form: DocumentForm | null = documentForm(this.#context.catalog, kind);
+    // A kind of another version: nothing is known about which of its fields are secret.
+    if (form === null) return {};
+    return this.#context.renderer.configuration(form.compiled, { kind, id, revision: 0, ...document }, MASKED);
+  }
+}
+
+function headOf({ revision, atMs, note, chain }: HistoryHead): JsonObject {
+  return { revision, at: rfc3339(atMs), author: note.author, message: note.message, is_linked: chain !== null };
+}

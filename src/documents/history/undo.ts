@@ -1,0 +1,168 @@
+import { canonicalJson } from '../../lib/json.ts';
+import type { Principal } from '../../resources/operation.ts';
+import type {
+  Expectation,
+  HistoryDocument,
+  HistoryEntry,
+  HistoryItem,
+  OutboxEvent,
+  RecordKey,
+  StoredRecord,
+} from '../../store/store.ts';
+import { authorize } from '../authorize.ts';
+import { changeEvent } from '../change-events.ts';
+import { ownerIdOf } from '../compiled.ts';
+import type { DocumentsContext } from '../documents-context.ts';
+import { documentErrors } from '../errors.ts';
+import { touchedParent } from '../parent-of.ts';
+import { configOf, extraOf, modulePut, type PlacedPut, type PlacedWriteSet, resourcePut } from '../record-puts.ts';
+import { joinSecrets } from '../secret-fields.ts';
+import { type DocumentForm, documentForm } from './document-form.ts';
+
+export interface UndoOptions {
+  readonly isForced: boolean;
+  readonly principal: Principal;
+  readonly context: DocumentsContext;
+}
+
+export interface UndoPlan {
+  readonly writeSet: PlacedWriteSet;
+  /** Deleted keys, tokens and links: a secret that was revoked stays revoked. */
+  readonly skipped: readonly RecordKey[];
+  readonly afterwards: readonly (() => Promise<void>)[];
+}
+
+/** What is to be done about one document. */
+interface Step extends DocumentForm {
+  readonly item: HistoryItem;
+  readonly current: StoredRecord | undefined;
+}
+
+/** The write set that restores every document as it was before the change. */
+export function planUndo(entry: HistoryEntry, options: UndoOptions): UndoPlan {
+  const { context, isForced } = options;
+  const steps = entry.items.map((item) => stepOf(item, entry.revision, context));
+  const lost = steps.filter(({ item, owner }) => item.after === null && owner.resource.isNeverRestored === true);
+  const undone = steps.filter((step) => !lost.includes(step));
+  if (!isForced) refuseLaterChanges(undone, entry.revision);
+  const back = undone.filter(({ item }) => item.before !== null && !isSame(item.before, currentOf(item, context)));
+  const away = undone.filter(({ item, current }) => item.before === null && current !== undefined);
+  if (back.length + away.length === 0) {
+    const why = lost.length > 0 ? 'deleted keys, tokens and links do not come back' : 'its documents are as before';
+    throw cannotUndo(`revision ${entry.revision} leaves nothing to undo: ${why}`);
+  }
+  for (const step of [...back, ...away]) authorizeStep(step, options);
+  const puts = back.map((step) => putOf(step, context));
+  const goneIds = new Set(away.map(({ item }) => item.id));
+  // The store deletes what is below a deleted record.
+  const deletes = away
+    .filter(({ current }) => !goneIds.has(current?.parent ?? ''))
+    .map(({ item }) => ({ kind: item.kind, id: item.id }));
+  const touches = [...back, ...away].flatMap(touchesOf).filter(({ id }) => !goneIds.has(id));
+  const expect = [...back, ...away].map(
+    ({ item: { kind, id }, current }): Expectation => ({
+      kind,
+      id,
+      revision: current?.revision ?? 'absent',
+    }),
+  );
+  const keepAtLeastOne = [...new Set(away.flatMap(({ owner }) => owner.resource.keepAtLeastOne ?? []))];
+  const changed: PlacedWriteSet = { puts, deletes };
+  return {
+    writeSet: { ...changed, expect, touches, keepAtLeastOne, events: eventsOf([...back, ...away], changed, options) },
+    skipped: lost.map(({ item: { kind, id } }) => ({ kind, id })),
+    afterwards: away.flatMap(({ module, owner, current }) => {
+      if (module !== null || current === undefined) return [];
+      return [async () => owner.resource.afterDelete?.(current, context.ports())];
+    }),
+  };
+}
+
+export function cannotUndo(message: string): Error {
+  return documentErrors.create('ERR_POSTERN_CANNOT_UNDO', message);
+}
+
+function stepOf(item: HistoryItem, revision: number, context: DocumentsContext): Step {
+  const form = documentForm(context.catalog, item.kind);
+  if (form === null) {
+    throw cannotUndo(
+      `revision ${revision} cannot be undone: this version does not know ${item.kind}, which it changed`,
+    );
+  }
+  return { ...form, item, current: currentOf(item, context) };
+}
+
+function currentOf({ kind, id }: RecordKey, { replica }: DocumentsContext): StoredRecord | undefined {
+  return replica.get(kind, id);
+}
+
+function refuseLaterChanges(steps: readonly Step[], revision: number): void {
+  const changed = steps.find(({ item, current }) => !isSame(item.after, current) && !isSame(item.before, current));
+  if (changed === undefined) return;
+  const { id, kind } = changed.item;
+  const module = kind.split('.')[1];
+  const what = module === undefined ? ownerIdOf(id) : `the ${module} module of ${ownerIdOf(id)}`;
+  throw documentErrors.create(
+    'ERR_POSTERN_CHANGED_SINCE',
+    `${what} was changed after revision ${revision}: undo the later change first, or send "force": true to restore it anyway`,
+    { details: { id: ownerIdOf(id) } },
+  );
+}
+
+/** By content: a parent that was only touched has another revision. */
+function isSame(document: HistoryDocument | null, current: StoredRecord | undefined): boolean {
+  if (document === null || current === undefined) return document === null && current === undefined;
+  return (
+    canonicalJson(document.doc) === canonicalJson(current.doc) &&
+    canonicalJson({ ...document.secrets }) === canonicalJson({ ...current.secrets })
+  );
+}
+
+function putOf({ item, module, owner }: Step, { catalog }: DocumentsContext): PlacedPut {
+  const { kind, id } = item;
+  const { parent, doc, secrets } = item.before as HistoryDocument;
+  if (module !== null) {
+    return modulePut(
+      module,
+      { ownerId: ownerIdOf(id), config: joinSecrets(doc, secrets, module.secretFields), at: '' },
+      catalog,
+    );
+  }
+  const config = configOf(owner, { kind, id, parent, revision: 0, doc, secrets });
+  return resourcePut(owner, { id, parent, config, extra: extraOf(owner, doc) }, catalog);
+}
+
+function authorizeStep({ item, module, owner, current }: Step, { principal, context }: UndoOptions): void {
+  if (module !== null) return;
+  const { kind, id, before } = item;
+  const config = before === null ? null : configOf(owner, { kind, id, revision: 0, ...before });
+  const previous = current === undefined ? null : configOf(owner, current);
+  authorize(owner, { principal, id: current === undefined ? null : id, config, previous }, context);
+}
+
+/** The ETag of a resource changes with the documents that it shows. */
+function touchesOf({ item, module, owner, current }: Step): readonly RecordKey[] {
+  if (module !== null) return [{ kind: owner.kind, id: ownerIdOf(item.id) }];
+  const isNewOrGone = current === undefined || item.before === null;
+  return isNewOrGone ? touchedParent(owner, item.before?.parent ?? current?.parent ?? null) : [];
+}
+
+function eventsOf(
+  steps: readonly Step[],
+  writeSet: PlacedWriteSet,
+  { principal, context }: UndoOptions,
+): readonly OutboxEvent[] {
+  const own = new Set(steps.filter(({ module }) => module === null).map(({ item }) => item.id));
+  const { replica: reader, events } = context;
+  return steps.flatMap(({ item, module, owner, current }) => {
+    if (module !== null) {
+      const record = own.has(ownerIdOf(item.id)) ? undefined : reader.get(owner.kind, ownerIdOf(item.id));
+      return record === undefined ? [] : changeEvent(owner, 'updated', { record, reader, writeSet, principal }, events);
+    }
+    const restored = item.before && { kind: item.kind, id: item.id, revision: 0, ...item.before };
+    const record = restored ?? current;
+    if (record === undefined) return [];
+    const verb = restored === null ? 'deleted' : current === undefined ? 'created' : 'updated';
+    return changeEvent(owner, verb, { record, reader, writeSet, principal }, events);
+  });
+}

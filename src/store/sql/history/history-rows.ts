@@ -1,0 +1,239 @@
+import type { HistoryAnchor, HistoryQuery } from '../../history-store.ts';
+import type { RecordKey } from '../../store.ts';
+import type { Judged } from '../records/judged.ts';
+import { readRecords } from '../records/record-rows.ts';
+import { keyText, type SealedNote, type SealedRecord } from '../sealing/sealed-write-set.ts';
+import {
+  execute,
+  executeForTuples,
+  integer,
+  type Program,
+  queryOne,
+  type Row,
+  type SqlValue,
+  statement,
+  text,
+  textOrNull,
+} from '../statements/statement.ts';
+
+export interface SealedHistoryDocument {
+  readonly parent: string | null;
+  readonly doc: string;
+  readonly secrets: string | null;
+}
+
+export interface SealedHistoryItem extends RecordKey {
+  readonly before: SealedHistoryDocument | null;
+  readonly after: SealedHistoryDocument | null;
+}
+
+export interface SealedHistoryEntry {
+  readonly revision: number;
+  readonly atMs: number;
+  readonly author: string;
+  readonly message: string;
+  readonly chain: string | null;
+  readonly items: readonly SealedHistoryItem[];
+}
+
+export interface HistorySummaryRow extends Omit<SealedHistoryEntry, 'items'> {
+  readonly count: number;
+  readonly keys: readonly (RecordKey & { readonly op: 'created' | 'updated' | 'deleted' })[];
+}
+
+export const HISTORY_COLUMNS = ['revision', 'at_ms', 'author', 'author_id', 'message', 'chain', 'items'];
+export const HISTORY_ITEM_COLUMNS = [
+  'revision',
+  'position',
+  'kind',
+  'id',
+  'object_id',
+  'before_parent',
+  'before_doc',
+  'before_secrets',
+  'after_parent',
+  'after_doc',
+  'after_secrets',
+];
+const KEYS_SHOWN = 100;
+const ENTRY = 'revision, at_ms, author, message, chain, items';
+
+export interface HistoryRows {
+  readonly entry: SqlValue[];
+  readonly items: readonly SqlValue[][];
+}
+
+/** The records that a change replaces or deletes; before anything is written. */
+export function* readBefore({ puts, gone, revisions }: Judged): Program<ReadonlyMap<string, SealedRecord>> {
+  const replaced = [...puts.values()].filter((put) => revisions.has(keyText(put)));
+  const keys = new Map([...replaced, ...gone.values()].map(({ kind, id }) => [keyText({ kind, id }), { kind, id }]));
+  const records = yield* readRecords([...keys.values()]);
+  return new Map(records.map((record) => [keyText(record), record]));
+}
+
+/** Null: no record changes. A parent that is only touched does not count. */
+export function historyRows(
+  note: SealedNote,
+  { puts, gone }: Judged,
+  before: ReadonlyMap<string, SealedRecord>,
+  { revision, nowMs }: { readonly revision: number; readonly nowMs: number },
+): HistoryRows | null {
+  const deleted = [...gone].filter(([key]) => !puts.has(key)).map(([, key]) => ({ ...key, after: null }));
+  const written = [...puts.values()].map((put) => ({ kind: put.kind, id: put.id, after: put }));
+  const items = [...deleted, ...written].map(({ kind, id, after }, position): SqlValue[] => {
+    const was = before.get(keyText({ kind, id })) ?? null;
+    return [
+      revision,
+      position,
+      kind,
+      id,
+      // A module's record is named after its edge or route.
+      id.split('.')[0] ?? id,
+      was?.parent ?? null,
+      was?.doc ?? null,
+      was?.secrets ?? null,
+      after?.parent ?? null,
+      after?.doc ?? null,
+      after?.secrets ?? null,
+    ];
+  });
+  if (items.length === 0) return null;
+  return { entry: [revision, nowMs, note.author, note.authorId, note.message, null, items.length], items };
+}
+
+export function* listHistory(query: HistoryQuery): Program<HistorySummaryRow[]> {
+  const conditions: string[] = [];
+  const params: SqlValue[] = [];
+  const when = (sql: string, param: SqlValue | undefined | null): void => {
+    if (param === undefined || param === null) return;
+    conditions.push(sql);
+    params.push(param);
+  };
+  when('revision < ?', query.beforeRevision);
+  when('at_ms >= ?', query.sinceMs);
+  when('at_ms < ?', query.untilMs);
+  when('author_id = ?', query.authorId);
+  when('revision IN (SELECT revision FROM history_items WHERE object_id = ?)', query.objectId);
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+  const rows = yield statement(`SELECT ${ENTRY} FROM history ${where} ORDER BY revision DESC LIMIT ?`, [
+    ...params,
+    query.limit,
+  ]);
+  const found: HistorySummaryRow[] = [];
+  for (const row of rows) {
+    const items = yield statement(
+      `SELECT kind, id, before_doc IS NULL AS is_new, after_doc IS NULL AS is_gone FROM history_items
+        WHERE revision = ? ORDER BY position LIMIT ?`,
+      [integer(row, 'revision'), KEYS_SHOWN],
+    );
+    found.push({ ...headOf(row), count: integer(row, 'items'), keys: items.map(summaryKey) });
+  }
+  return found;
+}
+
+export function* readHistory(revision: number): Program<SealedHistoryEntry | null> {
+  const row = yield* queryOne(`SELECT ${ENTRY} FROM history WHERE revision = ?`, [revision]);
+  return row === null ? null : yield* wholeEntry(row);
+}
+
+export function* readHistoryFollowing(revision: number, limit: number): Program<SealedHistoryEntry[]> {
+  const rows = yield statement(`SELECT ${ENTRY} FROM history WHERE revision >= ? ORDER BY revision LIMIT ?`, [
+    revision,
+    limit,
+  ]);
+  const entries: SealedHistoryEntry[] = [];
+  for (const row of rows) entries.push(yield* wholeEntry(row));
+  return entries;
+}
+
+export interface UnlinkedRow {
+  /** Chain of the entry before; null: there is none, and no anchor. */
+  readonly previous: string | null;
+  readonly entry: SealedHistoryEntry;
+}
+
+export function* readUnlinked(): Program<UnlinkedRow | null> {
+  const row = yield* queryOne(`SELECT ${ENTRY} FROM history WHERE chain IS NULL ORDER BY revision LIMIT 1`);
+  if (row === null) return null;
+  const before = yield* queryOne('SELECT chain FROM history WHERE revision < ? ORDER BY revision DESC LIMIT 1', [
+    integer(row, 'revision'),
+  ]);
+  const anchor = before === null ? yield* readAnchor() : null;
+  return {
+    previous: before === null ? (anchor?.chain ?? null) : textOrNull(before, 'chain'),
+    entry: yield* wholeEntry(row),
+  };
+}
+
+export function* linkHistory(revision: number, chain: string): Program<void> {
+  yield* execute('UPDATE history SET chain = ? WHERE revision = ? AND chain IS NULL', [chain, revision]);
+}
+
+export function* readAnchor(): Program<HistoryAnchor | null> {
+  const row = yield* queryOne('SELECT revision, chain FROM history_anchor');
+  return row === null ? null : { revision: integer(row, 'revision'), chain: text(row, 'chain') };
+}
+
+/** In batches: nothing else can write meanwhile. */
+export function* pruneHistory(beforeMs: number, keep: number): Program<number> {
+  const rows = yield statement(
+    `SELECT revision, chain FROM history WHERE chain IS NOT NULL
+      AND (at_ms < ? OR revision < (SELECT min(revision) FROM (SELECT revision FROM history ORDER BY revision DESC LIMIT ?) AS kept))
+      ORDER BY revision LIMIT 200`,
+    [beforeMs, keep],
+  );
+  const last = rows.at(-1);
+  if (last === undefined) return 0;
+  const revisions = rows.map((row) => [integer(row, 'revision')]);
+  yield* executeForTuples('DELETE FROM history_items WHERE (revision) IN (VALUES %s)', revisions);
+  yield* executeForTuples('DELETE FROM history WHERE (revision) IN (VALUES %s)', revisions);
+  yield* execute('DELETE FROM history_anchor');
+  yield* execute('INSERT INTO history_anchor (revision, chain) VALUES (?, ?)', [
+    integer(last, 'revision'),
+    text(last, 'chain'),
+  ]);
+  return rows.length;
+}
+
+function* wholeEntry(row: Row): Program<SealedHistoryEntry> {
+  const items = yield statement(
+    `SELECT ${HISTORY_ITEM_COLUMNS.join(', ')} FROM history_items WHERE revision = ? ORDER BY position`,
+    [integer(row, 'revision')],
+  );
+  return { ...headOf(row), items: items.map(itemOf) };
+}
+
+function headOf(row: Row): Omit<SealedHistoryEntry, 'items'> {
+  return {
+    revision: integer(row, 'revision'),
+    atMs: integer(row, 'at_ms'),
+    author: text(row, 'author'),
+    message: text(row, 'message'),
+    chain: textOrNull(row, 'chain'),
+  };
+}
+
+function summaryKey(row: Row): HistorySummaryRow['keys'][number] {
+  // SQLite has no booleans.
+  const isTrue = (column: string): boolean => row[column] === 1 || (row[column] as unknown) === true;
+  return {
+    kind: text(row, 'kind'),
+    id: text(row, 'id'),
+    op: isTrue('is_gone') ? 'deleted' : isTrue('is_new') ? 'created' : 'updated',
+  };
+}
+
+function itemOf(row: Row): SealedHistoryItem {
+  return {
+    kind: text(row, 'kind'),
+    id: text(row, 'id'),
+    before: documentOf(row, 'before'),
+    after: documentOf(row, 'after'),
+  };
+}
+
+function documentOf(row: Row, when: 'before' | 'after'): SealedHistoryDocument | null {
+  const doc = textOrNull(row, `${when}_doc`);
+  if (doc === null) return null;
+  return { parent: textOrNull(row, `${when}_parent`), doc, secrets: textOrNull(row, `${when}_secrets`) };
+}
