@@ -89,6 +89,12 @@ const ownSettings = {
   api_rate_limit: required(integer(0, 1_000_000), {
     description: 'Requests per second allowed for each API key; requests above the limit get 429. 0: no limit.',
   }),
+  history_max_age: required(integer(0, 100_000), {
+    description: 'Days for which changes stay in the history. 0: no limit.',
+  }),
+  history_max_entries: required(integer(0, 100_000_000), {
+    description: 'Number of changes that stay in the history. 0: no limit.',
+  }),
   api_key: optional(presetToken, {
     description:
       'The first API key. Used only while the store has none. Unset: generated, then printed once or written to a file in the data directory.',

@@ -17,6 +17,7 @@ import { Changesets } from '../documents/changesets/changesets.ts';
 import { WriteOperations } from '../documents/changesets/write-operation.ts';
 import { Documents } from '../documents/documents.ts';
 import { Changes } from '../documents/history/changes.ts';
+import { HistoryChain } from '../documents/history/history-chain.ts';
 import { operationsOf } from '../documents/operations.ts';
 import { Renderer } from '../documents/renderer.ts';
 import { WantedTypes } from '../events/wanted-types.ts';
@@ -125,10 +126,12 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     ports: (): OperationPorts => ports,
   };
   const documents = new Documents(context);
+  const chain = new HistoryChain(store, replica, (err) => deps.logger.error({ err }, 'failed to link the history'));
+  await chain.prepare();
   const ports: OperationPorts = {
     documents,
     changesets: { run: (request) => changesets.run(request) },
-    changes: new Changes(context, store.history),
+    changes: new Changes(context, store.history, chain),
     store,
     clock,
     online: deps.online ?? onlineInStore(store, clock),
@@ -205,7 +208,10 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     },
     certificateEvent: (type, record) =>
       certificateEvent(type, record, { ...ports, accountId: store.accountId, isWanted }),
-    close: () => api.close(),
+    close: async () => {
+      await api.close();
+      await chain.close();
+    },
   };
 }
 

@@ -81,7 +81,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const owned = ownedStore(predecessor, store.sharing, logger);
   const reports = reportStore(store, logger);
   opened.defer(() => reports.close());
-  const upkeep = startStoreUpkeep(store, clock, logger);
+  const upkeep = startStoreUpkeep(store, clock, logger, {
+    maxDays: config.history_max_age,
+    maxEntries: config.history_max_entries,
+  });
   opened.defer(() => upkeep.close());
 
   const replica = await Replica.open(store);

@@ -182,6 +182,8 @@ export interface ChangesPort {
     readonly isFull: boolean;
   }>;
   get(revision: number, principal: Principal): Promise<JsonObject>;
+  /** Whether every entry is as it was written. */
+  verify(): Promise<JsonObject>;
   undo(
     revision: number,
     options: { readonly isForced: boolean; readonly message: string },

@@ -50,11 +50,13 @@ export interface HistoryQuery {
   readonly objectId?: string;
 }
 
-/** What was pruned last: the chain of the oldest kept entry starts there. */
-export interface HistoryAnchor {
+export interface HistoryLink {
   readonly revision: number;
   readonly chain: string;
 }
+
+/** What was pruned last: the chain of the oldest kept entry starts there. */
+export type HistoryAnchor = HistoryLink;
 
 /** Every change of configuration through the API. Append-only, except for its age. */
 export interface HistoryStore {
@@ -63,10 +65,10 @@ export interface HistoryStore {
   get(revision: number): Promise<HistoryEntry | null>;
   /** Oldest first, from this revision on. */
   following(revision: number, limit: number): Promise<readonly HistoryEntry[]>;
-  /** The entry before the oldest one without a chain, or the anchor; and that entry itself. Null: all are linked. */
-  unlinked(): Promise<{ readonly previous: string; readonly entry: HistoryEntry } | null>;
+  /** The oldest entries without a chain, and the chain before them ('' if there is none). */
+  unlinked(limit: number): Promise<{ readonly previous: string; readonly entries: readonly HistoryEntry[] }>;
   /** Keeps a chain that another process has written. */
-  link(revision: number, chain: string): Promise<void>;
+  link(links: readonly HistoryLink[]): Promise<void>;
   anchor(): Promise<HistoryAnchor | null>;
   /** Deletes linked entries from before this time, and all but the newest `keep`. */
   prune(beforeMs: number, keep: number): Promise<number>;

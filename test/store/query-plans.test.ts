@@ -163,8 +163,8 @@ const SAMPLES: Samples = {
   ],
   readHistory: [[3]],
   readHistoryFollowing: [[3, 10]],
-  readUnlinked: [[]],
-  linkHistory: [[3, 'x']],
+  readUnlinked: [[10]],
+  linkHistory: [[[{ revision: 3, chain: 'x' }]]],
   readAnchor: [[]],
   pruneHistory: [[5, 10]],
 };
@@ -176,6 +176,7 @@ const MAY_SCAN: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
   prune: ['commits', 'leases', 'nodes'],
   readRecordPage: ['records'],
   listEvents: ['events'],
+  listHistory: ['history'],
   listLoginUsers: ['app_users'],
   listLoginSessions: ['app_sessions'],
   // There are as many lanes as pairs of subscription and destination, and these need all of them.
@@ -198,6 +199,10 @@ const MAY_SCAN: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
   renewNodeFor: ['nodes'],
   listNodes: ['nodes'],
   agreeOnFacts: ['nodes', 'node_agreements'],
+  // One row; and every ten minutes, over the primary key.
+  readAnchor: ['history_anchor'],
+  readUnlinked: ['history_anchor'],
+  pruneHistory: ['history', 'history_anchor'],
   // For tests.
   countEvents: ['events'],
 };

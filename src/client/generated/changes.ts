@@ -102,6 +102,17 @@ export interface ChangeQuery extends PageQuery {
   readonly object_id?: string | undefined;
 }
 
+export interface ChangeVerifyAnswer {
+  /** Whether every link is right. */
+  readonly intact: boolean;
+  /** Number of entries whose link is right. */
+  readonly checked: number;
+  /** Number of newest entries that are not linked yet. */
+  readonly unlinked: number;
+  /** Revision of the first entry that was changed, or that follows a removed one; null if there is none. */
+  readonly first_broken: number | null;
+}
+
 export interface ChangeUndoAnswer {
   /** Revision of the new change. */
   readonly revision: number;
@@ -141,6 +152,14 @@ export class ChangesClient extends ResourceClient {
    */
   get(revision: string, options?: RequestOptions): Promise<Answer<Change>> {
     return this.call({ method: 'GET', path: '/changes/{revision}', params: { revision } }, options);
+  }
+
+  /**
+   * Verify the history. Checks that every entry is as it was written: each is linked to the one before it by a
+   * keyed hash. Takes a while for a long history.
+   */
+  verify(options?: RequestOptions): Promise<Answer<ChangeVerifyAnswer>> {
+    return this.call({ method: 'GET', path: '/changes/verification' }, options);
   }
 
   /**

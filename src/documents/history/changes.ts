@@ -18,6 +18,7 @@ import type { View } from '../renderer.ts';
 import { hasScope, scopeOf } from '../scopes.ts';
 import { noteOf } from './change-note.ts';
 import { type DocumentForm, documentForm } from './document-form.ts';
+import type { HistoryChain } from './history-chain.ts';
 import { cannotUndo, planUndo } from './undo.ts';
 
 const MASKED: View = { readable: 'masked', masked: 'masked' };
@@ -26,8 +27,10 @@ const MASKED: View = { readable: 'masked', masked: 'masked' };
 export class Changes implements ChangesPort {
   readonly #context: DocumentsContext;
   readonly #history: HistoryStore;
+  readonly #chain: Pick<HistoryChain, 'verify'>;
 
-  constructor(context: DocumentsContext, history: HistoryStore) {
+  constructor(context: DocumentsContext, history: HistoryStore, chain: Pick<HistoryChain, 'verify'>) {
+    this.#chain = chain;
     this.#context = context;
     this.#history = history;
   }
@@ -59,6 +62,11 @@ export class Changes implements ChangesPort {
         after: this.#shown(item, item.after),
       })),
     };
+  }
+
+  async verify(): Promise<JsonObject> {
+    const { isIntact, checked, unlinked, firstBroken } = await this.#chain.verify();
+    return { intact: isIntact, checked, unlinked, first_broken: firstBroken };
   }
 
   async undo(

@@ -119,6 +119,31 @@ const get: Operation = {
   run: async (request, { changes }) => ({ body: await changes.get(revisionOf(request.params), request.principal) }),
 };
 
+const verify: Operation = {
+  resource: 'changes',
+  verb: 'verify',
+  method: 'GET',
+  path: `${PATH}/verification`,
+  summary: 'Verify the history',
+  description:
+    'Checks that every entry is as it was written: each is linked to the one before it by a keyed hash. Takes a while for a long history.',
+  success: {
+    status: 200,
+    schema: Type.Object({
+      intact: Type.Boolean({ description: 'Whether every link is right.' }),
+      checked: Type.Integer({ description: 'Number of entries whose link is right.' }),
+      unlinked: Type.Integer({ description: 'Number of newest entries that are not linked yet.' }),
+      first_broken: Type.Union([Type.Integer(), Type.Null()], {
+        description:
+          'Revision of the first entry that was changed, or that follows a removed one; null if there is none.',
+      }),
+    }),
+    description: 'The result.',
+  },
+  errors: [],
+  run: async (_request, { changes }) => ({ body: await changes.verify() }),
+};
+
 const undo: Operation = {
   resource: 'changes',
   verb: 'undo',
@@ -173,7 +198,7 @@ export const changes: LiveResource = {
   listKey: 'changes',
   title: 'a change',
   description: 'A change of configuration: who made it, when, and every document before and after it.',
-  operations: [list, get, undo],
+  operations: [list, get, verify, undo],
 };
 
 function revisionOf({ revision = '' }: Readonly<Record<string, string>>): number {

@@ -1,5 +1,6 @@
-import type { HistoryAnchor, HistoryQuery } from '../../history-store.ts';
+import type { HistoryAnchor, HistoryLink, HistoryQuery } from '../../history-store.ts';
 import type { RecordKey } from '../../store.ts';
+import { readCounter } from '../commits/revision-rows.ts';
 import type { Judged } from '../records/judged.ts';
 import { readRecords } from '../records/record-rows.ts';
 import { keyText, type SealedNote, type SealedRecord } from '../sealing/sealed-write-set.ts';
@@ -146,27 +147,35 @@ export function* readHistoryFollowing(revision: number, limit: number): Program<
   return entries;
 }
 
-export interface UnlinkedRow {
+export interface UnlinkedRows {
   /** Chain of the entry before; null: there is none, and no anchor. */
   readonly previous: string | null;
-  readonly entry: SealedHistoryEntry;
+  readonly entries: readonly SealedHistoryEntry[];
 }
 
-export function* readUnlinked(): Program<UnlinkedRow | null> {
-  const row = yield* queryOne(`SELECT ${ENTRY} FROM history WHERE chain IS NULL ORDER BY revision LIMIT 1`);
-  if (row === null) return null;
+export function* readUnlinked(limit: number): Program<UnlinkedRows> {
+  const linked = yield* readCounter('history_linked');
+  const rows = yield statement(`SELECT ${ENTRY} FROM history WHERE revision > ? ORDER BY revision LIMIT ?`, [
+    linked,
+    limit,
+  ]);
+  const [first] = rows;
+  if (first === undefined) return { previous: null, entries: [] };
   const before = yield* queryOne('SELECT chain FROM history WHERE revision < ? ORDER BY revision DESC LIMIT 1', [
-    integer(row, 'revision'),
+    integer(first, 'revision'),
   ]);
   const anchor = before === null ? yield* readAnchor() : null;
-  return {
-    previous: before === null ? (anchor?.chain ?? null) : textOrNull(before, 'chain'),
-    entry: yield* wholeEntry(row),
-  };
+  const entries: SealedHistoryEntry[] = [];
+  for (const row of rows) entries.push(yield* wholeEntry(row));
+  return { previous: before === null ? (anchor?.chain ?? null) : textOrNull(before, 'chain'), entries };
 }
 
-export function* linkHistory(revision: number, chain: string): Program<void> {
-  yield* execute('UPDATE history SET chain = ? WHERE revision = ? AND chain IS NULL', [chain, revision]);
+export function* linkHistory(links: readonly HistoryLink[]): Program<void> {
+  for (const { revision, chain } of links) {
+    yield* execute('UPDATE history SET chain = ? WHERE revision = ? AND chain IS NULL', [chain, revision]);
+  }
+  const last = links.at(-1)?.revision ?? 0;
+  yield* execute("UPDATE counter SET value = ? WHERE name = 'history_linked' AND value < ?", [last, last]);
 }
 
 export function* readAnchor(): Program<HistoryAnchor | null> {

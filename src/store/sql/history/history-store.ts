@@ -18,11 +18,11 @@ export function createHistoryStore(engine: SqlEngine, keyring: Keyring): History
       return entry === null ? null : open(entry);
     },
     following: async (revision, limit) => (await engine.read('readHistoryFollowing', revision, limit)).map(open),
-    unlinked: async () => {
-      const found = await engine.read('readUnlinked');
-      return found === null ? null : { previous: found.previous ?? '', entry: open(found.entry) };
+    unlinked: async (limit) => {
+      const { previous, entries } = await engine.read('readUnlinked', limit);
+      return { previous: previous ?? '', entries: entries.map(open) };
     },
-    link: (revision, chain) => engine.write('linkHistory', revision, chain),
+    link: (links) => engine.write('linkHistory', links),
     anchor: () => engine.read('readAnchor'),
     prune: (beforeMs, keep) => engine.write('pruneHistory', beforeMs, keep),
   };

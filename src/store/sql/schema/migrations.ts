@@ -361,6 +361,8 @@ export const migrations: readonly Migration[] = [
       index('history_items', ['object_id', 'revision']),
       // What was pruned last.
       table('history_anchor', [bigintColumn('revision'), textColumn('chain')], ['revision']),
+      // The newest entry that is linked to the one before it.
+      counter('history_linked'),
     ],
   },
 ];
