@@ -70,6 +70,6 @@ export interface HistoryStore {
   /** Keeps a chain that another process has written. */
   link(links: readonly HistoryLink[]): Promise<void>;
   anchor(): Promise<HistoryAnchor | null>;
-  /** Deletes linked entries from before this time, and all but the newest `keep`. */
+  /** Deletes the oldest linked entries: those from before this time, and all but the newest `keep`. */
   prune(beforeMs: number, keep: number): Promise<number>;
 }

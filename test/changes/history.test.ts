@@ -98,6 +98,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         ...OIDC,
         client_secret: 'another',
       });
+      const { objects } = (await ok('GET', `/changes/${updated.revision}`)).body;
+      assert.deepEqual(objects[0].changed_secrets, ['/client_secret']);
       await undone(updated.revision);
       assert.deepEqual(documents(), made, 'the update is undone, with its secret');
       const deleted = await ok('DELETE', `/edges/https/${edge.id}`);

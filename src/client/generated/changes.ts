@@ -42,6 +42,8 @@ export interface Change {
     readonly before: Readonly<Record<string, unknown>> | null;
     /** The document after the change, with secrets masked; null if it did not exist. */
     readonly after: Readonly<Record<string, unknown>> | null;
+    /** JSON pointers to the secrets of the document that the change replaced, set or removed. */
+    readonly changed_secrets: readonly string[];
   }[];
 }
 

@@ -60,6 +60,7 @@ export class Changes implements ChangesPort {
         change: item.before === null ? 'created' : item.after === null ? 'deleted' : 'updated',
         before: this.#shown(item, item.before),
         after: this.#shown(item, item.after),
+        changed_secrets: changedSecrets(item),
       })),
     };
   }
@@ -133,6 +134,13 @@ export class Changes implements ChangesPort {
     if (form === null) return {};
     return this.#context.renderer.configuration(form.compiled, { kind, id, revision: 0, ...document }, MASKED);
   }
+}
+
+/** Masked, an old and a new secret look the same. */
+function changedSecrets({ before, after }: HistoryItem): string[] {
+  if (before === null || after === null) return [];
+  const fields = new Set([...Object.keys(before.secrets ?? {}), ...Object.keys(after.secrets ?? {})]);
+  return [...fields].filter((field) => before.secrets?.[field] !== after.secrets?.[field]).sort();
 }
 
 function headOf({ revision, atMs, note, chain }: HistoryHead): JsonObject {

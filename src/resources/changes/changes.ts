@@ -42,9 +42,17 @@ const summary = Type.Object({
 });
 const entry = Type.Object({
   ...head,
-  objects: Type.Array(Type.Object({ ...object, before: document('before'), after: document('after') }), {
-    description: 'The changed documents.',
-  }),
+  objects: Type.Array(
+    Type.Object({
+      ...object,
+      before: document('before'),
+      after: document('after'),
+      changed_secrets: Type.Array(Type.String(), {
+        description: 'JSON pointers to the secrets of the document that the change replaced, set or removed.',
+      }),
+    }),
+    { description: 'The changed documents.' },
+  ),
 });
 
 const list: Operation = {

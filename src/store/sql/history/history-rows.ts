@@ -183,14 +183,19 @@ export function* readAnchor(): Program<HistoryAnchor | null> {
   return row === null ? null : { revision: integer(row, 'revision'), chain: text(row, 'chain') };
 }
 
-/** In batches: nothing else can write meanwhile. */
+/**
+ * The oldest ones without a gap: a clock that was set back must not break the links. In batches: nothing else can write
+ * meanwhile.
+ */
 export function* pruneHistory(beforeMs: number, keep: number): Program<number> {
-  const rows = yield statement(
-    `SELECT revision, chain FROM history WHERE chain IS NOT NULL
-      AND (at_ms < ? OR revision < (SELECT min(revision) FROM (SELECT revision FROM history ORDER BY revision DESC LIMIT ?) AS kept))
-      ORDER BY revision LIMIT 200`,
-    [beforeMs, keep],
-  );
+  const excess = yield* queryOne('SELECT revision FROM history ORDER BY revision DESC LIMIT 1 OFFSET ?', [keep]);
+  const newestExcess = excess === null ? 0 : integer(excess, 'revision');
+  const oldest = yield statement('SELECT revision, at_ms, chain FROM history ORDER BY revision LIMIT 200', []);
+  const kept = oldest.findIndex((row) => {
+    const isOver = integer(row, 'at_ms') < beforeMs || integer(row, 'revision') <= newestExcess;
+    return textOrNull(row, 'chain') === null || !isOver;
+  });
+  const rows = kept === -1 ? oldest : oldest.slice(0, kept);
   const last = rows.at(-1);
   if (last === undefined) return 0;
   const revisions = rows.map((row) => [integer(row, 'revision')]);

@@ -1,3 +1,4 @@
+import { historyTables } from './history-tables.ts';
 import {
   bigintColumn,
   counter,
@@ -320,51 +321,8 @@ export const migrations: readonly Migration[] = [
       counter('node_epoch'),
     ],
   },
-  {
-    version: 9,
-    // Only adds tables; what servers of an older schema write has no history.
-    compatibleFrom: 7,
-    steps: [
-      table(
-        'history',
-        [
-          bigintColumn('revision'),
-          bigintColumn('at_ms'),
-          textColumn('author'),
-          textColumn('author_id'),
-          textColumn('message'),
-          nullableText('chain'),
-          bigintColumn('items'),
-        ],
-        ['revision'],
-      ),
-      index('history', ['at_ms']),
-      index('history', ['author_id', 'revision']),
-      table(
-        'history_items',
-        [
-          bigintColumn('revision'),
-          bigintColumn('position'),
-          textColumn('kind'),
-          textColumn('id'),
-          // The edge or route of a module.
-          textColumn('object_id'),
-          nullableText('before_parent'),
-          nullableText('before_doc'),
-          nullableText('before_secrets'),
-          nullableText('after_parent'),
-          nullableText('after_doc'),
-          nullableText('after_secrets'),
-        ],
-        ['revision', 'position'],
-      ),
-      index('history_items', ['object_id', 'revision']),
-      // What was pruned last.
-      table('history_anchor', [bigintColumn('revision'), textColumn('chain')], ['revision']),
-      // The newest entry that is linked to the one before it.
-      counter('history_linked'),
-    ],
-  },
+  // Only adds tables; what servers of an older schema write has no history.
+  { version: 9, compatibleFrom: 7, steps: historyTables },
 ];
 
 export const currentSchema = schemaAfter(migrations);
