@@ -41,6 +41,8 @@ const scenario = await Scenario.open(world);
 test('creates respond as documented to the documented example', async () => {
   const second = await world.api('POST', '/backends/static', { address: '10.0.0.6:3000' });
   scenario.learn(second.body.id, SECOND_BACKEND);
+  const undoable = await world.api('POST', '/ip_policies', { description: 'to undo' });
+  scenario.learnRevision(undoable.headers.get('postern-revision'));
   for (const id of CREATES) {
     const answer = await callWithExample(operation(id));
     scenario.learn(answer.body.id);

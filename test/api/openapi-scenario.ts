@@ -16,6 +16,8 @@ export class Scenario {
   readonly world: TestWorld;
   readonly #ids = new Map<string, string>();
   readonly #pems = new Map<string, string>();
+  /** Of a change that nothing depends on. */
+  #revision = '';
 
   private constructor(world: TestWorld) {
     this.world = world;
@@ -38,11 +40,16 @@ export class Scenario {
     this.#ids.set(prefix, id);
   }
 
+  learnRevision(revision: string | null): void {
+    this.#revision = revision ?? assert.fail('a write without its revision');
+  }
+
   path({ path }: DocumentedOperation): string {
     return path
       .replaceAll('{edge_id}', () => this.#real('edghts'))
       .replaceAll('{subscription_id}', () => this.#real('esb'))
       .replaceAll('{type}', 'ip_policy_created.v0')
+      .replaceAll('{revision}', () => this.#revision)
       .replaceAll('{id}', () => this.#real(prefixOf(path)));
   }
 

@@ -108,8 +108,8 @@ function flagsFor(operation: Operation, furnished: FurnishedWorld): string[] {
   );
   if (operation.body === undefined || operation.body.parsing === 'ignored') return ids;
   const fields = Object.entries(furnished.example(operation)).flatMap(([field, value]) => {
-    const flag = flags.find(({ target }) => target.in === 'body' && target.path.join('.') === field) as Flag;
-    return fieldFlags(flag, value);
+    const flag = flags.find(({ target }) => target.in === 'body' && target.path.join('.') === field);
+    return flag === undefined ? ['--set', `${field}=${JSON.stringify(value)}`] : fieldFlags(flag, value);
   });
   return [...ids, ...fields];
 }

@@ -37,6 +37,8 @@ export class FurnishedWorld {
   readonly server: KeyAndCertificate;
   /** Ids by prefix; those that examples may use come first. */
   readonly #ids = new Map<string, string[]>();
+  /** Of a change that nothing depends on. */
+  #revision = '';
 
   private constructor(world: TestWorld, authority: KeyAndCertificate, server: KeyAndCertificate) {
     this.world = world;
@@ -77,6 +79,7 @@ export class FurnishedWorld {
     if (path.includes('{edge_id}')) params['edge_id'] = this.id('edghts');
     if (path.includes('{subscription_id}')) params['subscription_id'] = this.id('esb');
     if (path.includes('{type}')) params['type'] = 'ip_policy_created.v0';
+    if (path.includes('{revision}')) params['revision'] = this.#revision;
     // A route has one login: the second module is on a route of its own.
     if (path.includes('{id}')) params['id'] = this.id(prefixAt(path), path.endsWith('/oauth') ? 1 : 0);
     return params;
@@ -142,6 +145,8 @@ export class FurnishedWorld {
     await this.create('/reserved_domains', { domain: 'furnished.localhost' });
     const policy = await this.create('/ip_policies', { description: 'furnished' });
     await this.create('/ip_policy_rules', { cidr: '192.0.2.0/24', ip_policy_id: policy });
+    const { headers } = await this.world.api('POST', '/ip_policies', { description: 'to undo' });
+    this.#revision = headers.get('postern-revision') ?? assert.fail('a write without its revision');
     await this.create('/credentials', { description: 'furnished' });
     await this.create('/api_keys', { description: 'furnished' });
     const account = await this.create('/service_accounts', { name: 'furnished' });

@@ -24,6 +24,7 @@ const PUBLISHED = [
   { version: 6, fingerprint: '545363cf119a9d9d' },
   { version: 7, fingerprint: '760e78e1f89c684f' },
   { version: 8, fingerprint: 'a63b9fd6640b9d76' },
+  { version: 9, fingerprint: 'b7228884ca4aed83' },
 ];
 
 test('published migrations are unchanged', () => {

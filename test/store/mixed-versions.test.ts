@@ -33,7 +33,7 @@ test('migrates beside servers of the previous version when the migration only ad
   await makeOldStore(location, version - 1);
   const old = await connectOldServer(t, location);
   await old.query(TAKE_VERSION_LOCK, [`/${version - 1}`]);
-  assert.deepEqual(versionsBeside(version - 1), [version - 1, version], 'what this test is about');
+  assert.deepEqual(versionsBeside(version - 1).slice(-2), [version - 1, version], 'what this test is about');
   // Both hold the lock of the new version while one of them migrates.
   const stores = await Promise.all([openAt(location), openAt(location)]);
   for (const store of stores) await committed(store, { puts: [put('edge', 'e1')] });

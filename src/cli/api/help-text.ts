@@ -90,7 +90,8 @@ function exampleOf(operation: OperationDescription, flags: readonly Flag[]): str
 function exampleFlags(example: JsonObject, flags: readonly Flag[]): readonly string[] {
   return Object.entries(example).map(([field, value]) => {
     const flag = flags.find(({ target }) => target.in === 'body' && target.path.join('.') === field);
-    if (flag === undefined) throw new Error(`the example names ${field}, which is not a field`);
+    // A field with the name of a command's own flag has none.
+    if (flag === undefined) return `--set ${quoted(`${field}=${JSON.stringify(value)}`)}`;
     if (flag.kind === 'switch') return `--${value === true ? '' : 'no-'}${flag.name}`;
     return `--${flag.name} ${quoted(flag.isSecret === true ? '@FILE' : exampleText(value))}`;
   });

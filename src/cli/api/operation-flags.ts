@@ -22,13 +22,26 @@ function pathFlags(operation: OperationDescription): readonly Flag[] {
       name,
       aliases,
       kind: 'text',
-      hint: parameter === 'type' ? 'TYPE' : 'ID',
-      description: parameter === 'type' ? 'Event type.' : `Id of the ${parameter === 'id' ? noun : name}.`,
+      hint: OTHER_PARAMETERS[parameter]?.hint ?? 'ID',
+      description: OTHER_PARAMETERS[parameter]?.description ?? `Id of the ${parameter === 'id' ? noun : name}.`,
       target: { in: 'path', name: parameter },
       isRequired: true,
     };
   });
 }
+
+/** Path parameters that are not ids. */
+const OTHER_PARAMETERS: Readonly<Record<string, { readonly hint: string; readonly description: string }>> = {
+  type: { hint: 'TYPE', description: 'Event type.' },
+  revision: { hint: 'REVISION', description: 'Revision of the change.' },
+};
+
+const QUERY_HINTS: Readonly<Record<string, string>> = {
+  limit: 'NUMBER',
+  before_revision: 'REVISION',
+  since: 'TIME',
+  until: 'TIME',
+};
 
 function queryFlags(operation: OperationDescription): readonly Flag[] {
   const fields: readonly (readonly [string, TSchema])[] = Object.entries(operation.query?.properties ?? {});
@@ -37,7 +50,7 @@ function queryFlags(operation: OperationDescription): readonly Flag[] {
     return {
       name: kebab(name),
       kind: 'text',
-      hint: choices?.join('|') ?? (name === 'limit' ? 'NUMBER' : 'ID'),
+      hint: choices?.join('|') ?? QUERY_HINTS[name] ?? 'ID',
       description,
       target: { in: 'query', name },
       ...(choices !== undefined && { choices }),

@@ -1,3 +1,4 @@
+import { nextQuery } from '../../client/resource-client.ts';
 import type { RawAnswer } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
@@ -40,9 +41,10 @@ export function showAnswer(
     for (const line of table(items, layout)) context.print(line);
   }
   if (typeof body['next_page_uri'] === 'string') {
-    context.warn(
-      `more results exist: use --all for all of them, or --before-id ${cellText(items.at(-1)?.['id'])} for the next page`,
-    );
+    const { before_revision: revision } = nextQuery(body['next_page_uri']);
+    const next =
+      revision === undefined ? `--before-id ${cellText(items.at(-1)?.['id'])}` : `--before-revision ${revision}`;
+    context.warn(`more results exist: use --all for all of them, or ${next} for the next page`);
   }
 }
 
