@@ -27,6 +27,8 @@ export interface Operation {
   readonly scopes?: readonly string[];
   /** Honours `If-Match`. */
   readonly isConditional?: boolean;
+  /** Every success has Postern-Revision. Conditional writes and creates with a key always do. */
+  readonly returnsRevision?: true;
   /** Honours `Idempotency-Key`. */
   readonly isIdempotentByKey?: boolean;
   /** Accepts `Service-Version: 0` too. */

@@ -312,6 +312,7 @@ function schemaOf(operation: BodyOperation): FieldSchema {
 }
 
 function badIds(operation: Operation, name: string): readonly string[] {
+  if (name === 'revision') return ['999999999', '0', '-1', '1.0', '1e1', 'word', ' ', '\u0000', 'a/b', '9'.repeat(300)];
   const prefix = name === 'id' ? prefixAt(operation.path) : name === 'edge_id' ? 'edghts' : 'esb';
   const foreign = prefix === 'ca' ? furnished.id('ipp') : furnished.id('ca');
   const own = furnished.params(operation.path)[name] as string;

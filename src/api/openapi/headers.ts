@@ -111,6 +111,7 @@ function showsWarnings({ verb, success, resource: name }: Operation, { resource 
 function isConfigurationWrite(operation: Operation, { resource }: Subject): boolean {
   if (operation.method === 'GET') return false;
   if (operation.isConditional === true || operation.isIdempotentByKey === true) return true;
+  if (operation.returnsRevision === true) return true;
   return resource.type === 'configuration' && operation.success.schema === null;
 }
 

@@ -157,6 +157,7 @@ const undo: Operation = {
   verb: 'undo',
   method: 'POST',
   path: `${PATH}/{revision}/undo`,
+  returnsRevision: true,
   summary: 'Undo a change',
   description:
     'Makes a new change that restores every document as it was before. Undoing a creation deletes; undoing a deletion brings the same id back. Deleted API keys, credentials, tokens and guest links do not come back. The key needs the write scope of each document.',
