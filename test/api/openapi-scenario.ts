@@ -16,7 +16,7 @@ export class Scenario {
   readonly world: TestWorld;
   readonly #ids = new Map<string, string>();
   readonly #pems = new Map<string, string>();
-  /** Of a change that nothing depends on. */
+  /** Names a change that nothing depends on. */
   #revision = '';
 
   private constructor(world: TestWorld) {

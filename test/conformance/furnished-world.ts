@@ -37,7 +37,7 @@ export class FurnishedWorld {
   readonly server: KeyAndCertificate;
   /** Ids by prefix; those that examples may use come first. */
   readonly #ids = new Map<string, string[]>();
-  /** Of a change that nothing depends on. */
+  /** Names a change that nothing depends on. */
   #revision = '';
 
   private constructor(world: TestWorld, authority: KeyAndCertificate, server: KeyAndCertificate) {

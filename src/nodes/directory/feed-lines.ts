@@ -4,7 +4,7 @@ import type { AnnouncedSession, AnnouncedTunnel } from './announced.ts';
 
 export const DIRECTORY_FEED = 'directory';
 export const FEED_VERSION = 1;
-export const MAX_LINE_LENGTH = 262_144;
+const MAX_LINE_LENGTH = 262_144;
 /** One node announces at most this many, and as many sessions. */
 export const MAX_ANNOUNCED_TUNNELS = 100_000;
 

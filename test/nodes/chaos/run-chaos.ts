@@ -28,7 +28,7 @@ export interface ChaosFigures {
   /** Requests for a contended name that reached somebody who was not its owner. */
   readonly violations: readonly string[];
   readonly ownerChanges: number;
-  /** Agents that were told to give up. */
+  /** Agents that gave up because the server refused them. */
   readonly refusals: readonly string[];
 }
 
