@@ -4,6 +4,8 @@ import type { Flag } from './api/flag.ts';
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly isTerminal: boolean;
+  /** Reads one line from the user; absent without a terminal. */
+  ask?(question: string): Promise<string>;
   /** Both write one line. */
   print(line: string): void;
   warn(line: string): void;

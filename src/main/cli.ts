@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { isatty } from 'node:tty';
 import type { TunnelCommandName } from '../cli/agent/agent-flags.ts';
 import { type Command, type CommandContext, isHelp } from '../cli/command.ts';
 import { problemText } from '../cli/problem-text.ts';
@@ -139,6 +140,23 @@ const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'changes',
+    summary: 'list changes of the configuration, show one, or verify the history',
+    load: async () => {
+      const [{ changesCommand }, { ignoreClosedPipe }] = await Promise.all([
+        import('../cli/changes/changes-command.ts'),
+        import('../cli/api/ignore-closed-pipe.ts'),
+      ]);
+      ignoreClosedPipe();
+      return changesCommand;
+    },
+  },
+  {
+    name: 'undo',
+    summary: 'take a change of the configuration back',
+    load: async () => (await import('../cli/changes/undo-command.ts')).undoCommand,
+  },
+  {
     name: 'access',
     summary: 'test access rules, or review who passes them',
     load: async () => {
@@ -215,6 +233,8 @@ export async function main(): Promise<void> {
     env: process.env,
     isTerminal: process.stdout.isTTY === true,
     warn: (line) => process.stderr.write(`${line}\n`),
+    ...(isatty(0) &&
+      isatty(2) && { ask: async (question) => (await import('../cli/ask-question.ts')).askQuestion(question) }),
     ...(isLongRunning ? (await import('../logging/standard-output.ts')).droppingPrinter() : waitingPrinter()),
   });
 }

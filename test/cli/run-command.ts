@@ -9,6 +9,8 @@ export interface CommandResult {
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** What the user types when asked; absent: there is no terminal to ask on. */
+  readonly answer?: string;
   /** Width of the terminal; absent: the output is a pipe. */
   readonly columns?: number;
 }
@@ -20,6 +22,7 @@ export async function runCommand(args: readonly string[], options: RunOptions = 
   const code = await runCli(args, {
     env: { ...(options.columns !== undefined && { COLUMNS: String(options.columns) }), ...options.env },
     isTerminal: options.columns !== undefined,
+    ...(options.answer !== undefined && { ask: () => Promise.resolve(options.answer as string) }),
     print: (line) => stdout.push(`${line}\n`),
     warn: (line) => stderr.push(`${line}\n`),
   });

@@ -11,8 +11,7 @@ import type { OperationDescription } from './operation-list.ts';
 import { recordView } from './record-view.ts';
 import { listItems, pathParameters } from './resource-names.ts';
 import { table } from './table.ts';
-
-const DEFAULT_WIDTH = 80;
+import { terminalWidth } from './terminal-width.ts';
 
 /** For people: a table for a list, names and values for one object, a word for an empty response. */
 export function showAnswer(
@@ -78,13 +77,6 @@ export function showOnly(
     const value = maskInnerSecrets(named, schema);
     context.print(typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value));
   }
-}
-
-/** Null: the output is not a terminal, and nothing is truncated. */
-function terminalWidth({ isTerminal, env }: CommandContext): number | null {
-  if (!isTerminal) return null;
-  const columns = Number(env['COLUMNS'] ?? process.stdout.columns);
-  return Number.isInteger(columns) && columns > 0 ? columns : DEFAULT_WIDTH;
 }
 
 export function parseAnswer(text: string): JsonObject | null {

@@ -6,7 +6,6 @@ import { readRecords } from '../records/record-rows.ts';
 import { keyText, type SealedNote, type SealedRecord } from '../sealing/sealed-write-set.ts';
 import {
   execute,
-  executeForTuples,
   integer,
   type Program,
   queryOne,
@@ -198,14 +197,11 @@ export function* pruneHistory(beforeMs: number, keep: number): Program<number> {
   const rows = kept === -1 ? oldest : oldest.slice(0, kept);
   const last = rows.at(-1);
   if (last === undefined) return 0;
-  const revisions = rows.map((row) => [integer(row, 'revision')]);
-  yield* executeForTuples('DELETE FROM history_items WHERE (revision) IN (VALUES %s)', revisions);
-  yield* executeForTuples('DELETE FROM history WHERE (revision) IN (VALUES %s)', revisions);
+  const upTo = integer(last, 'revision');
+  yield* execute('DELETE FROM history_items WHERE revision <= ?', [upTo]);
+  yield* execute('DELETE FROM history WHERE revision <= ?', [upTo]);
   yield* execute('DELETE FROM history_anchor');
-  yield* execute('INSERT INTO history_anchor (revision, chain) VALUES (?, ?)', [
-    integer(last, 'revision'),
-    text(last, 'chain'),
-  ]);
+  yield* execute('INSERT INTO history_anchor (revision, chain) VALUES (?, ?)', [upTo, text(last, 'chain')]);
   return rows.length;
 }
 

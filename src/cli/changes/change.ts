@@ -1,0 +1,56 @@
+import type { Transport } from '../../client/transport.ts';
+import { usage } from '../../lib/flags.ts';
+import type { JsonObject } from '../../lib/json.ts';
+
+export interface Author {
+  readonly id: string;
+  readonly address: string | null;
+  readonly via: string;
+}
+
+export interface ChangedObject {
+  readonly kind: string;
+  readonly module?: string;
+  readonly id: string;
+  readonly change: 'created' | 'updated' | 'deleted';
+}
+
+export interface ChangedDocument extends ChangedObject {
+  readonly before: JsonObject | null;
+  readonly after: JsonObject | null;
+  /** Pointers to fields. */
+  readonly changed_secrets: readonly string[];
+}
+
+/** A change as the API shows it. */
+export interface Change<T extends ChangedObject = ChangedObject> {
+  readonly revision: number;
+  readonly at: string;
+  readonly author: Author;
+  readonly message: string;
+  readonly count: number;
+  readonly objects: readonly T[];
+}
+
+export async function readChange(
+  transport: Transport,
+  revision: number,
+): Promise<{ readonly text: string; readonly change: Change<ChangedDocument> }> {
+  const { text } = await transport.send({ method: 'GET', path: `/changes/${revision}` });
+  return { text, change: JSON.parse(text) as Change<ChangedDocument> };
+}
+
+export function authorText({ id }: Author): string {
+  return id === '' ? 'server' : id;
+}
+
+export function objectText({ kind, module, id }: ChangedObject): string {
+  return module === undefined ? `${kind} ${id}` : `${module} of ${kind} ${id}`;
+}
+
+/** The one argument of a command about one change. */
+export function revisionArgument(positionals: readonly string[], command: string): number {
+  const [revision = '', ...others] = positionals;
+  if (others.length === 0 && /^[1-9]\d{0,14}$/.test(revision)) return Number(revision);
+  throw usage(`${command} takes one revision, such as ${command} 42: postern changes lists the revisions`);
+}

@@ -1,0 +1,88 @@
+import type { TSchema } from 'typebox';
+import { queryString } from '../../client/fill-path.ts';
+import type { Transport } from '../../client/transport.ts';
+import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import { printable } from '../api/cell-text.ts';
+import { table } from '../api/table.ts';
+import { terminalWidth } from '../api/terminal-width.ts';
+import type { CommandContext } from '../command.ts';
+import { timeFlag } from '../time-flag.ts';
+import { authorText, type Change, objectText } from './change.ts';
+import { isJsonOutput } from './output-flag.ts';
+
+const PAGE = 100;
+const DEFAULT_LIMIT = 50;
+
+interface Page {
+  readonly changes: readonly Change[];
+  readonly next_page_uri: string | null;
+}
+
+export async function listChanges(
+  transport: Transport,
+  { flags, positionals }: ParsedFlags,
+  context: CommandContext,
+): Promise<number> {
+  if (positionals.length > 0) throw usage('unexpected argument: see postern changes --help');
+  const isJson = isJsonOutput(flags);
+  const { changes, hasMore } = await readChanges(transport, flags);
+  if (isJson) context.print(JSON.stringify({ changes }));
+  else if (changes.length === 0) context.warn('none');
+  else for (const line of table(changes.map(rowOf), layoutFor(context))) context.print(line);
+  if (hasMore) context.warn('postern: there are older changes: use --limit NUMBER or --until TIME to see them');
+  return 0;
+}
+
+async function readChanges(
+  transport: Transport,
+  flags: ParsedFlags['flags'],
+): Promise<{ readonly changes: readonly Change[]; readonly hasMore: boolean }> {
+  const limit = limitOf(flags.get('limit'));
+  const [since, until, author, object] = ['since', 'until', 'author', 'object'].map((name) => flags.get(name));
+  const filters = {
+    ...(since !== undefined && { since: timeFlag('since', since) }),
+    ...(until !== undefined && { until: timeFlag('until', until) }),
+    ...(author !== undefined && { author_id: author }),
+    ...(object !== undefined && { object_id: object }),
+    limit: Math.min(limit, PAGE),
+  };
+  const changes: Change[] = [];
+  let path = `/changes${queryString(filters)}`;
+  for (;;) {
+    const page = JSON.parse((await transport.send({ method: 'GET', path })).text) as Page;
+    changes.push(...page.changes);
+    const next = page.next_page_uri;
+    if (next === null || changes.length >= limit) {
+      return { changes: changes.slice(0, limit), hasMore: next !== null || changes.length > limit };
+    }
+    // Only the query: the key goes to the address that the user named.
+    path = `/changes${new URL(next).search}`;
+  }
+}
+
+function rowOf({ revision, at, author, message, objects, count }: Change) {
+  const [first] = objects;
+  const others = count > 1 ? ` and ${count - 1} more` : '';
+  return {
+    revision,
+    when: at,
+    who: authorText(author),
+    what: first === undefined ? '' : `${first.change} ${objectText(first)}${others}`,
+    message: printable(message),
+  };
+}
+
+function layoutFor(context: CommandContext) {
+  const properties = { revision: {}, when: {}, who: {}, what: {}, message: {} };
+  return {
+    schema: { type: 'object', properties } as TSchema,
+    leftOut: [],
+    terminalWidth: terminalWidth(context),
+  };
+}
+
+function limitOf(given: string | undefined): number {
+  if (given === undefined) return DEFAULT_LIMIT;
+  if (!/^[1-9]\d{0,5}$/.test(given)) throw usage('--limit must be a whole number from 1 to 999999');
+  return Number(given);
+}

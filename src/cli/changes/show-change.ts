@@ -1,0 +1,31 @@
+import type { Transport } from '../../client/transport.ts';
+import type { ParsedFlags } from '../../lib/flags.ts';
+import { printable } from '../api/cell-text.ts';
+import type { CommandContext } from '../command.ts';
+import { authorText, readChange, revisionArgument } from './change.ts';
+import { documentLines } from './document-lines.ts';
+import { isJsonOutput } from './output-flag.ts';
+
+/** Prints who made a change, and the difference of each document, field by field. */
+export async function showChange(
+  transport: Transport,
+  { flags, positionals }: ParsedFlags,
+  context: CommandContext,
+): Promise<number> {
+  const revision = revisionArgument(positionals, 'postern changes show');
+  const isJson = isJsonOutput(flags);
+  const { text, change } = await readChange(transport, revision);
+  if (isJson) {
+    context.print(text);
+    return 0;
+  }
+  const { at, author, message, objects } = change;
+  const from = author.address === null ? '' : ` from ${author.address}`;
+  context.print(printable(`revision ${revision}, ${at}, by ${authorText(author)}${from} (${author.via})`));
+  if (message !== '') context.print(printable(message));
+  for (const document of objects) {
+    for (const line of documentLines(document, 'change')) context.print(line);
+    await context.printed?.();
+  }
+  return 0;
+}
