@@ -38,7 +38,10 @@ suite('postern changes', () => {
     assert.deepEqual(head.split(/ {2,}/), ['REVISION', 'WHEN', 'WHO', 'WHAT', 'MESSAGE']);
     assert.match(first, / {2}created ip_policy ipp_\w+ and 1 more {2,}two\\u000apolicies\\u001b\[31m$/);
     assert.match(second, new RegExp(`^${renamed.revision} +20\\S+Z  ak_\\w+  updated https_edge ${edge.body.id}`));
-    assert.ok(rest.some((line) => line.includes(`created https_edge ${edge.body.id}`)), stdout);
+    assert.ok(
+      rest.some((line) => line.includes(`created https_edge ${edge.body.id}`)),
+      stdout,
+    );
   });
 
   test('filters by object, author and time, and pages as far as it is asked to', async () => {

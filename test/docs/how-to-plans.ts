@@ -88,6 +88,14 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/change-several-things-at-once.md': {
     blocks: [{ run: /dry_run[\s\S]*true/ }, { run: /revision/ }, { run: /revision/ }],
   },
+  'docs/how-to/undo-a-change.md': {
+    blocks: [
+      { run: /updated ip_policy ipp_/ },
+      { run: /description: "office" -> "home"/ },
+      { run: /is undone by revision \d+/ },
+      { run: /the history is intact/ },
+    ],
+  },
   'docs/how-to/manage-api-keys.md': {
     blocks: [{ run: /edges:read/ }, { run: /deploy job/ }, { custom: createKeyOffline }],
   },
