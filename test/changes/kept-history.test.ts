@@ -93,8 +93,8 @@ for (const engine of ENGINES) {
 test('keeps and links every answered change when the server is killed before it links them', async (t) => {
   const dataDir = await tempDir(t);
   const env = { POSTERN_ROLES: 'api', POSTERN_API_KEY: TEST_API_KEY };
-  const { child, exited, ready } = startServerProcess(t, dataDir, { env });
-  const { base_url: baseUrl } = await ready();
+  const server = startServerProcess(t, dataDir, { env });
+  const { base_url: baseUrl } = await server.ready();
   const headers = {
     authorization: `Bearer ${TEST_API_KEY}`,
     'service-version': '2',
@@ -106,8 +106,8 @@ test('keeps and links every answered change when the server is killed before it 
     assert.equal(answer.status, 201);
     revisions.unshift(Number(answer.headers.get('postern-revision')));
   }
-  child.kill('SIGKILL');
-  await exited;
+  server.child.kill('SIGKILL');
+  await server.exited;
   const world = await TestWorld.open(t, { dataDir });
   await linked(world);
   const kept = await revisionsOf(world);
