@@ -15,6 +15,7 @@ export function accessLine(exchange: Exchange, seconds: number): RequestFacts {
     edge: exchange.route?.edgeId ?? null,
     route: exchange.route?.id ?? null,
     upstream: exchange.targetName,
+    ...(exchange.tunnelNode !== null && { tunnel_node: exchange.tunnelNode }),
     bytes_in: exchange.bytesIn,
     bytes_out: exchange.bytesOut,
     ms: Math.round(seconds * 1e5) / 100,

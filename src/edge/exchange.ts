@@ -11,6 +11,7 @@ import {
   type Verdict,
 } from '../modules/prepared-module.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { RequestWay } from '../upstream/upstream.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
@@ -38,7 +39,7 @@ const BUG_MESSAGE = 'An internal error occurred. Try again later.';
  *
  * Objects with methods instead of closures: this is the hot path.
  */
-export class Exchange extends ReceivedRequest implements OwnPathRequest {
+export class Exchange extends ReceivedRequest implements OwnPathRequest, RequestWay {
   readonly id: string;
   readonly nowMs: number;
   readonly startedAt = performance.now();
@@ -52,6 +53,7 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest {
   /** The module and reason that ended it early, such as `ip_restriction:address`. */
   refusedBy: string | null = null;
   targetName: string | null = null;
+  tunnelNode: string | null = null;
   /** Its position in LiveExchanges; -1 when it is not listed. */
   livePosition = -1;
   permit: Permit | null = null;
@@ -195,6 +197,12 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest {
     }
     this.#forwarding = new Forwarding(this, client, headers, route);
     this.#forwarding.start(targets);
+  }
+
+  /** The next target may need no other node. */
+  aimAt(targetName: string): void {
+    this.targetName = targetName;
+    this.tunnelNode = null;
   }
 
   /** The configuration changed: a request that would now be rejected ends, others are not affected. */

@@ -27,7 +27,8 @@ export function forwardedRequest(
   if (switchTo !== null && !headers.includes('sec-websocket-key')) {
     headers.push('sec-websocket-key', randomBytes(16).toString('base64'));
   }
-  return { method, target: path.target, authority, headers, standing, body: requestBody(exchange, client), switchTo };
+  const body = requestBody(exchange, client);
+  return { method, target: path.target, authority, headers, standing, body, switchTo, way: exchange };
 }
 
 function requestBody(exchange: Exchange, client: ClientSide): RequestBody {

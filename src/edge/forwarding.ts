@@ -85,11 +85,11 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#targetAt += 1;
     switch (target.kind) {
       case 'upstream':
-        this.#exchange.targetName = target.name;
+        this.#exchange.aimAt(target.name);
         this.#upstream = target.upstream.send(this.#request(), this);
         return;
       case 'response':
-        this.#exchange.targetName = target.name;
+        this.#exchange.aimAt(target.name);
         this.#answerFixed(target.status, this.#withoutOwn(target.headers), target.body);
         return;
       case 'unreachable':

@@ -113,8 +113,8 @@ test('an event of a request has no query, no header, and nothing of the own path
     ms: 1.5,
     headers: { authorization: 'planted' },
   };
-  const object = requestObject(facts);
+  const object = requestObject(facts, 'node-a');
   assert.equal(object?.['path'], '/a');
   assert.doesNotMatch(JSON.stringify(object), /planted/);
-  assert.equal(requestObject({ ...facts, path: '/.postern/oidc/callback' }), null);
+  assert.equal(requestObject({ ...facts, path: '/.postern/oidc/callback' }, 'node-a'), null);
 });

@@ -9,7 +9,7 @@ export const CONNECTION_CLOSED = 'tcp_connection_closed.v0';
 const OWN_PATHS = '/.postern/';
 
 /** Copied field by field, so that nothing else of the caller's object leaks: no header and no query. */
-export function requestObject(facts: RequestFacts): JsonObject | null {
+export function requestObject(facts: RequestFacts, node: string): JsonObject | null {
   if (facts.path.startsWith(OWN_PATHS)) return null;
   return {
     request_id: facts.request_id,
@@ -21,6 +21,8 @@ export function requestObject(facts: RequestFacts): JsonObject | null {
     edge_id: facts.edge,
     route_id: facts.route,
     upstream: facts.upstream,
+    node,
+    tunnel_node: facts.tunnel_node ?? null,
     user_id: facts.user ?? null,
     auth_kind: facts.auth_kind ?? null,
     access: facts.access ?? null,
@@ -33,7 +35,7 @@ export function requestObject(facts: RequestFacts): JsonObject | null {
   };
 }
 
-export function connectionObject(connectionId: string, facts: RawConnectionFacts): JsonObject {
+export function connectionObject(connectionId: string, facts: RawConnectionFacts, node: string): JsonObject {
   return {
     connection_id: connectionId,
     proto: facts.proto,
@@ -41,6 +43,8 @@ export function connectionObject(connectionId: string, facts: RawConnectionFacts
     client_ip: facts.clientAddress,
     tunnel_id: facts.tunnelId,
     endpoint_id: facts.endpointId,
+    node,
+    tunnel_node: facts.tunnelNode,
     bytes_in: facts.bytesIn,
     bytes_out: facts.bytesOut,
     duration_ms: Math.round(facts.seconds * 1000),

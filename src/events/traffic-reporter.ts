@@ -11,14 +11,15 @@ export interface TrafficReporter {
   connectionClosed(connectionId: string, facts: RawConnectionFacts): void;
 }
 
-export function createTrafficReporter(recorder: EventRecorder): TrafficReporter {
+/** `node`: this node's name. */
+export function createTrafficReporter(recorder: EventRecorder, node: string): TrafficReporter {
   return {
     wantsRequests: () => recorder.isWanted(REQUEST_COMPLETE),
     requestComplete: (facts) => {
-      const object = requestObject(facts);
+      const object = requestObject(facts, node);
       if (object !== null) recorder.record(REQUEST_COMPLETE, object);
     },
     wantsConnections: () => recorder.isWanted(CONNECTION_CLOSED),
-    connectionClosed: (id, facts) => recorder.record(CONNECTION_CLOSED, connectionObject(id, facts)),
+    connectionClosed: (id, facts) => recorder.record(CONNECTION_CLOSED, connectionObject(id, facts, node)),
   };
 }

@@ -2,6 +2,8 @@
 export interface RawConnectionFacts {
   readonly endpointId: string;
   readonly tunnelId: string;
+  /** Name of the node that passed the connection on to its agent; null when no other node was involved. */
+  readonly tunnelNode: string | null;
   readonly proto: 'tcp' | 'tls';
   readonly clientAddress: string;
   /** `ip:port` that the client connected to. */

@@ -13,6 +13,8 @@ export type RequestFacts = {
   readonly edge: string | null;
   readonly route: string | null;
   readonly upstream: string | null;
+  /** Name of the node that passed the request on to its agent, when that is another one. */
+  readonly tunnel_node?: string;
   readonly bytes_in: number;
   readonly bytes_out: number;
   readonly ms: number;

@@ -23,6 +23,7 @@ import type { Replica } from '../replica/replica.ts';
 import type { DestinationTester } from '../resources/operation.ts';
 import type { Store } from '../store/store.ts';
 import type { OwnAddresses } from '../upstream/own-addresses.ts';
+import { nodeName } from './nodes.ts';
 
 export interface EventDependencies {
   readonly config: Config;
@@ -60,7 +61,7 @@ export function openEventRecording(deps: EventDependencies): EventRecording {
   return {
     record: (type, object) => agents.record(type, object),
     isWanted: (type) => wanted.has(type),
-    traffic: createTrafficReporter(traffic),
+    traffic: createTrafficReporter(traffic, nodeName(config)),
     close: async () => {
       await Promise.all([agents.close(), traffic.close()]);
     },

@@ -16,6 +16,13 @@ export interface UpstreamRequest {
   readonly body: RequestBody;
   /** `websocket` when the client asked to switch: `onSwitch` is called instead of `onHead` if the upstream agrees. */
   readonly switchTo: string | null;
+  /** Where the upstream client notes the way that the request took; for logs. */
+  readonly way?: RequestWay;
+}
+
+export interface RequestWay {
+  /** Name of the node that passed the request on to its agent; null when no other node was involved. */
+  tunnelNode: string | null;
 }
 
 export type RequestBody =

@@ -29,6 +29,8 @@ const MAX_TRIES = 4;
  * either end broke.
  */
 export class RawConnection implements ListenerOwner {
+  /** Name of the node that passes it on to its agent; null when that is this one. */
+  tunnelNode: string | null = null;
   readonly #socket: Socket;
   readonly #options: RawConnectionOptions;
   #stream: ClientHttp2Stream | null = null;
@@ -86,6 +88,7 @@ export class RawConnection implements ListenerOwner {
     }
     watchStreamEnd(stream);
     this.#stream = stream;
+    this.tunnelNode = link.nodeName ?? null;
     tunnel.inFlight += 1;
     ignoreErrors(stream);
     listenOnce(stream, 'response', this, (headers: Readonly<Record<string, unknown>>) => {

@@ -56,7 +56,7 @@ export class RawConnections {
         const bytesIn = Math.max(0, socket.bytesRead - headerBytes);
         const bytesOut = socket.bytesWritten;
         const facts = {
-          ...{ endpointId, tunnelId, proto, clientAddress, localAddress },
+          ...{ endpointId, tunnelId, tunnelNode: connection.tunnelNode, proto, clientAddress, localAddress },
           ...{ startedAtMs, seconds, bytesIn, bytesOut, outcome },
         };
         this.#options.onClosed(facts);

@@ -180,6 +180,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     const isRetry = awaitsBodyWanted ? tries >= MAX_TRIES : tries > 0;
     try {
       this.#inner = this.#upstream.sendOn(link, { request: this.#request, handler: this, isRetry, awaitsBodyWanted });
+      if (this.#request.way !== undefined) this.#request.way.tunnelNode = link.nodeName ?? null;
       return true;
     } catch (error) {
       if (isSessionOver(error)) return false;

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 import { newHost } from '../../support/edge-world.ts';
 import { freshDatabase, startPostgres } from '../../support/postgres.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
@@ -10,8 +15,16 @@ const postgres = await startPostgres();
 after(() => postgres.stop());
 const { url: databaseUrl } = await freshDatabase(postgres);
 const env = { POSTERN_SECRET_KEY: randomBytes(32).toString('base64'), POSTERN_PEER_LISTEN: '127.0.0.1:0' };
-const a = await TunnelWorld.open({ after }, env, { databaseUrl });
-const b = await TunnelWorld.open({ after }, { ...env, POSTERN_AUTHTOKEN: a.token }, { databaseUrl });
+const a = await TunnelWorld.open(
+  { after },
+  { ...env, POSTERN_NODE_NAME: 'node-a', POSTERN_ROLES: 'api,edge,gateway,events' },
+  { databaseUrl },
+);
+const b = await TunnelWorld.open(
+  { after },
+  { ...env, POSTERN_NODE_NAME: 'node-b', POSTERN_AUTHTOKEN: a.token },
+  { databaseUrl },
+);
 
 type Kind = 'tunnels' | 'endpoints' | 'tunnel_sessions';
 
@@ -26,6 +39,26 @@ async function same(kind: Kind, count: number): Promise<readonly { id: string }[
   for (;;) {
     const [here, there] = [withoutUris(await listed(a, kind)), withoutUris(await listed(b, kind))];
     if (here.length === count && JSON.stringify(here) === JSON.stringify(there)) return there;
+    await sleep(20);
+  }
+}
+
+interface Traffic {
+  readonly node: string;
+  readonly tunnel_node: string | null;
+  readonly proto?: string;
+  readonly host?: string;
+  readonly status?: number;
+}
+
+/** Objects of events, once there are two of each kind. */
+async function reported(): Promise<readonly Traffic[]> {
+  for (;;) {
+    const text = await readFile(join(a.edge.world.dataDir, 'events', 'traffic.ndjson'), 'utf8').catch(() => '');
+    const lines = text.split('\n').slice(0, -1);
+    const objects = lines.map((line) => (JSON.parse(line) as { object: Traffic }).object);
+    const requests = objects.filter(({ status }) => status === 502);
+    if (requests.length >= 2 && objects.filter(({ proto }) => proto === 'tls').length >= 2) return objects;
     await sleep(20);
   }
 }
@@ -59,6 +92,50 @@ suite('two servers on one database', () => {
     while ((await b.edge.status(host).catch(() => 0)) === 0) await sleep(20);
     await agent.close();
     while ((await b.edge.status(host).catch(() => 0)) !== 0) await sleep(20);
+  });
+
+  test('log and report the names of both nodes for what went through another one, and one name otherwise', async () => {
+    const destination = await b.edge.api('POST', '/event_destinations', {
+      target: { file: { name: 'traffic.ndjson' } },
+    });
+    await b.edge.api('POST', '/event_subscriptions', {
+      sources: [{ type: 'http_request_complete.v0' }, { type: 'tcp_connection_closed.v0' }],
+      destination_ids: [destination.id],
+    });
+    const service = createServer((socket) => socket.once('data', () => socket.end('no TLS')).on('error', () => {}));
+    await once(service.listen(0, '127.0.0.1'), 'listening');
+    after(() => service.close());
+    const [host, raw] = [newHost(), newHost()];
+    const agent = await a.agent(
+      [
+        { proto: 'https', addr: 'http://127.0.0.1:9', domain: host },
+        { proto: 'tls', addr: (service.address() as AddressInfo).port, domain: raw },
+      ],
+      { connections: 1 },
+    );
+    await same('endpoints', 2);
+    for (const world of [b, a]) {
+      // The service refuses connections: a failed request names the nodes too.
+      while ((await world.edge.status(host).catch(() => 0)) !== 502) await sleep(20);
+      const socket = connectTls({ port: world.edge.port, host: '127.0.0.1', servername: raw }).on('error', () => {});
+      // The service does not speak TLS, so that an error comes first.
+      await new Promise<void>((resolve) => {
+        socket.once('close', () => resolve());
+      });
+    }
+    await agent.close();
+    for (const [world, expected] of [
+      [b, ['node-b', 'node-a']],
+      [a, ['node-a', undefined]],
+    ] as const) {
+      const lines = world.edge.world.logLines.map((line) => JSON.parse(line));
+      const line = lines.findLast(({ host: of, status }) => of === host && status === 502);
+      assert.deepEqual([line.node, line.tunnel_node], expected);
+      const events = (await reported()).filter(({ node }) => node === expected[0]);
+      assert.equal(events.find(({ proto }) => proto === 'tls')?.tunnel_node, expected[1] ?? null);
+      const request = events.find(({ host: of, status }) => of === host && status === 502);
+      assert.equal(request?.tunnel_node, expected[1] ?? null);
+    }
   });
 
   test('list nothing of a deleted credential', async () => {
