@@ -7,6 +7,7 @@ import { createKsuidSource } from '../lib/ksuid.ts';
 import { formatListenAddress, type ListenAddress } from '../lib/listen-address.ts';
 import { NodeLinks } from '../nodes/links/node-links.ts';
 import type { AgreedFacts } from '../nodes/membership/agreement.ts';
+import { watchClockSkew } from '../nodes/membership/clock-skew.ts';
 import { linkRenewals } from '../nodes/membership/link-renewals.ts';
 import { localMembership } from '../nodes/membership/local-membership.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
@@ -73,12 +74,16 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
     throw error;
   }
   membership.start();
+  const clocks = watchClockSkew(membership, clock);
   return {
     membership,
     links: peers?.links ?? null,
     peerAddress: peers?.address ?? null,
     start: () => peers?.links.start(),
-    leave: () => membership.leave(),
+    leave: () => {
+      clocks.stop();
+      return membership.leave();
+    },
     drain: async (timeoutMs) => peers?.links.drain(timeoutMs),
   };
 }

@@ -15,6 +15,7 @@ import { checkHandshakes } from './checks/handshakes.ts';
 import { checkHosts } from './checks/hosts.ts';
 import { checkListeners, checkPorts } from './checks/listeners.ts';
 import { checkManagedCertificates } from './checks/managed-certificates.ts';
+import { checkNodes, readPeers } from './checks/nodes.ts';
 import { checkRoutes } from './checks/routes.ts';
 import { checkSettings } from './checks/settings.ts';
 import type { DoctorPorts } from './doctor-ports.ts';
@@ -94,7 +95,9 @@ async function withGoodKey(transport: Transport, key: ApiKey, installation: Inst
   if (unread.length > 0) return [...judged, ...unread];
   const live: LiveInstallation = { ...installation, transport, edges };
   const uploaded = () => Array.fromAsync(resources.tlsCertificates.list());
+  const nodes = () => Array.fromAsync(resources.nodes.list());
   const checks: readonly (readonly [string, () => Promise<readonly Finding[]>])[] = [
+    ['nodes', async () => checkNodes(await nodes(), await readPeers(transport))],
     ['handshakes', async () => checkHandshakes(live, await uploaded())],
     ['certificates', async () => checkCertificates(live, await uploaded())],
     [

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
+import { operatorEnv, runCommand } from '../../cli/run-command.ts';
 import { newHost } from '../../support/edge-world.ts';
 import { freshDatabase, startPostgres } from '../../support/postgres.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
@@ -136,6 +137,29 @@ suite('two servers on one database', () => {
       const request = events.find(({ host: of, status }) => of === host && status === 502);
       assert.equal(request?.tunnel_node, expected[1] ?? null);
     }
+  });
+
+  test('the doctor reports a port that another node cannot open, and the command nodes lists both', async () => {
+    // Both nodes have the same address here, so that only one of them can open the port.
+    const agent = await a.agent([{ proto: 'tcp', addr: 9 }]);
+    const env = { ...operatorEnv(b.edge.world), POSTERN_DATA_DIR: b.edge.world.dataDir };
+    const problem = /^node-b: port \d+ of a tcp tunnel cannot be opened here/;
+    for (;;) {
+      const { findings } = JSON.parse((await runCommand(['doctor', '--json'], { env })).stdout);
+      const found = findings.find(({ message }: { message: string }) => problem.test(message));
+      if (found !== undefined) {
+        assert.deepEqual([found.check, found.level], ['nodes', 'problem']);
+        assert.match(found.advice, /tcp_ports/);
+        assert.ok(findings.some(({ message }: { message: string }) => message === 'node-a is ready'));
+        break;
+      }
+      await sleep(20);
+    }
+    await agent.close();
+    const { code, stdout } = await runCommand(['nodes'], { env });
+    assert.equal(code, 0);
+    assert.match(stdout, /node-a/);
+    assert.match(stdout, /node-b/);
   });
 
   test('list nothing of a deleted credential', async () => {

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '../../../client/generated/nodes.ts';
+import { checkNodes, type PeerStatus } from './nodes.ts';
+
+const NODE: Node = {
+  id: 'nd_a',
+  uri: 'http://127.0.0.1/nodes/nd_a',
+  name: 'a',
+  version: '1.0.0',
+  roles: ['edge'],
+  region: 'local',
+  status: 'ready',
+  started_at: '2026-01-01T00:00:00Z',
+  last_seen_at: '2026-01-02T00:00:00Z',
+  peer_address: null,
+  agents: 0,
+  tunnels: 0,
+  problems: [],
+};
+const B: Node = { ...NODE, id: 'nd_b', name: 'b' };
+const UNREACHABLE = 'node b cannot be reached at 10.0.0.2:7445: connection refused';
+
+interface Case {
+  readonly nodes: readonly Node[];
+  readonly peers?: readonly PeerStatus[];
+  readonly expected: readonly (readonly [level: string, message: RegExp, advice?: RegExp])[];
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  'one node alone': { nodes: [NODE], expected: [['ok', /^a is ready$/]] },
+  'a clock that differs': {
+    nodes: [{ ...NODE, problems: ["the clock of this node is 60 seconds ahead of the database's"] }],
+    expected: [['problem', /^a: the clock .* 60 seconds/, /NTP/]],
+  },
+  'a peer that cannot be reached, reported once': {
+    nodes: [{ ...NODE, problems: [UNREACHABLE] }, B],
+    peers: [{ name: 'b', status: 'unreachable' }],
+    expected: [
+      ['problem', /^a: node b cannot be reached/, /peer_address/],
+      ['ok', /^b is ready$/],
+    ],
+  },
+  'a peer that is not linked yet': {
+    nodes: [NODE, B],
+    peers: [{ name: 'b', status: 'unreachable' }],
+    expected: [
+      ['ok', /^a/],
+      ['ok', /^b/],
+      ['warning', /not linked to b$/, /rerun/],
+    ],
+  },
+  'settings that differ, and a line of another version': {
+    nodes: [{ ...NODE, problems: ['this server cannot join the other nodes on its database: …', 'something new'] }],
+    expected: [
+      ['problem', /^a: this server cannot join/, /equal/],
+      ['problem', /^a: something new$/, /log of that node/],
+    ],
+  },
+  'different versions': {
+    nodes: [B, { ...NODE, version: '1.1.0' }],
+    expected: [
+      ['ok', /^b/],
+      ['ok', /^a/],
+      ['warning', /: a 1\.1\.0, b 1\.0\.0$/, /upgrade/],
+    ],
+  },
+  'a node that is stopped, one that was lost, and one that was started again': {
+    nodes: [
+      { ...NODE, status: 'draining' },
+      { ...B, status: 'lost', problems: [UNREACHABLE] },
+      { ...B, id: 'nd_c', name: 'c', status: 'lost', version: '0.9.0' },
+      { ...B, id: 'nd_d', name: 'c' },
+    ],
+    expected: [
+      ['hint', /^a is being stopped$/],
+      ['ok', /^c is ready$/],
+      ['warning', /^b was lost: .* 2026-01-02T00:00:00Z$/, /start it again/],
+    ],
+  },
+};
+
+for (const [name, { nodes, peers = [], expected }] of Object.entries(CASES)) {
+  test(`nodes: ${name}`, () => {
+    const findings = checkNodes(nodes, peers);
+    assert.deepEqual(
+      findings.map(({ level }) => level),
+      expected.map(([level]) => level),
+    );
+    for (const [at, [, message, advice]] of expected.entries()) {
+      assert.match(findings[at]?.message ?? '', message);
+      if (advice !== undefined) assert.match(findings[at]?.advice ?? '', advice);
+    }
+  });
+}
