@@ -23,6 +23,11 @@ export class Grant implements RightToServe {
     if (typeof grantMs === 'number') this.#untilMs = Math.max(this.#untilMs, askedAtMs + grantMs);
   }
 
+  /** The home has changed, and the new one counts on it that the old one's word is kept for as long as it was given. */
+  inherit(from: Grant): void {
+    this.#untilMs = Math.max(this.#untilMs, from.#untilMs);
+  }
+
   mayServe(): boolean {
     if (performance.now() >= this.#untilMs || !this.#membership.mayServe()) return false;
     return this.#hasLease(this.#homeId) || !this.#hasLease(this.#membership.self.id);

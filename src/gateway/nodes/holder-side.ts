@@ -12,7 +12,7 @@ import type { SessionLife } from '../session-life.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
 import { Grant } from './grant.ts';
 import { Inbox } from './inbox.ts';
-import { joinMessage } from './join-message.ts';
+import { joinMessage, stringsOf } from './join-message.ts';
 import { keyOf, LocalConnections } from './local-connections.ts';
 import { Outbox } from './outbox.ts';
 import { copiedSession, copiedTunnel } from './session-lines.ts';
@@ -201,7 +201,9 @@ export class HolderSide {
     if (known !== undefined && known.home === null) return;
     const session = copiedSession(line, known);
     if (session === null) return;
-    for (const tunnel of [...session.tunnels.values()]) this.#dropTunnel(tunnel);
+    // Those that the home has too are served without a pause while it tells about each.
+    const kept = new Set(stringsOf(line['tunnels']));
+    for (const tunnel of [...session.tunnels.values()]) if (!kept.has(tunnel.id)) this.#dropTunnel(tunnel);
     session.home = nodeId;
     session.right = this.grantOf(nodeId);
     this.#parts.life().all.set(session.id, session);

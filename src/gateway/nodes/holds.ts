@@ -45,7 +45,7 @@ export class Holds {
   renew(): void {
     const homes = new Map<string, AgentSession[]>();
     for (const session of [...this.#parts.life().all.values()]) {
-      if (session.home === null) continue;
+      if (session.home === null || !this.#parts.moves().isSettled(session)) continue;
       if (session.local.length === 0) {
         this.#dropUnused(session);
         continue;
@@ -69,7 +69,7 @@ export class Holds {
   }
 
   async #ask(homeId: string, sessions: readonly AgentSession[]): Promise<void> {
-    const { cluster, holderSide, life } = this.#parts;
+    const { cluster, holderSide, life, moves } = this.#parts;
     if (cluster.links.get(homeId) === undefined) return this.#adoptAll(homeId);
     if (this.#asking.has(homeId)) return;
     this.#asking.add(homeId);
@@ -86,7 +86,9 @@ export class Holds {
       // First what ends: the grant is not for these.
       for (const id of gone) {
         const session = life().all.get(id);
-        if (session?.home === homeId && sessions.includes(session)) void this.#gone(session);
+        if (session?.home === homeId && sessions.includes(session) && moves().isSettled(session)) {
+          void this.#gone(session);
+        }
       }
       holderSide().grantOf(homeId).extend(askedAtMs, grantMs);
     } catch {

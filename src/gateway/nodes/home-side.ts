@@ -18,12 +18,14 @@ import type { SessionCopies } from './session-copies.ts';
 import { sessionFields, tunnelFields } from './session-lines.ts';
 
 /** How long a holder may serve after it heard that it may. */
-const GRANT_MS = 1_500;
+export const GRANT_MS = 1_500;
 /** The holder counts from before it asked, so this is only for clocks that run at different speeds. */
 const GRANT_MARGIN_MS = 100;
 /** A link that is gone for longer takes its connections with it. */
 const LOST_AFTER_MS = 3_000;
 const STATE_WITHIN_MS = 2_000;
+/** Ids in one line, of at most 256 KiB. A node that has further tunnels already drops them until it hears of each. */
+const MAX_KEPT = 2_000;
 
 interface HomeSideParts {
   readonly cluster: ClusterPorts;
@@ -43,6 +45,8 @@ export class HomeSide implements SessionCopies {
   readonly #inbox = new Inbox((line, nodeId) => this.#line(line, nodeId));
   /** When each holder was last told that it may serve. */
   readonly #grantedAtMs = new Map<string, number>();
+  /** Nodes that may still serve a session by the word of its former home, and have not joined this one yet. */
+  readonly #inherited = new WeakMap<AgentSession, Set<string>>();
 
   constructor(parts: HomeSideParts) {
     this.#parts = parts;
@@ -79,10 +83,10 @@ export class HomeSide implements SessionCopies {
   /** Tells another node everything about a session, before it has a connection of it or becomes its home. */
   tellState(session: AgentSession, nodeId: string): void {
     const box = this.outbox(nodeId);
-    box.push({ ...sessionFields(session), do: 'session' });
-    for (const tunnel of session.tunnels.values()) {
-      if (tunnel.isListed) box.push({ session: session.id, do: 'tunnel', tunnel: tunnelFields(tunnel) });
-    }
+    const tunnels = [...session.tunnels.values()].filter(({ isListed }) => isListed);
+    const kept = tunnels.slice(0, MAX_KEPT).map(({ id }) => id);
+    box.push({ ...sessionFields(session), do: 'session', tunnels: kept });
+    for (const tunnel of tunnels) box.push({ session: session.id, do: 'tunnel', tunnel: tunnelFields(tunnel) });
   }
 
   /** A connection of another node becomes one of the session. */
@@ -92,6 +96,12 @@ export class HomeSide implements SessionCopies {
       push: (line) => this.outbox(facts.nodeId).push(line),
       onClosed: (connection) => this.#closed(facts.sessionId, connection),
     });
+  }
+
+  /** This node becomes the home: what the former one allowed the other nodes holds until it ends. */
+  inherit(session: AgentSession, nodeIds: readonly string[]): void {
+    for (const nodeId of nodeIds) this.#grant(nodeId, true);
+    this.#inherited.set(session, new Set(nodeIds));
   }
 
   outbox(nodeId: string): Outbox {
@@ -144,6 +154,7 @@ export class HomeSide implements SessionCopies {
     if (session === null) throw noSession();
     const had = new Set(session.remote.filter((each) => each.nodeId === nodeId).map(({ number }) => number));
     this.tellState(session, nodeId);
+    this.#inherited.get(session)?.delete(nodeId);
     for (const { number, remoteAddress } of connections) {
       if (!had.has(number)) session.remote.push(this.remoteConnection({ nodeId, number, remoteAddress, sessionId }));
     }
@@ -175,15 +186,19 @@ export class HomeSide implements SessionCopies {
 
   /** Resolves once every other node has confirmed the line, or may not serve without hearing from here. */
   async #told(session: AgentSession, line: JsonObject): Promise<void> {
-    await Promise.all(
-      [...holdersOf(session)].map(async (nodeId) => {
+    const holders = holdersOf(session);
+    const unjoined = [...(this.#inherited.get(session) ?? [])].filter((nodeId) => !holders.has(nodeId));
+    const inherited = unjoined.map((nodeId) => sleep(this.#grantLeftMs(nodeId)));
+    await Promise.all([
+      ...inherited,
+      ...[...holders].map(async (nodeId) => {
         const box = this.outbox(nodeId);
         box.push(line);
         const untilMs = performance.now() + this.#grantLeftMs(nodeId);
         if (await box.confirmed(Math.max(0, untilMs - performance.now()))) return;
         await sleep(Math.max(0, untilMs - performance.now()));
       }),
-    );
+    ]);
   }
 
   #grantLeftMs(nodeId: string): number {

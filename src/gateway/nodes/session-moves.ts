@@ -11,14 +11,15 @@ import type { TunnelNames } from '../tunnel-names.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
 import { within } from './deadline.ts';
 import type { HolderSide } from './holder-side.ts';
-import { type HomeSide, holdersOf } from './home-side.ts';
-import { decodeRejoin } from './join-message.ts';
+import { GRANT_MS, type HomeSide, holdersOf } from './home-side.ts';
+import { decodeRejoin, stringsOf } from './join-message.ts';
 import type { StoredSessions } from './stored-sessions.ts';
 
 const STORE_WITHIN_MS = 2_500;
 const REJOIN_WITHIN_MS = 3_000;
 const REJOIN_TRIES = 20;
 const AGAIN_MS = 150;
+const TAKEN_WITHIN_MS = 1_000;
 
 interface SessionMovesParts {
   readonly ports: Pick<GatewayPorts, 'log'>;
@@ -38,9 +39,16 @@ interface SessionMovesParts {
 export class SessionMoves {
   readonly #parts: SessionMovesParts;
   readonly #moving = new WeakSet<AgentSession>();
+  /** Their new homes do not know yet which connections are here. */
+  readonly #arriving = new WeakSet<AgentSession>();
 
   constructor(parts: SessionMovesParts) {
     this.#parts = parts;
+  }
+
+  /** Whether the session's home can be asked about it. */
+  isSettled(session: AgentSession): boolean {
+    return !this.#moving.has(session) && !this.#arriving.has(session);
   }
 
   /** This node is the home from now on, by the store. The agent notices nothing. */
@@ -96,15 +104,19 @@ export class SessionMoves {
     const { store, membership } = cluster;
     await within(records.settled(session), STORE_WITHIN_MS);
     if (session.isEnded || session.home !== null || !holdersOf(session).has(nodeId)) return false;
+    const askedAtMs = performance.now();
     const move = store.moveSession(session.id, session.epoch, nodeId, membership.self.id);
     const outcome = await within(move, STORE_WITHIN_MS);
     if (!outcome.ok || session.isEnded || session.home !== null) return false;
     const { epoch } = outcome.session;
     const others = [...holdersOf(session)].filter((each) => each !== nodeId);
     const connections = holderSide().numbered(session);
-    homeSide.outbox(nodeId).push({ session: session.id, do: 'take', epoch, connections });
+    homeSide.outbox(nodeId).push({ session: session.id, do: 'take', epoch, connections, holders: others });
     for (const each of others) homeSide.outbox(each).push({ session: session.id, do: 'moved', home: nodeId, epoch });
     this.demote(session, nodeId, epoch);
+    // The new home counts from when it hears of it. Visitors of this node notice nothing.
+    holderSide().grantOf(nodeId).extend(askedAtMs, GRANT_MS);
+    await homeSide.outbox(nodeId).confirmed(TAKEN_WITHIN_MS);
     return true;
   }
 
@@ -115,14 +127,31 @@ export class SessionMoves {
     for (const { number, remoteAddress } of connections) {
       session.remote.push(homeSide.remoteConnection({ nodeId: from, number, remoteAddress, sessionId: session.id }));
     }
+    homeSide.inherit(session, [from, ...stringsOf(line['holders'])]);
     this.promote(session, epoch);
     life().routeAll(session);
   }
 
   /** Tells the new home about the connections of this node. */
   async rejoin(session: AgentSession, home: string, epoch: number): Promise<void> {
+    const { holderSide } = this.#parts;
+    if (session.home !== home) {
+      const { home: former, right } = session;
+      this.demote(session, home, epoch);
+      const held = former === null ? null : holderSide().grantOf(former);
+      // Another right means that the former home has refused it since.
+      if (held !== null && held === right) holderSide().grantOf(home).inherit(held);
+    }
+    this.#arriving.add(session);
+    try {
+      await this.#tellConnections(session, home);
+    } finally {
+      this.#arriving.delete(session);
+    }
+  }
+
+  async #tellConnections(session: AgentSession, home: string): Promise<void> {
     const { cluster, holderSide } = this.#parts;
-    if (session.home !== home) this.demote(session, home, epoch);
     for (let tries = 0; tries < REJOIN_TRIES && session.home === home && !session.isEnded; tries += 1) {
       const askedAtMs = performance.now();
       try {
@@ -150,8 +179,11 @@ export class SessionMoves {
     const { store, membership } = this.#parts.cluster;
     const stored = await within(store.getSession(session.id), STORE_WITHIN_MS);
     if (stored === null) return false;
-    if (stored.nodeId === membership.self.id) this.promote(session, stored.epoch);
-    else if (stored.nodeId !== session.home || stored.epoch !== session.epoch) {
+    if (stored.nodeId === membership.self.id) {
+      // The former home has not said who else may serve it, but may itself.
+      if (session.home !== null) this.#parts.homeSide.inherit(session, [session.home]);
+      this.promote(session, stored.epoch);
+    } else if (stored.nodeId !== session.home || stored.epoch !== session.epoch) {
       void this.rejoin(session, stored.nodeId, stored.epoch);
     } else return false;
     return true;
