@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
@@ -34,10 +35,16 @@ export interface OpenedDirectory {
   readonly tunnels: OnlineTunnels;
   /** For the API. */
   readonly online: OnlinePort;
+  /** Resolves once visitors of this node reach the agents of all others, or when one of those does not answer. */
+  known(): Promise<void>;
   /** Publishes the endpoints of other nodes; returns the publisher for agents of this one. */
   publishOn(endpoints: EndpointPublisher): EndpointPublisher;
   close(): void;
 }
+
+/** A node that died just now is ready until its lease ends, after 1.5 s. */
+const KNOWN_WITHIN_MS = 3_000;
+const LOOK_EVERY_MS = 10;
 
 /** The directory of tunnels over all nodes, and everything that reads it. */
 export function openDirectory(deps: DirectoryDependencies): OpenedDirectory {
@@ -53,10 +60,8 @@ export function openDirectory(deps: DirectoryDependencies): OpenedDirectory {
   const announcer = new NodeAnnouncer(directory);
   const listing = new OnlineListing((id) => deps.replica.get('credential', id) !== undefined);
   directory.follow(listing);
-  if (links !== null) {
-    announcer.serve(links);
-    followNodes(links, directory, log);
-  }
+  if (links !== null) announcer.serve(links);
+  const isKnown = links === null ? () => true : followNodes(links, directory, log);
   let published: DirectoryEndpoints | null = null;
   return {
     directory,
@@ -65,6 +70,15 @@ export function openDirectory(deps: DirectoryDependencies): OpenedDirectory {
     online: {
       get: (kind, id) => Promise.resolve(listing.get(kind, id)),
       list: (kind, query) => Promise.resolve(listing.list(kind, query)),
+    },
+    known: async () => {
+      const { self } = membership;
+      const isAllKnown = (): boolean =>
+        membership.nodes().every(({ id, status, peerAddress }) => {
+          return id === self.id || status !== 'ready' || peerAddress === null || isKnown(id);
+        }) && published?.isSettled !== false;
+      const beganMs = performance.now();
+      while (!isAllKnown() && performance.now() - beganMs < KNOWN_WITHIN_MS) await sleep(LOOK_EVERY_MS);
     },
     publishOn: (endpoints) => {
       const shared = new SharedEndpoints(endpoints);

@@ -29,6 +29,7 @@ import { upstreamGuard } from '../upstream/upstream-guard.ts';
 import type { ListeningSockets, OpenSocket } from './listening-sockets.ts';
 import { openModuleRuntimes } from './module-runtimes.ts';
 import type { ProxiedListener } from './proxied-clients.ts';
+import { StartGate } from './start-gate.ts';
 
 export interface EdgeDependencies {
   readonly config: Config;
@@ -59,6 +60,8 @@ export interface OpenedEdge {
   readonly endpoints: EndpointPublisher;
   /** The ports of tcp tunnels. */
   tunnelSockets(): readonly OpenSocket[];
+  /** Serves visitors from now on, first those who are waiting. */
+  admit(): void;
   drain(timeoutMs: number, lingerMs?: number): Promise<void>;
 }
 
@@ -131,16 +134,17 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   });
   deps.own.setTunnelPorts(edge.tunnelPorts);
   const onProblem = (err: Error): void => logger.error({ err }, 'failed to accept a connection');
+  const gate = new StartGate();
   const https = await openEdgeListener({
     open: openersOf(deps, 'edge_listen'),
     clients: deps.clientsOf('edge'),
-    onSocket: (socket, client) => edge.accept(socket, client),
+    onSocket: (socket, client) => gate.pass(socket, () => edge.accept(socket, client)),
     onProblem,
   });
   const http = await openPlainListener({
     open: openersOf(deps, 'edge_http_listen'),
     clients: deps.clientsOf('edge_http'),
-    onSocket: (socket, client) => edge.acceptPlain(socket, client),
+    onSocket: (socket, client) => gate.pass(socket, () => edge.acceptPlain(socket, client)),
     maxConnectionsPerAddress: config.edge_connections_per_address,
     onProblem,
   }).catch(async (error: unknown) => {
@@ -158,7 +162,9 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
         const address = { host: edge.tunnelPorts.host, port };
         return { name: 'tcp', wanted: formatListenAddress(address), address, server };
       }),
+    admit: () => gate.open(),
     drain: async (timeoutMs, lingerMs) => {
+      gate.close();
       // The listeners stop first, then the edge closes its connections, and the listeners see the last of them close.
       const closed = [https.drain(timeoutMs + SECOND, lingerMs), http.drain(timeoutMs + SECOND, lingerMs)];
       await edge.drain(timeoutMs, lingerMs);

@@ -273,6 +273,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const bootstrapped = await bootstrap({ config, port: api.bootstrapPort, logger, isTerminal });
 
   nodes.start();
+  await directory.known().then(() => edge?.admit());
   health.becomeReady();
   await predecessor?.takeOver({
     acceptAgents: () => sockets.start('tunnel'),

@@ -55,6 +55,11 @@ export class DirectoryEndpoints implements DirectoryListener {
     return [...this.#entries.values()].filter(({ state }) => state === 'published' || state === 'kept').length;
   }
 
+  /** Whether each endpoint that was announced is published or was refused. */
+  get isSettled(): boolean {
+    return !this.#entries.values().some(({ state }) => state === 'queued' || state === 'publishing');
+  }
+
   /** The publisher for agents of this node. Its claim to a name is newer than what another node announced. */
   yielding(publisher: EndpointPublisher): EndpointPublisher {
     return {

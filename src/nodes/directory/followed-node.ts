@@ -22,6 +22,11 @@ export class FollowedNode {
     this.#log = log;
   }
 
+  /** Whether everything that it had when its feed began is known. */
+  get isComplete(): boolean {
+    return this.#complete !== null;
+  }
+
   /** A new feed of the node. */
   open(feed: FollowedFeed): FeedHandler {
     let expected: number | null = null;

@@ -4,12 +4,12 @@ import { FollowedNode } from './followed-node.ts';
 import type { RefusalLog } from './refusal-log.ts';
 import type { TunnelDirectory } from './tunnel-directory.ts';
 
-/** Follows the directory feed of every linked node. */
+/** Follows the directory feed of every linked node. Returns whether all of a node is known. */
 export function followNodes(
   links: Pick<PeerLinks, 'followFeeds' | 'onDown'>,
   directory: TunnelDirectory,
   log: RefusalLog,
-): void {
+): (nodeId: string) => boolean {
   const nodes = new Map<string, FollowedNode>();
   links.followFeeds(DIRECTORY_FEED, (nodeId, feed) => {
     const known = nodes.get(nodeId) ?? new FollowedNode(nodeId, directory, log);
@@ -20,4 +20,5 @@ export function followNodes(
     nodes.get(nodeId)?.lost();
     nodes.delete(nodeId);
   });
+  return (nodeId) => nodes.get(nodeId)?.isComplete === true;
 }

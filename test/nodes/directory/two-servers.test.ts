@@ -162,6 +162,16 @@ suite('two servers on one database', () => {
     assert.match(stdout, /node-b/);
   });
 
+  test('a further one serves the names of their agents when it is ready, without a pause', async (t) => {
+    const host = newHost();
+    const agent = await a.agent([{ proto: 'https' as const, addr: 'http://127.0.0.1:9', domain: host }]);
+    t.after(() => agent.close());
+    const c = await TunnelWorld.open(t, { ...env, POSTERN_AUTHTOKEN: a.token }, { databaseUrl });
+    assert.equal(await c.edge.status(host), 502);
+    await agent.close();
+    await same('endpoints', 0);
+  });
+
   test('list nothing of a deleted credential', async () => {
     const { body: credential } = await a.edge.world.api('POST', '/credentials', {});
     await a.agent([{ labels: { app: 'gone' }, addr: 'http://127.0.0.1:9' }], { authtoken: credential.token });
