@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { WebSocketServer } from 'ws';
+import { Cluster, until } from '../../support/cluster.ts';
+import { RollingLoad } from './rolling-load.ts';
+
+const SHUTDOWN_SECONDS = 3;
+
+/** Answers `here`, and echoes WebSocket messages. */
+async function echoService(t: TestContext): Promise<number> {
+  const server = createServer((_request, response) => response.end('here'));
+  const sockets = new WebSocketServer({ server });
+  sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(data)).on('error', () => {}));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(async () => {
+    for (const socket of sockets.clients) socket.terminate();
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Visitors use all nodes while as many of them as wanted are stopped and started, one after the other. */
+export async function restartUnderLoad(t: TestContext, restarts: number): Promise<void> {
+  const cluster = await Cluster.open(t, { env: { POSTERN_SHUTDOWN_TIMEOUT: String(SHUTDOWN_SECONDS) } });
+  const addr = `127.0.0.1:${await echoService(t)}`;
+  const agent = await cluster.agent([{ proto: 'https', addr }], { at: cluster.nodes });
+  const isOnTwo = (): boolean => agent.nodes.length === 2;
+  await until('the agent is on two nodes', isOnTwo);
+  await cluster.visible(agent);
+  const { hostname: host } = new URL(agent.publicUrl ?? '');
+  const statuses: string[] = [];
+  agent.on('status', ({ status }) => statuses.push(status));
+  const tunnel = agent.tunnels[0]?.id;
+  const load = new RollingLoad({ cluster, host, workers: 4 }).start();
+  t.after(() => load.stop());
+  const drains: { readonly name: string; readonly beganMs: number }[] = [];
+  for (const node of cluster.nodes.slice(0, restarts)) {
+    await load.more(20);
+    load.enter(`${node.name} stops`);
+    drains.push({ name: node.name, beganMs: performance.now() });
+    assert.deepEqual(await node.kill('SIGTERM'), { code: 0, signal: null });
+    load.enter(`${node.name} has stopped`);
+    await load.more(20);
+    load.enter(`${node.name} starts`);
+    await node.start();
+    load.enter(`${node.name} is ready`);
+    await until('the agent is on two nodes again', isOnTwo);
+    await cluster.visible(agent);
+  }
+  await load.more(20);
+  await load.stop();
+  const { answered, echoes, goneAway, cut } = load;
+  t.diagnostic(JSON.stringify({ answered, echoes, goneAway, cut: cut.length }));
+  assert.deepEqual(load.failures, []);
+  const early = cut.filter(({ atMs }) => {
+    const since = drains.map(({ beganMs }) => atMs - beganMs).filter((ms) => ms >= 0);
+    return since.length === 0 || Math.min(...since) < SHUTDOWN_SECONDS * 1000;
+  });
+  assert.deepEqual(early, []);
+  assert.deepEqual(statuses, [], 'the agent was never offline');
+  assert.equal(agent.tunnels[0]?.id, tunnel);
+}
