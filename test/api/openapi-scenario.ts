@@ -97,6 +97,8 @@ export class Scenario {
       expiresAtMs: Date.now() + HOUR_MS,
       doc: { ...LOGIN, route_id: this.#real('edghtsrt') },
     });
+    const [node] = (await this.world.api('GET', '/nodes')).body.nodes;
+    this.learn(node.id);
     const managed = managedPut(newId('mc'), 'shop.example.com', { job: FAILED_JOB });
     this.learn(managed.id);
     assert.ok((await store.commit({ puts: [managed] })).ok);

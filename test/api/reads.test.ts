@@ -72,6 +72,7 @@ test('a read is counted and logged', async () => {
   assert.deepEqual(Object.keys(JSON.parse(line ?? '{}')), [
     'level',
     'time',
+    'node',
     'operation_id',
     'operation',
     'method',

@@ -7,6 +7,7 @@ import { tutorialPlans } from './tutorial-plans.ts';
 /** Pages whose commands no test of this folder runs, with the test that does, or the reason why none can. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': 'CI runs them (.ci/run), held by tutorials.test.ts',
+  'bench/cluster/README.md': 'benchmarks of several minutes',
   'bench/edge/README.md': 'benchmarks of several minutes',
   'bench/events/README.md': 'benchmarks of several minutes',
   'bench/tunnel/README.md': 'benchmarks of several minutes',

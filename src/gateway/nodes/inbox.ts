@@ -21,7 +21,7 @@ export class Inbox {
 
   receive({ number, start, text }: PeerMessage, nodeId: string): void {
     if (typeof number !== 'number' || typeof text !== 'string') {
-      throw new PeerRefusal('ERR_POSTERN_PEER_MESSAGE', 'a message has a wrong field');
+      throw new PeerRefusal('peer_message', 'a message has a wrong field');
     }
     const sender = this.#senders.get(nodeId) ?? { number: 0, text: '' };
     this.#senders.set(nodeId, sender);
@@ -29,13 +29,13 @@ export class Inbox {
     if (number <= sender.number) return;
     // It starts over with whole lines after it dropped some.
     if (start === true) sender.text = '';
-    else if (number !== sender.number + 1) throw new PeerRefusal('ERR_POSTERN_PEER_MESSAGE', 'a message is missing');
+    else if (number !== sender.number + 1) throw new PeerRefusal('peer_message', 'a message is missing');
     sender.number = number;
     const lines = (sender.text + text).split('\n');
     sender.text = lines.pop() ?? '';
     if (sender.text.length > MAX_LINE_CHARACTERS) {
       sender.text = '';
-      throw new PeerRefusal('ERR_POSTERN_PEER_MESSAGE', 'a line is too long');
+      throw new PeerRefusal('peer_message', 'a line is too long');
     }
     for (const line of lines) this.#line(line, nodeId);
   }

@@ -71,5 +71,5 @@ export function stringsOf(value: JsonValue | undefined): readonly string[] {
 }
 
 function malformed(): PeerRefusal {
-  return new PeerRefusal('ERR_POSTERN_PEER_MESSAGE', 'a message has a wrong or missing field');
+  return new PeerRefusal('peer_message', 'a message has a wrong or missing field');
 }

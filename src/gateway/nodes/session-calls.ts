@@ -27,7 +27,7 @@ export class SessionCalls {
     links.serve('session.yield', (message) => this.#yield(message));
     links.serve('session.command', async ({ session, command }) => {
       if (typeof session !== 'string' || !isCommand(command)) {
-        throw new PeerRefusal('ERR_POSTERN_PEER_MESSAGE', 'a message has a wrong field');
+        throw new PeerRefusal('peer_message', 'a message has a wrong field');
       }
       const outcome = await parts.commandHere(session, command);
       return typeof outcome === 'string' ? { outcome } : { outcome: 'refused', message: outcome.refused };
@@ -54,7 +54,7 @@ export class SessionCalls {
   async #yield({ key, session, credential }: PeerMessage): Promise<PeerMessage> {
     const { cluster, names, claims } = this.#parts;
     if (typeof key !== 'string' || typeof session !== 'string' || typeof credential !== 'string') {
-      throw new PeerRefusal('ERR_POSTERN_PEER_MESSAGE', 'a message has a wrong field');
+      throw new PeerRefusal('peer_message', 'a message has a wrong field');
     }
     const host = key.slice(key.indexOf(' ') + 1);
     const freed = await names().free({ id: session, credentialId: credential }, host, 'https');
