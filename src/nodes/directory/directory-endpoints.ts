@@ -11,6 +11,7 @@ export interface DirectoryEndpointsOptions {
   readonly membership: Pick<Membership, 'setProblem'>;
   readonly log: { warn(fields: object, message: string): void };
   readonly graceMs?: number;
+  readonly moveMs?: number;
   readonly retryMs?: number;
 }
 
@@ -30,6 +31,8 @@ interface Entry {
 
 /** A node's lease ends after 1.5 s, and an adopted or resumed session is announced soon after. */
 const GRACE_MS = 5_000;
+/** A session that its agent takes along is announced, or published here, a moment after its former home withdrew it. */
+const MOVE_MS = 1_000;
 /** A port or name that could not be published may be free later: after a second, then ever more rarely. */
 const RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
@@ -97,13 +100,14 @@ export class DirectoryEndpoints implements DirectoryListener {
   onUnserved({ announced }: DirectoryTunnel, isLost: boolean): void {
     const entry = this.#entries.get(announced.endpoint?.id ?? '');
     if (entry === undefined) return;
-    if (!isLost || entry.state !== 'published') {
+    const { graceMs = GRACE_MS, moveMs = MOVE_MS } = this.#options;
+    const keptMs = isLost ? graceMs : moveMs;
+    if (keptMs === 0 || entry.state !== 'published') {
       this.#drop(entry.endpoint.id);
       return;
     }
     entry.state = 'kept';
-    const { graceMs = GRACE_MS } = this.#options;
-    entry.graceTimer = setTimeout(() => this.#drop(entry.endpoint.id), graceMs).unref();
+    entry.graceTimer = setTimeout(() => this.#drop(entry.endpoint.id), keptMs).unref();
   }
 
   close(): void {

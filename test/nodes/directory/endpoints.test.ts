@@ -32,6 +32,7 @@ const endpoints = new DirectoryEndpoints({
   },
   log: { warn: (fields) => warnings.push(fields) },
   graceMs: GRACE_MS,
+  moveMs: 0,
   retryMs: 20,
 });
 const forAgents = endpoints.yielding(shared.as('agent'));
