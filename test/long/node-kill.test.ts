@@ -27,3 +27,11 @@ for (const nodes of [3, 8]) {
     });
   });
 }
+
+suite('kill -9 of the node that holds the only connection of agents', async () => {
+  const cluster = await Cluster.open({ after });
+
+  test('the others answer for them once they have connected again', async (t) => {
+    console.log(describeKill(await killRound(t, cluster, cluster.node(1), { agents: 6, connections: 1 })));
+  });
+});

@@ -12,10 +12,4 @@ suite('kill -9 of the node that holds the connections of agents', () => {
     t.diagnostic(describeKill(figures));
     await cluster.node(0).start();
   });
-
-  test('agents with one connection', async (t) => {
-    const figures = await killRound(t, cluster, cluster.node(1), { agents: 6, connections: 1 });
-    t.diagnostic(describeKill(figures));
-    await cluster.node(1).start();
-  });
 });
