@@ -7,7 +7,7 @@ const ROUNDS = 4;
 const AGENTS = 12;
 const LIMIT_MS = 2000;
 
-/** The full form of `test/nodes/kill/kill.test.ts`. */
+/** Too long for `npm test`. */
 for (const nodes of [3, 8]) {
   suite(`kill -9 of one of ${nodes} nodes that holds the connections of agents`, async () => {
     const cluster = await Cluster.open({ after }, { nodes });

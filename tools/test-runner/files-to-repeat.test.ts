@@ -14,6 +14,11 @@ suite('files to repeat', () => {
     assert.deepEqual(repeated(failures), ['/project/test/7.test.ts', '/project/test/8.test.ts']);
   });
 
+  test('the files of the folder for a test that they share', () => {
+    const files = [...FILES, '/project/test/shared/a.test.ts'];
+    assert.deepEqual(repeated(['test/shared/suite.ts: x'], files), ['/project/test/shared/a.test.ts']);
+  });
+
   test('none if more than three files failed', () => {
     assert.deepEqual(repeated([1, 2, 3, 4].map((index) => `test/${index}.test.ts: x`)), []);
   });

@@ -1,4 +1,4 @@
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import type { Outcome } from './run-files.ts';
 
 /** More failing files than this are no accident of a busy machine. */
@@ -10,7 +10,12 @@ const MIN_FILES = 100;
 export function filesToRepeat({ failures }: Outcome, files: readonly string[], root: string): readonly string[] {
   if (files.length < MIN_FILES) return [];
   const byName = new Map(files.map((file) => [relative(root, file), file]));
-  const failed = new Set(failures.map((failure) => byName.get(failure.slice(0, failure.indexOf(': ')))));
-  const known = [...failed].filter((file) => file !== undefined);
-  return known.length === failed.size && known.length <= MAX_REPEATED ? known : [];
+  const failed = failures.map((failure) => {
+    const name = failure.slice(0, failure.indexOf(': '));
+    const file = byName.get(name);
+    // A test that several files of a folder share is reported with the file that contains it.
+    return file === undefined ? files.filter((each) => relative(root, dirname(each)) === dirname(name)) : [file];
+  });
+  const known = [...new Set(failed.flat())];
+  return failed.every(({ length }) => length > 0) && known.length <= MAX_REPEATED ? known : [];
 }
