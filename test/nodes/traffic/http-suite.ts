@@ -9,7 +9,7 @@ import { openWebSocketOverHttp2 } from '../../edge/traffic/web-socket.ts';
 import { blocks, expectedHash, hashOf } from '../../tunnel/traffic/blocks.ts';
 import type { FarWay } from './far-ways.ts';
 
-const UPLOAD_BYTES = 16 * 1024 * 1024;
+const UPLOAD_BYTES = 64 * 1024 * 1024;
 
 /** HTTP/1.1 and HTTP/2 across a hop. */
 export function httpSuite({ name, edge, host }: FarWay, upstream: RecordingUpstream): void {
