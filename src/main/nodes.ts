@@ -20,6 +20,7 @@ import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import type { ListeningSockets } from './listening-sockets.ts';
 import { peerAddressOf } from './peer-address.ts';
+import { openPeerSocket, type PeerSocket } from './peer-socket.ts';
 import { programVersion } from './version.ts';
 
 export interface NodesDependencies {
@@ -29,6 +30,8 @@ export interface NodesDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly sockets: ListeningSockets;
+  /** The process that this one takes over from; null: there is none. */
+  readonly predecessor: object | null;
   /** Agents and tunnels that are connected to this node. */
   readonly counts: () => NodeCounts;
 }
@@ -40,6 +43,8 @@ export interface OpenedNodes {
   readonly peerAddress: ListenAddress | null;
   /** Links to the other nodes. Everything that they may call must be registered by then. */
   start(): void;
+  /** The process before this one is gone: other nodes reach this one at the configured address too. */
+  takePeerSocket(): Promise<void>;
   /** The other nodes hear of it at once, and take over. */
   leave(): Promise<void>;
   /** Streams of other nodes may finish. */
@@ -80,6 +85,14 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
     links: peers?.links ?? null,
     peerAddress: peers?.address ?? null,
     start: () => peers?.links.start(),
+    takePeerSocket: async () => {
+      try {
+        const dialled = await peers?.takeOver();
+        if (dialled !== undefined && dialled !== null) await membership.movePeerAddress(dialled);
+      } catch (err) {
+        log.error({ err }, 'failed to listen at peer_listen: other nodes reach this one at another port');
+      }
+    },
     leave: () => {
       clocks.stop();
       return membership.leave();
@@ -91,6 +104,7 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
 function alone(membership: Membership): OpenedNodes {
   return {
     ...{ membership, links: null, peerAddress: null, start: () => {} },
+    takePeerSocket: () => Promise.resolve(),
     leave: () => Promise.resolve(),
     drain: () => Promise.resolve(),
   };
@@ -102,26 +116,38 @@ async function openPeers(deps: NodesDependencies, membership: NodeMembership, da
   const authority = await openPeerAuthority(storedAuthorities(store, replica, PEER_AUTHORITY_KIND), log, clock.nowMs());
   const links = await NodeLinks.open({ membership, authority, readAgain: () => membership.beat(), log });
   membership.usePeers(linkRenewals(membership, links));
-  const address = await listen(deps, links);
-  const dialled =
-    config.peer_address === null ? await peerAddressOf(address, databaseUrl) : formatListenAddress(config.peer_address);
-  return { links, address, dialled };
+  const { address, takeOver } = await listen(deps, links);
+  const shown = config.peer_address === null ? null : formatListenAddress(config.peer_address);
+  const dialledAt = (at: ListenAddress): Promise<string> => peerAddressOf(at, databaseUrl);
+  return {
+    links,
+    address,
+    // The configured one leads to the process before this one, as long as that runs.
+    dialled: takeOver === null && shown !== null ? shown : await dialledAt(address),
+    takeOver: async () => {
+      if (takeOver === null) return null;
+      const at = await takeOver();
+      return shown ?? (await dialledAt(at));
+    },
+  };
 }
 
 /** Several nodes on one machine may all have the default: the port need not be known, because others read it. */
-async function listen({ config, sockets, logger }: NodesDependencies, { listener }: NodeLinks): Promise<ListenAddress> {
+async function listen(deps: NodesDependencies, { listener }: NodeLinks): Promise<PeerSocket> {
+  const { config, sockets, logger, predecessor } = deps;
+  const hasPredecessor = predecessor !== null;
   const wanted = config.peer_listen;
-  if (wanted !== null && wanted !== 'off') return sockets.open(listener, 'peer_listen', wanted);
+  if (wanted !== null && wanted !== 'off') return openPeerSocket(listener, wanted, sockets, hasPredecessor);
   try {
-    return await sockets.open(listener, 'peer_listen', DEFAULT_PEER_LISTEN);
+    return await openPeerSocket(listener, DEFAULT_PEER_LISTEN, sockets, hasPredecessor);
   } catch (error) {
     if (!(error instanceof PosternError)) throw error;
-    const address = await sockets.open(listener, 'peer_listen', { ...DEFAULT_PEER_LISTEN, port: 0 });
+    const socket = await openPeerSocket(listener, { ...DEFAULT_PEER_LISTEN, port: 0 }, sockets, false);
     logger.info(
-      { address: formatListenAddress(address) },
+      { address: formatListenAddress(socket.address) },
       'the default peer_listen is in use: listening on a free port',
     );
-    return address;
+    return socket;
   }
 }
 

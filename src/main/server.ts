@@ -92,7 +92,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
   let gateway: OpenedGateway | null = null;
   const counts = (): NodeCounts => nodeCounts(gateway);
-  const nodes = await openNodes({ config, store, replica, clock, logger, sockets, counts });
+  const nodes = await openNodes({ config, store, replica, clock, logger, sockets, predecessor, counts });
   opened.defer(() => nodes.drain(0));
   opened.defer(() => nodes.leave());
   const { membership } = nodes;
@@ -285,7 +285,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     ?.deliveryEnded()
     .then(deliver)
     .catch((err: unknown) => logger.error({ err }, 'failed to start the delivery of events'));
-  void predecessor?.gone.then(() => sockets.closeUnused());
+  void predecessor?.gone.then(() => nodes.takePeerSocket()).then(() => sockets.closeUnused());
   const addresses = listenedAddresses({
     ...{ api: listener.address, edge, tunnel: gateway?.address ?? null, peer: nodes.peerAddress },
   });

@@ -202,11 +202,14 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.deepEqual((await verified()).first_broken, revision + 1);
     });
 
-    test('survives a restart', { skip: engine === 'postgres' }, async () => {
+    test('survives a restart', async () => {
       const { revision } = await ok('POST', '/ip_policies', { description: 'kept' });
       const before = (await ok('GET', `/changes/${revision}`)).body;
       await world.close();
-      const again = await TestWorld.open({ after }, { dataDir: world.dataDir });
+      const again = await TestWorld.open(
+        { after },
+        { dataDir: world.dataDir, ...(databaseUrl !== undefined && { databaseUrl }) },
+      );
       const { body } = await again.api('GET', `/changes/${revision}`);
       assert.deepEqual({ ...body, is_linked: true }, { ...before, is_linked: true });
     });

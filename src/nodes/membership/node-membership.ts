@@ -150,6 +150,12 @@ export class NodeMembership implements Membership {
     this.#problems.set(key, text);
   }
 
+  /** Other nodes dial this one there from now on; links that are up stay. */
+  async movePeerAddress(peerAddress: string): Promise<void> {
+    this.#self = { ...this.#self, peerAddress };
+    await this.beat();
+  }
+
   /** One heartbeat; when it fails, a renewal through peers. Never rejects. */
   beat(): Promise<void> {
     this.#beating ??= this.#beat().finally(() => {
