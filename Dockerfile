@@ -7,6 +7,7 @@ WORKDIR /build
 # The dependencies change less often than the source: their layer is kept.
 COPY package.json package-lock.json .npmrc ./
 COPY tools/runtime/package.json tools/runtime/
+COPY console/package.json console/
 RUN npm ci
 COPY tsconfig.json LICENSE ./
 COPY bin bin

@@ -45,6 +45,14 @@ test('the lockfile serves x64 and arm64 and records no download address', () => 
   }
 });
 
+test('no data directory of a server is in the project', () => {
+  const tracked = execFileSync('git', ['ls-files', '-z', '*secret.key', '*postern.lock', '*first-api-key', '[[]*'], {
+    cwd: projectRoot,
+    encoding: 'utf8',
+  });
+  assert.equal(tracked, '');
+});
+
 test('nothing in the project refers to paths outside of it', () => {
   const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: projectRoot, encoding: 'utf8' })
     .split('\0')
@@ -59,9 +67,14 @@ test('every direct dependency has a row in docs/dependencies.md, and every row i
     string,
     Record<string, string>
   >;
+  const consoleManifest = JSON.parse(
+    readFileSync(join(projectRoot, 'console/package.json'), 'utf8'),
+  ) as typeof manifest;
   const direct = [
     ...Object.keys(manifest['dependencies'] ?? {}),
+    ...Object.keys(manifest['optionalDependencies'] ?? {}),
     ...Object.keys(manifest['devDependencies'] ?? {}),
+    ...Object.keys(consoleManifest['devDependencies'] ?? {}),
   ].sort();
   const text = readFileSync(join(projectRoot, 'docs/dependencies.md'), 'utf8');
   const rows = Array.from(text.matchAll(/^\| `([^`]+)` \|/gm), (match) => match[1] ?? '').sort();
