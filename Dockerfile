@@ -13,6 +13,7 @@ COPY tsconfig.json LICENSE ./
 COPY bin bin
 COPY src src
 COPY tools tools
+COPY console console
 RUN npm run build:binary -- /build/out && mv /build/out/postern-linux-* /build/out/postern
 # An empty directory of the user that runs the server: a new volume takes its owner from it.
 RUN mkdir -p /build/out/data && chmod 700 /build/out/data
