@@ -3,6 +3,7 @@ import { cpus, tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { tryToBuildConsole } from './build-console.ts';
 import { installTestPackages } from './install-test-packages.ts';
 import { bundledProgram } from './test-runner/bundled-program.ts';
 import { filesToRepeat } from './test-runner/files-to-repeat.ts';
@@ -30,6 +31,7 @@ const files = testFiles();
 if (files.length === 0) stop(`no test file under ${filters.join(', ') || 'src and test'}`);
 
 installTestPackages();
+tryToBuildConsole();
 // Child processes that run "node" must get the Node that we run on.
 process.env['PATH'] = `${dirname(process.execPath)}:${process.env['PATH']}`;
 if (isLong) process.env['POSTERN_TEST_LONG'] = '1';

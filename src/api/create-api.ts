@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/dense-ids.ts';
 import type { Operation, OperationPorts } from '../resources/operation.ts';
 import { type AnswerRecords, recordAnswer } from './answered-request.ts';
+import type { ApiExtension } from './api-extension.ts';
 import { type Authenticate, createAuthenticate, type FindPrincipal } from './authentication.ts';
 import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
 import { cutOffError, errorBody, shownError } from './error-response.ts';
@@ -35,6 +36,8 @@ export interface ApiDependencies extends AnswerRecords {
   readonly pages: PublicPages;
   /** Requests per second per API key; 0 = no limit. */
   readonly rateLimitPerSecond: number;
+  /** Routes beside the operations. */
+  readonly extensions?: readonly ApiExtension[];
   /** Replaced in tests. */
   readonly sleep?: (ms: number) => Promise<void>;
 }
@@ -49,6 +52,7 @@ export interface Api {
 export async function createApi(deps: ApiDependencies): Promise<Api> {
   const denseIds = createDenseIds('op');
   const newOperationId = (): string => denseIds(deps.clock.nowMs());
+  const { extensions = [] } = deps;
   const app = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
@@ -56,6 +60,8 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
     // The composition root opens and drains the listener; Fastify only routes.
     forceCloseConnections: false,
     return503OnClosing: false,
+    rewriteUrl: (request) =>
+      extensions.reduce((url, extension) => extension.rewriteUrl?.(request) ?? url, request.url ?? '/'),
     // A path that cannot be decoded: no hook runs for it.
     frameworkErrors: (error, request, reply) => {
       begin(request, newOperationId);
@@ -71,7 +77,7 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
   // Operation routes write their own responses; this hook is for errors and public pages.
   app.addHook('onSend', (request, reply, payload, next) => {
     reply.header('postern-operation-id', request.postern.operationId);
-    reply.header('cache-control', 'no-store');
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
     finish(request, reply.statusCode, deps);
     next(null, payload);
   });
@@ -82,7 +88,10 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
   const authenticate = createAuthenticate(deps.findPrincipal, { delay, areKeysKnown: () => deps.areKeysKnown() });
   addPublicRoutes(app, deps.pages, authenticate);
   addOperations(app, deps, authenticate);
-  const refusePath = pathRefusals(new ServedPaths([...deps.operations, ...publicRoutes]));
+  for (const extension of extensions) extension.addRoutes(app);
+  const refusePath = pathRefusals(
+    new ServedPaths([...deps.operations, ...publicRoutes, ...extensions.flatMap(({ paths }) => paths)]),
+  );
   const refuse = unservedRequests(refusePath, authenticate);
   app.setNotFoundHandler((request) => refuse(request.raw));
   await app.ready();

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { accepts } from '../lib/accepted-value.ts';
 import type { Authenticate } from './authentication.ts';
 
 /** Pages that need no version header, and mostly no key. */
@@ -9,6 +10,8 @@ export interface PublicPages {
   openApiJson(): Promise<string>;
   docsHtml(): Promise<string>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Where a browser that opens / goes. */
+  readonly startPath: string;
   /** Whether metrics are served without a key. */
   readonly areMetricsOpen: boolean;
 }
@@ -42,7 +45,12 @@ export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, authen
       .type('text/html; charset=utf-8')
       .send(await pages.docsHtml()),
   );
-  app.get('/', (_request, reply) => reply.redirect('/docs', 302));
+  // Programs keep what they have always got.
+  app.get('/', (request, reply) =>
+    reply
+      .header('vary', 'accept')
+      .redirect(accepts(request.headers.accept, 'text/html') ? pages.startPath : '/docs', 302),
+  );
   app.get('/metrics', async (request, reply) => {
     if (!pages.areMetricsOpen) await authenticate(request);
     const { contentType, text } = await pages.metrics();

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { getAsset, isSea } from 'node:sea';
+import { existsSync, readFileSync } from 'node:fs';
+import { getAsset, getAssetKeys, isSea } from 'node:sea';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 /** `src/` in a checkout, `dist/` in the package: both have the same folders. */
@@ -12,6 +12,13 @@ const CODE_EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
  */
 export function readProgramFile(path: string): string {
   return isSea() ? getAsset(path, 'utf8') : readFileSync(new URL(path, PROGRAM_URL), 'utf8');
+}
+
+/** The same as bytes; null when there is no such file. */
+export function readProgramBytes(path: string): Buffer | null {
+  if (isSea()) return getAssetKeys().includes(path) ? Buffer.from(getAsset(path)) : null;
+  const file = new URL(path, PROGRAM_URL);
+  return existsSync(file) ? readFileSync(file) : null;
 }
 
 /** Starts a thread on one of our own files, named like `store/sqlite/worker`. */

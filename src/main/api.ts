@@ -12,6 +12,7 @@ import { type PeerHealth, type StoreSince, verboseHealth } from '../api/verbose-
 import type { BootstrapPort } from '../bootstrap/bootstrap.ts';
 import { bootstrapPort, OPERATOR_REQUEST } from '../bootstrap/bootstrap-port.ts';
 import type { Config } from '../config/schema.ts';
+import { openConsole } from '../console/open-console.ts';
 import type { Catalog } from '../documents/catalog.ts';
 import { Changesets } from '../documents/changesets/changesets.ts';
 import { WriteOperations } from '../documents/changesets/write-operation.ts';
@@ -177,7 +178,9 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       docsHtml: () => documentation.docsHtml,
       metrics: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
       areMetricsOpen: config.api_metrics_open,
+      startPath: '/console',
     },
+    extensions: [openConsole()],
     rateLimitPerSecond: config.api_rate_limit,
   });
   return {

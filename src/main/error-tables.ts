@@ -5,6 +5,7 @@ import { backends } from '../backends/registry.ts';
 import { agentCommandErrors } from '../cli/agent/errors.ts';
 import { serviceErrors } from '../cli/service/errors.ts';
 import { configErrors } from '../config/errors.ts';
+import { consoleErrors } from '../console/errors.ts';
 import { documentErrors } from '../documents/errors.ts';
 import { edgeErrors } from '../edge/errors.ts';
 import { gatewayErrors } from '../gateway/errors.ts';
@@ -22,6 +23,7 @@ import { mainErrors } from './errors.ts';
 /** Every error table, in the order of the error page; modules declare their own. A test compares this list with the sources. */
 export const errorTables: readonly { readonly title: string; readonly rows: ErrorRows }[] = [
   { title: 'Requests', rows: apiErrors.rows },
+  { title: 'The console', rows: consoleErrors.rows },
   { title: 'Configuration of edges, backends and other resources', rows: documentErrors.rows },
   { title: 'Resources', rows: resourceErrors.rows },
   { title: 'Traffic: the edge', rows: edgeErrors.rows },

@@ -3,7 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { programAssets } from '../program-assets.ts';
+import { buildConsole } from '../build-console.ts';
+import { consoleAssets, programAssets } from '../program-assets.ts';
 import { bundleProgram, bundleWorker } from './bundle.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -18,6 +19,7 @@ export function buildBinary(folder: string): string {
   const scratch = mkdtempSync(join(tmpdir(), 'postern-binary-'));
   const output = join(folder, `postern-${process.platform}-${process.arch}`);
   try {
+    buildConsole();
     bundleProgram(join(scratch, 'program.mjs'));
     for (const path of WORKERS) bundleWorker(`src/${path}.ts`, join(scratch, 'workers', `${path}.js`));
     const config = {
@@ -27,7 +29,7 @@ export function buildBinary(folder: string): string {
       disableExperimentalSEAWarning: true,
       assets: Object.fromEntries([
         ['../package.json', join(root, 'package.json')],
-        ...programAssets().map((path) => [path, join(root, 'src', path)]),
+        ...[...programAssets(), ...consoleAssets()].map((path) => [path, join(root, 'src', path)]),
         ...WORKERS.map((path) => [`${path}.js`, join(scratch, 'workers', `${path}.js`)]),
       ]),
     };

@@ -1,11 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Its own program rather than its JavaScript API: the type check must pass where it is not installed yet. */
-const ESBUILD = join(root, 'node_modules', '@esbuild', `${process.platform}-${process.arch}`, 'bin', 'esbuild');
+import { basename, dirname } from 'node:path';
+import { esbuild } from '../esbuild.ts';
 
 const SHARED = [
   '--bundle',
@@ -28,7 +22,10 @@ export function bundleProgram(outfile: string): void {
     import { main } from './src/main/cli.ts';
     main().catch((error) => { console.error(error); process.exit(1); });
   `;
-  esbuild([`--format=esm`, `--banner:js=${REQUIRE}`, '--sourcefile=executable.ts', `--outfile=${outfile}`], entry);
+  esbuild(
+    [...SHARED, `--format=esm`, `--banner:js=${REQUIRE}`, '--sourcefile=executable.ts', `--outfile=${outfile}`],
+    entry,
+  );
 }
 
 /**
@@ -38,15 +35,10 @@ export function bundleProgram(outfile: string): void {
 export function bundleModule(source: string, outfile: string): void {
   const [folder, name] = [dirname(outfile), basename(outfile, '.js')];
   const names = [`--outdir=${folder}`, `--entry-names=${name}`, '--chunk-names=[name]-[hash]'];
-  esbuild([source, '--format=esm', '--splitting', `--banner:js=${REQUIRE}`, ...names]);
+  esbuild([...SHARED, source, '--format=esm', '--splitting', `--banner:js=${REQUIRE}`, ...names]);
 }
 
 /** A worker's program as one script: a thread that starts from text takes no module. */
 export function bundleWorker(source: string, outfile: string): void {
-  esbuild([source, '--format=cjs', `--outfile=${outfile}`]);
-}
-
-function esbuild(args: readonly string[], input = ''): void {
-  if (!existsSync(ESBUILD)) throw new Error(`${ESBUILD} is missing: run npm ci`);
-  execFileSync(ESBUILD, [...SHARED, ...args], { cwd: root, input, stdio: ['pipe', 'inherit', 'inherit'] });
+  esbuild([...SHARED, source, '--format=cjs', `--outfile=${outfile}`]);
 }

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import workerThreads from 'node:worker_threads';
 import { WORKERS } from '../binary/build-binary.ts';
 import { bundleModule } from '../binary/bundle.ts';
-import { programAssets } from '../program-assets.ts';
+import { consoleAssets, programAssets } from '../program-assets.ts';
 
 /**
  * Writes the program into `folder`, laid out like the package, in a few large files. Tests start some hundred servers,
@@ -14,7 +14,8 @@ import { programAssets } from '../program-assets.ts';
 export function bundledProgram(root: string, folder: string): string {
   bundleModule('src/main/cli.ts', join(folder, 'dist', 'main', 'cli.js'));
   for (const worker of WORKERS) bundleModule(`src/${worker}.ts`, join(folder, 'dist', `${worker}.js`));
-  for (const asset of programAssets()) cpSync(join(root, 'src', asset), join(folder, 'dist', asset));
+  for (const asset of [...programAssets(), ...consoleAssets()])
+    cpSync(join(root, 'src', asset), join(folder, 'dist', asset));
   for (const file of ['package.json', 'bin/postern.mjs']) cpSync(join(root, file), join(folder, file));
   return join(folder, 'bin', 'postern.mjs');
 }
