@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 
 export interface BrowserRequest {
   readonly method?: string;
@@ -24,20 +24,22 @@ export function browserRequest(url: string, options: BrowserRequest = {}): Promi
     const sent = request(
       url,
       { method, agent: false, headers: { ...(text !== null && { 'content-type': 'application/json' }), ...headers } },
-      async (response) => {
-        const bytes = Buffer.concat(await Array.fromAsync(response as AsyncIterable<Buffer>));
-        const { 'set-cookie': cookies = [], ...others } = response.headers;
-        const isJson = /^application\/json/.test(others['content-type'] ?? '') && bytes.length > 0;
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: others as Record<string, string | undefined>,
-          cookies,
-          bytes,
-          body: isJson ? JSON.parse(bytes.toString()) : null,
-        });
-      },
+      (response) => answerOf(response).then(resolve, reject),
     );
     sent.on('error', reject);
     sent.end(text ?? undefined);
   });
+}
+
+async function answerOf(response: IncomingMessage): Promise<BrowserAnswer> {
+  const bytes = Buffer.concat(await Array.fromAsync(response as AsyncIterable<Buffer>));
+  const { 'set-cookie': cookies = [], ...others } = response.headers;
+  const isJson = /^application\/json/.test(others['content-type'] ?? '') && bytes.length > 0;
+  return {
+    status: response.statusCode ?? 0,
+    headers: others as Record<string, string | undefined>,
+    cookies,
+    bytes,
+    body: isJson ? JSON.parse(bytes.toString()) : null,
+  };
 }
