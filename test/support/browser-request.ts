@@ -24,7 +24,7 @@ export function browserRequest(url: string, options: BrowserRequest = {}): Promi
     const sent = request(
       url,
       { method, agent: false, headers: { ...(text !== null && { 'content-type': 'application/json' }), ...headers } },
-      (response) => answerOf(response).then(resolve, reject),
+      (response) => void answerOf(response).then(resolve, reject),
     );
     sent.on('error', reject);
     sent.end(text ?? undefined);
