@@ -11,6 +11,8 @@ export interface CommandContext {
   warn(line: string): void;
   /** Resolves when the reader has room for more; absent where output never blocks. */
   printed?(): Promise<void>;
+  /** For a command that runs until the user ends it: Ctrl-C calls `stop` instead of ending the process. */
+  onInterrupt?(stop: () => void): void;
   /** For a long-running command: the line that marks dropped lines when nobody reads fast enough. */
   describeDropped?(lineOf: (count: number) => string): void;
 }

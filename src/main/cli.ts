@@ -235,8 +235,23 @@ export async function main(): Promise<void> {
     warn: (line) => process.stderr.write(`${line}\n`),
     ...(isatty(0) &&
       isatty(2) && { ask: async (question) => (await import('../cli/ask-question.ts')).askQuestion(question) }),
+    onInterrupt,
     ...(isLongRunning ? (await import('../logging/standard-output.ts')).droppingPrinter() : waitingPrinter()),
   });
+  // A request that was abandoned would keep the process alive until its time limit.
+  if (isInterrupted) process.exit();
+}
+
+let isInterrupted = false;
+
+/** The listeners stay: a launcher forwards the signal that the terminal sent already. */
+function onInterrupt(stop: () => void): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      isInterrupted = true;
+      stop();
+    });
+  }
 }
 
 /** For commands that end: no output is lost, however slow the reader is. */

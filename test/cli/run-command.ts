@@ -13,17 +13,26 @@ export interface RunOptions {
   readonly answer?: string;
   /** Width of the terminal; absent: the output is a pipe. */
   readonly columns?: number;
+  /** Called for each line of standard output, with a function that interrupts the command like Ctrl-C. */
+  readonly onLine?: (line: string, interrupt: () => void) => void;
 }
 
 /** `postern …` in this process: a test of output needs no process of its own. */
 export async function runCommand(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
   const stdout: string[] = [];
   const stderr: string[] = [];
+  let interrupt = (): void => {};
   const code = await runCli(args, {
     env: { ...(options.columns !== undefined && { COLUMNS: String(options.columns) }), ...options.env },
     isTerminal: options.columns !== undefined,
     ...(options.answer !== undefined && { ask: () => Promise.resolve(options.answer as string) }),
-    print: (line) => stdout.push(`${line}\n`),
+    onInterrupt: (stop) => {
+      interrupt = stop;
+    },
+    print: (line) => {
+      stdout.push(`${line}\n`);
+      options.onLine?.(line, interrupt);
+    },
     warn: (line) => stderr.push(`${line}\n`),
   });
   return { code, stdout: stdout.join(''), stderr: stderr.join('') };

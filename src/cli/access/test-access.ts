@@ -1,4 +1,5 @@
 import { printable } from '../api/cell-text.ts';
+import { Names } from '../names/names.ts';
 import type { AccessCall } from './access-command.ts';
 import { proposedRules } from './proposed-rules.ts';
 
@@ -13,7 +14,9 @@ export async function testAccess(call: AccessCall): Promise<number> {
     ...(email !== undefined && { email }),
     ...(isOn(flags, 'unverified') && { email_verified: false }),
     ...(Object.keys(claims).length > 0 && { claims }),
-    ...(account !== undefined && { service_account_id: account }),
+    ...(account !== undefined && {
+      service_account_id: await new Names(transport, context).idOfKinds(['service_account'], account),
+    }),
     ...(isOn(flags, 'guest') && { guest: true }),
     ...(access !== null && { access }),
   };

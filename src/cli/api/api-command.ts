@@ -1,29 +1,22 @@
-import { PosternApiError } from '../../client/postern-api-error.ts';
-import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import type { AnyOptions } from '../../client/request-options.ts';
-import { Transport } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { resolvedIfPossible } from '../names/resolved-if-possible.ts';
+import { watch, watchInterval } from '../output/watch.ts';
 import { wrapHelp } from '../wrap-help.ts';
 import { type ApiResource, apiResources, findOperation, findResource } from './api-resources.ts';
-import { buildRequest } from './build-request.ts';
-import { printable } from './cell-text.ts';
+import { requestOf, requestParts } from './build-request.ts';
 import { apiUrl, findApiKey, isOnThisMachine, trustRootCa } from './connection.ts';
-import { createdWarnings } from './created-warnings.ts';
 import { dryRun } from './dry-run.ts';
-import { errorReport } from './error-report.ts';
 import { operationHelp, overviewHelp, resourceHelp } from './help-text.ts';
 import { operationFlags } from './operation-flags.ts';
 import type { OperationDescription } from './operation-list.ts';
 import { type ParsedArguments, parseArguments } from './parse-arguments.ts';
-import { listItems } from './resource-names.ts';
-import { sendForAll, sendOnce } from './send-request.ts';
-import { checkOnly, showAnswer, showOnly } from './show-answer.ts';
+import { sendAndShow } from './send-and-show.ts';
+import { shownForm } from './shown-form.ts';
 import { createTextSource, type TextSource } from './text-source.ts';
 
-const EXIT_REFUSED = 1;
 const EXIT_USAGE = 2;
-const EXIT_UNREACHABLE = 3;
 
 /** `postern api RESOURCE VERB`, built from the list of operations. */
 export function createApiCommand(
@@ -79,45 +72,25 @@ async function runOperation(
 ): Promise<number> {
   const flags = operationFlags(operation);
   const parsed = parseArguments(args, flags, createOnly);
-  const request = await buildRequest(operation, flags, parsed, source);
+  const parts = await requestParts(operation, flags, parsed, source);
   const options = requestOptions(parsed);
-  const [only] = parsed.values.get('only') ?? [];
-  if (only !== undefined) checkOnly(operation, only);
+  const shown = shownForm(operation, parsed);
   const url = apiUrl(parsed, context);
   if (isOn(parsed, 'dry-run')) {
+    const apiKey = await findApiKey(url, parsed, context, source).catch(() => null);
+    const request = requestOf(operation, await resolvedIfPossible(operation, parts, { url, apiKey, context }));
     for (const line of dryRun(url, request, headersOf(options), operation.body?.schema)) context.print(line);
     return 0;
   }
   const apiKey = await findApiKey(url, parsed, context, source);
   if (apiKey === null) throw usage(noKey(url));
   await trustRootCa(parsed, source);
-  const note = (line: string): void => (isOn(parsed, 'verbose') ? context.warn(line) : undefined);
   if (url.startsWith('http:') && !isOnThisMachine(url))
     context.warn(`postern: warning: ${url} is not encrypted: the API key is sent in clear text`);
-  note(`> ${request.method} ${url}${request.path}, key from ${apiKey.source}`);
-  const transport = new Transport({ baseUrl: url, apiKey: apiKey.key });
-  try {
-    const list = listItems(operation);
-    const { raw, body } =
-      list !== null && isOn(parsed, 'all')
-        ? await sendForAll(transport, request, list.key)
-        : await sendOnce(transport, request, options);
-    const { status, operationId, etag, revision, problem, warning } = raw.info;
-    note(`< ${status} ${operationId ?? ''} etag ${etag ?? '-'} revision ${revision ?? '-'}`);
-    if (only !== undefined && body !== null) showOnly(operation, body, only, context);
-    else if (!isOn(parsed, 'json')) showAnswer(operation, raw, body, context);
-    else if (raw.text !== '') context.print(raw.text);
-    for (const line of createdWarnings(operation, body)) context.warn(`postern: warning: ${line}`);
-    if (problem !== null) context.warn(`postern: warning: all traffic is rejected: ${printable(problem)}`);
-    if (warning !== null) context.warn(`postern: warning: ${printable(warning)}`);
-    return 0;
-  } catch (error) {
-    if (!(error instanceof PosternApiError) && !(error instanceof PosternConnectionError)) throw error;
-    const report = errorReport(error, { operation, apiUrl: url, keySource: apiKey.source });
-    if (isOn(parsed, 'json') && error instanceof PosternApiError) context.warn(error.text);
-    else for (const line of report) context.warn(line);
-    return error instanceof PosternApiError ? EXIT_REFUSED : EXIT_UNREACHABLE;
-  }
+  const everyMs = watchInterval(soleValues(parsed));
+  const call = { operation, parts, parsed, options, shown, url, apiKey };
+  if (everyMs === null) return sendAndShow(call, context);
+  return watch(context, { everyMs, format: shown.format }, (captured) => sendAndShow(call, captured));
 }
 
 function requestOptions({ values }: ParsedArguments): AnyOptions {
@@ -135,6 +108,10 @@ function headersOf({ ifMatch, idempotencyKey }: AnyOptions): Readonly<Record<str
     ...(typeof ifMatch === 'string' && { 'if-match': ifMatch }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   };
+}
+
+function soleValues({ values }: ParsedArguments): ReadonlyMap<string, string> {
+  return new Map(Array.from(values, ([name, [value = '']]) => [name, value]));
 }
 
 function isOn({ values }: ParsedArguments, name: string): boolean {

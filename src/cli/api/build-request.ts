@@ -11,13 +11,19 @@ import type { TextSource } from './text-source.ts';
 
 type MutableObject = { [field: string]: JsonValue };
 
-/** The request described by a command line. */
-export async function buildRequest(
+/** What a command line says, before names become ids. */
+export interface RequestParts {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, JsonValue>>;
+  readonly body: JsonObject;
+}
+
+export async function requestParts(
   operation: OperationDescription,
   flags: readonly Flag[],
   parsed: ParsedArguments,
   source: TextSource,
-): Promise<ApiRequest> {
+): Promise<RequestParts> {
   const query: Record<string, JsonValue> = {};
   const body: MutableObject = await fileBody(parsed, source);
   for (const flag of flags) {
@@ -27,9 +33,14 @@ export async function buildRequest(
     if (flag.target.in === 'body') setField(body, flag.target.path, await flagValue(flag, given, source));
   }
   for (const assignment of parsed.values.get('set') ?? []) applyAssignment(body, assignment);
-  const path = fillPath(operation.path, pathValues(operation, flags, parsed));
+  return { path: pathValues(operation, flags, parsed), query, body };
+}
+
+export function requestOf(operation: OperationDescription, parts: RequestParts): ApiRequest {
+  const path = fillPath(operation.path, parts.path);
   const hasBody = operation.body !== undefined && operation.body.parsing !== 'ignored';
-  return { method: operation.method, path: `${path}${queryString(query)}`, ...(hasBody && { body }) };
+  const { method } = operation;
+  return { method, path: `${path}${queryString(parts.query)}`, ...(hasBody && { body: parts.body }) };
 }
 
 /** Positional arguments fill the path parameters that no flag gave, the last ones first. */
@@ -48,6 +59,11 @@ function pathValues(
   });
   if (positionals.length > missing.length) throw usage(tooMany(missing.length));
   const unnamed = missing.slice(missing.length - positionals.length);
+  const given = {
+    ...result,
+    ...Object.fromEntries(unnamed.map((name, index) => [name, positionals[index] as string])),
+  };
+  if (isRouteByHost(operation, given)) return { ...given, edge_id: '' };
   const [first] = missing.filter((name) => !unnamed.includes(name));
   if (first !== undefined) throw usage(`--${flagOf(first).name} ${flagOf(first).hint} is required`);
   for (const [index, name] of unnamed.entries()) result[name] = positionals[index] as string;
@@ -55,6 +71,14 @@ function pathValues(
     if (/^\.{0,2}$/.test(value)) throw usage(`--${flagOf(name).name} ${flagOf(name).hint} is required`);
   }
   return result;
+}
+
+/** `app.example.com/admin` names the edge too. */
+function isRouteByHost(
+  { path }: OperationDescription,
+  { edge_id: edge, id }: Readonly<Record<string, string>>,
+): boolean {
+  return path.startsWith('/edges/https/{edge_id}/routes/{id}') && edge === undefined && /^[^/]+\//.test(id ?? '');
 }
 
 function tooMany(expected: number): string {

@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
+import { OUTPUT_FORMATS } from '../output/output-format.ts';
 import { bodyFlags } from './body-flags.ts';
 import type { Flag } from './flag.ts';
 import type { OperationDescription } from './operation-list.ts';
@@ -23,7 +24,7 @@ function pathFlags(operation: OperationDescription): readonly Flag[] {
       aliases,
       kind: 'text',
       hint: OTHER_PARAMETERS[parameter]?.hint ?? 'ID',
-      description: OTHER_PARAMETERS[parameter]?.description ?? `Id of the ${parameter === 'id' ? noun : name}.`,
+      description: OTHER_PARAMETERS[parameter]?.description ?? `Id or name of the ${parameter === 'id' ? noun : name}.`,
       target: { in: 'path', name: parameter },
       isRequired: true,
     };
@@ -77,6 +78,7 @@ function commandFlags(operation: OperationDescription): readonly Flag[] {
     ...(operation.verb === 'list' && operation.query !== undefined ? [ALL_FLAG] : []),
     ...(operation.isConditional === true ? [IF_MATCH_FLAG] : []),
     ...(operation.isIdempotentByKey === true ? [IDEMPOTENCY_FLAG] : []),
+    ...(operation.method === 'GET' ? WATCH_FLAGS : []),
     ...CONNECTION_FLAGS,
   ];
 }
@@ -117,8 +119,31 @@ const IDEMPOTENCY_FLAG = commandFlag({
   description: 'Key that makes the command safe to repeat: within 24 hours it creates nothing twice.',
 });
 
+const WATCH_FLAGS: readonly Flag[] = [
+  commandFlag({
+    name: 'watch',
+    kind: 'switch',
+    hint: '',
+    description: 'Repeat until interrupted, and show what changes.',
+  }),
+  commandFlag({
+    name: 'every',
+    kind: 'text',
+    hint: 'SECONDS',
+    description: 'With --watch: time between two requests (default 2).',
+  }),
+];
+
 /** Flags of every command. */
 const CONNECTION_FLAGS: readonly Flag[] = [
+  commandFlag({
+    name: 'output',
+    aliases: ['o'],
+    kind: 'text',
+    hint: OUTPUT_FORMATS.join('|'),
+    choices: OUTPUT_FORMATS,
+    description: 'Form of the output (default table); id prints one id per line. Short: -o.',
+  }),
   commandFlag({ name: 'json', kind: 'switch', hint: '', description: 'Print the JSON response of the API unchanged.' }),
   commandFlag({
     name: 'only',
@@ -156,4 +181,4 @@ const CONNECTION_FLAGS: readonly Flag[] = [
   }),
 ];
 
-const OWN_NAMES: ReadonlySet<string> = new Set(CONNECTION_FLAGS.map(({ name }) => name));
+const OWN_NAMES: ReadonlySet<string> = new Set([...CONNECTION_FLAGS, ...WATCH_FLAGS].map(({ name }) => name));

@@ -40,7 +40,7 @@ function isRepeatable({ kind }: Flag): boolean {
 }
 
 function lookUp({ name, rawName }: FlagToken, byName: ReadonlyMap<string, Flag>, createOnly: readonly string[]): Flag {
-  const flag = rawName.startsWith('--') ? byName.get(name) : undefined;
+  const flag = rawName.startsWith('--') === name.length > 1 ? byName.get(name) : undefined;
   if (flag !== undefined) return flag;
   const negated = name.startsWith('no-') ? byName.get(name.slice('no-'.length)) : undefined;
   if (negated?.kind === 'switch') return negated;
@@ -57,7 +57,7 @@ function lookUp({ name, rawName }: FlagToken, byName: ReadonlyMap<string, Flag>,
   throw usage(
     `unknown flag ${rawName}.${didYouMean(
       rawName,
-      Array.from(byName.keys(), (each) => `--${each}`),
+      Array.from(byName.keys(), (each) => (each.length === 1 ? `-${each}` : `--${each}`)),
     )}`,
   );
 }

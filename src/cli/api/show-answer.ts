@@ -5,7 +5,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts
 import { didYouMean } from '../../lib/near-match.ts';
 import { isObjectSchema } from '../../lib/schema/schema-facts.ts';
 import type { CommandContext } from '../command.ts';
-import { cellText } from './cell-text.ts';
+import { printTableLines } from '../output/rows-table.ts';
+import { cellText, printable } from './cell-text.ts';
 import { maskInnerSecrets, schemaOfField } from './mask-secrets.ts';
 import type { OperationDescription } from './operation-list.ts';
 import { recordView } from './record-view.ts';
@@ -37,7 +38,7 @@ export function showAnswer(
       leftOut: pathParameters(operation.path),
       terminalWidth: terminalWidth(context),
     };
-    for (const line of table(items, layout)) context.print(line);
+    printTableLines(table(items, layout), context);
   }
   if (typeof body['next_page_uri'] === 'string') {
     const { before_revision: revision } = nextQuery(body['next_page_uri']);
@@ -75,8 +76,14 @@ export function showOnly(
   for (const item of items) {
     const named = names.reduce<JsonValue>((at, name) => (isJsonObject(at) ? (at[name] ?? null) : null), item);
     const value = maskInnerSecrets(named, schema);
-    context.print(typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value));
+    context.print(shownValue(value, context));
   }
+}
+
+/** Unchanged for a script. A terminal gets no control characters. */
+function shownValue(value: JsonValue, { isTerminal }: CommandContext): string {
+  const text = typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
+  return isTerminal ? text.split(/\r?\n/).map(printable).join('\n') : text;
 }
 
 export function parseAnswer(text: string): JsonObject | null {

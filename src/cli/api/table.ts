@@ -1,12 +1,12 @@
 import type { TSchema } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { cut, padTo, widthOf } from '../agent/output/styled-text.ts';
 import { cellText, EMPTY } from './cell-text.ts';
 
 const MAX_COLUMNS = 6;
 const MIN_WIDTH = 10;
 const GAP = '  ';
-const segmenter = new Intl.Segmenter();
 /** Omitted from tables: they say little about one item among many. */
 const LEFT_OUT = new Set(['uri', 'metadata']);
 const FIRST = ['id', 'type'];
@@ -32,7 +32,7 @@ export function table(items: readonly JsonObject[], layout: TableLayout): readon
   const columns = fit(chooseColumns(items, layout), layout.terminalWidth);
   const line = (texts: readonly string[]): string =>
     columns
-      .map(({ width }, index) => cut(texts[index] ?? '', width).padEnd(width))
+      .map(({ width }, index) => padTo(cut(texts[index] ?? '', width), width))
       .join(GAP)
       .trimEnd();
   const head = line(columns.map(({ column }) => column.name.toUpperCase()));
@@ -74,7 +74,7 @@ function isIdField(name: string, items: readonly JsonObject[]): boolean {
 function fit(columns: readonly Column[], terminalWidth: number | null): { column: Column; width: number }[] {
   const sized = columns.map((column) => ({
     column,
-    width: Math.max(column.name.length, ...column.cells.map((cell) => graphemes(cell).length)),
+    width: Math.max(column.name.length, ...column.cells.map(widthOf)),
   }));
   if (terminalWidth === null) return sized;
   const total = (): number => sized.reduce((sum, { width }) => sum + width, GAP.length * (sized.length - 1));
@@ -93,13 +93,4 @@ function dropLast(sized: { column: Column; width: number }[]): boolean {
   if (index === -1) return false;
   sized.splice(index, 1);
   return true;
-}
-
-function cut(text: string, width: number): string {
-  const characters = graphemes(text);
-  return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;
-}
-
-function graphemes(text: string): readonly string[] {
-  return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }

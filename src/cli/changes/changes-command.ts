@@ -3,6 +3,7 @@ import { type FlagForm, type ParsedFlags, parseFlags, usage } from '../../lib/fl
 import { didYouMean } from '../../lib/near-match.ts';
 import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { WATCH_FLAGS, watch, watchInterval } from '../output/watch.ts';
 import { listChanges } from './list-changes.ts';
 import { OUTPUT_FLAGS } from './output-flag.ts';
 import { runWithApi } from './run-with-api.ts';
@@ -21,6 +22,7 @@ const LIST: Subcommand = {
     ['object', 'value'],
     ['author', 'value'],
     ['limit', 'value'],
+    ...WATCH_FLAGS,
   ],
   run: listChanges,
 };
@@ -42,10 +44,12 @@ Without a subcommand: list changes of the configuration, newest first.
 
   --since             list: only changes since then: 1d, 12h, 30m or a time such as 2026-11-01T00:00:00Z
   --until             list: only changes before then, in the same forms
-  --object            list: only changes of the resource with this id, or of its modules
-  --author            list: only changes by the API key with this id
+  --object            list: only changes of the resource with this id or name, or of its modules: app.example.com
+  --author            list: only changes by the API key with this id or description
   --limit             list: number of changes (default 50)
-  --output            table or json (default table); -o for short
+  --output            table, json, yaml or, for a list, id (default table); -o for short. verify: table or json
+  --watch             list: repeat until interrupted, and show what changes
+  --every             list, with --watch: seconds between two requests (default 2)
   --api-url           address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080)
   --api-key-file      file with the API key, - reads standard input (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then
                       first-api-key in the data directory)
@@ -70,6 +74,9 @@ export const changesCommand: Command = {
     }
     const known = new Map([...CONNECTION_FLAGS, ...OUTPUT_FLAGS, ...subcommand.flags]);
     const parsed = parseFlags(isList ? args : args.slice(1), known);
-    return runWithApi(context, async () => subcommand.run(await openTransport(parsed, context), parsed, context));
+    const everyMs = watchInterval(parsed.flags);
+    const run = (to: CommandContext): Promise<number> =>
+      runWithApi(to, async () => subcommand.run(await openTransport(parsed, to), parsed, to));
+    return everyMs === null ? run(context) : watch(context, { everyMs }, run);
   },
 };

@@ -1,14 +1,14 @@
-import type { TSchema } from 'typebox';
 import { queryString } from '../../client/fill-path.ts';
 import type { Transport } from '../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
-import { table } from '../api/table.ts';
-import { terminalWidth } from '../api/terminal-width.ts';
 import type { CommandContext } from '../command.ts';
+import { Names } from '../names/names.ts';
+import { outputFormat } from '../output/output-format.ts';
+import { printTable } from '../output/rows-table.ts';
+import { printStructured } from '../output/structured-text.ts';
 import { timeFlag } from '../time-flag.ts';
 import { authorText, type Change, objectText } from './change.ts';
-import { isJsonOutput } from './output-flag.ts';
 
 const PAGE = 100;
 const DEFAULT_LIMIT = 50;
@@ -24,11 +24,12 @@ export async function listChanges(
   context: CommandContext,
 ): Promise<number> {
   if (positionals.length > 0) throw usage('unexpected argument: see postern changes --help');
-  const isJson = isJsonOutput(flags);
-  const { changes, hasMore } = await readChanges(transport, flags);
-  if (isJson) context.print(JSON.stringify({ changes }));
+  const format = outputFormat(flags);
+  const { changes, hasMore } = await readChanges(transport, flags, new Names(transport, context));
+  if (format === 'json' || format === 'yaml') await printStructured({ changes }, format, context);
+  else if (format === 'id') for (const { revision } of changes) context.print(String(revision));
   else if (changes.length === 0) context.warn('none');
-  else for (const line of table(changes.map(rowOf), layoutFor(context))) context.print(line);
+  else printTable(changes.map(rowOf), context);
   if (hasMore) context.warn('postern: there are older changes: use --limit NUMBER or --until TIME to see them');
   return 0;
 }
@@ -36,14 +37,15 @@ export async function listChanges(
 async function readChanges(
   transport: Transport,
   flags: ParsedFlags['flags'],
+  names: Names,
 ): Promise<{ readonly changes: readonly Change[]; readonly hasMore: boolean }> {
   const limit = limitOf(flags.get('limit'));
   const [since, until, author, object] = ['since', 'until', 'author', 'object'].map((name) => flags.get(name));
   const filters = {
     ...(since !== undefined && { since: timeFlag('since', since) }),
     ...(until !== undefined && { until: timeFlag('until', until) }),
-    ...(author !== undefined && { author_id: author }),
-    ...(object !== undefined && { object_id: object }),
+    ...(author !== undefined && { author_id: await names.idOfKinds(['api_key'], author) }),
+    ...(object !== undefined && { object_id: await names.idOfAny(object) }),
     limit: Math.min(limit, PAGE),
   };
   const changes: Change[] = [];
@@ -69,15 +71,6 @@ function rowOf({ revision, at, author, message, objects, count }: Change) {
     who: authorText(author),
     what: first === undefined ? '' : `${first.change} ${objectText(first)}${others}`,
     message: printable(message),
-  };
-}
-
-function layoutFor(context: CommandContext) {
-  const properties = { revision: {}, when: {}, who: {}, what: {}, message: {} };
-  return {
-    schema: { type: 'object', properties } as TSchema,
-    leftOut: [],
-    terminalWidth: terminalWidth(context),
   };
 }
 

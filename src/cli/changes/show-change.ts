@@ -2,9 +2,10 @@ import type { Transport } from '../../client/transport.ts';
 import type { ParsedFlags } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
 import type { CommandContext } from '../command.ts';
+import { outputFormat } from '../output/output-format.ts';
+import { printJson, printStructured } from '../output/structured-text.ts';
 import { authorText, readChange, revisionArgument } from './change.ts';
 import { documentLines } from './document-lines.ts';
-import { isJsonOutput } from './output-flag.ts';
 
 /** Prints who made a change, and the difference of each document, field by field. */
 export async function showChange(
@@ -13,10 +14,11 @@ export async function showChange(
   context: CommandContext,
 ): Promise<number> {
   const revision = revisionArgument(positionals, 'postern changes show');
-  const isJson = isJsonOutput(flags);
+  const format = outputFormat(flags, ['table', 'json', 'yaml']);
   const { text, change } = await readChange(transport, revision);
-  if (isJson) {
-    context.print(text);
+  if (format !== 'table') {
+    if (format === 'json') printJson(text, context);
+    else await printStructured(change, 'yaml', context);
     return 0;
   }
   const { at, author, message, objects } = change;

@@ -4,7 +4,7 @@ const HELP = `
 Usage: postern nodes [FLAGS]
 
 Lists the servers of this installation: name, status, version, agents and tunnels. A node that was lost is listed for ten minutes.
-The same as "postern api nodes list", with the same flags: "postern api nodes list --help" shows them.
+--watch repeats it until interrupted. The same as "postern api nodes list", with the same flags: "postern api nodes list --help" shows them.
 `;
 
 /** A short form of one API command. */

@@ -1,21 +1,14 @@
 import Type, { type TSchema, type TString } from 'typebox';
+import { REFERENCE_KEYWORD, type ReferenceAnnotation } from './reference-annotation.ts';
 import { SECRET_KEYWORD, type SecretVisibility } from './schema-facts.ts';
+
+export { type ReferenceAnnotation, referenceAnnotation } from './reference-annotation.ts';
 
 /**
  * Annotations of a field's schema beside its type. They drive, without code per resource: references (which block a
  * deletion and read back as a Ref), secrets (sealed at rest, masked or omitted on reading) and the wire forms.
  */
-const REFERENCE_KEYWORD = 'x-reference';
 const SENT_TO_KEYWORD = 'x-sent-to';
-
-export interface ReferenceAnnotation {
-  /** Kinds of records that the id may refer to. */
-  readonly kinds: readonly string[];
-  /** Name of the field in responses, where it is a Ref (or a list of Refs); absent: ids read back as ids. */
-  readonly readAs?: string;
-  /** The ids are the keys of a map. */
-  readonly inKeys?: true;
-}
 
 /**
  * `sentTo`: the sibling field that holds the secret's destination. Changing the destination requires sending the secret
@@ -31,10 +24,6 @@ export function secretSentTo(schema: TSchema): string | undefined {
 
 export function reference<Schema extends TSchema>(annotation: ReferenceAnnotation, schema: Schema): Schema {
   return { ...schema, [REFERENCE_KEYWORD]: annotation };
-}
-
-export function referenceAnnotation(schema: TSchema): ReferenceAnnotation | undefined {
-  return (schema as Record<string, unknown>)[REFERENCE_KEYWORD] as ReferenceAnnotation | undefined;
 }
 
 export const refSchema = Type.Object(

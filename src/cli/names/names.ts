@@ -1,0 +1,101 @@
+import { fillPath } from '../../client/fill-path.ts';
+import type { Transport } from '../../client/transport.ts';
+import { usage } from '../../lib/flags.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { printable } from '../api/cell-text.ts';
+import { operationList } from '../api/operation-list.ts';
+import { sendForAll } from '../api/send-request.ts';
+import type { CommandContext } from '../command.ts';
+import { type Collection, collectionsOf, kindText } from './collections.ts';
+import { isId } from './is-id.ts';
+import { isNamed, type NamedItem, namedItem, namedRoutes } from './named-item.ts';
+
+const MAX_CANDIDATES = 10;
+const PAGE = 100;
+
+export interface FoundRoute {
+  readonly edgeId: string;
+  readonly routeId: string;
+}
+
+/** Finds ids by names for one command. An id is returned as it is, without a request. */
+export class Names {
+  readonly #transport: Transport;
+  readonly #context: CommandContext;
+  readonly #collections: readonly Collection[] = collectionsOf(operationList());
+  /** Several references of one command may need the same list. */
+  readonly #lists = new Map<string, Promise<readonly JsonObject[]>>();
+
+  constructor(transport: Transport, context: CommandContext) {
+    this.#transport = transport;
+    this.#context = context;
+  }
+
+  /** The id of an object in the collection at this path. A name that nothing has is returned as it is: the API rejects it. */
+  async idIn(path: string, name: string, params: Readonly<Record<string, string>> = {}): Promise<string> {
+    const collection = this.#collections.find((each) => each.path === path && each.listKey !== 'sources');
+    if (isId(name) || collection === undefined) return name;
+    const items = await this.#read(collection, params);
+    return this.#only(name, kindText(collection.kind), items.map(namedItem))?.id ?? name;
+  }
+
+  /** The id of an object of one of these kinds. */
+  async idOfKinds(kinds: readonly string[], name: string): Promise<string> {
+    if (isId(name)) return name;
+    const found: (NamedItem | null)[] = [];
+    for (const collection of this.#collections.filter(({ kind }) => kinds.includes(kind))) {
+      if (collection.kind === 'https_edge_route') found.push(...(await this.#routes()));
+      else found.push(...(await this.#read(collection)).map(namedItem));
+    }
+    return this.#only(name, kinds.length === 1 ? kindText(kinds[0] ?? '') : 'object', found)?.id ?? name;
+  }
+
+  /** The id of any configured object. */
+  async idOfAny(name: string): Promise<string> {
+    const kinds = this.#collections.filter(({ isConfigured }) => isConfigured).map(({ kind }) => kind);
+    return this.idOfKinds(kinds, name);
+  }
+
+  /** The id that matches this pattern, which a filter of a list has. */
+  async idOfPattern(pattern: string, name: string): Promise<string> {
+    const collection = this.#collections.find(({ idPattern }) => idPattern === pattern);
+    return collection === undefined ? name : this.idIn(collection.path, name);
+  }
+
+  /** A route by `host/path` or its description. Null when there is none. */
+  async route(name: string): Promise<FoundRoute | null> {
+    const found = this.#only(name, 'route', await this.#routes());
+    return found?.edgeId === undefined ? null : { edgeId: found.edgeId, routeId: found.id };
+  }
+
+  async #routes(): Promise<readonly NamedItem[]> {
+    const edges = this.#collections.find(({ kind }) => kind === 'https_edge');
+    return edges === undefined ? [] : (await this.#read(edges)).flatMap(namedRoutes);
+  }
+
+  #read({ path, listKey }: Collection, params: Readonly<Record<string, string>> = {}): Promise<readonly JsonObject[]> {
+    const filled = fillPath(path, params);
+    const known = this.#lists.get(filled);
+    if (known !== undefined) return known;
+    const read = sendForAll(this.#transport, { method: 'GET', path: `${filled}?limit=${PAGE}` }, listKey).then(
+      ({ body }) => (body?.[listKey] ?? []) as readonly JsonObject[],
+    );
+    this.#lists.set(filled, read);
+    return read;
+  }
+
+  /** Lists the candidates and gives up when the name is not unique: nothing is done to the wrong object. */
+  #only(name: string, what: string, items: readonly (NamedItem | null)[]): NamedItem | null {
+    const found = items.filter((item) => item !== null).filter((item) => isNamed(item, name));
+    if (found.length <= 1) return found[0] ?? null;
+    for (const { id, names } of found.slice(0, MAX_CANDIDATES)) this.#context.warn(`  ${id}  ${shown(names)}`);
+    if (found.length > MAX_CANDIDATES) this.#context.warn(`  and ${found.length - MAX_CANDIDATES} more`);
+    throw usage(
+      `"${printable(name)}" names ${found.length} ${what.replace(/y$/, 'ie')}s: nothing was done. Use one of the ids above`,
+    );
+  }
+}
+
+function shown(names: readonly string[]): string {
+  return names.map(printable).join(', ');
+}
