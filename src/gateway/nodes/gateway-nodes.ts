@@ -85,7 +85,7 @@ export class GatewayNodes {
       registered: (connection, session) => parts.registered(connection, session),
       nodeFields: () => this.others.fields(),
       onTaken: (session, epoch, from, line) => this.#moves.taken(session, epoch, from, line),
-      onMoved: (session, home, epoch) => void this.#moves.rejoin(session, home, epoch),
+      onMoved: (session, to) => void this.#moves.rejoin(session, to),
     });
     this.#moves = new SessionMoves({
       ...{ ports, cluster, life, names, requests, presence },

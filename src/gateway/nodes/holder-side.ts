@@ -20,6 +20,13 @@ import { copiedSession, copiedTunnel } from './session-lines.ts';
 const JOIN_WITHIN_MS = 5_000;
 const CONFIRMED_WITHIN_MS = 30_000;
 
+/** `leaseMs`: what was left of the new home's lease when the old one said so. */
+export interface NewHome {
+  readonly home: string;
+  readonly epoch: number;
+  readonly leaseMs?: number;
+}
+
 export interface HolderSideParts {
   readonly ports: Pick<GatewayPorts, 'endpoints' | 'log' | 'region'>;
   readonly cluster: ClusterPorts;
@@ -29,7 +36,7 @@ export interface HolderSideParts {
   /** This node becomes the home: the old one handed the session over, with the connections that it keeps. */
   onTaken(session: AgentSession, epoch: number, from: string, connections: JsonObject): void;
   /** Another node has become the home. */
-  onMoved(session: AgentSession, home: string, epoch: number): void;
+  onMoved(session: AgentSession, to: NewHome): void;
 }
 
 /** Sessions of other homes that have connections here: a copy of each, whose requests the home carries out. */
@@ -77,7 +84,7 @@ export class HolderSide {
       const answer = await cluster.links.call(homeId, 'session.join', message, JOIN_WITHIN_MS);
       const session = life().all.get(sessionId);
       if (session === undefined || (session.home !== homeId && session.home !== null)) return this.#forget(connection);
-      this.grantOf(homeId).extend(askedAtMs, answer['grant_ms']);
+      this.grantOf(homeId).extend(askedAtMs, answer);
       if (connection.isClosed) {
         this.#push(session, { session: sessionId, connection: number, do: 'closed' });
         this.connections.delete(connection);
@@ -192,7 +199,10 @@ export class HolderSide {
       if (tunnel !== undefined) this.#dropTunnel(tunnel);
     } else if (line['do'] === 'end') this.drop(known);
     else if (line['do'] === 'take') this.#parts.onTaken(known, Number(line['epoch']), nodeId, line);
-    else if (line['do'] === 'moved') this.#parts.onMoved(known, textOf(line['home']), Number(line['epoch']));
+    else if (line['do'] === 'moved') {
+      const [home, epoch, leaseMs] = [textOf(line['home']), Number(line['epoch']), Number(line['lease_ms'] ?? 0)];
+      this.#parts.onMoved(known, { home, epoch, leaseMs });
+    }
   }
 
   #copy(line: JsonObject, known: AgentSession | undefined, nodeId: string): void {

@@ -77,11 +77,13 @@ export class Holds {
       const gone: string[] = [];
       const askedAtMs = performance.now();
       let grantMs = Number.POSITIVE_INFINITY;
+      let leaseMs = Number.POSITIVE_INFINITY;
       for (let at = 0; at < sessions.length; at += IDS_PER_CALL) {
         const ids = sessions.slice(at, at + IDS_PER_CALL).map(({ id }) => id);
         const answer = await cluster.links.call(homeId, 'session.hold', { sessions: ids }, ANSWER_WITHIN_MS);
         gone.push(...stringsOf(answer['gone']));
         grantMs = Math.min(grantMs, Number(answer['grant_ms'] ?? 0));
+        leaseMs = Math.min(leaseMs, Number(answer['lease_ms'] ?? 0));
       }
       // First what ends: the grant is not for these.
       for (const id of gone) {
@@ -90,7 +92,7 @@ export class Holds {
           void this.#gone(session);
         }
       }
-      holderSide().grantOf(homeId).extend(askedAtMs, grantMs);
+      holderSide().grantOf(homeId).extend(askedAtMs, { grant_ms: grantMs, lease_ms: leaseMs });
     } catch {
       // The link is checked by pings; without it the sessions are taken over.
     } finally {

@@ -10,6 +10,7 @@ import type { RightToServe } from '../right-to-serve.ts';
 import type { SentCommands } from '../sent-commands.ts';
 import type { SessionLife } from '../session-life.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
+import { leaseLeftMs } from './grant.ts';
 import { Inbox } from './inbox.ts';
 import { decodeJoin, decodeRejoin, stringsOf } from './join-message.ts';
 import { Outbox } from './outbox.ts';
@@ -142,9 +143,9 @@ export class HomeSide implements SessionCopies {
     this.outbox(nodeId).push({ ...sessionFields(session), do: 'facts' });
     const isTold = await this.outbox(nodeId).confirmed(STATE_WITHIN_MS);
     if (!isTold || connection.isClosed || session.isEnded) throw noSession();
-    const grantMs = this.#grant(nodeId, right.mayServe());
+    const grant = this.#grant(nodeId, right.mayServe());
     queueMicrotask(() => this.#parts.onJoined(session, nodeId));
-    return { welcome: outcome as unknown as JsonObject, grant_ms: grantMs };
+    return { welcome: outcome as unknown as JsonObject, ...grant };
   }
 
   /** A node that has connections of a session whose home this node has become. */
@@ -164,7 +165,7 @@ export class HomeSide implements SessionCopies {
     }
     this.#parts.life().routeAll(session);
     await this.outbox(nodeId).confirmed(STATE_WITHIN_MS);
-    return { grant_ms: this.#grant(nodeId, this.#parts.right.mayServe()) };
+    return this.#grant(nodeId, this.#parts.right.mayServe());
   }
 
   /** The holder asks again and again: a session that it no longer has here is gone for it. */
@@ -175,13 +176,14 @@ export class HomeSide implements SessionCopies {
     });
     // What was sent and not confirmed may take something away from it.
     const isTold = this.outbox(nodeId).isEmpty;
-    return { gone, grant_ms: this.#grant(nodeId, isTold && this.#parts.right.mayServe()) };
+    return { gone, ...this.#grant(nodeId, isTold && this.#parts.right.mayServe()) };
   }
 
-  #grant(nodeId: string, isAllowed: boolean): number {
-    if (!isAllowed) return 0;
+  #grant(nodeId: string, isAllowed: boolean): { readonly grant_ms: number; readonly lease_ms?: number } {
+    if (!isAllowed) return { grant_ms: 0 };
     this.#grantedAtMs.set(nodeId, performance.now());
-    return GRANT_MS;
+    const { membership } = this.#parts.cluster;
+    return { grant_ms: GRANT_MS, lease_ms: leaseLeftMs(membership, membership.self.id) };
   }
 
   /** Resolves once every other node has confirmed the line, or may not serve without hearing from here. */

@@ -59,7 +59,7 @@ export class Lapse implements RightToServe {
     if (session.isEnded || session.home !== null) return;
     const stored = await store.getSession(session.id);
     if (stored !== null && stored.nodeId !== nodeId) {
-      void this.#parts.moves().rejoin(session, stored.nodeId, stored.epoch);
+      void this.#parts.moves().rejoin(session, { home: stored.nodeId, epoch: stored.epoch });
       return;
     }
     const { id, credentialId } = session;

@@ -10,7 +10,8 @@ import type { SessionLife } from '../session-life.ts';
 import type { TunnelNames } from '../tunnel-names.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
 import { within } from './deadline.ts';
-import type { HolderSide } from './holder-side.ts';
+import { leaseLeftMs } from './grant.ts';
+import type { HolderSide, NewHome } from './holder-side.ts';
 import { GRANT_MS, type HomeSide, holdersOf } from './home-side.ts';
 import { decodeRejoin, stringsOf } from './join-message.ts';
 import type { StoredSessions } from './stored-sessions.ts';
@@ -112,10 +113,11 @@ export class SessionMoves {
     const others = [...holdersOf(session)].filter((each) => each !== nodeId);
     const connections = holderSide().numbered(session);
     homeSide.outbox(nodeId).push({ session: session.id, do: 'take', epoch, connections, holders: others });
-    for (const each of others) homeSide.outbox(each).push({ session: session.id, do: 'moved', home: nodeId, epoch });
+    const moved = { session: session.id, do: 'moved', home: nodeId, epoch, lease_ms: leaseLeftMs(membership, nodeId) };
+    for (const each of others) homeSide.outbox(each).push(moved);
     this.demote(session, nodeId, epoch);
     // The new home counts from when it hears of it. Visitors of this node notice nothing.
-    holderSide().grantOf(nodeId).extend(askedAtMs, GRANT_MS);
+    holderSide().grantOf(nodeId).extend(askedAtMs, { grant_ms: GRANT_MS });
     await homeSide.outbox(nodeId).confirmed(TAKEN_WITHIN_MS);
     return true;
   }
@@ -133,14 +135,14 @@ export class SessionMoves {
   }
 
   /** Tells the new home about the connections of this node. */
-  async rejoin(session: AgentSession, home: string, epoch: number): Promise<void> {
+  async rejoin(session: AgentSession, { home, epoch, leaseMs = 0 }: NewHome): Promise<void> {
     const { holderSide } = this.#parts;
     if (session.home !== home) {
       const { home: former, right } = session;
       this.demote(session, home, epoch);
       const held = former === null ? null : holderSide().grantOf(former);
       // Another right means that the former home has refused it since.
-      if (held !== null && held === right) holderSide().grantOf(home).inherit(held);
+      if (held !== null && held === right) holderSide().grantOf(home).inherit(held, leaseMs);
     }
     this.#arriving.add(session);
     try {
@@ -157,7 +159,7 @@ export class SessionMoves {
       try {
         const message = { session: session.id, connections: holderSide().numbered(session) };
         const answer = await cluster.links.call(home, 'session.rejoin', message, REJOIN_WITHIN_MS);
-        holderSide().grantOf(home).extend(askedAtMs, answer['grant_ms']);
+        holderSide().grantOf(home).extend(askedAtMs, answer);
         for (const connection of session.local) {
           for (const request of holderSide().connections.takeOpen(connection)) {
             holderSide().relay(session, connection, request);
@@ -184,7 +186,7 @@ export class SessionMoves {
       if (session.home !== null) this.#parts.homeSide.inherit(session, [session.home]);
       this.promote(session, stored.epoch);
     } else if (stored.nodeId !== session.home || stored.epoch !== session.epoch) {
-      void this.rejoin(session, stored.nodeId, stored.epoch);
+      void this.rejoin(session, { home: stored.nodeId, epoch: stored.epoch });
     } else return false;
     return true;
   }
