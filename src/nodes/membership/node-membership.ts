@@ -289,8 +289,8 @@ export class NodeMembership implements Membership {
   }
 
   #read(heartbeat: Heartbeat, sentAtMs: number): void {
-    const nowMs = this.#monotonicMs();
-    this.#time = { databaseMs: heartbeat.nowMs, atMs: (sentAtMs + nowMs) / 2 };
+    // From before the database answered, so that leases of others never seem longer than they are.
+    this.#time = { databaseMs: heartbeat.nowMs, atMs: sentAtMs };
     if (this.#known.read(heartbeat)) this.#changed();
   }
 
