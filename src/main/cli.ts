@@ -140,6 +140,23 @@ const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'export',
+    summary: 'write the configuration as a YAML file',
+    load: async () => {
+      const [{ exportCommand }, { ignoreClosedPipe }] = await Promise.all([
+        import('../cli/configuration/export-command.ts'),
+        import('../cli/api/ignore-closed-pipe.ts'),
+      ]);
+      ignoreClosedPipe();
+      return exportCommand;
+    },
+  },
+  {
+    name: 'validate',
+    summary: 'check configuration files without a server',
+    load: async () => (await import('../cli/configuration/validate-command.ts')).validateCommand,
+  },
+  {
     name: 'changes',
     summary: 'list changes of the configuration, show one, or verify the history',
     load: async () => {

@@ -1,0 +1,60 @@
+import { queryString } from '../../client/fill-path.ts';
+import { nextQuery } from '../../client/resource-client.ts';
+import type { Transport } from '../../client/transport.ts';
+import type { InstallationDocuments } from '../../configuration-file/documents.ts';
+import { listedKinds } from '../../configuration-file/sections.ts';
+import type { JsonObject } from '../../lib/json.ts';
+
+export interface Installation {
+  readonly documents: InstallationDocuments;
+  /** Of the configuration that the documents show. */
+  readonly revision: number;
+}
+
+export interface ReadOptions {
+  /** Called with the number of documents so far. */
+  onProgress?(count: number): void;
+}
+
+const PAGE = 100;
+const MAX_ATTEMPTS = 5;
+
+/** Everything that the file can have, at one revision; null when the configuration changed each time while it was read. */
+export async function readInstallation(transport: Transport, options: ReadOptions = {}): Promise<Installation | null> {
+  let revision = await currentRevision(transport);
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const documents = await readDocuments(transport, options);
+    const after = await currentRevision(transport);
+    if (after === revision) return { documents, revision };
+    revision = after;
+  }
+  return null;
+}
+
+/** An empty changeset that is only checked: its answer names the revision. */
+async function currentRevision(transport: Transport): Promise<number> {
+  const body = { operations: [], dry_run: true };
+  const { text } = await transport.send({ method: 'POST', path: '/changesets', body });
+  return (JSON.parse(text) as { readonly revision: number }).revision;
+}
+
+async function readDocuments(transport: Transport, { onProgress }: ReadOptions): Promise<InstallationDocuments> {
+  const found: Record<string, readonly JsonObject[]> = {};
+  let count = 0;
+  for (const { documentsKey, resource } of listedKinds()) {
+    const documents: JsonObject[] = [];
+    let query: object = { limit: PAGE };
+    for (;;) {
+      const { text } = await transport.send({ method: 'GET', path: `${resource.path}${queryString(query)}` });
+      const page = JSON.parse(text) as JsonObject;
+      const items = page[resource.listKey] as readonly JsonObject[];
+      documents.push(...items);
+      count += items.length;
+      onProgress?.(count);
+      if (typeof page['next_page_uri'] !== 'string') break;
+      query = nextQuery(page['next_page_uri']);
+    }
+    found[documentsKey] = documents;
+  }
+  return found;
+}

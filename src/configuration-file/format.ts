@@ -1,0 +1,7 @@
+/** Version of the file's format. */
+export const FORMAT_VERSION = 1;
+/** Editors look for it beside the file; `postern validate --schema` prints it. */
+export const SCHEMA_FILE = 'postern.schema.json';
+/** As much as a changeset may have. */
+export const MAX_FILE_BYTES = 64 * 1024 * 1024;
+export const OWNER_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$';

@@ -1,0 +1,70 @@
+import type { TObject, TSchema } from 'typebox';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { referenceAnnotation } from '../lib/schema/annotations.ts';
+import { pointerTo } from '../lib/schema/field-problem.ts';
+import { isObjectSchema, SECRET_MASK, secretVisibility } from '../lib/schema/schema-facts.ts';
+import { defaultOf, hasDefault, isShownOnlyIfSet } from '../lib/schema/wire-forms.ts';
+
+/** What a reader knows about a secret: its value, that there is one, or nothing. */
+export type ReadSecret =
+  | { readonly state: 'known'; readonly value: JsonValue }
+  | { readonly state: 'hidden'; readonly shown: JsonValue }
+  | { readonly state: 'unset' };
+
+export interface StoredForm {
+  /** Every field but secrets, with ids of other objects. */
+  readonly config: JsonObject;
+  /** By JSON pointer. */
+  readonly secrets: ReadonlyMap<string, ReadSecret>;
+}
+
+/** The stored form of what the API returned: ids instead of Refs, absent fields with their defaults. */
+export function storedForm(schema: TObject, document: JsonObject): StoredForm {
+  const secrets = new Map<string, ReadSecret>();
+  return { config: objectForm(schema, document, '', secrets), secrets };
+}
+
+function objectForm(schema: TObject, document: JsonObject, at: string, secrets: Map<string, ReadSecret>): JsonObject {
+  const entries: [string, JsonValue][] = [];
+  for (const [name, field] of Object.entries(schema.properties)) {
+    const pointer = pointerTo(at, name);
+    const readName = referenceAnnotation(field)?.readAs;
+    const read = document[name] ?? (readName === undefined ? undefined : document[readName]);
+    const visibility = secretVisibility(field);
+    if (visibility !== undefined) {
+      secrets.set(pointer, visibility === 'write_only' ? { state: 'hidden', shown: null } : readSecret(read));
+      continue;
+    }
+    if (read === undefined && isShownOnlyIfSet(field)) continue;
+    const value = read === undefined || read === null ? defaultValue(field) : idsOf(field, read);
+    entries.push([
+      name,
+      isObjectSchema(field) && isJsonObject(value) ? objectForm(field, value, pointer, secrets) : value,
+    ]);
+  }
+  return Object.fromEntries(entries);
+}
+
+function defaultValue(field: TSchema): JsonValue {
+  return hasDefault(field) ? ((defaultOf(field) ?? null) as JsonValue) : null;
+}
+
+function readSecret(read: JsonValue | undefined): ReadSecret {
+  if (read === undefined || read === null || read === '') return { state: 'unset' };
+  if (isJsonObject(read)) {
+    const values = Object.values(read);
+    if (values.length === 0) return { state: 'unset' };
+    return values.includes(SECRET_MASK) ? { state: 'hidden', shown: read } : { state: 'known', value: read };
+  }
+  return read === SECRET_MASK ? { state: 'hidden', shown: read } : { state: 'known', value: read };
+}
+
+function idsOf(field: TSchema, value: JsonValue): JsonValue {
+  if (referenceAnnotation(field) === undefined) return value;
+  return Array.isArray(value) ? value.map(idOf) : idOf(value);
+}
+
+/** A Ref or an id; a map has ids as its keys. */
+function idOf(value: JsonValue): JsonValue {
+  return isJsonObject(value) && typeof value['id'] === 'string' ? value['id'] : value;
+}

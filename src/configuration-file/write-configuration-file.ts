@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { comparableForm } from './comparable-form.ts';
+import { type InstallationDocuments, type InstalledObject, installedObjects } from './documents.ts';
+import { type FormPorts, fileForm } from './file-form.ts';
+import { FORMAT_VERSION, SCHEMA_FILE } from './format.ts';
+import { impliedBy } from './object-names.ts';
+import { SecretNames } from './secret-reference.ts';
+import { type Section, sections } from './sections.ts';
+import { type ReadSecret, storedForm } from './stored-form.ts';
+import { unknownFields } from './unknown-fields.ts';
+import { yamlText } from './yaml-text.ts';
+
+export interface WrittenFile {
+  /** YAML; its first line refers to the schema. */
+  readonly text: string;
+  readonly secrets: readonly { readonly place: string; readonly reference: string }[];
+  readonly omitted: readonly { readonly place: string; readonly why: string }[];
+}
+
+export interface WriteOptions {
+  readonly owner?: string;
+  /** Comment lines after the first one. */
+  readonly header?: readonly string[];
+}
+
+/** The configuration of an installation as a file. */
+export function writeConfigurationFile(documents: InstallationDocuments, options: WriteOptions = {}): WrittenFile {
+  const objects = installedObjects(documents);
+  return new FileWriter(objects).write(options);
+}
+
+class FileWriter {
+  readonly #objects: ReadonlyMap<string, readonly InstalledObject[]>;
+  readonly #names = new Map<string, string>();
+  readonly #secretNames = new SecretNames();
+  readonly #secrets: { place: string; reference: string }[] = [];
+  readonly #omitted: { place: string; why: string }[] = [];
+
+  constructor(objects: ReadonlyMap<string, readonly InstalledObject[]>) {
+    this.#objects = objects;
+    for (const { id, name } of [...objects.values()].flat()) this.#names.set(id, name);
+  }
+
+  write({ owner, header = [] }: WriteOptions): WrittenFile {
+    const head: JsonObject = { version: FORMAT_VERSION, ...(owner !== undefined && { owner }) };
+    const body = sections.flatMap((section) => {
+      const entries = this.#entries(section, this.#objects.get(section.key) ?? [], [section.key]);
+      return entries.length === 0 ? [] : [[section.key, Object.fromEntries(entries)] as const];
+    });
+    const comments = [`yaml-language-server: $schema=${SCHEMA_FILE}`, ...header];
+    const lines = comments.map((comment) => `# ${comment.replaceAll(/[\r\n\u0085\u2028\u2029]+/g, ' ')}\n`).join('');
+    const text = [head, ...body.map(([key, value]) => ({ [key]: value }))].map(yamlText).join('\n');
+    return { text: `${lines}${text}`, secrets: this.#secrets, omitted: this.#omitted };
+  }
+
+  #entries(
+    { kinds }: Pick<Section, 'kinds'>,
+    objects: readonly InstalledObject[],
+    place: readonly string[],
+  ): [string, JsonObject][] {
+    return objects.map((object) => {
+      const label = kinds.length > 1 ? { kind: object.kind.label } : {};
+      return [object.name, { ...label, ...this.#object(object, [...place, object.name]) }];
+    });
+  }
+
+  #object(object: InstalledObject, place: readonly string[]): JsonObject {
+    const { kind, document, name } = object;
+    const form = comparableForm(kind, storedForm(kind.resource.config, document));
+    const config = this.#form(kind.resource.config, form, place);
+    const implied = impliedBy(kind, name);
+    const own = Object.entries(form.config).reduce<Record<string, JsonValue>>(
+      (result, [field, value]) => {
+        if (!Object.hasOwn(implied, field)) return result;
+        // The key says it, or something else that the field must contradict.
+        if (isDeepStrictEqual(implied[field], value)) delete result[field];
+        else result[field] = value;
+        return result;
+      },
+      { ...config },
+    );
+    for (const { path, why } of unknownFields(kind, document)) this.#omit([...place, ...path], why);
+    for (const module of kind.modules) {
+      const value = document[module.name];
+      if (!isJsonObject(value)) continue;
+      own[module.name] = this.#form(module.config, storedForm(module.config, value), [...place, module.name]);
+    }
+    for (const [field, child] of kind.children) {
+      const children = object.children.filter((each) => each.kind === child);
+      const entries = this.#entries({ kinds: [child] }, children, [...place, field]);
+      if (entries.length > 0) own[field] = Object.fromEntries(entries);
+    }
+    return own;
+  }
+
+  #form(
+    schema: Parameters<typeof fileForm>[0],
+    { config, secrets }: { readonly config: JsonObject; readonly secrets: ReadonlyMap<string, ReadSecret> },
+    place: readonly string[],
+  ): JsonObject {
+    const ports: FormPorts = {
+      nameOf: (id) => this.#names.get(id) ?? null,
+      secretText: (pointer, secret) => this.#secretText([...place, ...pointer.split('/').slice(1)], secret),
+      omit: (path, why) => this.#omit([...place, ...path], why),
+    };
+    return fileForm(schema, config, secrets, ports);
+  }
+
+  /** Never the secret itself. */
+  #secretText(place: readonly string[], secret: ReadSecret): JsonValue | undefined {
+    if (secret.state === 'unset') return undefined;
+    const shown = secret.state === 'known' ? secret.value : secret.shown;
+    if (!isJsonObject(shown)) return this.#reference(place);
+    return Object.fromEntries(Object.keys(shown).map((name) => [name, this.#reference([...place, name])]));
+  }
+
+  #reference(place: readonly string[]): string {
+    // The section and the names of containers add length and say nothing.
+    const words = place.slice(1).filter((word) => !['routes', 'target', '/'].includes(word));
+    const reference = this.#secretNames.referenceFor(words);
+    this.#secrets.push({ place: placeText(place), reference });
+    return reference;
+  }
+
+  #omit(place: readonly string[], why: string): void {
+    this.#omitted.push({ place: placeText(place), why });
+  }
+}
+
+function placeText(place: readonly string[]): string {
+  return place.join(' > ');
+}

@@ -1,0 +1,74 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+
+/** Longer keys need the form "? key". */
+const MAX_SIMPLE_KEY = 1000;
+const MAX_FLOW_LIST = 100;
+/** Texts that need no quotes, in any version of YAML. */
+const PLAIN = /^[A-Za-z/*_.][A-Za-z0-9/._*@+-]*(?::[A-Za-z0-9/._*-]+)*(?: [A-Za-z0-9/._*@+-]+)*$/;
+const PLAIN_START = /^[*]/;
+/** Texts that some version of YAML reads as something else. */
+const OTHER_TYPE = /^(?:true|false|yes|no|on|off|y|n|null|[.]+(?:inf|nan)?|~|\d.*)$/i;
+/** Lines of visible characters: a certificate, for example. */
+const BLOCK = /^[\x21-\x7e][\x20-\x7e]*(?:\n[\x20-\x7e]+)+\n?$/;
+
+/**
+ * YAML that a person can read: blocks, and quotes only where they are needed. The library is slower by a factor of ten
+ * and makes pages of 10,000 edges slow to export.
+ */
+export function yamlText(value: JsonObject): string {
+  const lines: string[] = [];
+  writeObject(value, '', lines);
+  return `${lines.join('\n')}\n`;
+}
+
+function writeObject(object: JsonObject, indent: string, lines: string[]): void {
+  for (const [name, value] of Object.entries(object)) {
+    const key = scalarText(name);
+    if (key.length > MAX_SIMPLE_KEY) {
+      lines.push(`${indent}? ${key}`);
+      writeValue(`${indent}:`, value, indent, lines);
+    } else writeValue(`${indent}${key}:`, value, indent, lines);
+  }
+}
+
+function writeValue(before: string, value: JsonValue, indent: string, lines: string[]): void {
+  const inner = `${indent}  `;
+  if (Array.isArray(value)) writeList(before, value as readonly JsonValue[], inner, lines);
+  else if (isJsonObject(value)) {
+    if (Object.keys(value).length === 0) lines.push(`${before} {}`);
+    else {
+      lines.push(before);
+      writeObject(value, inner, lines);
+    }
+  } else if (typeof value === 'string' && BLOCK.test(value) && !/[ \t]\n|[ \t]$/.test(value)) {
+    lines.push(`${before} ${value.endsWith('\n') ? '|' : '|-'}`);
+    for (const line of value.replace(/\n$/, '').split('\n')) lines.push(`${inner}${line}`);
+  } else lines.push(`${before} ${scalarText(value)}`);
+}
+
+function writeList(before: string, list: readonly JsonValue[], inner: string, lines: string[]): void {
+  const flow = list.every((item) => !isJsonObject(item) && !Array.isArray(item))
+    ? `[${list.map(scalarText).join(', ')}]`
+    : null;
+  if (flow !== null && flow.length <= MAX_FLOW_LIST) {
+    lines.push(`${before} ${flow}`);
+    return;
+  }
+  lines.push(before);
+  for (const item of list) {
+    // JSON is YAML: a list in a list is rare.
+    if (!isJsonObject(item) || Object.keys(item).length === 0) {
+      lines.push(`${inner}- ${typeof item === 'string' ? scalarText(item) : JSON.stringify(item)}`);
+      continue;
+    }
+    const own: string[] = [];
+    writeObject(item, `${inner}  `, own);
+    const [first = '', ...rest] = own;
+    lines.push(`${inner}- ${first.slice(inner.length + 2)}`, ...rest);
+  }
+}
+
+function scalarText(value: JsonValue): string {
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return PLAIN.test(value) && !PLAIN_START.test(value) && !OTHER_TYPE.test(value) ? value : JSON.stringify(value);
+}
