@@ -10,7 +10,7 @@ export interface FileMap {
 }
 
 export interface FileEntry {
-  /** Of the key. */
+  /** The line of the key. */
   readonly line: number;
   readonly node: FileNode;
 }

@@ -60,7 +60,7 @@ test('what is written reads back as it was', () => {
       const read = JSON.stringify(parse(yamlText(plain), { mapAsMap: false }));
       assert.deepEqual(JSON.parse(read), JSON.parse(JSON.stringify(plain)));
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });
 

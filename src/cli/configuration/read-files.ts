@@ -27,7 +27,7 @@ async function filesAt(path: string): Promise<readonly string[]> {
 async function textOf(path: string): Promise<string> {
   if (path === STANDARD_INPUT) return createTextSource().read(path, 'file');
   const { size } = await statOf(path);
-  // A file that grows meanwhile is judged again by its text.
+  // The text is checked again: a file may grow meanwhile.
   if (size > MAX_FILE_BYTES)
     throw usage(`${path} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB: divide it into several files`);
   const bytes = await readFile(path).catch((cause: unknown) => unreadable(path, cause));

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../lib/json.ts';
 
 export interface Installation {
   readonly documents: InstallationDocuments;
-  /** Of the configuration that the documents show. */
+  /** The revision of the documents. */
   readonly revision: number;
 }
 
