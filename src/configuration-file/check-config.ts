@@ -9,9 +9,9 @@ import type { FileSecret, WireBody } from './wire-body.ts';
 export interface ConfigCheck {
   readonly schema: TObject;
   readonly body: WireBody;
-  normalize?(config: JsonObject): JsonObject;
+  readonly normalize?: (config: JsonObject) => JsonObject;
   /** Rules beyond the schema; secrets have a placeholder. */
-  check(config: JsonObject): readonly FieldProblem[];
+  readonly check: (config: JsonObject) => readonly FieldProblem[];
 }
 
 export interface CheckedConfig {

@@ -73,5 +73,6 @@ function named(
 }
 
 function toName(kind: ObjectKind, document: JsonObject): NamedObject<JsonObject> {
-  return { kind, id: String(document['id'] ?? ''), config: document, of: document };
+  const { id } = document;
+  return { kind, id: typeof id === 'string' ? id : '', config: document, of: document };
 }

@@ -100,7 +100,7 @@ class FileForm {
       );
     }
     if (Array.isArray(value)) return value.flatMap((id) => this.#name(String(id), path) ?? []);
-    return value === null || value === '' ? undefined : this.#name(String(value), path);
+    return typeof value !== 'string' || value === '' ? undefined : this.#name(value, path);
   }
 
   #name(id: string, path: readonly string[]): string | undefined {

@@ -13,7 +13,7 @@ export interface Installation {
 
 export interface ReadOptions {
   /** Called with the number of documents so far. */
-  onProgress?(count: number): void;
+  readonly onProgress?: (count: number) => void;
 }
 
 const PAGE = 100;
