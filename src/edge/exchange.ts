@@ -73,6 +73,7 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest, Request
   /** Whether a module still decides about it, and whether the configuration has changed since it was asked. */
   #awaited: 'current' | 'outdated' | null = null;
   #reevaluation: Reevaluation | null = null;
+  #heldBack: (() => void) | null = null;
 
   constructor(runtime: EdgeRuntime, connection: ConnectionFacts, client: ClientSide) {
     super(connection, client);
@@ -219,6 +220,18 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest, Request
   isOfAnother(): boolean {
     const [before, now] = [this.#admittedAs, this.permit?.identity ?? null];
     return before !== null && now !== null && (before.kind !== now.kind || before.id !== now.id);
+  }
+
+  /** Runs `task` when no module is about to decide again: it would see a request without its sender. */
+  onceDecided(task: () => void): void {
+    if (this.#reevaluation?.isWaiting === true) this.#heldBack = task;
+    else task();
+  }
+
+  decidedAgain(): void {
+    const task = this.#heldBack;
+    this.#heldBack = null;
+    task?.();
   }
 
   /** With a `held` permit its module has already decided: other modules re-evaluate the user. */

@@ -12,12 +12,18 @@ export class Reevaluation {
   readonly #steps: readonly AdmissionStep[];
   readonly #keepsPermit: boolean;
   #isSuperseded = false;
+  #isWaiting = false;
 
   /** With `keepsPermit`, the module that granted the permit has already decided. */
   constructor(exchange: Exchange, steps: readonly AdmissionStep[], keepsPermit: boolean) {
     this.#exchange = exchange;
     this.#steps = steps;
     this.#keepsPermit = keepsPermit;
+  }
+
+  /** Whether a module still decides: until then nobody knows who sends the request. */
+  get isWaiting(): boolean {
+    return this.#isWaiting;
   }
 
   start(): void {
@@ -41,11 +47,14 @@ export class Reevaluation {
     }
     // The upstream has another one's name, for example of a person who may now enter only as a guest.
     if (this.#exchange.isOfAnother()) this.#exchange.cut('identity');
+    else this.#exchange.decidedAgain();
   }
 
   #askLater(verdict: Promise<Verdict>, at: number, module: string): void {
+    this.#isWaiting = true;
     verdict
       .then((late) => {
+        this.#isWaiting = false;
         if (this.#isSuperseded || this.#exchange.isDone) return;
         if (isPass(late)) this.#askFrom(at + 1);
         else this.#exchange.cut(module);

@@ -69,7 +69,9 @@ export class RequestChanges {
     const settled = (late: RequestTransform | null | 'refused'): void => {
       if (late !== 'refused' && !this.#exchange.isDone && this.#take(late, module, at)) this.#from(at + 1);
     };
-    change.then(settled).catch((error: unknown) => this.#exchange.bug(error));
+    change
+      .then((late) => this.#exchange.onceDecided(() => settled(late)))
+      .catch((error: unknown) => this.#exchange.bug(error));
   }
 
   async #readFor(demand: BodyDemand): Promise<RequestTransform | null | 'refused'> {

@@ -13,7 +13,7 @@ const REFUSAL: Verdict = { status: 403, code: 'ERR_POSTERN_LOGIN_DENIED', messag
  * A request in progress at a backend that never responds, behind a module that grants a permit and one that looks at
  * the user.
  */
-function underWay(isReadFirst = false) {
+function underWay(isReadFirst = false, change: Promise<null> | null = null) {
   const user = { version: 1, isMember: true, isReadFirst };
   const judged: string[] = [];
   const permit: Permit = {
@@ -52,7 +52,7 @@ function underWay(isReadFirst = false) {
       { module: 'gives', grantsPermit: true, ask: (request: TrafficRequest) => gives.judge?.(request) },
       { module: 'looks', grantsPermit: false, ask: (request: TrafficRequest) => looks.judge?.(request) },
     ],
-    requestChangers: [],
+    requestChangers: change === null ? [] : [{ name: 'changes', prepared: { transformRequest: () => change } }],
     responseChangers: [],
     backend: {},
     ownCookieNames: new Set(),
@@ -69,9 +69,11 @@ function underWay(isReadFirst = false) {
   const writer = { isHeadSent: !isReadFirst, cut() {}, answer: (status: number) => answers.push(status) };
   const head = { method: 'GET', host: 'app.example', path: { path: '/', target: '/', key: '/' }, headers: [] };
   const sent: string[] = [];
+  const senders: (string | null)[] = [];
   const upstream = {
     send() {
       sent.push(exchange.route === route ? 'old route' : 'new route');
+      senders.push(exchange.permit?.userId ?? null);
       return { abort() {} };
     },
   };
@@ -93,7 +95,7 @@ function underWay(isReadFirst = false) {
   const client = { head, writer, source: null, trailers: () => [] } as unknown as ClientSide;
   const exchange = new Exchange(runtime, connection as unknown as ConstructorParameters<typeof Exchange>[1], client);
   exchange.start();
-  return { exchange, edge, user, judged, site, answers, sent };
+  return { exchange, edge, user, judged, site, answers, sent, senders };
 }
 
 test("when the user's data changes, the other modules re-evaluate a stream and may cut it", () => {
@@ -164,6 +166,26 @@ test('a request that the replaced rules would refuse late passes by the new ones
   await new Promise(setImmediate);
   assert.deepEqual([second.wouldRefuse, second.isExemptFromLogin, second.refusedBy], [null, false, null]);
   assert.deepEqual([answers, second.route, second.permit?.userId], [[], before, 'au_1']);
+});
+
+test('a request that a module still changes is not forwarded while another decides again who sends it', async () => {
+  for (const isMember of [true, false]) {
+    const { promise: change, resolve } = Promise.withResolvers<null>();
+    const { promise: known, resolve: tell } = Promise.withResolvers<void>();
+    const { exchange, edge, user, site, senders } = underWay(false, change);
+    const [gives, ...others] = site.route.steps;
+    assert.ok(gives);
+    const waits = { ...gives, ask: (request: TrafficRequest) => known.then(() => gives.ask(request)) };
+    site.route = { ...site.route, steps: [waits, ...others] };
+    exchange.judgeAgain(edge);
+    resolve(null);
+    await new Promise(setImmediate);
+    assert.deepEqual(senders, [], 'forwarded without a sender');
+    user.isMember = isMember;
+    tell();
+    await new Promise(setImmediate);
+    assert.deepEqual([senders, exchange.isDone], isMember ? [['au_1'], false] : [[], true]);
+  }
 });
 
 /** Another request on the same connection. */
