@@ -1,13 +1,14 @@
 // Own process: takes long, so it starts first.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
 import { settingNames, variableOf } from '../../src/config/schema.ts';
 import { projectRoot, shellBlocks } from '../docs/markdown.ts';
+import { builtByDockerfile } from '../support/built-binary.ts';
 import { startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { isInContext, readDockerfile, stages } from './dockerfile.ts';
@@ -74,39 +75,20 @@ suite('the Dockerfile', { timeout: TIMEOUT_MS }, () => {
     console.error(
       'NOT BUILT AS AN IMAGE: the steps of the Dockerfile run here as they stand; npm run test:long builds it where it can',
     );
-    const scratch = await tempDir(t);
-    chmodSync(scratch, 0o755);
-    const build = join(scratch, 'build');
-    mkdirSync(build);
-    for (const { name, text } of stages()[0] ?? []) {
-      if (name === 'COPY') copyInto(build, text);
-      // CI runs "npm ci"; the build gets the result.
-      if (name === 'RUN' && text === 'npm ci')
-        symlinkSync(join(projectRoot, 'node_modules'), join(build, 'node_modules'));
-      else if (name === 'RUN')
-        execFileSync('sh', ['-euc', text.replaceAll('/build', build)], { cwd: build, stdio: 'pipe' });
-    }
+    const build = await builtByDockerfile();
     const program = join(build, 'out', 'postern');
     assert.equal(statSync(program).mode & 0o777, 0o755);
-    await runImage(t, scratch, program);
+    assert.equal(statSync(join(build, 'out', 'data')).mode & 0o777, 0o700);
+    await runImage(t, program);
   });
 });
 
-function copyInto(build: string, text: string): void {
-  const words = text.split(' ');
-  const target = words.at(-1) ?? '';
-  for (const path of words.slice(0, -1)) {
-    const isFolder = statSync(join(projectRoot, path)).isDirectory();
-    const to = target.endsWith('/') ? join(build, target, path.split('/').at(-1) ?? '') : join(build, target);
-    const filter = (source: string): boolean =>
-      source === join(projectRoot, path) || isInContext(source.slice(projectRoot.length).replace(/^\//, ''));
-    cpSync(join(projectRoot, path), to, { recursive: isFolder, filter });
-  }
-}
-
 /** ENTRYPOINT, CMD, ENV, USER and HEALTHCHECK of the last stage, with another data directory and free ports. */
-async function runImage(t: import('node:test').TestContext, scratch: string, program: string): Promise<void> {
-  const data = join(scratch, 'build', 'out', 'data');
+async function runImage(t: import('node:test').TestContext, program: string): Promise<void> {
+  const scratch = await tempDir(t);
+  chmodSync(scratch, 0o755);
+  const data = join(scratch, 'data');
+  mkdirSync(data, { mode: 0o700 });
   const [uid = 0, gid = 0] = (textOf('USER')[0] ?? '').split(':').map(Number);
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chownSync(data, uid, gid);
