@@ -128,6 +128,23 @@ const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'edge',
+    summary: 'serve a host: edge, route, backend and login in one change',
+    load: async () => (await import('../cli/edge/edge-command.ts')).edgeCommand,
+  },
+  {
+    name: 'status',
+    summary: 'show server, nodes, edges, agents and problems on one screen',
+    load: async () => {
+      const [{ statusCommand }, { ignoreClosedPipe }] = await Promise.all([
+        import('../cli/status/status-command.ts'),
+        import('../cli/api/ignore-closed-pipe.ts'),
+      ]);
+      ignoreClosedPipe();
+      return statusCommand;
+    },
+  },
+  {
     name: 'events',
     summary: 'watch events as they happen, or replay deliveries',
     load: async () => {

@@ -5,7 +5,7 @@ import { remainingTime } from '../remaining-time.ts';
 
 /** Authorities for client certificates: an expired one locks everybody out. */
 export function checkAuthorities(
-  { edges, nowMs }: LiveInstallation,
+  { edges, nowMs }: Pick<LiveInstallation, 'edges' | 'nowMs'>,
   authorities: readonly CertificateAuthority[],
 ): readonly Finding[] {
   const found = findingsOf('authorities');

@@ -6,7 +6,7 @@ import { hostsOf } from './hosts.ts';
 
 /** Uploaded certificates. The handshake check covers what hosts actually present. */
 export function checkCertificates(
-  { edges, nowMs }: LiveInstallation,
+  { edges, nowMs }: Pick<LiveInstallation, 'edges' | 'nowMs'>,
   certificates: readonly TlsCertificate[],
 ): readonly Finding[] {
   const found = findingsOf('certificates');

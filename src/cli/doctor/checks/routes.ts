@@ -6,7 +6,10 @@ import { mapConcurrently } from '../map-concurrently.ts';
 import { publicProvider } from '../public-providers.ts';
 
 /** Edges and routes that reject everything, have no backend, or admit everybody. */
-export async function checkRoutes({ edges, transport }: LiveInstallation): Promise<readonly Finding[]> {
+export async function checkRoutes({
+  edges,
+  transport,
+}: Pick<LiveInstallation, 'edges' | 'transport'>): Promise<readonly Finding[]> {
   const found = findingsOf('routes');
   await mapConcurrently(edges, (edge) => checkEdge(edge, transport, found));
   return found.list;

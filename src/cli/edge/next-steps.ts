@@ -1,0 +1,27 @@
+import { printable } from '../api/cell-text.ts';
+import type { EdgePlan } from './plan-edge.ts';
+import type { WantedEdge } from './wanted-edge.ts';
+
+export function edgeUrl({ host, port, path }: WantedEdge, { edge }: Pick<EdgePlan, 'edge'>): string {
+  const hostport = edge?.hostports.find((each) => each.replace(/:\d+$/, '') === host) ?? `${host}:${port ?? 443}`;
+  // Any name that the wildcard matches.
+  return `https://${hostport.replace(/:443$/, '').replace(/^\*/, 'anything')}${path}`;
+}
+
+/** What to do now. */
+export function nextSteps(wanted: WantedEdge, plan: Pick<EdgePlan, 'edge' | 'route'>): readonly string[] {
+  const url = edgeUrl(wanted, plan);
+  const hasLogin = wanted.login !== null || plan.route?.oidc?.enabled === true;
+  const { origin } = new URL(url);
+  return [
+    '',
+    `Address:      ${printable(url)}`,
+    ...(hasLogin ? [`Redirect URI: ${origin}/.postern/callback (register it at the login provider)`] : []),
+    `Try it:       curl -i ${shellWord(url)}`,
+    'If curl does not trust the certificate: postern ca print > ca.pem, and add --cacert ca.pem',
+  ];
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,205 @@
+import type { AccessModule } from '../../client/generated/access-module.ts';
+import type { HttpsEdgeRoute } from '../../client/generated/https-edge-routes.ts';
+import type { HttpsEdge } from '../../client/generated/https-edges.ts';
+import type { OidcModule } from '../../client/generated/oidc-module.ts';
+import type { StaticBackend } from '../../client/generated/static-backends.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { WantedEdge, WantedLogin } from './wanted-edge.ts';
+
+export interface Current {
+  readonly edges: readonly HttpsEdge[];
+  readonly backends: readonly StaticBackend[];
+}
+
+export interface EdgeOperation {
+  readonly method: 'POST' | 'PUT' | 'PATCH';
+  readonly path: string;
+  readonly body: JsonObject;
+}
+
+/** The difference between what is wanted and what is there. */
+export interface EdgePlan {
+  readonly operations: readonly EdgeOperation[];
+  /** One line each: `+` made, `~` changed, `=` there already. */
+  readonly lines: readonly string[];
+  /** What was found but not touched. */
+  readonly notes: readonly string[];
+  /** Why it cannot be done; nothing is sent then. */
+  readonly obstacle: string | null;
+  readonly edge: HttpsEdge | null;
+  readonly route: HttpsEdgeRoute | null;
+}
+
+const DEFAULT_PORT = 443;
+
+export function planEdge(wanted: WantedEdge, { edges, backends }: Current): EdgePlan {
+  const plan = new PlanBuilder(wanted, edges);
+  const obstacle = plan.obstacle();
+  if (obstacle === null) {
+    plan.planBackend(backends);
+    plan.planEdge();
+    plan.planRoute();
+  }
+  const { operations, lines, notes, edge, route } = plan;
+  return { operations, lines, notes, obstacle, edge, route };
+}
+
+class PlanBuilder {
+  readonly operations: EdgeOperation[] = [];
+  readonly lines: string[] = [];
+  readonly notes: string[] = [];
+  readonly edge: HttpsEdge | null;
+  readonly route: HttpsEdgeRoute | null;
+  readonly #wanted: WantedEdge;
+  /** An id, or a reference to the operation that makes it. */
+  #backendId: JsonValue = '';
+  #edgePath = '';
+
+  constructor(wanted: WantedEdge, edges: readonly HttpsEdge[]) {
+    this.#wanted = wanted;
+    this.edge = edges.find(({ hostports }) => hostports.some((each) => hostOf(each) === wanted.host)) ?? null;
+    this.route = this.edge?.routes.find(({ match }) => match === wanted.path) ?? null;
+  }
+
+  obstacle(): string | null {
+    const { host, port, path, login, emailDomains } = this.#wanted;
+    const { route } = this;
+    const own = this.edge?.hostports.find((each) => hostOf(each) === host);
+    const command = `postern api https-edges update ${host} --hostports`;
+    if (own !== undefined && port !== null && own !== `${host}:${port}`) {
+      return `${host} belongs to an edge already, as ${own}. Change the port with: ${command} ${host}:${port}`;
+    }
+    if (route !== null && route.match_type !== 'path_prefix') {
+      return `${host}${path} is a route for exactly this path. Change it with: postern api routes update ${host}${path} --match-type path_prefix`;
+    }
+    if (login !== null && route?.oauth?.enabled === true) {
+      return `${host}${path} has a login by the oauth module already. Remove it with: postern api oauth delete ${host}${path}`;
+    }
+    if (emailDomains.length > 0 && login === null && route?.oidc?.enabled !== true && route?.oauth?.enabled !== true) {
+      return `--allow-email-domain needs a login: add --oidc ISSUER --client-id ID`;
+    }
+    const rules = route?.access ?? null;
+    if (emailDomains.length > 0 && rules !== null && !isCovered(rules, emailDomains)) {
+      return `${host}${path} has access rules already, which this command does not change. Change them with: postern api access replace ${host}${path}`;
+    }
+    return null;
+  }
+
+  planBackend(backends: readonly StaticBackend[]): void {
+    const { target, host, path } = this.#wanted;
+    if (target.kind === 'backend') {
+      this.#backendId = target.id;
+      return;
+    }
+    const found = backends.find(({ address, tls }) => address === target.address && tls.enabled === target.hasTls);
+    if (found !== undefined) {
+      this.#backendId = found.id;
+      this.lines.push(`= backend ${targetText(this.#wanted)} (${found.id})`);
+      return;
+    }
+    this.#backendId = { $ref: this.operations.length, field: 'id' };
+    const { address, hasTls } = target;
+    this.lines.push(`+ backend ${targetText(this.#wanted)}`);
+    const description = `${host}${path}`.slice(0, 255);
+    const body = { address, description, ...(hasTls && { tls: { enabled: true } }) };
+    this.operations.push({ method: 'POST', path: '/backends/static', body });
+  }
+
+  planEdge(): void {
+    const { host, port } = this.#wanted;
+    if (this.edge !== null) {
+      this.#edgePath = `/edges/https/${this.edge.id}`;
+      this.lines.push(`= edge ${this.edge.hostports.join(', ')} (${this.edge.id})`);
+      return;
+    }
+    const hostport = `${host}:${port ?? DEFAULT_PORT}`;
+    this.#edgePath = `/edges/https/\${${this.operations.length}.id}`;
+    this.lines.push(`+ edge ${hostport}`);
+    this.operations.push({ method: 'POST', path: '/edges/https', body: { hostports: [hostport] } });
+  }
+
+  planRoute(): void {
+    const { host, path, login, emailDomains } = this.#wanted;
+    const place = `${host}${path}`;
+    const access = { allow: [{ email_domains: [...emailDomains] }] };
+    if (this.route === null) {
+      this.lines.push(`+ route ${place}`);
+      if (login !== null) this.lines.push(`+ login at ${login.issuer}`);
+      if (emailDomains.length > 0) this.lines.push(`+ access for ${emailDomains.join(', ')}`);
+      const body = {
+        match_type: 'path_prefix',
+        match: path,
+        backend: { backend_id: this.#backendId },
+        ...(login !== null && { oidc: oidcBody(login, null) }),
+        ...(emailDomains.length > 0 && { access }),
+      };
+      this.operations.push({ method: 'POST', path: `${this.#edgePath}/routes`, body });
+      return;
+    }
+    const routePath = `${this.#edgePath}/routes/${this.route.id}`;
+    this.lines.push(`= route ${place} (${this.route.id})`);
+    this.#planForward(this.route, routePath);
+    this.#planLogin(this.route, routePath);
+    if (emailDomains.length === 0) return;
+    const isThere = this.route.access !== null;
+    this.lines.push(`${isThere ? '=' : '+'} access for ${emailDomains.join(', ')}`);
+    if (!isThere) this.operations.push({ method: 'PUT', path: `${routePath}/access`, body: access });
+  }
+
+  #planForward({ backend }: HttpsEdgeRoute, path: string): void {
+    const former = backend?.enabled === true ? backend.backend.id : null;
+    if (former === this.#backendId) return;
+    this.lines.push(
+      `${former === null ? '+' : '~'} ${this.#wanted.host}${this.#wanted.path} forwards to ${targetText(this.#wanted)}`,
+    );
+    this.operations.push({ method: 'PUT', path: `${path}/backend`, body: { backend_id: this.#backendId } });
+    if (former !== null) this.notes.push(`the former backend ${former} stays: delete it when nothing uses it`);
+  }
+
+  #planLogin({ oidc }: HttpsEdgeRoute, path: string): void {
+    const { login, host, path: match } = this.#wanted;
+    if (login === null) {
+      if (oidc?.enabled === true) {
+        this.notes.push(`the login at ${oidc.issuer} stays: postern api oidc delete ${host}${match} removes it`);
+      }
+      return;
+    }
+    const body = oidcBody(login, oidc);
+    if (oidc !== null && isSameLogin(login, oidc)) {
+      this.lines.push(`= login at ${login.issuer}`);
+      return;
+    }
+    this.lines.push(`${oidc === null ? '+' : '~'} login at ${login.issuer}`);
+    this.operations.push({ method: 'PUT', path: `${path}/oidc`, body });
+  }
+}
+
+function oidcBody({ issuer, clientId, clientSecret }: WantedLogin, former: OidcModule | null): JsonObject {
+  return {
+    ...(former === null ? { scopes: ['openid', 'email', 'profile'] } : (former as unknown as JsonObject)),
+    enabled: true,
+    issuer,
+    client_id: clientId,
+    ...(clientSecret !== null && { client_secret: clientSecret }),
+  };
+}
+
+/** A key that may not read secrets sees an empty one: then it is sent again. */
+function isSameLogin({ issuer, clientId, clientSecret }: WantedLogin, oidc: OidcModule): boolean {
+  const isSameSecret = clientSecret === null || clientSecret === oidc.client_secret;
+  return oidc.enabled && oidc.issuer === issuer && oidc.client_id === clientId && isSameSecret;
+}
+
+function isCovered({ allow }: AccessModule, domains: readonly string[]): boolean {
+  const allowed = allow.flatMap((rule) => rule.email_domains ?? []);
+  return domains.every((domain) => allowed.includes(domain));
+}
+
+function targetText({ target }: WantedEdge): string {
+  if (target.kind === 'backend') return target.id;
+  return target.hasTls ? `https://${target.address}` : target.address;
+}
+
+function hostOf(hostport: string): string {
+  return hostport.replace(/:\d+$/, '');
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, suite, test } from 'node:test';
+import { parse } from 'yaml';
+import { tempDir } from '../support/temp-dir.ts';
+import { TestWorld } from '../support/test-world.ts';
+import { operatorEnv, type RunOptions, runCommand } from './run-command.ts';
+
+const world = await TestWorld.open({ after });
+const folder = await tempDir({ after });
+const secretFile = join(folder, 'secret');
+await writeFile(secretFile, 'hush-hush\n');
+const LOGIN = ['--oidc', 'https://accounts.example.com', '--client-id', 'shop', '--client-secret-file', secretFile];
+
+function postern(args: readonly string[], options: RunOptions = {}) {
+  return runCommand(args, { ...options, env: { ...operatorEnv(world), ...options.env } });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: looked into field by field
+async function routeOf(host: string): Promise<any> {
+  const { body } = await world.api('GET', '/edges/https');
+  // biome-ignore lint/suspicious/noExplicitAny: looked into field by field
+  return body.https_edges.find((edge: any) => edge.hostports[0].startsWith(`${host}:`))?.routes[0];
+}
+
+async function revision(): Promise<number> {
+  const { body } = await world.api('POST', '/changesets', { operations: [], dry_run: true });
+  return body.revision;
+}
+
+suite('postern edge', () => {
+  test('makes edge, route, backend and modules in one change', async () => {
+    const args = [
+      'edge',
+      'shop.example.com',
+      '--to',
+      '127.0.0.1:3000',
+      ...LOGIN,
+      '--allow-email-domain',
+      'example.com',
+    ];
+    const before = await revision();
+    const { code, stdout, stderr } = await postern(args);
+    assert.equal(code, 0, stderr);
+    assert.equal(await revision(), before + 1);
+    const route = await routeOf('shop.example.com');
+    assert.equal(route.oidc.client_secret, 'hush-hush');
+    assert.deepEqual(route.access.allow[0].email_domains, ['example.com']);
+    assert.equal((await world.api('GET', route.backend.backend.uri)).body.address, '127.0.0.1:3000');
+    assert.match(
+      stdout,
+      /^\+ backend 127\.0\.0\.1:3000\n\+ edge shop\.example\.com:443\n\+ route shop\.example\.com\/\n/,
+    );
+    assert.match(stdout, /curl -i https:\/\/shop\.example\.com\/\n/);
+    assert.match(stdout, /https:\/\/shop\.example\.com\/\.postern\/callback/);
+    assert.ok(!stdout.includes('hush-hush'));
+  });
+
+  test('run again, it changes nothing', async () => {
+    const args = ['edge', 'SHOP.example.com', '--to', '3000', ...LOGIN, '--allow-email-domain=example.com'];
+    const before = await revision();
+    const { code, stdout } = await postern(args);
+    assert.equal(code, 0);
+    assert.match(stdout, /^nothing to change$/m);
+    assert.doesNotMatch(stdout, /^[+~]/m);
+    assert.equal(await revision(), before);
+  });
+
+  test('changes only the difference', async () => {
+    const former = await routeOf('shop.example.com');
+    const { code, stdout, stderr } = await postern(['edge', 'shop.example.com', '--to', 'https://10.0.0.5:8443']);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^~ shop\.example\.com\/ forwards to https:\/\/10\.0\.0\.5:8443$/m);
+    assert.match(stderr, new RegExp(`former backend ${former.backend.backend.id} stays`));
+    assert.match(stderr, /login at https:\/\/accounts\.example\.com stays/);
+    const route = await routeOf('shop.example.com');
+    const { body } = await world.api('GET', route.backend.backend.uri);
+    assert.deepEqual([body.address, body.tls.enabled], ['10.0.0.5:8443', true]);
+    assert.deepEqual(route.oidc, former.oidc);
+    await postern(['edge', 'shop.example.com/admin', '--to', '3000']);
+    assert.equal((await postern(['api', 'routes', 'get', 'shop.example.com/admin'])).code, 0);
+  });
+
+  test('a dry run is judged by the server and stores nothing', async () => {
+    const before = await revision();
+    const dry = await postern(['edge', 'dry.example.com', '--to', '3999', '--dry-run', '-o', 'json']);
+    assert.equal(dry.code, 0, dry.stderr);
+    const { edge_id: id, dry_run: isDry, changed } = JSON.parse(dry.stdout);
+    assert.deepEqual([id, isDry, changed], [null, true, 3]);
+    const bad = await postern(['edge', 'dry.example.com:81', '--to', '3000', '--dry-run']);
+    assert.equal(bad.code, 1);
+    assert.match(bad.stderr, /port/);
+    assert.equal(await revision(), before);
+  });
+
+  test('prints the id of the edge, or YAML', async () => {
+    const { stdout } = await postern(['edge', 'out.example.com', '--to', '3000', '-o', 'id']);
+    assert.match(stdout, /^edghts_\w{27}\n$/);
+    const yaml = parse((await postern(['edge', 'out.example.com', '--to', '3000', '-o', 'yaml'])).stdout);
+    assert.equal(yaml.edge_id, stdout.trim());
+    assert.equal(yaml.url, 'https://out.example.com/');
+  });
+
+  test('says why it does not do something, and does nothing', async () => {
+    const edge = await world.api('POST', '/edges/https', { hostports: ['other.example.com:443'] });
+    const routes = `/edges/https/${edge.body.id}/routes`;
+    await world.api('POST', routes, { match_type: 'exact_path', match: '/exact' });
+    const before = await revision();
+    const rows: readonly (readonly [number, RegExp, readonly string[]])[] = [
+      [1, /exactly this path.*match-type path_prefix.*Nothing was changed/, ['other.example.com/exact', '--to', '1']],
+      [1, /as other\.example\.com:443/, ['other.example.com:7443', '--to', '1']],
+      [1, /needs a login/, ['other.example.com', '--to', '1', '--allow-email-domain', 'example.com']],
+      [1, /has access rules already/, ['shop.example.com', '--to', '1', '--allow-email-domain', 'example.org']],
+      [2, /takes one host/, ['--to', '1']],
+      [2, /--to is required/, ['a.example.com']],
+      [2, /--to takes/, ['a.example.com', '--to', 'nonsense']],
+      [2, /must have the form/, ['a b', '--to', '1']],
+      [2, /needs --client-id/, ['a.example.com', '--to', '1', '--oidc', 'https://x']],
+      [2, /--client-id needs --oidc/, ['a.example.com', '--to', '1', '--client-id', 'x']],
+      [2, /requires a domain/, ['a.example.com', '--to', '1', '--allow-email-domain']],
+      [2, /cannot read the file/, ['a.example.com', '--to', '1', ...LOGIN.slice(0, -1), join(folder, 'none')]],
+    ];
+    for (const [code, message, args] of rows) {
+      const result = await postern(['edge', ...args]);
+      assert.equal(result.code, code, `${args.join(' ')}\n${result.stderr}`);
+      assert.match(result.stderr, message);
+    }
+    assert.equal(await revision(), before);
+  });
+});
+
+suite('postern status', () => {
+  test('shows everything on one screen', async () => {
+    const { code, stdout, stderr } = await postern(['status']);
+    assert.equal(code, 0, stderr);
+    for (const line of [/^Server +ready, version \d/m, /^Nodes +\S+ ready/m, /^Edges +\d+, with \d+ routes?$/m]) {
+      assert.match(stdout, line);
+    }
+    assert.match(stdout, /^warning: .*other\.example\.com.* has no backend/m);
+    assert.ok(stdout.split('\n').length < 50);
+    const json = JSON.parse((await postern(['status', '-o', 'json'])).stdout);
+    assert.equal(json.ok, true);
+    assert.equal(json.server.status, 'ready');
+    assert.ok(json.edges.count >= 3);
+  });
+
+  test('exits with 1 when something does not work, and with 3 when no server answers', async () => {
+    await postern(['api', 'oidc', 'replace', 'shop.example.com/', '--issuer', 'https://accounts.example.com']);
+    const { code, stdout } = await postern(['status']);
+    assert.equal(code, 1);
+    assert.match(stdout, /^problem: .*rejects all traffic/m);
+    assert.equal((await postern(['status'], { env: { POSTERN_API_URL: 'http://127.0.0.1:9' } })).code, 3);
+    assert.equal((await postern(['status', '-o', 'id'])).code, 2);
+  });
+
+  test('shows what the key may read', async () => {
+    const { body } = await world.api('POST', '/api_keys', { scopes: ['edges:read'] });
+    const { stdout, stderr } = await postern(['status'], { env: { POSTERN_API_KEY: body.token } });
+    assert.match(stdout, /^Agents +not readable with this API key$/m, stderr);
+  });
+});
