@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { PosternError } from '../lib/errors.ts';
+import { PosternError } from '../lib/errors.ts';
 import type { Principal } from '../resources/operation.ts';
 import { apiErrors } from './errors.ts';
 import type { FailedAuthenticationDelay } from './failed-authentication-delay.ts';
@@ -14,6 +14,7 @@ export interface Caller {
 export interface AuthenticationAttempt {
   readonly headers: IncomingHttpHeaders;
   readonly ip: string;
+  readonly method: string;
 }
 
 /** Synchronous for a valid key; a failure is delayed. */
@@ -23,15 +24,24 @@ export interface AuthenticateOptions {
   readonly delay: FailedAuthenticationDelay;
   /** False while the first keys are being created. */
   readonly areKeysKnown: () => boolean;
+  /** The caller of a request with another proof than a key; null when it has none. Throws when that is not valid. */
+  readonly findSession?: ((attempt: AuthenticationAttempt) => Caller | null) | undefined;
 }
 
 /** The only way to authenticate a key: every failure is delayed before it is reported, wherever it occurred. */
-export function createAuthenticate(find: FindPrincipal, { delay, areKeysKnown }: AuthenticateOptions): Authenticate {
-  return ({ headers, ip }) => {
+export function createAuthenticate(
+  find: FindPrincipal,
+  { delay, areKeysKnown, findSession }: AuthenticateOptions,
+): Authenticate {
+  return (attempt) => {
+    const { headers, ip } = attempt;
     try {
-      return callerOf(headers.authorization, find);
+      const session = headers.authorization === undefined ? findSession?.(attempt) : null;
+      return session ?? callerOf(headers.authorization, find);
     } catch (error) {
       if (!areKeysKnown()) return Promise.reject(startingError());
+      // Only a wrong secret is worth guessing again.
+      if (!(error instanceof PosternError) || error.status !== 401) return Promise.reject(error as Error);
       return delay.wait(ip).then(() => Promise.reject(error as Error));
     }
   };

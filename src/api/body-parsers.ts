@@ -44,6 +44,10 @@ export const ignoreContentType: onRequestHookHandler = (request, _reply, next) =
 };
 
 function isBodyWanted(request: FastifyRequest): boolean {
-  const { operation } = request.routeOptions.config as { operation?: Operation };
-  return operation !== undefined && takesBody(operation);
+  const { operation, takesBody: isTaken } = request.routeOptions.config as {
+    readonly operation?: Operation;
+    /** Routes beside the operations. */
+    readonly takesBody?: boolean;
+  };
+  return isTaken === true || (operation !== undefined && takesBody(operation));
 }

@@ -7,7 +7,12 @@ import { createDenseIds } from '../lib/dense-ids.ts';
 import type { Operation, OperationPorts } from '../resources/operation.ts';
 import { type AnswerRecords, recordAnswer } from './answered-request.ts';
 import type { ApiExtension } from './api-extension.ts';
-import { type Authenticate, createAuthenticate, type FindPrincipal } from './authentication.ts';
+import {
+  type Authenticate,
+  type AuthenticateOptions,
+  createAuthenticate,
+  type FindPrincipal,
+} from './authentication.ts';
 import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
 import { cutOffError, errorBody, shownError } from './error-response.ts';
 import { FailedAuthenticationDelay } from './failed-authentication-delay.ts';
@@ -31,6 +36,8 @@ export interface ApiDependencies extends AnswerRecords {
   readonly findPrincipal: FindPrincipal;
   /** False until the first API key is created: before that, an unknown key may become valid. */
   areKeysKnown(): boolean;
+  /** See AuthenticateOptions. */
+  readonly findSession?: AuthenticateOptions['findSession'];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly pages: PublicPages;
@@ -85,10 +92,14 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
 
   const delay = new FailedAuthenticationDelay(deps.clock, deps.sleep ?? ((ms) => sleep(ms, undefined, { ref: false })));
   addBodyParsers(app);
-  const authenticate = createAuthenticate(deps.findPrincipal, { delay, areKeysKnown: () => deps.areKeysKnown() });
+  const authenticate = createAuthenticate(deps.findPrincipal, {
+    delay,
+    areKeysKnown: () => deps.areKeysKnown(),
+    findSession: deps.findSession,
+  });
   addPublicRoutes(app, deps.pages, authenticate);
   addOperations(app, deps, authenticate);
-  for (const extension of extensions) extension.addRoutes(app);
+  for (const extension of extensions) extension.addRoutes(app, { authenticate });
   const refusePath = pathRefusals(
     new ServedPaths([...deps.operations, ...publicRoutes, ...extensions.flatMap(({ paths }) => paths)]),
   );

@@ -46,7 +46,11 @@ export function unservedRequests(
   return async (request) => {
     const url = request.url ?? '';
     if (!PUBLIC_PATHS.has(url.split('?')[0] ?? ''))
-      await authenticate({ headers: request.headers, ip: request.socket.remoteAddress ?? '' });
+      await authenticate({
+        headers: request.headers,
+        ip: request.socket.remoteAddress ?? '',
+        method: request.method ?? '',
+      });
     throw refusePath(request.method ?? '', url);
   };
 }

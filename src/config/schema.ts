@@ -26,6 +26,7 @@ import {
   visibleText,
 } from '../lib/settings/setting-kinds.ts';
 import type { ModuleSettings } from '../modules/module-settings.ts';
+import { consoleSettings } from './console-settings.ts';
 import { moduleSettingRows } from './module-settings.ts';
 import { nodeSettings } from './node-settings.ts';
 
@@ -267,6 +268,7 @@ const ownSettings = {
     { description: 'Region reported by tunnels, endpoints and reserved domains.' },
   ),
   ...nodeSettings,
+  ...consoleSettings,
   events_allow_cidrs: required(cidrList, {
     description:
       'Loopback, private and other special-purpose address ranges that event destinations may use. They are blocked by default.',

@@ -6,4 +6,18 @@ export const consoleErrors = errorTable({
     explanation:
       'The page of the console has not been built. Run "npm ci" and "npm run build:console" in the checkout; packages and executables contain it.',
   },
+  ERR_POSTERN_CONSOLE_ORIGIN: {
+    status: 403,
+    explanation:
+      "A request with a session of the console came under a name that is not this server's, or from a page of another origin. Open the console at the base URL, or set api_url to the address that browsers use.",
+  },
+  ERR_POSTERN_CONSOLE_SESSION: {
+    status: 401,
+    explanation:
+      'The session of the console has ended (signed out, revoked, too old, or its API key was deleted or changed), or the request lacks its cookie or its token. Sign in again.',
+  },
+  ERR_POSTERN_CONSOLE_SIGN_IN: {
+    status: 401,
+    explanation: 'The API key of a sign-in to the console is not known. Check that it is complete.',
+  },
 });

@@ -1,13 +1,89 @@
+import type { Logger } from 'pino';
 import type { ApiExtension } from '../api/api-extension.ts';
+import type { AuthenticationAttempt, Caller } from '../api/authentication.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Replica } from '../replica/replica.ts';
+import { concernsSessions } from '../resources/console-session-record.ts';
+import type { Store } from '../store/store.ts';
 import { ConsoleFiles } from './serving/console-files.ts';
 import { addPageRoutes, pageUrl } from './serving/page-routes.ts';
+import { checkBrowserOrigin, type OwnAddress } from './sessions/browser-origin.ts';
+import { ConsoleSessions, TOKEN_HEADER } from './sessions/console-sessions.ts';
+import { addSessionRoutes, sessionOver } from './sessions/session-routes.ts';
+import { principalOf } from './sessions/signed-in.ts';
+
+const SWEEP_EVERY_MS = 10 * 60_000;
+const PATHS = [
+  { method: 'GET', path: '/console' },
+  { method: 'GET', path: '/console/config' },
+  { method: 'GET', path: '/console/session' },
+  { method: 'POST', path: '/console/session' },
+  { method: 'DELETE', path: '/console/session' },
+];
+
+export interface ConsoleOptions {
+  readonly store: Store;
+  readonly replica: Replica;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly own: OwnAddress;
+  readonly version: string;
+  readonly newId: (prefix: string) => string;
+  /** Every scope that an API key can have. */
+  readonly scopes: readonly string[];
+  readonly idleSeconds: number;
+  readonly lifetimeSeconds: number;
+}
+
+export interface OpenedConsole {
+  readonly extension: ApiExtension;
+  /** The caller of a request with a session; null when it has no token of one. Throws when the session is not valid. */
+  findSession(attempt: AuthenticationAttempt): Caller | null;
+  close(): void;
+}
 
 /** Everything below /console. */
-export function openConsole(): ApiExtension {
+export function openConsole(options: ConsoleOptions): OpenedConsole {
+  const { replica, logger, own, scopes, version } = options;
   const files = new ConsoleFiles();
+  const sessions = new ConsoleSessions({
+    ...options,
+    idleMs: options.idleSeconds * 1000,
+    lifetimeMs: options.lifetimeSeconds * 1000,
+    peopleSettings: null,
+    onProblem: (err) => logger.warn({ err }, 'failed to record the use of a console session'),
+  });
+  const sweep = (): void => {
+    sessions.sweep().catch((err: unknown) => logger.warn({ err }, 'failed to delete ended console sessions'));
+  };
+  const timer = setInterval(sweep, SWEEP_EVERY_MS).unref();
+  const unfollow = replica.onChange((changes) => {
+    if (concernsSessions(changes)) sweep();
+  });
   return {
-    paths: [{ method: 'GET', path: '/console' }],
-    addRoutes: (app) => addPageRoutes(app, files),
-    rewriteUrl: pageUrl,
+    extension: {
+      paths: PATHS,
+      rewriteUrl: pageUrl,
+      addRoutes: (app, { authenticate }) => {
+        addPageRoutes(app, files);
+        addSessionRoutes(app, { sessions, replica, own, scopes, authenticate, logger });
+        app.get('/console/config', (_request, reply) =>
+          reply
+            .type('application/json; charset=utf-8')
+            .send(JSON.stringify({ oidc: false, version, base_url: own.baseUrl })),
+        );
+      },
+    },
+    findSession: (attempt) => {
+      const token = attempt.headers[TOKEN_HEADER];
+      if (typeof token !== 'string') return null;
+      checkBrowserOrigin(attempt, own);
+      const session = sessions.find(attempt.headers) ?? sessionOver();
+      return { principal: principalOf(session, scopes), token };
+    },
+    close: () => {
+      clearInterval(timer);
+      unfollow();
+    },
   };
 }

@@ -1,15 +1,17 @@
+import { ALL_READS, ALL_SCOPES, coversScope, READ_SECRETS } from '../resources/covers-scope.ts';
 import type { Operation, Principal } from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { View } from './renderer.ts';
 
-/** Scopes are `<first path segment>:read` or `:write`, `secrets:read`, and `*` for all of them. */
-const ALL_SCOPES = '*';
-const READ_SECRETS = 'secrets:read';
-
+/**
+ * Scopes are `<first path segment>:read` or `:write`, `secrets:read`, `*:read` for all reads without secrets, and `*`
+ * for everything.
+ */
 export function scopesOf(resources: readonly Resource[]): readonly string[] {
   const segments = new Set(resources.filter(hasOwnScope).map((resource) => firstSegment(resource.path)));
   return [
     ALL_SCOPES,
+    ALL_READS,
     ...[...segments].sort().flatMap((segment) => [`${segment}:read`, `${segment}:write`]),
     READ_SECRETS,
   ];
@@ -34,7 +36,7 @@ export function scopesNeeded({
 }
 
 export function hasScope(principal: Principal, scope: string): boolean {
-  return principal.scopes.includes(ALL_SCOPES) || principal.scopes.includes(scope);
+  return coversScope(principal.scopes, scope);
 }
 
 export function canReadSecrets(principal: Principal): boolean {

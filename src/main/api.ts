@@ -149,6 +149,12 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     uri: (path) => renderer.uri(path),
     ref: (id, parentId) => renderer.ref(id, parentId),
   };
+  const webConsole = openConsole({
+    ...{ store, replica, clock, newId, logger: deps.logger, version: programVersion(), scopes: catalog.scopes },
+    own: { baseUrl, isTls: config.api_tls_cert !== null },
+    idleSeconds: config.console_session_idle,
+    lifetimeSeconds: config.console_session_lifetime,
+  });
   const storeSince = followStoreState(store, clock);
   const operations = operationsOf(catalog, documents);
   const changesets = new Changesets(context, new WriteOperations(operations));
@@ -180,7 +186,8 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       areMetricsOpen: config.api_metrics_open,
       startPath: '/console',
     },
-    extensions: [openConsole()],
+    extensions: [webConsole.extension],
+    findSession: (attempt) => webConsole.findSession(attempt),
     rateLimitPerSecond: config.api_rate_limit,
   });
   return {
@@ -212,6 +219,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     certificateEvent: (type, record) =>
       certificateEvent(type, record, { ...ports, accountId: store.accountId, isWanted }),
     close: async () => {
+      webConsole.close();
       await api.close();
       await chain.close();
     },

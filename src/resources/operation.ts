@@ -229,6 +229,9 @@ export interface DestinationTester {
 
 /** The authenticated caller. */
 export interface Principal {
+  /** For a person, the id of the session. */
   readonly apiKeyId: string;
+  /** Name of a person who signed in with OpenID Connect. */
+  readonly person?: string;
   readonly scopes: readonly string[];
 }

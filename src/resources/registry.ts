@@ -5,6 +5,7 @@ import { backendResources } from './backend-resources.ts';
 import { certificateAuthorities } from './certificate_authorities/certificate-authorities.ts';
 import { changes } from './changes/changes.ts';
 import { changesets } from './changesets/changesets.ts';
+import { consoleSessions } from './console_sessions/console-sessions.ts';
 import { credentials } from './credentials/credentials.ts';
 import { endpoints } from './endpoints/endpoints.ts';
 import { eventDeliveries } from './event_deliveries/event-deliveries.ts';
@@ -56,4 +57,5 @@ export const resources: readonly Resource[] = [
   serviceAccounts,
   serviceAccountTokens,
   nodes,
+  consoleSessions,
 ];

@@ -24,7 +24,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   'configuration-file': ['lib', 'modules', 'resources'],
   documents: ['lib', 'modules', 'resources', 'store', 'replica'],
   api: ['lib', 'modules', 'documents', 'resources', 'store'],
-  console: ['lib', 'api'],
+  console: ['lib', 'store', 'replica', 'resources', 'documents', 'api'],
   bootstrap: ['lib', 'config', 'documents', 'resources', 'replica'],
   client: [],
   cli: ['lib', 'acme', 'config', 'configuration-file', 'client', 'modules', 'resources', 'agent', 'tunnel'],

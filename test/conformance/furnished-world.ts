@@ -7,6 +7,7 @@ import { modules } from '../../src/modules/registry.ts';
 import { backendResources } from '../../src/resources/backend-resources.ts';
 import type { Operation } from '../../src/resources/operation.ts';
 import { resources } from '../../src/resources/registry.ts';
+import { consoleSessionPut } from '../support/console-session-put.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { managedPut } from '../support/managed-put.ts';
 import type { TestWorld } from '../support/test-world.ts';
@@ -175,6 +176,7 @@ export class FurnishedWorld {
     ]);
     await feedLogin(store, login, { userId: user, lastActiveMs: nowMs, doc: {} });
     assert.ok((await store.commit({ puts: [managedPut(add('mc'), 'managed.example.com')] })).ok);
+    assert.ok((await store.commit({ puts: [consoleSessionPut(add('cs'), nowMs)] })).ok);
     await store.deliveries.put([
       {
         id: delivery,

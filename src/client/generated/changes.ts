@@ -11,9 +11,9 @@ export interface Change {
   readonly at: string;
   /** Who made the change. */
   readonly author: {
-    /** "api_key", or "server" for what the server did itself. */
+    /** "api_key", "person" for somebody in the console, or "server" for what the server did itself. */
     readonly kind: string;
-    /** Id of the API key; empty for the server. */
+    /** Id of the API key, or name of the person; empty for the server. */
     readonly id: string;
     /** IP address of the client. */
     readonly address: string | null;
@@ -56,9 +56,9 @@ export interface ChangePage {
     readonly at: string;
     /** Who made the change. */
     readonly author: {
-      /** "api_key", or "server" for what the server did itself. */
+      /** "api_key", "person" for somebody in the console, or "server" for what the server did itself. */
       readonly kind: string;
-      /** Id of the API key; empty for the server. */
+      /** Id of the API key, or name of the person; empty for the server. */
       readonly id: string;
       /** IP address of the client. */
       readonly address: string | null;

@@ -6,6 +6,7 @@ import { AppUsersClient } from './app-users.ts';
 import { CertificateAuthoritiesClient } from './certificate-authorities.ts';
 import { ChangesClient } from './changes.ts';
 import { ChangesetsClient } from './changesets.ts';
+import { ConsoleSessionsClient } from './console-sessions.ts';
 import { CredentialsClient } from './credentials.ts';
 import { EndpointsClient } from './endpoints.ts';
 import { EventDeliveriesClient } from './event-deliveries.ts';
@@ -41,6 +42,7 @@ export type * from './certificate-authorities.ts';
 export type * from './changes.ts';
 export type * from './changesets.ts';
 export type * from './compression-module.ts';
+export type * from './console-sessions.ts';
 export type * from './credentials.ts';
 export type * from './endpoints.ts';
 export type * from './event-deliveries.ts';
@@ -158,6 +160,8 @@ export class Resources {
   readonly serviceAccountTokens: ServiceAccountTokensClient;
   /** A server of this installation. Several of them share a PostgreSQL database. */
   readonly nodes: NodesClient;
+  /** A sign-in to the console, with an API key or with OpenID Connect. */
+  readonly consoleSessions: ConsoleSessionsClient;
 
   constructor(transport: Transport) {
     this.httpsEdges = new HttpsEdgesClient(transport);
@@ -191,5 +195,6 @@ export class Resources {
     this.serviceAccounts = new ServiceAccountsClient(transport);
     this.serviceAccountTokens = new ServiceAccountTokensClient(transport);
     this.nodes = new NodesClient(transport);
+    this.consoleSessions = new ConsoleSessionsClient(transport);
   }
 }

@@ -3,11 +3,11 @@ import type { ChangeNote } from '../../store/store.ts';
 
 /** Who makes a change, for the history. `via` names what made it, if not a single write. */
 export function noteOf(request: OperationRequest, message = '', via: 'api' | 'changeset' | 'undo' = 'api'): ChangeNote {
-  const { apiKeyId } = request.principal;
+  const { apiKeyId, person } = request.principal;
   return {
     author: {
-      kind: apiKeyId === '' ? 'server' : 'api_key',
-      id: apiKeyId,
+      kind: person !== undefined ? 'person' : apiKeyId === '' ? 'server' : 'api_key',
+      id: person ?? apiKeyId,
       address: request.address ?? null,
       operation_id: request.operationId,
       via,

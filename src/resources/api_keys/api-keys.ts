@@ -2,10 +2,10 @@ import Type from 'typebox';
 import { nearMatches } from '../../lib/near-match.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { hashToken } from '../../lib/token-hash.ts';
+import { ALL_SCOPES, coversScope } from '../covers-scope.ts';
 import { ownerId } from '../owner-id.ts';
 import { defineResource, describedFields } from '../resource.ts';
 
-const ALL = '*';
 /** Unique-key scope held by keys with all scopes, so that the last of them cannot be deleted. */
 const UNLIMITED_KEYS = 'unlimited_api_key';
 
@@ -24,10 +24,10 @@ export const apiKeys = defineResource({
   config: Type.Object({
     ...describedFields,
     scopes: Type.Array(Type.String({ maxLength: 128 }), {
-      default: [ALL],
+      default: [ALL_SCOPES],
       maxItems: 100,
       description:
-        'Scopes of the key, such as ["edges:read", "edges:write"]: the first path segment with ":read" or ":write"; "secrets:read" to read secrets. Use "*" or omit the field for all scopes.',
+        'Scopes of the key, such as ["edges:read", "edges:write"]: the first path segment with ":read" or ":write"; "secrets:read" to read secrets; "*:read" to read everything else. Use "*" or omit the field for all scopes.',
     }),
   }),
   derived: { owner_id: ownerId },
@@ -52,7 +52,7 @@ export const apiKeys = defineResource({
   },
   authorize: (principal, config, previous) => {
     const beyond = [...(config?.scopes ?? []), ...(previous?.scopes ?? [])].find(
-      (scope) => !covers(principal.scopes, scope),
+      (scope) => !coversScope(principal.scopes, scope),
     );
     return beyond === undefined
       ? null
@@ -67,10 +67,6 @@ export const apiKeys = defineResource({
   },
   uniqueKeys: (config, owner, extra) => [
     { scope: 'api_key_token', key: String((extra['internal'] as { token_hash: string }).token_hash) },
-    ...(config.scopes.includes(ALL) ? [{ scope: UNLIMITED_KEYS, key: owner.id }] : []),
+    ...(config.scopes.includes(ALL_SCOPES) ? [{ scope: UNLIMITED_KEYS, key: owner.id }] : []),
   ],
 });
-
-function covers(scopes: readonly string[], wanted: string): boolean {
-  return scopes.includes(ALL) || scopes.includes(wanted);
-}

@@ -10,8 +10,10 @@ const MAX_MESSAGE = 1_024;
 
 const author = Type.Object(
   {
-    kind: Type.String({ description: '"api_key", or "server" for what the server did itself.' }),
-    id: Type.String({ description: 'Id of the API key; empty for the server.' }),
+    kind: Type.String({
+      description: '"api_key", "person" for somebody in the console, or "server" for what the server did itself.',
+    }),
+    id: Type.String({ description: 'Id of the API key, or name of the person; empty for the server.' }),
     address: Type.Union([Type.String(), Type.Null()], { description: 'IP address of the client.' }),
     operation_id: Type.String({ description: 'Id of the request, as in the log.' }),
     via: Type.String({ description: '"api", "changeset" or "undo".' }),

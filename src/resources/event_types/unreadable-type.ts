@@ -1,18 +1,17 @@
+import { ALL_SCOPES, coversScope } from '../covers-scope.ts';
 import type { MissingScope } from '../errors.ts';
 import type { EventType, Principal } from '../operation.ts';
-
-const ALL = '*';
 
 /**
  * An event contains its whole object, so a key needs permission to read such objects. A type that this version does not
  * know requires permission to read everything.
  */
 function scopeOfType(type: string, known: readonly EventType[]): string {
-  return known.find((each) => each.type === type)?.scope ?? ALL;
+  return known.find((each) => each.type === type)?.scope ?? ALL_SCOPES;
 }
 
 export function canReadType(type: string, principal: Principal, known: readonly EventType[]): boolean {
-  return principal.scopes.includes(ALL) || principal.scopes.includes(scopeOfType(type, known));
+  return coversScope(principal.scopes, scopeOfType(type, known));
 }
 
 /** Why a key may not have events of these types sent anywhere, or null. */

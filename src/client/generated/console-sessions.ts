@@ -1,0 +1,63 @@
+// Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer, ResponseInfo } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { Ref } from '../ref.ts';
+import type { RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface ConsoleSession {
+  /** Id, starting with "cs_". */
+  readonly id: string;
+  /** URI of the resource. */
+  readonly uri: string;
+  /** key: signed in with an API key. person: with OpenID Connect. */
+  readonly kind: 'key' | 'person';
+  /** Description or id of the API key; email address or subject of the person. */
+  readonly name: string;
+  /** The API key; null for a person. */
+  readonly api_key: Ref | null;
+  /** Role of the person; null for an API key. */
+  readonly role: string | null;
+  /** Client address at the sign-in. */
+  readonly address: string;
+  /** User-Agent header at the sign-in. */
+  readonly user_agent: string;
+  /** When the session began. RFC 3339, UTC. */
+  readonly created_at: string;
+  /** When the session was last used, within five minutes. RFC 3339, UTC. */
+  readonly last_used_at: string;
+  /** When the session ends if it is not used again. RFC 3339, UTC. */
+  readonly expires_at: string;
+}
+
+export interface ConsoleSessionPage {
+  /** The page, newest first. */
+  readonly console_sessions: readonly ConsoleSession[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last page. */
+  readonly next_page_uri: string | null;
+}
+
+/** A sign-in to the console, with an API key or with OpenID Connect. */
+export class ConsoleSessionsClient extends ResourceClient {
+  /** List console sessions: every one, page after page. */
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<ConsoleSession, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/console/sessions', query }, 'console_sessions', options);
+  }
+
+  /** List console sessions: one page. */
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<ConsoleSessionPage>> {
+    return this.call({ method: 'GET', path: '/console/sessions', query }, options);
+  }
+
+  /** Get a console session. Returns 404 if it has ended or was deleted. */
+  get(id: string, options?: RequestOptions): Promise<Answer<ConsoleSession>> {
+    return this.call({ method: 'GET', path: '/console/sessions/{id}', params: { id } }, options);
+  }
+
+  /** End a console session immediately. The next request with its cookie and token gets 401. */
+  delete(id: string, options?: RequestOptions): Promise<ResponseInfo> {
+    return this.callForNothing({ method: 'DELETE', path: '/console/sessions/{id}', params: { id } }, options);
+  }
+}

@@ -1,0 +1,158 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Clock } from '../../lib/clock.ts';
+import { hashToken } from '../../lib/token-hash.ts';
+import type { Replica } from '../../replica/replica.ts';
+import {
+  CONSOLE_SESSION_KIND,
+  type ConsoleSession,
+  isOver,
+  type SignedIn,
+  sessionDoc,
+  sessionOf,
+} from '../../resources/console-session-record.ts';
+import type { RecordKey, Store } from '../../store/store.ts';
+import { cookieCandidates } from './session-cookie.ts';
+
+export const TOKEN_HEADER = 'postern-console-token';
+/** How exact `lastUsedAtMs` is: every use would be a write. */
+const TOUCH_AFTER_MS = 5 * 60_000;
+/** The oldest ends: a key that signs in over and over must not fill the store. */
+const MAX_PER_OWNER = 100;
+const MAX_USER_AGENT = 256;
+
+export interface ConsoleSessionsOptions {
+  readonly store: Pick<Store, 'commit'>;
+  readonly replica: Pick<Replica, 'get' | 'all'>;
+  readonly clock: Clock;
+  readonly newId: (prefix: string) => string;
+  readonly idleMs: number;
+  readonly lifetimeMs: number;
+  /** Fingerprint of the settings that give roles to people; null: nobody signs in with OpenID Connect. */
+  readonly peopleSettings: string | null;
+  readonly onProblem: (error: unknown) => void;
+}
+
+export interface StartedSession {
+  readonly session: ConsoleSession;
+  /** Shown once each: the store has their hashes. */
+  readonly cookie: string;
+  readonly token: string;
+}
+
+/**
+ * Sessions of the console, stored as records, so that every node accepts them and a deletion ends them everywhere. A
+ * session needs its cookie and its token: a neighbour on another port of the host receives the cookie, but not the
+ * token, and a script that reads the token cannot read the cookie.
+ */
+export class ConsoleSessions {
+  readonly #options: ConsoleSessionsOptions;
+  readonly #touching = new Set<string>();
+
+  constructor(options: ConsoleSessionsOptions) {
+    this.#options = options;
+  }
+
+  async start(
+    who: SignedIn,
+    browser: { readonly address: string; readonly userAgent: string },
+  ): Promise<StartedSession> {
+    const { clock, newId, idleMs, lifetimeMs } = this.#options;
+    const nowMs = clock.nowMs();
+    const id = newId('cs');
+    const cookie = `${id}.${randomBytes(32).toString('base64url')}`;
+    const token = randomBytes(32).toString('base64url');
+    const session: ConsoleSession = {
+      id,
+      revision: 0,
+      cookieHash: hashToken(cookie),
+      tokenHash: hashToken(token),
+      who,
+      createdAtMs: nowMs,
+      lastUsedAtMs: nowMs,
+      lifetimeMs,
+      idleMs,
+      address: browser.address,
+      userAgent: browser.userAgent.slice(0, MAX_USER_AGENT),
+    };
+    await this.#put(session, 'absent');
+    await this.#endSurplus(who);
+    return { session, cookie, token };
+  }
+
+  /** The session of a request with both secrets; null when there is none or it is over. */
+  find(headers: IncomingHttpHeaders): ConsoleSession | null {
+    const token = headers[TOKEN_HEADER];
+    if (typeof token !== 'string') return null;
+    const session = this.ofCookie(headers.cookie, (found) => isSecret(token, found.tokenHash));
+    if (session !== null) this.#touch(session);
+    return session;
+  }
+
+  /** The session of a cookie. It proves nothing without the token. */
+  ofCookie(header: string | undefined, matches: (session: ConsoleSession) => boolean): ConsoleSession | null {
+    const { replica, clock, peopleSettings } = this.#options;
+    for (const cookie of cookieCandidates(header)) {
+      const record = replica.get(CONSOLE_SESSION_KIND, cookie.slice(0, Math.max(0, cookie.indexOf('.'))));
+      if (record === undefined) continue;
+      const session = sessionOf(record);
+      if (!isSecret(cookie, session.cookieHash) || !matches(session)) continue;
+      if (session.who.kind === 'person' && session.who.settings !== peopleSettings) continue;
+      if (!isOver(session, replica, clock.nowMs())) return session;
+    }
+    return null;
+  }
+
+  async end(id: string): Promise<void> {
+    await this.#delete([{ kind: CONSOLE_SESSION_KIND, id }]);
+  }
+
+  /** Deletes what is over. Nothing depends on it: `find` does not accept it either. */
+  async sweep(): Promise<void> {
+    const { replica, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    const over = [...replica.all(CONSOLE_SESSION_KIND)].filter((record) => isOver(sessionOf(record), replica, nowMs));
+    await this.#delete(over);
+  }
+
+  async #endSurplus(who: SignedIn): Promise<void> {
+    const owner = ownerOf(who);
+    const own = [...this.#options.replica.all(CONSOLE_SESSION_KIND)]
+      .map(sessionOf)
+      .filter((session) => ownerOf(session.who) === owner)
+      .sort((one, other) => other.createdAtMs - one.createdAtMs);
+    await this.#delete(own.slice(MAX_PER_OWNER).map(({ id }) => ({ kind: CONSOLE_SESSION_KIND, id })));
+  }
+
+  /** One by one: another node may have deleted some. */
+  async #delete(keys: readonly RecordKey[]): Promise<void> {
+    for (const { kind, id } of keys) await this.#options.store.commit({ deletes: [{ kind, id }] });
+  }
+
+  #touch(session: ConsoleSession): void {
+    const nowMs = this.#options.clock.nowMs();
+    const { id } = session;
+    if (nowMs - session.lastUsedAtMs < TOUCH_AFTER_MS || this.#touching.has(id)) return;
+    this.#touching.add(id);
+    // The expected revision: a session that was ended meanwhile stays ended.
+    this.#put({ ...session, lastUsedAtMs: nowMs }, session.revision)
+      .catch((error: unknown) => this.#options.onProblem(error))
+      .finally(() => this.#touching.delete(id));
+  }
+
+  async #put(session: ConsoleSession, revision: number | 'absent'): Promise<void> {
+    const key = { kind: CONSOLE_SESSION_KIND, id: session.id };
+    await this.#options.store.commit({
+      expect: [{ ...key, revision }],
+      puts: [{ ...key, parent: null, doc: sessionDoc(session), secrets: null, uniqueKeys: [], references: [] }],
+    });
+  }
+}
+
+function ownerOf(who: SignedIn): string {
+  return who.kind === 'key' ? who.apiKeyId : `person ${who.subject}`;
+}
+
+function isSecret(given: string, hash: string): boolean {
+  return timingSafeEqual(Buffer.from(hashToken(given)), Buffer.from(hash));
+}

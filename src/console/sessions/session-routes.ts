@@ -1,0 +1,125 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import Type from 'typebox';
+import type { Authenticate } from '../../api/authentication.ts';
+import { ignoreContentType } from '../../api/body-parsers.ts';
+import { unwrapBody } from '../../api/request-body.ts';
+import { invalidBody } from '../../documents/errors.ts';
+import { PosternError } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { createDecoder } from '../../lib/schema/decode-body.ts';
+import type { Replica } from '../../replica/replica.ts';
+import { type ConsoleSession, keyName, type SignedIn } from '../../resources/console-session-record.ts';
+import { consoleErrors } from '../errors.ts';
+import { checkBrowserOrigin, type OwnAddress } from './browser-origin.ts';
+import type { ConsoleSessions } from './console-sessions.ts';
+import { endedCookie, sessionCookie } from './session-cookie.ts';
+import { sessionView } from './signed-in.ts';
+
+const MAX_BODY_BYTES = 4096;
+const SIGN_IN = {
+  schema: Type.Object({ api_key: Type.String({ minLength: 1, maxLength: 512 }) }, { additionalProperties: false }),
+  example: { api_key: '…' },
+};
+
+export interface SessionRoutesOptions {
+  readonly sessions: ConsoleSessions;
+  readonly replica: Pick<Replica, 'get'>;
+  readonly own: OwnAddress;
+  /** Every scope that an API key can have. */
+  readonly scopes: readonly string[];
+  readonly authenticate: Authenticate;
+  readonly logger: Pick<Logger, 'info'>;
+}
+
+/** Sign-in with an API key, the current session, and sign-out. */
+export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): void {
+  const { sessions, own, scopes } = options;
+  const decoder = createDecoder(SIGN_IN.schema);
+  const current = (request: FastifyRequest): ConsoleSession => {
+    checkBrowserOrigin(request, own);
+    return sessions.find(request.headers) ?? sessionOver();
+  };
+  app.post(
+    '/console/session',
+    { bodyLimit: MAX_BODY_BYTES, config: { takesBody: true } },
+    async (request, reply): Promise<FastifyReply> => {
+      checkBrowserOrigin(request, own);
+      const decoded = decoder.decode(unwrapBody(SIGN_IN, request.body, {}));
+      if (!decoded.ok) throw invalidBody(decoded.problems);
+      const who = await keyOwner(request, (decoded.value as { api_key: string }).api_key, options);
+      return sendSession(reply.code(201), request, await startSession(request, who, options), scopes);
+    },
+  );
+  app.get('/console/session', (request, reply) => sendJson(reply, sessionView(current(request), scopes)));
+  app.delete('/console/session', { onRequest: ignoreContentType }, async (request, reply) => {
+    await sessions.end(current(request).id);
+    return reply
+      .code(204)
+      .header('set-cookie', endedCookie(originOf(request)))
+      .send();
+  });
+}
+
+export function sessionOver(): never {
+  throw consoleErrors.create(
+    'ERR_POSTERN_CONSOLE_SESSION',
+    'the session of the console has ended, or the request lacks its cookie or its token: sign in again',
+  );
+}
+
+/** A new session for every sign-in: whatever cookie the browser had before is worth nothing afterwards. */
+async function startSession(
+  request: FastifyRequest,
+  who: SignedIn,
+  { sessions, logger }: SessionRoutesOptions,
+): Promise<{ readonly session: ConsoleSession; readonly cookie: string; readonly token: string }> {
+  const previous = sessions.ofCookie(request.headers.cookie, () => true);
+  const userAgent = request.headers['user-agent'] ?? '';
+  const started = await sessions.start(who, { address: request.ip, userAgent });
+  if (previous !== null) await sessions.end(previous.id);
+  const { id } = started.session;
+  logger.info({ session_id: id, kind: who.kind, address: request.ip }, 'signed in to the console');
+  return started;
+}
+
+/** With the delays of failed authentication, as everywhere. */
+async function keyOwner(
+  request: FastifyRequest,
+  apiKey: string,
+  { authenticate, replica }: SessionRoutesOptions,
+): Promise<SignedIn> {
+  const headers = { authorization: `Bearer ${apiKey.trim()}` };
+  try {
+    const { principal } = await authenticate({ headers, ip: request.ip, method: request.method });
+    const { apiKeyId, scopes } = principal;
+    return { kind: 'key', name: keyName(apiKeyId, replica), apiKeyId, scopes };
+  } catch (error) {
+    if (!(error instanceof PosternError) || error.status !== 401) throw error;
+    throw consoleErrors.create(
+      'ERR_POSTERN_CONSOLE_SIGN_IN',
+      'this API key is not known: check that it is complete, or create one with "postern api api-keys create"',
+    );
+  }
+}
+
+function sendSession(
+  reply: FastifyReply,
+  request: FastifyRequest,
+  { session, cookie, token }: { readonly session: ConsoleSession; readonly cookie: string; readonly token: string },
+  scopes: readonly string[],
+): FastifyReply {
+  return sendJson(reply.header('set-cookie', sessionCookie(originOf(request), cookie)), {
+    token,
+    ...sessionView(session, scopes),
+  });
+}
+
+function sendJson(reply: FastifyReply, body: JsonObject): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+/** `checkBrowserOrigin` has required it: neither method is safe. */
+function originOf(request: FastifyRequest): URL {
+  return new URL(request.headers.origin as string);
+}

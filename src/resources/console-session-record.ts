@@ -1,0 +1,64 @@
+import type { JsonObject } from '../lib/json.ts';
+import type { RecordReader } from '../replica/record-reader.ts';
+import type { Change, StoredRecord } from '../store/store.ts';
+import { apiKeys } from './api_keys/api-keys.ts';
+
+export const CONSOLE_SESSION_KIND = 'console_session';
+
+/** A sign-in to the console. Cookie and token are stored as hashes, the API key not at all. */
+export interface ConsoleSession {
+  readonly id: string;
+  readonly revision: number;
+  readonly cookieHash: string;
+  readonly tokenHash: string;
+  readonly who: SignedIn;
+  readonly createdAtMs: number;
+  readonly lastUsedAtMs: number;
+  readonly lifetimeMs: number;
+  readonly idleMs: number;
+  readonly address: string;
+  readonly userAgent: string;
+}
+
+export type SignedIn =
+  | { readonly kind: 'key'; readonly name: string; readonly apiKeyId: string; readonly scopes: readonly string[] }
+  | {
+      readonly kind: 'person';
+      readonly name: string;
+      readonly subject: string;
+      readonly role: string;
+      /** Fingerprint of the settings that gave the role: the session ends when they change. */
+      readonly settings: string;
+    };
+
+export function sessionDoc({ id: _, revision: __, ...session }: ConsoleSession): JsonObject {
+  return session as unknown as JsonObject;
+}
+
+export function sessionOf({ id, revision, doc }: StoredRecord): ConsoleSession {
+  return { ...(doc as unknown as ConsoleSession), id, revision };
+}
+
+export function endsAtMs({ createdAtMs, lastUsedAtMs, lifetimeMs, idleMs }: ConsoleSession): number {
+  return Math.min(createdAtMs + lifetimeMs, lastUsedAtMs + idleMs);
+}
+
+/** Description of the key; its id if it has none. */
+export function keyName(apiKeyId: string, reader: Pick<RecordReader, 'get'>): string {
+  const description = reader.get(apiKeys.kind, apiKeyId)?.doc['description'];
+  return typeof description === 'string' && description !== '' ? description : apiKeyId;
+}
+
+/** Whether sessions may have ended with one of these changes. */
+export function concernsSessions(changes: readonly Change[]): boolean {
+  return changes.some((change) => (change.op === 'put' ? change.record : change.key).kind === apiKeys.kind);
+}
+
+/** A session ends with its time, and with its key: deleted, or with other scopes than at the sign-in. */
+export function isOver(session: ConsoleSession, reader: Pick<RecordReader, 'get'>, nowMs: number): boolean {
+  if (endsAtMs(session) <= nowMs) return true;
+  const { who } = session;
+  if (who.kind === 'person') return false;
+  const key = reader.get(apiKeys.kind, who.apiKeyId);
+  return key === undefined || String(key.doc['scopes']) !== String(who.scopes);
+}

@@ -1,0 +1,106 @@
+import Type from 'typebox';
+import { rfc3339 } from '../../lib/clock.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { reference, refSchema } from '../../lib/schema/annotations.ts';
+import { CONSOLE_SESSION_KIND, type ConsoleSession, endsAtMs, isOver, sessionOf } from '../console-session-record.ts';
+import { notOnline } from '../errors.ts';
+import { liveReads } from '../live-operations.ts';
+import type { OperationPorts } from '../operation.ts';
+import { type LiveResource, timestamp } from '../resource.ts';
+
+const PATH = '/console/sessions';
+const NAMES = { name: 'console_sessions', idPrefix: 'cs', path: PATH, listKey: 'console_sessions' };
+/** More than a page, so that sessions that are over do not empty it. */
+const READ_AT_ONCE = 500;
+
+const schema = Type.Object({
+  id: Type.String({ description: 'Id, starting with "cs_".' }),
+  uri: Type.String({ description: 'URI of the resource.' }),
+  kind: Type.Enum(['key', 'person'], { description: 'key: signed in with an API key. person: with OpenID Connect.' }),
+  name: Type.String({ description: 'Description or id of the API key; email address or subject of the person.' }),
+  api_key: reference(
+    { kinds: ['api_key'] },
+    Type.Union([refSchema, Type.Null()], { description: 'The API key; null for a person.' }),
+  ),
+  role: Type.Union([Type.String(), Type.Null()], { description: 'Role of the person; null for an API key.' }),
+  address: Type.String({ description: 'Client address at the sign-in.', examples: ['203.0.113.7'] }),
+  user_agent: Type.String({ description: 'User-Agent header at the sign-in.' }),
+  created_at: timestamp('When the session began.'),
+  last_used_at: timestamp('When the session was last used, within five minutes.'),
+  expires_at: timestamp('When the session ends if it is not used again.'),
+});
+
+const notFound = (id: string): Error => notOnline('console session', PATH, id);
+
+function live(id: string, { documents, clock }: OperationPorts): ConsoleSession | null {
+  const record = documents.reader.get(CONSOLE_SESSION_KIND, id);
+  if (record === undefined) return null;
+  const session = sessionOf(record);
+  return isOver(session, documents.reader, clock.nowMs()) ? null : session;
+}
+
+/** Sign-ins to the console. Answered from memory. */
+export const consoleSessions: LiveResource = {
+  type: 'live',
+  ...NAMES,
+  kind: CONSOLE_SESSION_KIND,
+  title: 'a console session',
+  description: 'A sign-in to the console, with an API key or with OpenID Connect.',
+  operations: [
+    ...liveReads<ConsoleSession>({
+      ...NAMES,
+      resource: NAMES.name,
+      title: 'a console session',
+      plural: 'console sessions',
+      schema,
+      list: async ({ beforeId, limit }, _request, ports) => {
+        const { reader } = ports.documents;
+        const nowMs = ports.clock.nowMs();
+        const found: ConsoleSession[] = [];
+        for (let before = beforeId; found.length < limit; ) {
+          const records = reader.page(CONSOLE_SESSION_KIND, { beforeId: before, limit: READ_AT_ONCE });
+          found.push(...records.map(sessionOf).filter((session) => !isOver(session, reader, nowMs)));
+          if (records.length < READ_AT_ONCE) break;
+          before = records.at(-1)?.id ?? null;
+        }
+        return found.slice(0, limit);
+      },
+      get: async (id, ports) => live(id, ports),
+      render: (sessions, _request, ports) => sessions.map((session) => render(session, ports)),
+      notFound,
+    }),
+    {
+      resource: NAMES.name,
+      verb: 'delete',
+      method: 'DELETE',
+      path: `${PATH}/{id}`,
+      summary: 'End a console session immediately',
+      description: 'The next request with its cookie and token gets 401.',
+      success: { status: 204, schema: null, description: 'The session has ended.' },
+      errors: ['ERR_POSTERN_NOT_FOUND'],
+      run: async (request, ports) => {
+        const id = request.params['id'] as string;
+        if (live(id, ports) === null) throw notFound(id);
+        const ended = await ports.store.commit({ deletes: [{ kind: CONSOLE_SESSION_KIND, id }] });
+        if (!ended.ok) throw notFound(id);
+        return { body: null };
+      },
+    },
+  ],
+};
+
+function render(session: ConsoleSession, ports: OperationPorts): JsonObject {
+  const { who } = session;
+  return {
+    ...ports.ref(session.id),
+    kind: who.kind,
+    name: who.name,
+    api_key: who.kind === 'key' ? { ...ports.ref(who.apiKeyId) } : null,
+    role: who.kind === 'person' ? who.role : null,
+    address: session.address,
+    user_agent: session.userAgent,
+    created_at: rfc3339(session.createdAtMs),
+    last_used_at: rfc3339(session.lastUsedAtMs),
+    expires_at: rfc3339(endsAtMs(session)),
+  };
+}
