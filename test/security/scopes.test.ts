@@ -176,7 +176,7 @@ for (const engine of ENGINES) {
         const unknown = await world.api(method, path, { scopes: ['edge:reed'] });
         assert.equal(unknown.status, 400);
         assert.match(unknown.body.msg, /edges:read/);
-        for (const scopes of [['edges:read', 'edges:read'], ['secrets:write'], ['*:read'], ['edges'], [''], [null]]) {
+        for (const scopes of [['edges:read', 'edges:read'], ['secrets:write'], ['*:write'], ['edges'], [''], [null]]) {
           assert.equal((await world.api(method, path, { scopes })).status, 400, JSON.stringify(scopes));
         }
       }
