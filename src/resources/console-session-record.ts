@@ -31,8 +31,8 @@ export type SignedIn =
       readonly settings: string;
     };
 
-export function sessionDoc({ id: _, revision: __, ...session }: ConsoleSession): JsonObject {
-  return session as unknown as JsonObject;
+export function sessionDoc(session: Omit<ConsoleSession, 'id' | 'revision'>): JsonObject {
+  return { ...session } as unknown as JsonObject;
 }
 
 export function sessionOf({ id, revision, doc }: StoredRecord): ConsoleSession {
@@ -60,5 +60,5 @@ export function isOver(session: ConsoleSession, reader: Pick<RecordReader, 'get'
   const { who } = session;
   if (who.kind === 'person') return false;
   const key = reader.get(apiKeys.kind, who.apiKeyId);
-  return key === undefined || String(key.doc['scopes']) !== String(who.scopes);
+  return key === undefined || JSON.stringify(key.doc['scopes']) !== JSON.stringify(who.scopes);
 }

@@ -4,8 +4,6 @@ import type { RecordPut } from '../../src/store/store.ts';
 /** A session of a person whom nobody knows the secrets of. */
 export function consoleSessionPut(id: string, nowMs: number): RecordPut {
   const doc = sessionDoc({
-    id,
-    revision: 0,
     cookieHash: '',
     tokenHash: '',
     who: { kind: 'person', name: 'ann@example.com', subject: 'ann', role: 'viewer', settings: '' },

@@ -75,7 +75,7 @@ export class ConsoleSessions {
       address: browser.address,
       userAgent: browser.userAgent.slice(0, MAX_USER_AGENT),
     };
-    await this.#put(session, 'absent');
+    await this.#put(session);
     await this.#endSurplus(who);
     return { session, cookie, token };
   }
@@ -135,15 +135,16 @@ export class ConsoleSessions {
     if (nowMs - session.lastUsedAtMs < TOUCH_AFTER_MS || this.#touching.has(id)) return;
     this.#touching.add(id);
     // The expected revision: a session that was ended meanwhile stays ended.
-    this.#put({ ...session, lastUsedAtMs: nowMs }, session.revision)
+    this.#put({ ...session, lastUsedAtMs: nowMs })
       .catch((error: unknown) => this.#options.onProblem(error))
       .finally(() => this.#touching.delete(id));
   }
 
-  async #put(session: ConsoleSession, revision: number | 'absent'): Promise<void> {
-    const key = { kind: CONSOLE_SESSION_KIND, id: session.id };
+  /** A new one has the revision 0. */
+  async #put({ id, revision, ...session }: ConsoleSession): Promise<void> {
+    const key = { kind: CONSOLE_SESSION_KIND, id };
     await this.#options.store.commit({
-      expect: [{ ...key, revision }],
+      expect: [{ ...key, revision: revision === 0 ? 'absent' : revision }],
       puts: [{ ...key, parent: null, doc: sessionDoc(session), secrets: null, uniqueKeys: [], references: [] }],
     });
   }
