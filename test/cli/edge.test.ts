@@ -82,7 +82,7 @@ suite('postern edge', () => {
     assert.equal((await postern(['api', 'routes', 'get', 'shop.example.com/admin'])).code, 0);
   });
 
-  test('a dry run is judged by the server and stores nothing', async () => {
+  test('the server checks a dry run and stores nothing', async () => {
     const before = await revision();
     const dry = await postern(['edge', 'dry.example.com', '--to', '3999', '--dry-run', '-o', 'json']);
     assert.equal(dry.code, 0, dry.stderr);
