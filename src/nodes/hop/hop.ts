@@ -7,7 +7,7 @@ import {
 } from 'node:http2';
 import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../../lib/bug-report.ts';
-import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import { ignoreErrors, type ListenerOwner, listenShared, own, shared } from '../../lib/guarded-listeners.ts';
 import { resetStream } from '../../lib/http2-reset.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
@@ -32,6 +32,10 @@ export class Hop implements ListenerOwner {
   readonly #tunnel: OnlineTunnel;
   readonly #link: AgentLink;
   #agent: ClientHttp2Stream | null = null;
+  #isSwitch = false;
+  /** NaN without a declared length. The last bytes go with the end of the stream, in one frame. */
+  #requestBytesLeft = Number.NaN;
+  #responseBytesLeft = Number.NaN;
   #isRequestWhole = false;
   #isResponseWhole = false;
   #requestTrailers = NO_TRAILERS;
@@ -47,19 +51,34 @@ export class Hop implements ListenerOwner {
     const peer = this.#peer;
     const isSwitch = headers[':method'] === 'CONNECT';
     const hasBody = !peer.endAfterHeaders;
-    const waitForTrailers = hasBody && !isSwitch && headers['content-length'] === undefined;
+    const length = headers['content-length'];
+    const waitForTrailers = hasBody && !isSwitch && length === undefined;
     const agent = this.#open(raw, { endStream: !hasBody, waitForTrailers });
     if (agent === null) return;
     this.#agent = agent;
+    this.#isSwitch = isSwitch;
     this.#tunnel.inFlight += 1;
     watchStreamEnd(agent);
     ignoreErrors(agent);
-    listenOnce(agent, 'close', this, () => this.#agentClosed(agent));
-    listenOnce(peer, 'close', this, () => this.#peerClosed(agent));
-    this.#carryResponse(agent, isSwitch);
+    own(agent, this);
+    own(peer, this);
+    listenShared(agent, 'close', Hop.#onAgentClose);
+    listenShared(peer, 'close', Hop.#onPeerClose);
+    listenShared(agent, 'headers', Hop.#onInformational);
+    listenShared(agent, 'response', Hop.#onResponse);
+    listenShared(agent, 'data', Hop.#onAgentData);
+    listenShared(agent, 'end', Hop.#onAgentEnd);
     this.#isRequestWhole = !hasBody;
-    if (hasBody) this.#carryRequest(agent, waitForTrailers);
-    if (hasBody && !isSwitch) peer.additionalHeaders({ ':status': BODY_WANTED });
+    if (!hasBody) return;
+    if (!isSwitch && length !== undefined) this.#requestBytesLeft = Number(length);
+    listenShared(peer, 'data', Hop.#onPeerData);
+    listenShared(peer, 'end', Hop.#onPeerEnd);
+    listenShared(agent, 'drain', Hop.#onAgentDrain);
+    if (waitForTrailers) {
+      listenShared(peer, 'trailers', Hop.#onPeerTrailers);
+      listenShared(agent, 'wantTrailers', Hop.#onAgentWantsTrailers);
+    }
+    if (!isSwitch) peer.additionalHeaders({ ':status': BODY_WANTED });
   }
 
   /** The connections are shared with other streams, which are not affected. */
@@ -82,61 +101,83 @@ export class Hop implements ListenerOwner {
     }
   }
 
-  #carryRequest(agent: ClientHttp2Stream, hasTrailers: boolean): void {
-    const peer = this.#peer;
-    listen(peer, 'data', this, (chunk: Buffer) => {
-      bufferPassed(chunk.length);
-      if (agent.writable && !agent.write(chunk)) peer.pause();
-    });
-    listen(agent, 'drain', this, () => peer.resume());
-    listenOnce(peer, 'end', this, () => {
-      // A truncated stream also ends; its reset follows.
-      if (!hasStreamEnd(peer)) return;
-      this.#isRequestWhole = true;
-      agent.end();
-    });
-    if (!hasTrailers) return;
-    listenOnce(peer, 'trailers', this, (_head: unknown, _flags: number, raw: Raw) => {
-      this.#requestTrailers = raw;
-    });
-    listenOnce(agent, 'wantTrailers', this, () =>
-      this.#attempt(agent, () => agent.sendTrailers(headerObject(this.#requestTrailers))),
-    );
-  }
+  static readonly #onPeerData = shared((hop: Hop, chunk: Buffer) => {
+    bufferPassed(chunk.length);
+    const { writable } = hop.#agent as ClientHttp2Stream;
+    hop.#requestBytesLeft -= chunk.length;
+    if (!writable) return;
+    if (hop.#requestBytesLeft === 0) {
+      hop.#isRequestWhole = true;
+      hop.#agent?.end(chunk);
+    } else if (hop.#agent?.write(chunk) === false) hop.#peer.pause();
+  });
 
-  #carryResponse(agent: ClientHttp2Stream, isSwitch: boolean): void {
-    const peer = this.#peer;
-    listen(agent, 'headers', this, (_head: Head, _flags: number, raw: Raw) =>
-      this.#attempt(peer, () => peer.additionalHeaders(headerObject(raw))),
-    );
-    listenOnce(agent, 'response', this, (head: Head, flags: number, raw: Raw) =>
-      this.#attempt(peer, () => this.#respond(agent, head, flags, raw, isSwitch)),
-    );
-    listen(agent, 'data', this, (chunk: Buffer) => {
-      bufferPassed(chunk.length);
-      if (peer.writable && !peer.write(chunk)) agent.pause();
-    });
-    listenOnce(agent, 'end', this, () => {
-      if (!hasStreamEnd(agent)) return;
-      this.#isResponseWhole = true;
-      if (peer.writable) peer.end();
-    });
-  }
+  static readonly #onAgentDrain = shared((hop: Hop) => void hop.#peer.resume());
 
-  #respond(agent: ClientHttp2Stream, head: Head, flags: number, raw: Raw, isSwitch: boolean): void {
+  static readonly #onPeerEnd = shared((hop: Hop) => {
+    // A truncated stream also ends; its reset follows.
+    if (!hasStreamEnd(hop.#peer)) return;
+    hop.#isRequestWhole = true;
+    hop.#agent?.end();
+  });
+
+  static readonly #onPeerTrailers = shared((hop: Hop, _head: unknown, _flags: number, raw: Raw) => {
+    hop.#requestTrailers = raw;
+  });
+
+  static readonly #onAgentWantsTrailers = shared((hop: Hop) => {
+    const agent = hop.#agent as ClientHttp2Stream;
+    hop.#attempt(agent, () => agent.sendTrailers(headerObject(hop.#requestTrailers)));
+  });
+
+  static readonly #onInformational = shared((hop: Hop, _head: Head, _flags: number, raw: Raw) =>
+    hop.#attempt(hop.#peer, () => hop.#peer.additionalHeaders(headerObject(raw))),
+  );
+
+  static readonly #onResponse = shared((hop: Hop, head: Head, flags: number, raw: Raw) =>
+    hop.#attempt(hop.#peer, () => hop.#respond(head, flags, raw)),
+  );
+
+  static readonly #onAgentData = shared((hop: Hop, chunk: Buffer) => {
+    bufferPassed(chunk.length);
+    const peer = hop.#peer;
+    hop.#responseBytesLeft -= chunk.length;
+    if (!peer.writable) return;
+    if (hop.#responseBytesLeft === 0) {
+      hop.#isResponseWhole = true;
+      peer.end(chunk);
+    } else if (!peer.write(chunk)) hop.#agent?.pause();
+  });
+
+  static readonly #onPeerDrain = shared((hop: Hop) => void hop.#agent?.resume());
+
+  static readonly #onAgentEnd = shared((hop: Hop) => {
+    if (!hasStreamEnd(hop.#agent as ClientHttp2Stream)) return;
+    hop.#isResponseWhole = true;
+    if (hop.#peer.writable) hop.#peer.end();
+  });
+
+  static readonly #onAgentTrailers = shared((hop: Hop, _head: unknown, _flags: number, raw: Raw) => {
+    hop.#trailers = raw;
+  });
+
+  static readonly #onPeerWantsTrailers = shared((hop: Hop) =>
+    hop.#attempt(hop.#peer, () => hop.#peer.sendTrailers(headerObject(hop.#trailers))),
+  );
+
+  #respond(head: Head, flags: number, raw: Raw): void {
     const peer = this.#peer;
+    const agent = this.#agent as ClientHttp2Stream;
     const endStream = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
-    const waitForTrailers = !endStream && !isSwitch && head['content-length'] === undefined;
+    const length = head['content-length'];
+    const waitForTrailers = !endStream && !this.#isSwitch && length === undefined;
     peer.respond(raw as string[], { endStream, waitForTrailers });
     if (endStream) return;
-    listen(peer, 'drain', this, () => agent.resume());
+    if (!this.#isSwitch && length !== undefined) this.#responseBytesLeft = Number(length);
+    listenShared(peer, 'drain', Hop.#onPeerDrain);
     if (!waitForTrailers) return;
-    listenOnce(agent, 'trailers', this, (_head: unknown, _flags: number, trailers: Raw) => {
-      this.#trailers = trailers;
-    });
-    listenOnce(peer, 'wantTrailers', this, () =>
-      this.#attempt(peer, () => peer.sendTrailers(headerObject(this.#trailers))),
-    );
+    listenShared(agent, 'trailers', Hop.#onAgentTrailers);
+    listenShared(peer, 'wantTrailers', Hop.#onPeerWantsTrailers);
   }
 
   /** The runtime throws at messages that it cannot send. */
@@ -150,22 +191,24 @@ export class Hop implements ListenerOwner {
     }
   }
 
-  #agentClosed({ rstCode }: ClientHttp2Stream): void {
-    this.#link.release();
-    this.#tunnel.inFlight -= 1;
-    if (!this.#isResponseWhole) resetStream(this.#peer, rstCode);
+  static readonly #onAgentClose = shared((hop: Hop) => {
+    const peer = hop.#peer;
+    hop.#link.release();
+    hop.#tunnel.inFlight -= 1;
+    if (!hop.#isResponseWhole) resetStream(peer, (hop.#agent as ClientHttp2Stream).rstCode);
     // The service reads no more. The reset waits for the end of the response (RFC 9113 §8.1).
-    else if (!this.#isRequestWhole && !this.#peer.closed) this.#peer.close(NGHTTP2_NO_ERROR);
-    this.#peer.resume();
-  }
+    else if (!hop.#isRequestWhole && !peer.closed) peer.close(NGHTTP2_NO_ERROR);
+    peer.resume();
+  });
 
-  #peerClosed(agent: ClientHttp2Stream): void {
-    const { rstCode } = this.#peer;
-    const isWhole = this.#isRequestWhole && this.#isResponseWhole;
+  static readonly #onPeerClose = shared((hop: Hop) => {
+    const { rstCode } = hop.#peer;
+    const agent = hop.#agent as ClientHttp2Stream;
+    const isWhole = hop.#isRequestWhole && hop.#isResponseWhole;
     if (!isWhole) resetStream(agent, rstCode === NGHTTP2_NO_ERROR ? NGHTTP2_CANCEL : rstCode);
     // Data left in its buffers would keep the stream alive, with its share of the session's window.
     agent.resume();
-  }
+  });
 
   #breakOff(code: number): void {
     resetStream(this.#peer, code);

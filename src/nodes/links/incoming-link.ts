@@ -130,7 +130,7 @@ export class IncomingLink implements LivenessOwner {
     if (stream.destroyed || stream.closed) return;
     this.#active += 1;
     this.#windows.opened();
-    listenOnce(stream, 'close', this, () => {
+    listen(stream, 'close', this, () => {
       this.#active -= 1;
       this.#windows.closed();
     });
