@@ -9,7 +9,7 @@ import { EdgeWorld } from '../../support/edge-world.ts';
 import { recordingUpstream } from './recording-upstream.ts';
 
 const MIB = 1024 * 1024;
-const TOTAL = (process.env['POSTERN_TEST_LONG'] === undefined ? 200 : 2048) * MIB;
+const TOTAL = (process.env['POSTERN_TEST_LONG'] === undefined ? 96 : 2048) * MIB;
 /** Client, edge and upstream are in this process; none of them may hold a whole body. */
 const MAX_GROWTH = 96 * MIB;
 

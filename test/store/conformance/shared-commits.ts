@@ -5,7 +5,7 @@ import type { OutboxEvent, Store, WriteSet } from '../../../src/store/store.ts';
 import { destinationPut, event, ledger, subscriptionPut } from './lane-world.ts';
 import { committed, everything, type OpenStore, put } from './store-under-test.ts';
 
-const RUNS = process.env['POSTERN_TEST_LONG'] ? 100 : 4;
+const RUNS = process.env['POSTERN_TEST_LONG'] ? 100 : 2;
 const TYPES = ['a.v0', 'b.v0'];
 const DESTINATIONS = ['ed_0', 'ed_1'];
 
