@@ -9,7 +9,7 @@ import { EdgeWorld } from '../../support/edge-world.ts';
 import { recordingUpstream } from './recording-upstream.ts';
 
 const MIB = 1024 * 1024;
-const TOTAL = (process.env['POSTERN_TEST_LONG'] === undefined ? 96 : 2048) * MIB;
+const TOTAL = (process.env['POSTERN_TEST_LONG'] === undefined ? 192 : 2048) * MIB;
 /** Client, edge and upstream are in this process; none of them may hold a whole body. */
 const MAX_GROWTH = 96 * MIB;
 
@@ -18,7 +18,7 @@ const world = await EdgeWorld.open({ after });
 const { host } = await world.site(await world.staticBackend(upstream.address));
 const block = Buffer.alloc(64 * 1024, 'postern');
 /** Before the measurement: heaps and buffers grow to their working size with the first megabytes. */
-const WARM_UP = 128 * MIB;
+const WARM_UP = 64 * MIB;
 
 function blocks(total: number): Readable {
   let left = total / block.length;
