@@ -1,4 +1,20 @@
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/shell.css';
+import './styles/controls.css';
+import './styles/table.css';
+import './styles/pieces.css';
+import './styles/chart.css';
 import { render } from 'preact';
+import { resumeSession } from './api/session.ts';
+import { takeTokenFromAddress } from './api/session-token.ts';
+import { followLinks } from './router/location.ts';
+import { App } from './shell/app.tsx';
+import { applyTheme } from './shell/theme.ts';
 
-const place = document.getElementById('console');
-if (place !== null) render(<h1>Postern</h1>, place);
+applyTheme();
+takeTokenFromAddress();
+followLinks();
+const root = document.getElementById('console');
+if (root !== null) render(<App />, root);
+void resumeSession();

@@ -1,0 +1,42 @@
+/** A refusal of the API, or a request that got no answer (status 0). */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly details: Readonly<Record<string, string>>;
+
+  constructor(status: number, code: string, message: string, details: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+    this.details = details;
+  }
+
+  /** Unknown path or missing resource: pages of a newer console meet older servers. */
+  get isMissing(): boolean {
+    return this.status === 404;
+  }
+
+  get isConflict(): boolean {
+    return this.status === 412;
+  }
+}
+
+/** What a person can do about it; the API's own message says what went wrong. */
+export function adviceFor({ status }: ApiError): string {
+  if (status === 0) return 'Check that the server runs and that this browser can reach it, then try again.';
+  if (status === 401) return 'Sign in again.';
+  if (status === 403) return 'Sign in with a key or a role that has this scope.';
+  if (status === 404) return 'It may have been deleted. Go back to the list and reload it.';
+  if (status === 409) return 'Something else uses it or has changed it. Reload, then try again.';
+  if (status === 412) return 'Somebody changed it meanwhile. Compare both versions, then save again.';
+  if (status === 429) return 'Wait a few seconds, then try again.';
+  if (status >= 500) return 'Try again. If it stays, look for the operation id in the log of the server.';
+  return 'Correct the input, then try again.';
+}
+
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new ApiError(0, 'NO_ANSWER', `The server did not answer (${message}).`);
+}

@@ -1,0 +1,73 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { type ApiError, asApiError } from './api-error.ts';
+import { get } from './request.ts';
+
+export type Document = Readonly<Record<string, unknown>>;
+
+export interface Pages {
+  readonly rows: readonly Document[];
+  readonly error: ApiError | null;
+  readonly isLoading: boolean;
+  readonly hasMore: boolean;
+  readonly loadMore: () => void;
+  readonly reload: () => void;
+}
+
+interface State {
+  readonly rows: readonly Document[];
+  readonly next: string | null;
+  readonly error: ApiError | null;
+  readonly isLoading: boolean;
+}
+
+/** A list of the API, page by page: the next page is asked for when its rows come into view. */
+export function usePages(path: string, listKey: string): Pages {
+  const [round, setRound] = useState(0);
+  const [state, setState] = useState<State>({ rows: [], next: null, error: null, isLoading: true });
+  const running = useRef<AbortController | null>(null);
+  const fetchPage = useCallback(
+    (uri: string, earlier: readonly Document[]) => {
+      running.current?.abort();
+      const controller = new AbortController();
+      running.current = controller;
+      setState((old) => ({ ...old, isLoading: true }));
+      get<Record<string, unknown>>(uri, controller.signal).then(
+        (page) => {
+          if (controller.signal.aborted) return;
+          const next = page['next_page_uri'];
+          setState({
+            rows: [...earlier, ...((page[listKey] as Document[] | undefined) ?? [])],
+            next: typeof next === 'string' ? pathOf(next) : null,
+            error: null,
+            isLoading: false,
+          });
+        },
+        (error: unknown) => {
+          if (!controller.signal.aborted) setState((old) => ({ ...old, error: asApiError(error), isLoading: false }));
+        },
+      );
+    },
+    [listKey],
+  );
+  useEffect(() => {
+    fetchPage(path, []);
+    return () => running.current?.abort();
+  }, [path, round, fetchPage]);
+  const { rows, next, isLoading } = state;
+  return {
+    rows,
+    error: state.error,
+    isLoading,
+    hasMore: next !== null,
+    loadMore: () => {
+      if (next !== null && !isLoading) fetchPage(next, rows);
+    },
+    reload: () => setRound((old) => old + 1),
+  };
+}
+
+/** The API writes its own base URL, which may differ from the one in this browser. */
+function pathOf(uri: string): string {
+  const { pathname, search } = new URL(uri, location.origin);
+  return pathname + search;
+}

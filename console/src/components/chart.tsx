@@ -1,0 +1,81 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { theme } from '../shell/theme.ts';
+
+export interface Line {
+  readonly name: string;
+  /** Custom property of the colour, such as "--accent". */
+  readonly colour: string;
+  readonly values: readonly (number | null)[];
+}
+
+interface ChartProps {
+  readonly label: string;
+  /** Seconds since 1970. */
+  readonly times: readonly number[];
+  readonly lines: readonly Line[];
+}
+
+const HEIGHT = 180;
+
+/** uPlot is loaded with the first chart, not with the page. Its text form is in the label and the tables. */
+export function Chart({ label, times, lines }: ChartProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const chosen = theme.value;
+  useEffect(() => {
+    let isGone = false;
+    let remove = (): void => {};
+    void import('uplot').then(({ default: Uplot }) => {
+      const element = box.current;
+      if (isGone || element === null) return;
+      const style = getComputedStyle(document.documentElement);
+      const colour = (name: string): string => style.getPropertyValue(name).trim();
+      const axis = { stroke: colour('--muted'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } };
+      const plot = new Uplot(
+        {
+          width: Math.max(200, element.clientWidth),
+          height: HEIGHT,
+          legend: { show: false },
+          cursor: { drag: { x: false, y: false } },
+          scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] } },
+          axes: [axis, { ...axis, size: 44 }],
+          series: [
+            {},
+            ...lines.map((line) => ({
+              label: line.name,
+              stroke: colour(line.colour),
+              width: 1.5,
+              points: { show: false },
+            })),
+          ],
+        },
+        [[...times], ...lines.map(({ values }) => [...values])],
+        element,
+      );
+      const observer = new ResizeObserver(() =>
+        plot.setSize({ width: Math.max(200, element.clientWidth), height: HEIGHT }),
+      );
+      observer.observe(element);
+      remove = () => {
+        observer.disconnect();
+        plot.destroy();
+      };
+    });
+    return () => {
+      isGone = true;
+      remove();
+    };
+  }, [times, lines, chosen]);
+  return (
+    <figure class="stack-small">
+      <div class="chart" ref={box} role="img" aria-label={label} />
+      <figcaption class="chart-key">
+        {lines.map(({ name, colour }) => (
+          <span key={name}>
+            <i class={colour === '--danger' ? 'danger' : ''} />
+            {name}
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,81 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { type ApiError, asApiError } from '../api/api-error.ts';
+import { Dialog } from './dialog.tsx';
+import { ErrorNotice } from './notice.tsx';
+import { toast } from './toast.tsx';
+
+interface ConfirmButtonProps {
+  readonly name: string;
+  /** What the button says to a screen reader, where several have the same name. */
+  readonly label?: string;
+  readonly question: string;
+  readonly children?: ComponentChildren;
+  readonly isDanger?: boolean;
+  readonly isSmall?: boolean;
+  readonly done: string;
+  readonly act: () => Promise<unknown>;
+  readonly onDone?: () => void;
+}
+
+/** An act that interrupts somebody or removes something: it names its consequence before. */
+export function ConfirmButton(props: ConfirmButtonProps) {
+  const { name, label, question, children, isDanger = true, isSmall = false, done, act, onDone } = props;
+  const [isOpen, setOpen] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const close = (): void => {
+    setOpen(false);
+    setError(null);
+  };
+  const run = async (): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    try {
+      await act();
+      close();
+      toast(done);
+      onDone?.();
+    } catch (failure) {
+      setError(asApiError(failure));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class={`${isDanger ? 'danger' : ''} ${isSmall ? 'small' : ''}`}
+        {...(label !== undefined && { 'aria-label': label })}
+        onClick={() => setOpen(true)}
+      >
+        {name}
+      </button>
+      {isOpen && (
+        <Dialog
+          title={question}
+          onClose={close}
+          foot={
+            <>
+              <button type="button" onClick={close}>
+                Cancel
+              </button>
+              <button
+                type="button"
+                class={isDanger ? 'danger' : 'primary'}
+                disabled={isBusy}
+                onClick={() => void run()}
+              >
+                {name}
+              </button>
+            </>
+          }
+        >
+          {children}
+          {error !== null && <ErrorNotice error={error} />}
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,96 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+export interface Column<Row> {
+  readonly name: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** Width and alignment; "middle" and "low" disappear on narrow screens. */
+  readonly class?: string;
+}
+
+interface DataTableProps<Row> {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly rowKey: (row: Row) => string;
+  readonly isSelected?: (row: Row) => boolean;
+  readonly hasMore?: boolean;
+  readonly isLoading?: boolean;
+  readonly loadMore?: () => void;
+  readonly empty?: ComponentChildren;
+}
+
+const ROW_HEIGHT = 38;
+const OVERSCAN = 12;
+/** Below this many rows all are rendered: the page scrolls as one. */
+const VIRTUAL_FROM = 60;
+
+/** Only the rows in view are in the DOM, and the next page is asked for near the end. */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, columns, rows, rowKey, isSelected, hasMore = false, isLoading = false, loadMore, empty } = props;
+  const box = useRef<HTMLElement>(null);
+  const [view, setView] = useState({ top: 0, height: 800 });
+  const isVirtual = rows.length > VIRTUAL_FROM;
+  const first = isVirtual ? Math.max(0, Math.floor(view.top / ROW_HEIGHT) - OVERSCAN) : 0;
+  const last = isVirtual
+    ? Math.min(rows.length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + OVERSCAN)
+    : rows.length;
+  useEffect(() => {
+    if (hasMore && !isLoading && last >= rows.length - OVERSCAN) loadMore?.();
+  }, [hasMore, isLoading, last, rows.length]);
+  const measure = (): void => {
+    const element = box.current;
+    if (element !== null) setView({ top: element.scrollTop, height: element.clientHeight });
+  };
+  useEffect(measure, [isVirtual]);
+  if (rows.length === 0 && !isLoading && empty !== undefined) return <div class="card">{empty}</div>;
+  return (
+    <section
+      ref={box}
+      class={`table-box ${isVirtual || hasMore ? 'tall' : ''}`}
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable with the keyboard
+      tabIndex={0}
+      onScroll={measure}
+    >
+      <table aria-rowcount={hasMore ? -1 : rows.length + 1} aria-busy={isLoading}>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.name} scope="col" class={column.class}>
+                {column.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          <Spacer rows={first} columns={columns.length} />
+          {rows.slice(first, last).map((row, index) => (
+            <tr
+              key={rowKey(row)}
+              class="row"
+              aria-rowindex={first + index + 2}
+              {...(isSelected !== undefined && { 'aria-selected': isSelected(row) })}
+            >
+              {columns.map((column) => (
+                <td key={column.name} class={column.class}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+          <Spacer rows={rows.length - last + (isLoading && rows.length === 0 ? 3 : 0)} columns={columns.length} />
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Spacer({ rows, columns }: { rows: number; columns: number }) {
+  if (rows <= 0) return null;
+  return (
+    <tr class="spacer">
+      <td colSpan={columns} style={{ height: `${rows * ROW_HEIGHT}px` }} />
+    </tr>
+  );
+}

@@ -1,0 +1,91 @@
+import { useState } from 'preact/hooks';
+import { type Answer, request } from '../api/request.ts';
+import { areAllowed } from '../api/scopes.ts';
+import type { Document } from '../api/use-pages.ts';
+import { documentName } from '../schema/document-name.ts';
+import type { ResourceType } from '../schema/resource-types.ts';
+import { writeForm } from '../schema/write-form.ts';
+import { ConfirmButton } from './confirm-button.tsx';
+import { EditDialog } from './edit/edit-dialog.tsx';
+import { toast } from './toast.tsx';
+
+interface DocumentActionsProps {
+  readonly type: ResourceType;
+  readonly path: string;
+  readonly answer: Answer<Document>;
+  readonly consequence?: string;
+  readonly onChange: () => void;
+  readonly onDeleted: () => void;
+}
+
+/** Edit, delete and the resource's own actions, as far as the scopes allow them. */
+export function DocumentActions({ type, path, answer, consequence, onChange, onDeleted }: DocumentActionsProps) {
+  const [isEditing, setEditing] = useState(false);
+  const { update, remove } = type;
+  const name = documentName(answer.data).slice(0, 80);
+  const actions = type.actions.filter((action) => action.body === null && areAllowed(action.scopes));
+  return (
+    <>
+      {actions.map((action) => (
+        <ConfirmButton
+          key={action.path}
+          name={actionName(action.path)}
+          isDanger={false}
+          question={`${action.summary}?`}
+          done={`${actionName(action.path)}: done.`}
+          act={() => request('POST', path + action.path.slice(action.path.lastIndexOf('/')))}
+          onDone={onChange}
+        >
+          <p>{action.description || `This applies to ${name}.`}</p>
+        </ConfirmButton>
+      ))}
+      {update?.body != null && areAllowed(update.scopes) && (
+        <button type="button" onClick={() => setEditing(true)}>
+          Edit
+        </button>
+      )}
+      {remove !== null && areAllowed(remove.scopes) && (
+        <ConfirmButton
+          name="Delete"
+          question={`Delete ${name}?`}
+          done={`${type.title} deleted.`}
+          act={() => request('DELETE', path, { ifMatch: answer.etag })}
+          onDone={onDeleted}
+        >
+          <p>{consequence ?? remove.description}</p>
+          <p class="muted">Deleted configuration can be restored on the page Changes, as far as the history allows.</p>
+        </ConfirmButton>
+      )}
+      {isEditing && update?.body != null && (
+        <EditDialog
+          title={`Edit ${name}`}
+          edited={{
+            method: 'PATCH',
+            path,
+            body: update.body,
+            original: withoutModules(writeForm(answer.data, update.body), type),
+            etag: answer.etag,
+          }}
+          without={type.modules.map((module) => module.name)}
+          onClose={() => setEditing(false)}
+          onSaved={() => {
+            setEditing(false);
+            toast(`${type.title} saved.`);
+            onChange();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function actionName(path: string): string {
+  const verb = path.slice(path.lastIndexOf('/') + 1).replaceAll('_', ' ');
+  return verb.charAt(0).toUpperCase() + verb.slice(1);
+}
+
+function withoutModules(value: Record<string, unknown>, type: ResourceType): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(value).filter(([name]) => !type.modules.some((module) => module.name === name)),
+  );
+}

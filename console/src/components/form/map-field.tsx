@@ -1,0 +1,88 @@
+import { useState } from 'preact/hooks';
+import { labelOf } from '../../schema/json-schema.ts';
+import { resolveSchema } from '../../schema/openapi-document.ts';
+import type { FieldProps } from './field-props.ts';
+import { looseText, looseValue } from './loose-value.ts';
+import { ReferencePicker } from './reference-picker.tsx';
+
+type Entry = readonly [key: string, value: unknown];
+
+/** Names and values, such as labels, headers, claims or weights. A list is written with commas. */
+export function MapField({ name, path, schema, value, onChange }: FieldProps) {
+  const items = resolveSchema(schema.additionalProperties as object);
+  // The rows are kept beside the value: two rows may have the same name while one is typed.
+  const [rows, setRows] = useState<readonly Entry[]>(() => Object.entries((value ?? {}) as Record<string, unknown>));
+  const kinds = schema['x-reference']?.inKeys === true ? schema['x-reference'].kinds : null;
+  const label = labelOf(name);
+  const change = (next: readonly Entry[]): void => {
+    setRows(next);
+    onChange(Object.fromEntries(next.filter(([key]) => key !== '')));
+  };
+  const set = (index: number, entry: Entry): void => change(rows.map((old, at) => (at === index ? entry : old)));
+  return (
+    <fieldset class="stack-small">
+      <legend>{label}</legend>
+      <p class="hint">{schema.description}</p>
+      <ul class="entries">
+        {rows.map(([key, each], index) => (
+          <li class="entry" key={index}>
+            <div class="grow">
+              {kinds === null ? (
+                <input
+                  aria-label={`${label}: name ${index + 1}`}
+                  placeholder="name"
+                  value={key}
+                  onInput={(event) => set(index, [event.currentTarget.value, each])}
+                />
+              ) : (
+                <ReferencePicker
+                  id={`${path}/${index}`}
+                  label={`${label} ${index + 1}`}
+                  kinds={kinds}
+                  value={key}
+                  onChange={(id) => set(index, [id, each])}
+                />
+              )}
+            </div>
+            <div class="grow">
+              <input
+                aria-label={`${label}: value ${index + 1}`}
+                placeholder={items.type === 'array' ? 'values, separated by commas' : 'value'}
+                value={textOf(each)}
+                onInput={(event) => set(index, [key, typedValue(event.currentTarget.value, items.type)])}
+              />
+            </div>
+            <button
+              type="button"
+              class="small"
+              aria-label={`Remove ${label} ${index + 1}`}
+              onClick={() => change(rows.filter((_, at) => at !== index))}
+            >
+              Remove
+            </button>
+          </li>
+        ))}
+      </ul>
+      <div>
+        <button
+          type="button"
+          class="small"
+          aria-label={`Add to ${label}`}
+          onClick={() => change([...rows, ['', items.type === 'integer' ? 1 : items.type === 'array' ? [] : '']])}
+        >
+          Add
+        </button>
+      </div>
+    </fieldset>
+  );
+}
+
+function textOf(value: unknown): string {
+  return Array.isArray(value) ? value.map(looseText).join(', ') : looseText(value);
+}
+
+function typedValue(text: string, type: string | undefined): unknown {
+  if (type === 'string') return text;
+  if (type === 'array') return text.split(/,\s*/).map(looseValue);
+  return looseValue(text);
+}

@@ -1,0 +1,61 @@
+import { labelOf } from '../../schema/json-schema.ts';
+import type { FieldProps } from './field-props.ts';
+import { ReferencePicker } from './reference-picker.tsx';
+
+export function ReferenceField({ name, path, schema, isRequired, value, onChange }: FieldProps) {
+  return (
+    <div class="field">
+      <label for={path}>
+        {labelOf(name.replace(/_id$/, ''))}
+        {isRequired && <span class="muted"> (required)</span>}
+      </label>
+      <ReferencePicker
+        id={path}
+        kinds={schema['x-reference']?.kinds ?? []}
+        value={typeof value === 'string' ? value : ''}
+        isRequired={isRequired}
+        onChange={onChange}
+      />
+      <span class="hint">{schema.description}</span>
+    </div>
+  );
+}
+
+export function ReferenceListField({ name, path, schema, value, onChange }: FieldProps) {
+  const ids: readonly string[] = Array.isArray(value) ? value.map(String) : [];
+  const label = labelOf(name.replace(/_ids$/, ''));
+  return (
+    <fieldset class="stack-small">
+      <legend>{label}</legend>
+      <p class="hint">{schema.description}</p>
+      <ul class="entries">
+        {ids.map((id, index) => (
+          <li class="entry" key={index}>
+            <div class="grow">
+              <ReferencePicker
+                id={`${path}/${index}`}
+                label={`${label} ${index + 1}`}
+                kinds={schema['x-reference']?.kinds ?? []}
+                value={id}
+                onChange={(next) => onChange(ids.map((old, at) => (at === index ? next : old)))}
+              />
+            </div>
+            <button
+              type="button"
+              class="small"
+              aria-label={`Remove ${label} ${index + 1}`}
+              onClick={() => onChange(ids.filter((_, at) => at !== index))}
+            >
+              Remove
+            </button>
+          </li>
+        ))}
+      </ul>
+      <div>
+        <button type="button" class="small" aria-label={`Add to ${label}`} onClick={() => onChange([...ids, ''])}>
+          Add
+        </button>
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,69 @@
+import { type JsonSchema, labelOf } from '../../schema/json-schema.ts';
+import type { FieldProps } from './field-props.ts';
+
+const MASK = '••••••••';
+
+/** Text, numbers, times and secrets. A secret stays as it is while its input is empty. */
+export function TextField({ name, path, schema, isRequired, value, onChange }: FieldProps) {
+  const isNumber = schema.type === 'integer' || schema.type === 'number';
+  const isSecret = schema['x-secret'] !== undefined;
+  const shown = isNumber ? (value ?? schema.default ?? '') : (value ?? '');
+  const common = {
+    id: path,
+    required: isRequired,
+    'aria-describedby': `${path}-hint`,
+    spellcheck: false,
+    onInput: (event: { currentTarget: { value: string } }) => {
+      const text = event.currentTarget.value;
+      if (!isNumber) onChange(text);
+      else onChange(text === '' ? undefined : Number(text));
+    },
+  } as const;
+  return (
+    <div class="field">
+      <label for={path}>
+        {labelOf(name)}
+        {isRequired && <span class="muted"> (required)</span>}
+      </label>
+      {isLong(name, schema.maxLength) ? (
+        <textarea {...common} class={name.endsWith('_pem') ? 'mono' : ''} rows={4} value={String(shown)} />
+      ) : (
+        <OneLine {...common} schema={schema} value={String(shown)} />
+      )}
+      <span class="hint" id={`${path}-hint`}>
+        {schema.description}
+        {isSecret && ' Leave it as it is to keep the stored value.'}
+      </span>
+    </div>
+  );
+}
+
+function isLong(name: string, maxLength = 0): boolean {
+  return maxLength > 4_096 || name.endsWith('_pem') || name === 'metadata' || name === 'body';
+}
+
+interface OneLineProps {
+  readonly id: string;
+  readonly required: boolean;
+  readonly 'aria-describedby': string;
+  readonly spellcheck: boolean;
+  readonly schema: JsonSchema;
+  readonly value: string;
+  readonly onInput: (event: { currentTarget: { value: string } }) => void;
+}
+
+function OneLine({ schema, ...props }: OneLineProps) {
+  if (schema['x-secret'] !== undefined) {
+    return <input {...props} type="password" autocomplete="new-password" placeholder={MASK} />;
+  }
+  if (schema.type === 'string') return <input {...props} type="text" autocomplete="off" />;
+  return (
+    <input
+      {...props}
+      type="number"
+      min={schema.minimum}
+      max={schema.maximum}
+      step={schema.type === 'integer' ? 1 : 'any'}
+    />
+  );
+}

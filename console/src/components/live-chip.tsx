@@ -1,0 +1,19 @@
+import type { LiveState } from '../api/use-live.ts';
+import { Chip, type Tone } from './chip.tsx';
+
+const STATES: Readonly<Record<LiveState, readonly [text: string, tone: Tone]>> = {
+  connecting: ['connecting …', 'plain'],
+  live: ['live', 'ok'],
+  waiting: ['connection lost, trying again', 'warn'],
+  unavailable: ['not live on this server', 'plain'],
+  paused: ['paused', 'plain'],
+};
+
+export function LiveChip({ state }: { state: LiveState }) {
+  const [text, tone] = STATES[state];
+  return (
+    <span class="line" role="status">
+      <Chip tone={tone}>{text}</Chip>
+    </span>
+  );
+}

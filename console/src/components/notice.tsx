@@ -1,0 +1,45 @@
+import type { ComponentChildren } from 'preact';
+import { type ApiError, adviceFor } from '../api/api-error.ts';
+
+export function Notice({ tone = '', children }: { tone?: '' | 'ok' | 'warn' | 'danger'; children: ComponentChildren }) {
+  return <div class={`notice ${tone}`}>{children}</div>;
+}
+
+/** What went wrong, what to do, and what to look for in the log. */
+export function ErrorNotice({ error, retry }: { error: ApiError; retry?: () => void }) {
+  const where = error.details['pointer'] ?? error.details['field'] ?? error.details['path'];
+  return (
+    <div class="notice danger" role="alert">
+      <div class="stack-small">
+        <strong>{error.message}</strong>
+        <span>
+          {adviceFor(error)}{' '}
+          {where !== undefined && (
+            <>
+              Field: <code>{where}</code>.
+            </>
+          )}
+        </span>
+        <span class="hint">
+          {error.code}
+          {error.details['operation_id'] !== undefined && ` · operation ${error.details['operation_id']}`}
+        </span>
+        {retry !== undefined && (
+          <div>
+            <button type="button" class="small" onClick={retry}>
+              Try again
+            </button>
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export function NotAvailable({ what }: { what: string }) {
+  return (
+    <div class="notice">
+      {what} is not available on this server. Update the server, or enable the feature in its settings.
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+import { areAllowed } from '../api/scopes.ts';
+import type { Document } from '../api/use-pages.ts';
+import { type ResourceType, resourceType } from '../schema/resource-types.ts';
+import { capital } from '../shell/navigation.ts';
+import type { Column } from './data-table.tsx';
+import { NotAvailable } from './notice.tsx';
+import { ResourceList } from './resource-list.tsx';
+import { Tabs, useTab } from './tabs.tsx';
+
+export interface ListTab {
+  readonly tag: string;
+  readonly name?: string;
+  readonly purpose?: string;
+  readonly columns?: (type: ResourceType) => readonly Column<Document>[];
+  readonly extraColumns?: (type: ResourceType, reload: () => void) => readonly Column<Document>[];
+}
+
+/** Several lists of the API on one page. Those that the scopes do not allow are left out. */
+export function TabbedLists({ label, tabs }: { label: string; tabs: readonly ListTab[] }) {
+  const offered = tabs.flatMap((tab) => {
+    const type = resourceType(tab.tag);
+    return type === undefined || !areAllowed(type.list.scopes) ? [] : [{ tab, type }];
+  });
+  const chosen = useTab(offered.map(({ tab }) => tab.tag));
+  const current = offered.find(({ tab }) => tab.tag === chosen);
+  if (current === undefined) return <NotAvailable what={label} />;
+  const { tab, type } = current;
+  return (
+    <>
+      <Tabs label={label} tabs={offered.map((each) => [each.tab.tag, each.tab.name ?? capital(each.type.plural)])} />
+      <ResourceList
+        key={tab.tag}
+        type={type}
+        {...(tab.purpose !== undefined && { purpose: tab.purpose })}
+        {...(tab.columns !== undefined && { columns: tab.columns(type) })}
+        {...(tab.extraColumns !== undefined && { extraColumns: (reload) => tab.extraColumns?.(type, reload) ?? [] })}
+      />
+    </>
+  );
+}

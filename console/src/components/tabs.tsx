@@ -1,0 +1,36 @@
+import { query, setQuery } from '../router/location.ts';
+
+/** The chosen tab is in the address: links and the back button keep it. */
+export function useTab(tabs: readonly string[]): string {
+  const chosen = query.value.get('tab') ?? '';
+  return tabs.includes(chosen) ? chosen : (tabs[0] ?? '');
+}
+
+export function Tabs({ tabs, label }: { tabs: readonly (readonly [id: string, name: string])[]; label: string }) {
+  const chosen = useTab(tabs.map(([id]) => id));
+  const move = (event: KeyboardEvent, index: number): void => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+    const next = tabs[(index + step + tabs.length) % tabs.length];
+    if (step === 0 || next === undefined) return;
+    setQuery({ tab: next[0] });
+    const list = (event.currentTarget as HTMLElement).parentElement;
+    list?.querySelectorAll('button')[(index + step + tabs.length) % tabs.length]?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label={label}>
+      {tabs.map(([id, name], index) => (
+        <button
+          key={id}
+          type="button"
+          role="tab"
+          aria-selected={id === chosen}
+          tabIndex={id === chosen ? 0 : -1}
+          onClick={() => setQuery({ tab: id })}
+          onKeyDown={(event) => move(event, index)}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}

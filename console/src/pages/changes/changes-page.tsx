@@ -1,0 +1,78 @@
+import { useState } from 'preact/hooks';
+import { type Document, usePages } from '../../api/use-pages.ts';
+import { Chip } from '../../components/chip.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorNotice, NotAvailable } from '../../components/notice.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { Time } from '../../components/time.tsx';
+import { href } from '../../router/location.ts';
+import { authorText, type Change, summaryOf } from './change-record.ts';
+import { PendingConfirmation } from './pending-confirmation.tsx';
+
+export function ChangesPage() {
+  const [objectId, setObjectId] = useState('');
+  const path = `/changes?limit=50${objectId === '' ? '' : `&object_id=${encodeURIComponent(objectId)}`}`;
+  const pages = usePages(path, 'changes');
+  return (
+    <>
+      <PageHead title="Changes" hint="Every change of the configuration: who made it, what it changed, and a way back.">
+        <button type="button" onClick={pages.reload}>
+          Reload
+        </button>
+      </PageHead>
+      {pages.error?.isMissing === true && <NotAvailable what="The history" />}
+      {pages.error !== null && !pages.error.isMissing && <ErrorNotice error={pages.error} retry={pages.reload} />}
+      <PendingConfirmation changes={pages.rows as unknown as readonly Change[]} onChange={pages.reload} />
+      <div class="filters">
+        <div class="field">
+          <label for="object-id">Only changes of this document</label>
+          <input
+            id="object-id"
+            type="search"
+            placeholder="id"
+            spellcheck={false}
+            value={objectId}
+            onChange={(event) => setObjectId(event.currentTarget.value.trim())}
+          />
+        </div>
+      </div>
+      <DataTable<Document>
+        label="Changes"
+        columns={COLUMNS}
+        rows={pages.rows}
+        rowKey={(row) => String(row['revision'])}
+        hasMore={pages.hasMore}
+        isLoading={pages.isLoading}
+        loadMore={pages.loadMore}
+        empty={
+          <EmptyState title="No changes">
+            <p>Changes appear here as soon as somebody creates or edits something.</p>
+          </EmptyState>
+        }
+      />
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Document>[] = [
+  {
+    name: 'Change',
+    class: 'col-wide',
+    cell: (row) => {
+      const change = row as unknown as Change;
+      return (
+        <span class="line">
+          <span class="mono muted">{change.revision}</span>
+          <a class="one-line" href={href(`/changes/${change.revision}`)}>
+            {summaryOf(change)}
+          </a>
+        </span>
+      );
+    },
+  },
+  { name: 'Message', class: 'low', cell: (row) => <span dir="auto">{String(row['message'] ?? '')}</span> },
+  { name: 'Who', class: 'middle', cell: (row) => authorText(row as unknown as Change) },
+  { name: 'Via', class: 'middle col-narrow', cell: (row) => <Chip>{(row as unknown as Change).author.via}</Chip> },
+  { name: 'When', class: 'col-time', cell: (row) => <Time at={row['at']} /> },
+];

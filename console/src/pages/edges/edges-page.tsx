@@ -1,0 +1,110 @@
+import { useState } from 'preact/hooks';
+import { areAllowed } from '../../api/scopes.ts';
+import { type Document, usePages } from '../../api/use-pages.ts';
+import { CreateResource } from '../../components/create-resource.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorNotice } from '../../components/notice.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { navigate } from '../../router/location.ts';
+import { resourceType } from '../../schema/resource-types.ts';
+import { edgeColumns, type TreeRow, treeRows } from './edge-tree.tsx';
+
+/** Beyond this many edges, routes are shown on demand. */
+const OPEN_UP_TO = 40;
+
+export function EdgesPage() {
+  const type = resourceType('https_edges');
+  const pages = usePages('/edges/https?limit=100', 'https_edges');
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const [filter, setFilter] = useState('');
+  const [isCreating, setCreating] = useState(false);
+  const isOpen = (id: string): boolean => toggled.has(id) !== pages.rows.length <= OPEN_UP_TO;
+  const toggle = (id: string): void => {
+    const next = new Set(toggled);
+    if (!next.delete(id)) next.add(id);
+    setToggled(next);
+  };
+  const rows = treeRows(
+    pages.rows.filter((edge) => matches(edge, filter)),
+    isOpen,
+  );
+  const canCreate = type?.create != null && areAllowed(type.create.scopes);
+  const create = canCreate && (
+    <button type="button" class="primary" onClick={() => setCreating(true)}>
+      Create an edge
+    </button>
+  );
+  return (
+    <>
+      <PageHead
+        title="Edges and routes"
+        hint="Hosts that are served over HTTPS, and the paths below them with their modules."
+      >
+        {create}
+      </PageHead>
+      {pages.error !== null && <ErrorNotice error={pages.error} retry={pages.reload} />}
+      <div class="filters">
+        <div class="field">
+          <label for="edge-filter">Filter by host, path or description</label>
+          <input
+            id="edge-filter"
+            type="search"
+            value={filter}
+            onInput={(event) => setFilter(event.currentTarget.value)}
+          />
+        </div>
+        <span class="hint" role="status">
+          {pages.hasMore && filter !== '' && 'Only loaded edges are filtered. The search at the top finds all of them.'}
+        </span>
+      </div>
+      <DataTable<TreeRow>
+        label="Edges and routes"
+        columns={edgeColumns(isOpen, toggle)}
+        rows={rows}
+        rowKey={({ key }) => key}
+        hasMore={pages.hasMore}
+        isLoading={pages.isLoading}
+        loadMore={pages.loadMore}
+        empty={
+          filter === '' ? (
+            <EmptyState title="No edges yet">
+              <p>
+                An edge names the hosts that Postern serves. Create one, add a route for the path “/”, and give the
+                route a backend: then requests arrive at your service.
+              </p>
+              {create}
+            </EmptyState>
+          ) : (
+            <EmptyState title="No edge matches the filter">
+              <button type="button" onClick={() => setFilter('')}>
+                Clear the filter
+              </button>
+            </EmptyState>
+          )
+        }
+      />
+      {isCreating && type !== undefined && (
+        <CreateResource
+          type={type}
+          initial={{ hostports: [''] }}
+          onClose={() => setCreating(false)}
+          onCreated={(edge) => navigate(`/edges/${String(edge['id'])}`)}
+        />
+      )}
+    </>
+  );
+}
+
+function matches(edge: Document, filter: string): boolean {
+  const wanted = filter.trim().toLowerCase();
+  if (wanted === '') return true;
+  const routes = (edge['routes'] as Document[] | undefined) ?? [];
+  const texts = [
+    edge['hostports'],
+    edge['description'],
+    edge['id'],
+    ...routes.flatMap((route) => [route['match'], route['description']]),
+  ];
+  return texts.flat().some((text) => typeof text === 'string' && text.toLowerCase().includes(wanted));
+}

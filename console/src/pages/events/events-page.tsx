@@ -1,0 +1,134 @@
+import { request } from '../../api/request.ts';
+import { areAllowed } from '../../api/scopes.ts';
+import type { Document } from '../../api/use-pages.ts';
+import { Chip } from '../../components/chip.tsx';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
+import type { Column } from '../../components/data-table.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { type Reference, RefLink } from '../../components/ref-link.tsx';
+import { nameColumn } from '../../components/resource-list.tsx';
+import { type ListTab, TabbedLists } from '../../components/tabbed-lists.tsx';
+import { Time } from '../../components/time.tsx';
+import { href } from '../../router/location.ts';
+import { itemPath } from '../../schema/paths.ts';
+import type { ResourceType } from '../../schema/resource-types.ts';
+
+const TABS: readonly ListTab[] = [
+  {
+    tag: 'event_subscriptions',
+    name: 'Subscriptions',
+    purpose:
+      'A subscription sends chosen events to destinations. Create a destination first, then a subscription that names it.',
+    columns: (type) => [
+      nameColumn(type),
+      { name: 'Event types', cell: (row) => typesOf(row) },
+      {
+        name: 'Destinations',
+        class: 'middle',
+        cell: (row) => String((row['destinations'] as unknown[] | undefined)?.length ?? 0),
+      },
+    ],
+  },
+  {
+    tag: 'event_destinations',
+    name: 'Destinations',
+    purpose: 'A destination is a webhook or a file that receives events.',
+    columns: (type) => [
+      nameColumn(type),
+      {
+        name: 'Target',
+        cell: (row) => (
+          <span class="one-line" dir="auto">
+            {targetOf(row)}
+          </span>
+        ),
+      },
+      {
+        name: 'State',
+        class: 'middle col-narrow',
+        cell: (row) => (row['state'] === undefined ? '' : <Chip>{String(row['state'])}</Chip>),
+      },
+    ],
+  },
+  {
+    tag: 'event_deliveries',
+    name: 'Deliveries',
+    purpose: 'Every event that a subscription wants becomes a delivery. Destinations can send a test event.',
+    columns: (type) => deliveryColumns(type),
+    extraColumns: (type, reload) => replayColumn(type, reload),
+  },
+];
+
+export function EventsPage() {
+  return (
+    <>
+      <PageHead title="Events" hint="What the server reports to other systems, and whether it arrived." />
+      <TabbedLists label="Subscriptions, destinations and deliveries" tabs={TABS} />
+    </>
+  );
+}
+
+function typesOf(row: Document): string {
+  const types = ((row['sources'] as { type?: string }[] | undefined) ?? []).map(({ type }) => type ?? '');
+  return types.length > 3 ? `${types.slice(0, 3).join(', ')} and ${types.length - 3} more` : types.join(', ');
+}
+
+function targetOf(row: Document): string {
+  const target = row['target'] as Record<string, Record<string, unknown> | null> | undefined;
+  for (const [kind, config] of Object.entries(target ?? {})) {
+    if (config !== null) return `${kind}: ${String(config['url'] ?? config['name'] ?? '')}`;
+  }
+  return '';
+}
+
+function deliveryColumns(type: ResourceType): readonly Column<Document>[] {
+  return [
+    {
+      name: 'Event',
+      class: 'col-wide',
+      cell: (row) => (
+        <a href={href(`/resources/${type.tag}/item?path=${encodeURIComponent(itemPath(type, row) ?? '')}`)}>
+          {String((row['event'] as Document | undefined)?.['event_type'] ?? row['id'])}
+        </a>
+      ),
+    },
+    { name: 'State', class: 'col-narrow', cell: (row) => <StateChip state={String(row['state'])} /> },
+    { name: 'Destination', class: 'low', cell: (row) => <RefLink reference={row['destination'] as Reference} /> },
+    {
+      name: 'Attempts',
+      class: 'middle col-narrow',
+      cell: (row) => String((row['attempts'] as unknown[] | undefined)?.length ?? 0),
+    },
+    { name: 'Queued', class: 'middle col-time', cell: (row) => <Time at={row['created_at']} /> },
+  ];
+}
+
+function StateChip({ state }: { state: string }) {
+  const tone = state === 'delivered' ? 'ok' : state === 'dead' ? 'danger' : state === 'pending' ? 'warn' : 'plain';
+  return <Chip tone={tone}>{state}</Chip>;
+}
+
+function replayColumn(type: ResourceType, reload: () => void): readonly Column<Document>[] {
+  const replay = type.actions.find(({ path }) => path.endsWith('/replay'));
+  if (replay === undefined || !areAllowed(replay.scopes)) return [];
+  return [
+    {
+      name: 'Action',
+      class: 'col-narrow',
+      cell: (row) => (
+        <ConfirmButton
+          name="Replay"
+          label={`Replay ${String(row['id'])}`}
+          isSmall
+          isDanger={false}
+          question="Replay this delivery?"
+          done="The delivery is queued again."
+          act={() => request('POST', `${itemPath(type, row)}/replay`)}
+          onDone={reload}
+        >
+          <p>The destination receives the same event again, with the same id.</p>
+        </ConfirmButton>
+      ),
+    },
+  ];
+}

@@ -1,0 +1,87 @@
+import { StatusChip } from '../../components/chip.tsx';
+import { Decisions } from '../../components/decisions.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { RefLink } from '../../components/ref-link.tsx';
+import { ValueView } from '../../components/value-view.tsx';
+import type { Explanation } from './explain-record.ts';
+
+export function ExplanationView({ explanation }: { explanation: Explanation }) {
+  const { outcome, upstream_request: upstream } = explanation;
+  return (
+    <>
+      <section class="card" aria-label="Outcome">
+        <header>
+          <h2>Outcome</h2>
+          {outcome.status !== undefined && <StatusChip status={outcome.status} />}
+        </header>
+        <div class="body">
+          <Facts
+            rows={[
+              [
+                'Edge',
+                explanation.edge === null ? (
+                  'none: no edge has this host'
+                ) : (
+                  <RefLink key="edge" reference={explanation.edge} />
+                ),
+              ],
+              [
+                'Route',
+                explanation.route === null ? (
+                  'none: no route has this path'
+                ) : (
+                  <RefLink key="route" reference={explanation.route} />
+                ),
+              ],
+              ...(outcome.error_code ? [['Error', <code key="code">{outcome.error_code}</code>] as const] : []),
+              ['Targets', outcome.targets.length === 0 ? 'none' : outcome.targets.map(targetText).join(', ')],
+              ...(outcome.node ? [['Node', outcome.node] as const] : []),
+            ]}
+          />
+        </div>
+      </section>
+      <section class="card" aria-label="Decisions">
+        <header>
+          <h2>Decisions</h2>
+        </header>
+        <div class="body">
+          <Decisions decisions={explanation.decisions} />
+        </div>
+      </section>
+      {explanation.candidates.length > 0 && (
+        <section class="card" aria-label="Other routes">
+          <header>
+            <h2>Other routes</h2>
+          </header>
+          <ul class="body stack-small">
+            {explanation.candidates.map(({ route, why_not }) => (
+              <li key={route.id} class="line">
+                <RefLink reference={route} />
+                <span class="muted wrap-anywhere">{why_not}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {upstream !== null && upstream !== undefined && (
+        <section class="card" aria-label="Request to the upstream">
+          <header>
+            <h2>Request to the upstream</h2>
+          </header>
+          <div class="body">
+            <Facts
+              rows={[
+                ['Headers added', <ValueView key="added" value={upstream.headers_added} />],
+                ['Headers removed', <ValueView key="removed" value={upstream.headers_removed} />],
+              ]}
+            />
+          </div>
+        </section>
+      )}
+    </>
+  );
+}
+
+function targetText(target: unknown): string {
+  return typeof target === 'string' ? target : JSON.stringify(target);
+}

@@ -1,0 +1,48 @@
+import { get } from '../../api/request.ts';
+import { isAllowed } from '../../api/scopes.ts';
+import { type Loaded, useLoaded } from '../../api/use-loaded.ts';
+import type { Document } from '../../api/use-pages.ts';
+
+const EVERY_MS = 15_000;
+
+/** The first page of a list; null if the scopes do not allow it or this server does not have it. */
+export function useFirstPage(
+  path: string,
+  listKey: string,
+  scope: string,
+): Loaded<readonly Document[] | null> & { hasMore: boolean } {
+  const loaded = useLoaded(
+    path,
+    async (abort) => (isAllowed(scope) ? await get<Record<string, unknown>>(`${path}?limit=100`, abort) : null),
+    EVERY_MS,
+  );
+  const rows = loaded.data === null ? null : ((loaded.data[listKey] ?? []) as readonly Document[]);
+  return { ...loaded, data: rows, hasMore: typeof loaded.data?.['next_page_uri'] === 'string' };
+}
+
+export interface Point {
+  readonly at: string;
+  readonly requests: number;
+  readonly errors: number;
+  readonly bytes_in: number;
+  readonly bytes_out: number;
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+}
+
+export interface Series {
+  readonly step: number;
+  readonly points: readonly Point[];
+  readonly nodes?: readonly { readonly name: string; readonly answered: boolean }[];
+}
+
+export function useSeries(): Loaded<Series> {
+  return useLoaded(
+    'series',
+    (abort) => {
+      const from = new Date(Date.now() - 3_600_000).toISOString();
+      return get<Series>(`/series?from=${encodeURIComponent(from)}&step=60`, abort);
+    },
+    EVERY_MS,
+  );
+}

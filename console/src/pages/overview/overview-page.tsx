@@ -1,0 +1,21 @@
+import { PageHead } from '../../components/page-head.tsx';
+import { Certificates } from './certificates.tsx';
+import { Nodes } from './nodes.tsx';
+import { Problems } from './problems.tsx';
+import { Tiles } from './tiles.tsx';
+import { TrafficHour } from './traffic-hour.tsx';
+
+export function OverviewPage() {
+  return (
+    <>
+      <PageHead title="Overview" />
+      <Tiles />
+      <Problems />
+      <TrafficHour />
+      <div class="grid-2">
+        <Nodes />
+        <Certificates />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,5 @@
+import type { Params } from '../router/match.ts';
+
+export interface PageProps {
+  readonly params: Params;
+}

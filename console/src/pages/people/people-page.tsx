@@ -1,0 +1,67 @@
+import type { Document } from '../../api/use-pages.ts';
+import { deleteColumn } from '../../components/delete-column.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { type Reference, RefLink } from '../../components/ref-link.tsx';
+import { nameColumn } from '../../components/resource-list.tsx';
+import { type ListTab, TabbedLists } from '../../components/tabbed-lists.tsx';
+import { Time } from '../../components/time.tsx';
+
+const TABS: readonly ListTab[] = [
+  {
+    tag: 'app_users',
+    name: 'People',
+    purpose:
+      'Everybody who logged in on a route with a login module appears here. Add the OIDC or the OAuth module to a route.',
+    columns: (type) => [
+      nameColumn(type),
+      { name: 'E-mail', cell: (row) => <span dir="auto">{String(row['email'] ?? '')}</span> },
+      { name: 'Provider', class: 'low', cell: (row) => providerOf(row) },
+      { name: 'Last active', class: 'col-time', cell: (row) => <Time at={row['last_active']} /> },
+    ],
+    extraColumns: (type, reload) => deleteColumn(type, 'Revoke all', reload),
+  },
+  {
+    tag: 'app_sessions',
+    name: 'Login sessions',
+    purpose: 'A session begins when somebody logs in on a route with a login module.',
+    columns: () => [
+      {
+        name: 'Where',
+        class: 'col-wide',
+        cell: (row) => <span dir="auto">{String(row['public_url'] ?? '')}</span>,
+      },
+      { name: 'Person', cell: (row) => <RefLink reference={row['application_user'] as Reference | null} /> },
+      { name: 'Browser', class: 'low', cell: (row) => browserOf(row) },
+      { name: 'Since', class: 'middle col-time', cell: (row) => <Time at={row['created_at']} /> },
+      { name: 'Last active', class: 'middle col-time', cell: (row) => <Time at={row['last_active']} /> },
+    ],
+    extraColumns: (type, reload) => deleteColumn(type, 'Revoke', reload),
+  },
+  {
+    tag: 'guest_links',
+    name: 'Guest links',
+    extraColumns: (type, reload) => deleteColumn(type, 'Revoke', reload),
+  },
+];
+
+export function PeoplePage() {
+  return (
+    <>
+      <PageHead
+        title="People"
+        hint="Who logged in, where and since when. A revoked session ends at once, with its open streams."
+      />
+      <TabbedLists label="People and sessions" tabs={TABS} />
+    </>
+  );
+}
+
+function providerOf(row: Document): string {
+  const provider = row['identity_provider'] as { name?: string; url?: string } | undefined;
+  return provider?.url || provider?.name || '';
+}
+
+function browserOf(row: Document): string {
+  const browser = row['browser_session'] as { ip_address?: string; user_agent?: { raw?: string } } | undefined;
+  return `${browser?.ip_address ?? ''} ${browser?.user_agent?.raw ?? ''}`.trim();
+}

@@ -1,0 +1,97 @@
+import { useState } from 'preact/hooks';
+import { get } from '../../api/request.ts';
+import { useLoaded } from '../../api/use-loaded.ts';
+import { Chip } from '../../components/chip.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadedView } from '../../components/loaded-view.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+
+interface Setting {
+  readonly name: string;
+  readonly value: unknown;
+  readonly source: string;
+  readonly secret: boolean;
+  readonly description: string;
+}
+
+export function SettingsPage() {
+  const loaded = useLoaded('settings', (abort) => get<{ settings: readonly Setting[] }>('/settings', abort));
+  const [filter, setFilter] = useState('');
+  const [isOnlySet, setOnlySet] = useState(false);
+  const wanted = filter.trim().toLowerCase();
+  return (
+    <>
+      <PageHead
+        title="Settings"
+        hint="Settings in effect on the node that answers, and where each comes from. They change with the configuration file, the environment or flags."
+      />
+      <div class="filters">
+        <div class="field">
+          <label for="setting-filter">Filter</label>
+          <input
+            id="setting-filter"
+            type="search"
+            value={filter}
+            onInput={(event) => setFilter(event.currentTarget.value)}
+          />
+        </div>
+        <div class="check">
+          <input
+            id="only-set"
+            type="checkbox"
+            checked={isOnlySet}
+            onChange={(event) => setOnlySet(event.currentTarget.checked)}
+          />
+          <label for="only-set">Only those that differ from the default</label>
+        </div>
+      </div>
+      <LoadedView loaded={loaded} what="The list of settings">
+        {({ settings }) => (
+          <DataTable<Setting>
+            label="Settings"
+            rows={settings.filter(
+              ({ name, description, source }) =>
+                (!isOnlySet || source !== 'default') && `${name} ${description}`.toLowerCase().includes(wanted),
+            )}
+            rowKey={({ name }) => name}
+            columns={[
+              {
+                name: 'Setting',
+                class: 'col-wide',
+                cell: ({ name, description }) => <code title={description}>{name}</code>,
+              },
+              {
+                name: 'Value',
+                cell: ({ value }) => (
+                  <span class="mono" title={textOf(value)}>
+                    {textOf(value)}
+                  </span>
+                ),
+              },
+              {
+                name: 'From',
+                class: 'col-time',
+                cell: ({ source }) => <Chip tone={source === 'default' ? 'plain' : 'accent'}>{source}</Chip>,
+              },
+              {
+                name: 'Meaning',
+                class: 'low col-wide',
+                cell: ({ description }) => <span title={description}>{description}</span>,
+              },
+            ]}
+            empty={
+              <EmptyState title="No setting matches">
+                <p>Clear the filter to see all settings.</p>
+              </EmptyState>
+            }
+          />
+        )}
+      </LoadedView>
+    </>
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

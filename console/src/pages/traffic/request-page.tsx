@@ -1,0 +1,110 @@
+import { get } from '../../api/request.ts';
+import { isAllowed } from '../../api/scopes.ts';
+import { useLoaded } from '../../api/use-loaded.ts';
+import { StatusChip } from '../../components/chip.tsx';
+import { Decisions } from '../../components/decisions.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { LoadedView } from '../../components/loaded-view.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { RefLink } from '../../components/ref-link.tsx';
+import { byteText, milliseconds } from '../../format/amounts.ts';
+import { localTime } from '../../format/times.ts';
+import { href } from '../../router/location.ts';
+import { labelOf } from '../../schema/json-schema.ts';
+import type { PageProps } from '../page-props.ts';
+import { type RequestRecord, requestText, urlOf } from './request-record.ts';
+
+export function RequestPage({ params }: PageProps) {
+  const id = params['id'] ?? '';
+  const path = `/requests/${encodeURIComponent(id)}`;
+  const loaded = useLoaded(path, (abort) => get<RequestRecord>(path, abort));
+  const { data, error } = loaded;
+  return (
+    <>
+      <PageHead
+        title={data === null ? 'Request' : requestText(data)}
+        hint={`Request ${id}`}
+        crumbs={[['Live traffic', '/traffic']]}
+      >
+        {data !== null && data.host !== null && isAllowed('explain:read') && (
+          <a class="button primary" href={href(`/explain?${explainQuery(data)}`)}>
+            Explain
+          </a>
+        )}
+      </PageHead>
+      {error?.isMissing === true ? (
+        <div class="card">
+          <EmptyState title="This request is not in the history">
+            <p>
+              The server keeps the newest requests in memory (setting request_history). An older one may have left it.
+              Check the id: it is in the response header Postern-Request-Id.
+            </p>
+          </EmptyState>
+        </div>
+      ) : (
+        <LoadedView loaded={loaded} what="This request">
+          {(record) => <RequestView record={record} />}
+        </LoadedView>
+      )}
+    </>
+  );
+}
+
+function explainQuery(record: RequestRecord): string {
+  const { method, client_address: address } = record;
+  return new URLSearchParams({ url: urlOf(record), method: method ?? 'GET', address }).toString();
+}
+
+function RequestView({ record }: { record: RequestRecord }) {
+  const timings = Object.entries(record.timings ?? {}).filter(([, value]) => typeof value === 'number');
+  return (
+    <div class="grid-2">
+      <section class="card" aria-label="Request">
+        <div class="body">
+          <Facts
+            rows={[
+              ['Status', <StatusChip key="status" status={record.status} />],
+              ...(record.error_code ? [['Error', <code key="error">{record.error_code}</code>] as const] : []),
+              ['When', localTime(record.at)],
+              ['Edge', <RefLink key="edge" reference={record.edge} />],
+              ['Route', <RefLink key="route" reference={record.route} />],
+              ['Client', record.client_address],
+              ['Person', record.user ?? '–'],
+              ['User agent', record.user_agent ?? '–'],
+              ['Target', record.target ?? '–'],
+              ['Node', [record.node, record.tunnel_node].filter(Boolean).join(' → ') || '–'],
+              ['Received', byteText(record.bytes_in)],
+              ['Sent', byteText(record.bytes_out)],
+            ]}
+          />
+        </div>
+      </section>
+      <div class="stack">
+        <section class="card" aria-label="Decisions">
+          <header>
+            <h2>Decisions</h2>
+          </header>
+          <div class="body">
+            <Decisions decisions={record.decisions} />
+          </div>
+        </section>
+        <section class="card" aria-label="Timings">
+          <header>
+            <h2>Timings</h2>
+          </header>
+          <div class="body">
+            <Facts
+              rows={[
+                ...timings.map(
+                  ([name, value]) => [labelOf(name.replace(/_ms$/, '')), milliseconds(value ?? 0)] as const,
+                ),
+                ['Total', milliseconds(record.duration_ms)],
+              ]}
+            />
+          </div>
+        </section>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,140 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { get } from '../../api/request.ts';
+import { type LiveMessage, useLive } from '../../api/use-live.ts';
+import { useLoaded } from '../../api/use-loaded.ts';
+import { StatusChip } from '../../components/chip.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LiveChip } from '../../components/live-chip.tsx';
+import { ErrorNotice, NotAvailable, Notice } from '../../components/notice.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { milliseconds } from '../../format/amounts.ts';
+import { clockTime } from '../../format/times.ts';
+import { href, navigate } from '../../router/location.ts';
+import { type RequestRecord, requestText } from './request-record.ts';
+import { type Filters, filterQuery, NO_FILTERS, TrafficFilters } from './traffic-filters.tsx';
+
+const KEPT = 1_000;
+/** Rows are added together: a thousand requests per second must not render a thousand times. */
+const FLUSH_MS = 250;
+
+interface Page {
+  readonly requests: readonly RequestRecord[];
+  readonly nodes?: readonly { readonly name: string; readonly answered: boolean }[];
+}
+
+export function TrafficPage() {
+  const [filters, setFilters] = useState<Filters>(NO_FILTERS);
+  const [isPaused, setPaused] = useState(false);
+  const search = filterQuery(filters);
+  const before = useLoaded(search, (abort) =>
+    get<Page>(`/requests?limit=100${search === '' ? '' : `&${search}`}`, abort),
+  );
+  const [rows, state] = useTail(before.data?.requests ?? null, search, isPaused);
+  const silent = before.data?.nodes?.filter(({ answered }) => !answered) ?? [];
+  return (
+    <>
+      <PageHead title="Live traffic" hint="Requests as they end, newest first, with what each module decided.">
+        <LiveChip state={state} />
+        <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+          {isPaused ? 'Continue' : 'Pause'}
+        </button>
+      </PageHead>
+      {before.error?.isMissing === true && <NotAvailable what="The history of requests" />}
+      {before.error !== null && !before.error.isMissing && <ErrorNotice error={before.error} retry={before.reload} />}
+      {silent.length > 0 && (
+        <Notice tone="warn">These nodes did not answer: {silent.map(({ name }) => name).join(', ')}.</Notice>
+      )}
+      <div class="filters">
+        <TrafficFilters filters={filters} onChange={setFilters} />
+        <form
+          class="field"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const id = String(new FormData(event.currentTarget).get('id') ?? '').trim();
+            if (id !== '') navigate(`/traffic/${encodeURIComponent(id)}`);
+          }}
+        >
+          <label for="request-id">Open by request id (Enter)</label>
+          <input id="request-id" name="id" spellcheck={false} placeholder="Postern-Request-Id" />
+        </form>
+      </div>
+      <DataTable
+        label="Requests"
+        columns={COLUMNS}
+        rows={rows}
+        rowKey={({ id }) => id}
+        isLoading={before.isLoading && rows.length === 0}
+        empty={
+          <EmptyState title="No requests yet">
+            <p>Requests to your edges appear here as they end. Nothing is kept of their bodies.</p>
+          </EmptyState>
+        }
+      />
+    </>
+  );
+}
+
+/** The kept requests, and those that arrive while the page is open. */
+function useTail(kept: readonly RequestRecord[] | null, search: string, isPaused: boolean) {
+  const [rows, setRows] = useState<readonly RequestRecord[]>([]);
+  const waiting = useRef<RequestRecord[]>([]);
+  useEffect(() => {
+    if (kept !== null)
+      setRows((old) =>
+        merged(
+          old.filter(({ id }) => !kept.some((each) => each.id === id)),
+          kept,
+        ),
+      );
+  }, [kept]);
+  useEffect(() => {
+    setRows([]);
+    waiting.current = [];
+  }, [search]);
+  const state = useLive(
+    isPaused ? '' : `topics=requests${search === '' ? '' : `&${search}`}`,
+    (message: LiveMessage) => {
+      if (message.topic === 'requests') waiting.current.push(message.data as RequestRecord);
+      if (waiting.current.length > KEPT) waiting.current.splice(0, waiting.current.length - KEPT);
+    },
+  );
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (waiting.current.length === 0) return;
+      const arrived = waiting.current.reverse();
+      waiting.current = [];
+      setRows((old) => {
+        const known = new Set(old.map(({ id }) => id));
+        return merged(
+          arrived.filter(({ id }) => !known.has(id)),
+          old,
+        );
+      });
+    }, FLUSH_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return [rows, state] as const;
+}
+
+function merged(newer: readonly RequestRecord[], older: readonly RequestRecord[]): readonly RequestRecord[] {
+  return [...newer, ...older].slice(0, KEPT);
+}
+
+const COLUMNS: readonly Column<RequestRecord>[] = [
+  { name: 'Time', class: 'col-narrow', cell: ({ at }) => <time dateTime={at}>{clockTime(at)}</time> },
+  { name: 'Status', class: 'col-status', cell: ({ status }) => <StatusChip status={status} /> },
+  {
+    name: 'Request',
+    class: 'col-wide',
+    cell: (record) => (
+      <a class="mono" href={href(`/traffic/${encodeURIComponent(record.id)}`)}>
+        {requestText(record)}
+      </a>
+    ),
+  },
+  { name: 'Person', class: 'low', cell: ({ user }) => <span dir="auto">{user ?? ''}</span> },
+  { name: 'Client', class: 'middle', cell: ({ client_address }) => <span class="mono">{client_address}</span> },
+  { name: 'Duration', class: 'middle number col-narrow', cell: ({ duration_ms }) => milliseconds(duration_ms) },
+  { name: 'Error', class: 'low', cell: ({ error_code }) => error_code ?? '' },
+];

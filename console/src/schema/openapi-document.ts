@@ -1,0 +1,55 @@
+import { signal } from '@preact/signals';
+import { type ApiError, asApiError } from '../api/api-error.ts';
+import { get } from '../api/request.ts';
+import type { JsonSchema } from './json-schema.ts';
+
+export interface OpenapiOperation {
+  readonly operationId: string;
+  readonly tags?: readonly string[];
+  readonly summary?: string;
+  readonly description?: string;
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
+  };
+  readonly responses?: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema }>> }>
+  >;
+}
+
+export interface OpenapiDocument {
+  readonly tags: readonly { readonly name: string; readonly description?: string; readonly 'x-displayName'?: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenapiOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+}
+
+export const apiDocument = signal<OpenapiDocument | null>(null);
+export const apiDocumentError = signal<ApiError | null>(null);
+
+let isLoading = false;
+
+/** The API describes itself: forms, labels and lists follow from it, also for resources that this console never heard of. */
+export async function loadApiDocument(): Promise<void> {
+  if (isLoading || apiDocument.value !== null) return;
+  isLoading = true;
+  apiDocumentError.value = null;
+  try {
+    apiDocument.value = await get<OpenapiDocument>('/openapi.json');
+  } catch (error) {
+    apiDocumentError.value = asApiError(error);
+  } finally {
+    isLoading = false;
+  }
+}
+
+/** Follows a reference; a description beside it replaces the one of the target. */
+export function resolveSchema(schema: JsonSchema): JsonSchema {
+  if (schema.$ref === undefined) return schema;
+  const target = apiDocument.value?.components.schemas[schemaNameOf(schema.$ref)];
+  if (target === undefined) return schema;
+  return { ...target, ...(schema.description !== undefined && { description: schema.description }) };
+}
+
+export function schemaNameOf(reference: string): string {
+  return reference.slice(reference.lastIndexOf('/') + 1);
+}
