@@ -12,9 +12,13 @@ export class ApiError extends Error {
     this.details = details;
   }
 
-  /** Unknown path or missing resource: pages of a newer console meet older servers. */
-  get isMissing(): boolean {
-    return this.status === 404;
+  /** The server does not have this endpoint: pages of a newer console meet older servers. */
+  get isUnavailable(): boolean {
+    return this.status === 404 && this.code !== 'ERR_POSTERN_NOT_FOUND';
+  }
+
+  get isNotFound(): boolean {
+    return this.code === 'ERR_POSTERN_NOT_FOUND';
   }
 
   get isConflict(): boolean {

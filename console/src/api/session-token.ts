@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 const STORED_AS = 'postern-console-token';
 
 export interface Session {
+  readonly id?: string;
   readonly who: { readonly name: string; readonly kind: 'key' | 'person' };
   readonly scopes: readonly string[];
   readonly role?: string;

@@ -34,10 +34,10 @@ export function usePages(path: string, listKey: string): Pages {
       get<Record<string, unknown>>(uri, controller.signal).then(
         (page) => {
           if (controller.signal.aborted) return;
-          const next = page['next_page_uri'];
+          const following = page['next_page_uri'];
           setState({
             rows: [...earlier, ...((page[listKey] as Document[] | undefined) ?? [])],
-            next: typeof next === 'string' ? pathOf(next) : null,
+            next: typeof following === 'string' ? pathOf(following) : null,
             error: null,
             isLoading: false,
           });

@@ -14,7 +14,7 @@ export function deleteColumn(type: ResourceType, name: string, reload: () => voi
   return [
     {
       name: 'Action',
-      class: 'col-narrow',
+      class: 'col-button',
       cell: (row) => {
         const subject = documentName(row).slice(0, 80);
         return (

@@ -21,7 +21,7 @@ export function LoadedView<Data>({ loaded, what, lines = 4, children }: LoadedVi
       </>
     );
   }
-  if (error?.isMissing === true) return <NotAvailable what={what} />;
+  if (error?.isUnavailable === true) return <NotAvailable what={what} />;
   if (error !== null) return <ErrorNotice error={error} retry={reload} />;
   return <Skeleton lines={lines} />;
 }

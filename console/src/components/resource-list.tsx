@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { areAllowed } from '../api/scopes.ts';
 import { type Document, usePages } from '../api/use-pages.ts';
+import { textAt } from '../format/text.ts';
 import { href } from '../router/location.ts';
 import { documentName } from '../schema/document-name.ts';
 import { type JsonSchema, labelOf } from '../schema/json-schema.ts';
@@ -28,7 +29,7 @@ export function ResourceList({ type, path, columns, extraColumns, purpose }: Res
   const [isCreating, setCreating] = useState(false);
   const canCreate = type.create !== null && areAllowed(type.create.scopes) && !type.create.path.includes('{');
   const name = type.title.toLowerCase().replace(/^(https|api|ip|tls|http)\b/, (word) => word.toUpperCase());
-  if (pages.error?.isMissing === true) return <NotAvailable what={`The list of ${type.plural}`} />;
+  if (pages.error?.isUnavailable === true) return <NotAvailable what={`The list of ${type.plural}`} />;
   const createButton = canCreate && (
     <button type="button" class="primary" onClick={() => setCreating(true)}>
       {type.create?.summary || `Create ${name}`}
@@ -42,7 +43,7 @@ export function ResourceList({ type, path, columns, extraColumns, purpose }: Res
         label={type.plural}
         columns={[...(columns ?? columnsOf(type)), ...(extraColumns?.(pages.reload) ?? [])]}
         rows={pages.rows}
-        rowKey={(row) => String(row['id'] ?? row['uri'] ?? JSON.stringify(row))}
+        rowKey={(row) => textAt(row, 'id') || textAt(row, 'uri') || JSON.stringify(row)}
         hasMore={pages.hasMore}
         isLoading={pages.isLoading}
         loadMore={pages.loadMore}

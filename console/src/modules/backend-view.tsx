@@ -17,7 +17,7 @@ export function BackendView({ config }: ModuleViewProps) {
   return (
     <p>
       {kind}: <RefLink reference={reference} name={data === null ? reference.id : documentName(data)} />
-      {error?.isMissing === true && ' (it no longer exists)'}
+      {error?.isNotFound === true && ' (it no longer exists)'}
     </p>
   );
 }

@@ -1,4 +1,5 @@
 import type { Document } from '../api/use-pages.ts';
+import { textAt } from '../format/text.ts';
 
 const NAMING_FIELDS = [
   'name',
@@ -31,5 +32,5 @@ export function documentName(document: Document): string {
       .join(', ');
     if (text !== '') return text;
   }
-  return String(document['id'] ?? document['revision'] ?? 'unnamed');
+  return textAt(document, 'id') || textAt(document, 'revision') || 'unnamed';
 }

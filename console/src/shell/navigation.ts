@@ -73,6 +73,7 @@ const SHOWN_ELSEWHERE = new Set([
   'event_sources',
   'guest_links',
   'requests',
+  'console_sessions',
   'settings',
   'series',
 ]);

@@ -2,6 +2,7 @@ import type { Signal } from '@preact/signals';
 import { signOut } from '../api/session.ts';
 import { session } from '../api/session-token.ts';
 import { Icon } from '../components/icon.tsx';
+import { submitted } from '../format/text.ts';
 import { href, navigate, path, query } from '../router/location.ts';
 import { setTheme, type Theme, theme } from './theme.ts';
 
@@ -58,7 +59,7 @@ function SearchBox() {
       role="search"
       onSubmit={(event) => {
         event.preventDefault();
-        const text = String(new FormData(event.currentTarget).get('q') ?? '').trim();
+        const text = submitted(event.currentTarget, 'q');
         if (text !== '') navigate(`/search?q=${encodeURIComponent(text)}`);
       }}
     >

@@ -2,6 +2,7 @@ import { get } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import type { Document } from '../../api/use-pages.ts';
+import { textAt } from '../../format/text.ts';
 import { documentName } from '../../schema/document-name.ts';
 import { typeOfKind } from '../../schema/resource-types.ts';
 
@@ -54,7 +55,7 @@ async function choicesOf(kinds: readonly string[], abort: AbortSignal): Promise<
     if (type === undefined || type.list.path.includes('{') || !type.list.scopes.every(isAllowed)) return [];
     const page = await get<Record<string, Document[]>>(`${type.list.path}?limit=100`, abort);
     return (page[type.listKey] ?? []).map((each) => ({
-      id: String(each['id']),
+      id: textAt(each, 'id'),
       text: `${documentName(each).slice(0, 80)} – ${type.title.toLowerCase()}`,
     }));
   });

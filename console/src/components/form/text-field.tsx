@@ -1,3 +1,4 @@
+import { textOf } from '../../format/text.ts';
 import { type JsonSchema, labelOf } from '../../schema/json-schema.ts';
 import type { FieldProps } from './field-props.ts';
 
@@ -26,9 +27,9 @@ export function TextField({ name, path, schema, isRequired, value, onChange }: F
         {isRequired && <span class="muted"> (required)</span>}
       </label>
       {isLong(name, schema.maxLength) ? (
-        <textarea {...common} class={name.endsWith('_pem') ? 'mono' : ''} rows={4} value={String(shown)} />
+        <textarea {...common} class={name.endsWith('_pem') ? 'mono' : ''} rows={4} value={textOf(shown)} />
       ) : (
-        <OneLine {...common} schema={schema} value={String(shown)} />
+        <OneLine {...common} schema={schema} value={textOf(shown)} />
       )}
       <span class="hint" id={`${path}-hint`}>
         {schema.description}

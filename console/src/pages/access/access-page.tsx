@@ -5,6 +5,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
+import { textAt } from '../../format/text.ts';
 import { href, query } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
 import { routesOf } from '../edges/edge-tree.tsx';
@@ -33,7 +34,7 @@ export function AccessPage() {
         label="Routes with access rules"
         columns={COLUMNS}
         rows={guarded}
-        rowKey={({ route }) => String(route['id'])}
+        rowKey={({ route }) => textAt(route, 'id')}
         isSelected={({ route }) => route['id'] === routeId}
         hasMore={pages.hasMore}
         isLoading={pages.isLoading}
@@ -75,9 +76,9 @@ const COLUMNS: readonly Column<GuardedRoute>[] = [
     name: 'Route',
     class: 'col-wide',
     cell: ({ edge, route }) => (
-      <a dir="auto" href={href(`/edges/${String(edge['id'])}/routes/${String(route['id'])}`)}>
+      <a dir="auto" href={href(`/edges/${textAt(edge, 'id')}/routes/${textAt(route, 'id')}`)}>
         {documentName(edge)}
-        {String(route['match'])}
+        {textAt(route, 'match')}
       </a>
     ),
   },
@@ -100,7 +101,7 @@ const COLUMNS: readonly Column<GuardedRoute>[] = [
     name: 'Rehearse',
     class: 'col-time',
     cell: ({ edge, route }) => (
-      <a href={href(`/access?edge=${String(edge['id'])}&route=${String(route['id'])}`)}>Who passes?</a>
+      <a href={href(`/access?edge=${textAt(edge, 'id')}&route=${textAt(route, 'id')}`)}>Who passes?</a>
     ),
   },
 ];

@@ -10,6 +10,7 @@ import { LoadedView } from '../../components/loaded-view.tsx';
 import { ErrorNotice, Notice } from '../../components/notice.tsx';
 import { type Reference, RefLink } from '../../components/ref-link.tsx';
 import { Time } from '../../components/time.tsx';
+import { submitted } from '../../format/text.ts';
 import { AccessView } from '../../modules/access-view.tsx';
 
 interface Review {
@@ -93,12 +94,11 @@ function PersonTest({ path }: { path: string }) {
   const [verdict, setVerdict] = useState<Verdict | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const ask = async (form: HTMLFormElement): Promise<void> => {
-    const fields = new FormData(form);
     setError(null);
     try {
-      const claims = String(fields.get('claims') ?? '').trim();
+      const claims = submitted(form, 'claims');
       const body = {
-        email: String(fields.get('email') ?? '').trim(),
+        email: submitted(form, 'email'),
         ...(claims !== '' && { claims: JSON.parse(claims) as unknown }),
       };
       setVerdict((await request<Verdict>('POST', path, { body })).data);

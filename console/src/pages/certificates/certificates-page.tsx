@@ -5,6 +5,7 @@ import { PageHead } from '../../components/page-head.tsx';
 import { nameColumn } from '../../components/resource-list.tsx';
 import { TabbedLists } from '../../components/tabbed-lists.tsx';
 import { Time } from '../../components/time.tsx';
+import { textAt } from '../../format/text.ts';
 import { daysUntil } from '../../format/times.ts';
 
 const SOON_DAYS = 21;
@@ -59,7 +60,7 @@ const STATUS: Column<Document> = {
   name: 'Status',
   class: 'col-narrow',
   cell: (row) => {
-    const status = String(row['status'] ?? '');
+    const status = textAt(row, 'status');
     return <Chip tone={status === 'issued' ? 'ok' : status === 'failed' ? 'danger' : 'warn'}>{status}</Chip>;
   },
 };
@@ -76,7 +77,7 @@ const RENEWS: Column<Document> = {
 const PROBLEM: Column<Document> = {
   name: 'Problem',
   class: 'low',
-  cell: (row) => String((row['provisioning_job'] as Document | null)?.['msg'] ?? ''),
+  cell: (row) => textAt(row['provisioning_job'] as Document | null, 'msg'),
 };
 const NAMES: Column<Document> = {
   name: 'Valid for',
@@ -96,14 +97,14 @@ const NAMES: Column<Document> = {
 const ISSUER: Column<Document> = {
   name: 'Issuer',
   class: 'low',
-  cell: (row) => <span dir="auto">{String(row['issuer_common_name'] ?? '')}</span>,
+  cell: (row) => <span dir="auto">{textAt(row, 'issuer_common_name')}</span>,
 };
 const REVOCATION: Column<Document> = {
   name: 'Revocation list',
   class: 'middle',
   cell: (row) => (
     <Chip tone={row['crl_status'] === 'stale' || row['crl_status'] === 'missing' ? 'warn' : 'plain'}>
-      {String(row['crl_status'] ?? '')}
+      {textAt(row, 'crl_status')}
     </Chip>
   ),
 };

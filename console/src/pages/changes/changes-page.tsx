@@ -6,6 +6,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice, NotAvailable } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { Time } from '../../components/time.tsx';
+import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
 import { authorText, type Change, summaryOf } from './change-record.ts';
 import { PendingConfirmation } from './pending-confirmation.tsx';
@@ -21,8 +22,8 @@ export function ChangesPage() {
           Reload
         </button>
       </PageHead>
-      {pages.error?.isMissing === true && <NotAvailable what="The history" />}
-      {pages.error !== null && !pages.error.isMissing && <ErrorNotice error={pages.error} retry={pages.reload} />}
+      {pages.error?.isUnavailable === true && <NotAvailable what="The history" />}
+      {pages.error !== null && !pages.error.isUnavailable && <ErrorNotice error={pages.error} retry={pages.reload} />}
       <PendingConfirmation changes={pages.rows as unknown as readonly Change[]} onChange={pages.reload} />
       <div class="filters">
         <div class="field">
@@ -41,7 +42,7 @@ export function ChangesPage() {
         label="Changes"
         columns={COLUMNS}
         rows={pages.rows}
-        rowKey={(row) => String(row['revision'])}
+        rowKey={(row) => textAt(row, 'revision')}
         hasMore={pages.hasMore}
         isLoading={pages.isLoading}
         loadMore={pages.loadMore}
@@ -71,7 +72,7 @@ const COLUMNS: readonly Column<Document>[] = [
       );
     },
   },
-  { name: 'Message', class: 'low', cell: (row) => <span dir="auto">{String(row['message'] ?? '')}</span> },
+  { name: 'Message', class: 'low', cell: (row) => <span dir="auto">{textAt(row, 'message')}</span> },
   { name: 'Who', class: 'middle', cell: (row) => authorText(row as unknown as Change) },
   { name: 'Via', class: 'middle col-narrow', cell: (row) => <Chip>{(row as unknown as Change).author.via}</Chip> },
   { name: 'When', class: 'col-time', cell: (row) => <Time at={row['at']} /> },

@@ -14,6 +14,7 @@ import { ModuleList } from '../../components/module-list.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { Time } from '../../components/time.tsx';
 import { ValueView } from '../../components/value-view.tsx';
+import { textAt } from '../../format/text.ts';
 import { href, navigate } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
 import { fillPath } from '../../schema/paths.ts';
@@ -75,7 +76,7 @@ export function EdgePage({ params }: PageProps) {
 function Routes({ edge, onChange }: { edge: Document; onChange: () => void }) {
   const type = resourceType('https_edge_routes');
   const [isCreating, setCreating] = useState(false);
-  const edgeId = String(edge['id']);
+  const edgeId = textAt(edge, 'id');
   const canCreate = type?.create != null && areAllowed(type.create.scopes);
   const create = canCreate && (
     <button type="button" class="primary" onClick={() => setCreating(true)}>
@@ -97,8 +98,8 @@ function Routes({ edge, onChange }: { edge: Document; onChange: () => void }) {
             class: 'col-wide',
             cell: (route) => (
               <span class="line">
-                <a class="mono one-line" href={href(`/edges/${edgeId}/routes/${String(route['id'])}`)}>
-                  {String(route['match'])}
+                <a class="mono one-line" href={href(`/edges/${edgeId}/routes/${textAt(route, 'id')}`)}>
+                  {textAt(route, 'match')}
                 </a>
                 <span class="hint">{route['match_type'] === 'exact_path' ? 'exact' : 'prefix'}</span>
               </span>
@@ -108,11 +109,11 @@ function Routes({ edge, onChange }: { edge: Document; onChange: () => void }) {
           {
             name: 'Description',
             class: 'low',
-            cell: (route) => <span dir="auto">{String(route['description'] ?? '')}</span>,
+            cell: (route) => <span dir="auto">{textAt(route, 'description')}</span>,
           },
         ]}
         rows={rows}
-        rowKey={(route) => String(route['id'])}
+        rowKey={(route) => textAt(route, 'id')}
         empty={
           <EmptyState title="No routes yet">
             <p>A route takes the requests of a path. Create one for “/”, then add the Backend module to it.</p>
@@ -128,7 +129,7 @@ function Routes({ edge, onChange }: { edge: Document; onChange: () => void }) {
           onClose={() => setCreating(false)}
           onCreated={(route) => {
             onChange();
-            navigate(`/edges/${edgeId}/routes/${String(route['id'])}`);
+            navigate(`/edges/${edgeId}/routes/${textAt(route, 'id')}`);
           }}
         />
       )}

@@ -3,6 +3,7 @@ import type { Column } from '../../components/data-table.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { ModuleChips } from '../../components/module-chips.tsx';
 import { Time } from '../../components/time.tsx';
+import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
 import { resourceType } from '../../schema/resource-types.ts';
@@ -17,10 +18,10 @@ export interface TreeRow {
 /** Edges with the routes of those that are open, as one list of rows of equal height. */
 export function treeRows(edges: readonly Document[], isOpen: (id: string) => boolean): readonly TreeRow[] {
   return edges.flatMap((edge) => {
-    const id = String(edge['id']);
+    const id = textAt(edge, 'id');
     const own: TreeRow = { key: id, edge, route: null };
     if (!isOpen(id)) return [own];
-    return [own, ...routesOf(edge).map((route): TreeRow => ({ key: String(route['id']), edge, route }))];
+    return [own, ...routesOf(edge).map((route): TreeRow => ({ key: textAt(route, 'id'), edge, route }))];
   });
 }
 
@@ -54,7 +55,7 @@ export function edgeColumns(isOpen: (id: string) => boolean, toggle: (id: string
     {
       name: 'Description',
       class: 'middle',
-      cell: ({ edge, route }) => <span dir="auto">{String((route ?? edge)['description'] ?? '')}</span>,
+      cell: ({ edge, route }) => <span dir="auto">{textAt(route ?? edge, 'description')}</span>,
     },
     {
       name: 'Created',
@@ -73,7 +74,7 @@ function EdgeName({
   isOpen: (id: string) => boolean;
   toggle: (id: string) => void;
 }) {
-  const id = String(edge['id']);
+  const id = textAt(edge, 'id');
   const name = documentName(edge);
   const count = routesOf(edge).length;
   return (
@@ -99,8 +100,8 @@ function EdgeName({
 function RouteName({ edge, route }: { edge: Document; route: Document }) {
   return (
     <span class="line tree-indent">
-      <a class="mono one-line" href={href(`/edges/${String(edge['id'])}/routes/${String(route['id'])}`)}>
-        {String(route['match'])}
+      <a class="mono one-line" href={href(`/edges/${textAt(edge, 'id')}/routes/${textAt(route, 'id')}`)}>
+        {textAt(route, 'match')}
       </a>
       <span class="hint">{route['match_type'] === 'exact_path' ? 'exact' : 'prefix'}</span>
     </span>

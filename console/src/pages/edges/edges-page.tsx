@@ -6,6 +6,7 @@ import { DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
+import { textAt } from '../../format/text.ts';
 import { navigate } from '../../router/location.ts';
 import { resourceType } from '../../schema/resource-types.ts';
 import { edgeColumns, type TreeRow, treeRows } from './edge-tree.tsx';
@@ -89,7 +90,7 @@ export function EdgesPage() {
           type={type}
           initial={{ hostports: [''] }}
           onClose={() => setCreating(false)}
-          onCreated={(edge) => navigate(`/edges/${String(edge['id'])}`)}
+          onCreated={(edge) => navigate(`/edges/${textAt(edge, 'id')}`)}
         />
       )}
     </>

@@ -9,6 +9,7 @@ import { ModuleList } from '../../components/module-list.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { Time } from '../../components/time.tsx';
 import { ValueView } from '../../components/value-view.tsx';
+import { textAt } from '../../format/text.ts';
 import { href, navigate } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
 import { resourceType } from '../../schema/resource-types.ts';
@@ -23,7 +24,7 @@ export function RoutePage({ params }: PageProps) {
   const loaded = useLoaded(path, (abort) => request<Document>('GET', path, { abort }));
   const edge = useLoaded(edgePath, (abort) => get<Document>(edgePath, abort));
   const edgeName = edge.data === null ? 'Edge' : documentName(edge.data);
-  const match = String(loaded.data?.data['match'] ?? '');
+  const match = textAt(loaded.data?.data, 'match');
   return (
     <>
       <PageHead

@@ -9,6 +9,7 @@ import { type Reference, RefLink } from '../../components/ref-link.tsx';
 import { nameColumn } from '../../components/resource-list.tsx';
 import { type ListTab, TabbedLists } from '../../components/tabbed-lists.tsx';
 import { Time } from '../../components/time.tsx';
+import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
 import { itemPath } from '../../schema/paths.ts';
 import type { ResourceType } from '../../schema/resource-types.ts';
@@ -46,7 +47,7 @@ const TABS: readonly ListTab[] = [
       {
         name: 'State',
         class: 'middle col-narrow',
-        cell: (row) => (row['state'] === undefined ? '' : <Chip>{String(row['state'])}</Chip>),
+        cell: (row) => (row['state'] === undefined ? '' : <Chip>{textAt(row, 'state')}</Chip>),
       },
     ],
   },
@@ -76,7 +77,7 @@ function typesOf(row: Document): string {
 function targetOf(row: Document): string {
   const target = row['target'] as Record<string, Record<string, unknown> | null> | undefined;
   for (const [kind, config] of Object.entries(target ?? {})) {
-    if (config !== null) return `${kind}: ${String(config['url'] ?? config['name'] ?? '')}`;
+    if (config !== null) return `${kind}: ${textAt(config, 'url') || textAt(config, 'name')}`;
   }
   return '';
 }
@@ -92,7 +93,7 @@ function deliveryColumns(type: ResourceType): readonly Column<Document>[] {
         </a>
       ),
     },
-    { name: 'State', class: 'col-narrow', cell: (row) => <StateChip state={String(row['state'])} /> },
+    { name: 'State', class: 'col-narrow', cell: (row) => <StateChip state={textAt(row, 'state')} /> },
     { name: 'Destination', class: 'low', cell: (row) => <RefLink reference={row['destination'] as Reference} /> },
     {
       name: 'Attempts',
@@ -114,11 +115,11 @@ function replayColumn(type: ResourceType, reload: () => void): readonly Column<D
   return [
     {
       name: 'Action',
-      class: 'col-narrow',
+      class: 'col-button',
       cell: (row) => (
         <ConfirmButton
           name="Replay"
-          label={`Replay ${String(row['id'])}`}
+          label={`Replay ${textAt(row, 'id')}`}
           isSmall
           isDanger={false}
           question="Replay this delivery?"

@@ -45,8 +45,8 @@ export function ExplainPage() {
       <div class="grid-2">
         <ExplainForm question={question} isBusy={isBusy} onChange={setQuestion} onAsk={() => void ask()} />
         <div class="stack" aria-live="polite">
-          {error?.isMissing === true && <NotAvailable what="Explain" />}
-          {error !== null && !error.isMissing && <ErrorNotice error={error} />}
+          {error?.isUnavailable === true && <NotAvailable what="Explain" />}
+          {error !== null && !error.isUnavailable && <ErrorNotice error={error} />}
           {answer !== null && <ExplanationView explanation={answer} />}
           {answer === null && error === null && (
             <p class="muted">

@@ -6,13 +6,14 @@ import { nameColumn } from '../../components/resource-list.tsx';
 import { type ListTab, TabbedLists } from '../../components/tabbed-lists.tsx';
 import { Time } from '../../components/time.tsx';
 import { ValueView } from '../../components/value-view.tsx';
+import { textAt } from '../../format/text.ts';
 
 const CREATED: Column<Document> = {
   name: 'Created',
   class: 'middle col-time',
   cell: (row) => <Time at={row['created_at']} />,
 };
-const ID: Column<Document> = { name: 'Id', class: 'low', cell: (row) => <span class="mono">{String(row['id'])}</span> };
+const ID: Column<Document> = { name: 'Id', class: 'low', cell: (row) => <span class="mono">{textAt(row, 'id')}</span> };
 
 const TABS: readonly ListTab[] = [
   {

@@ -1,6 +1,7 @@
 import type { Document } from '../../api/use-pages.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
 import { ExpiryChip } from '../certificates/certificates-page.tsx';
@@ -15,7 +16,7 @@ export function Certificates() {
   if (managed.data === null && uploaded.data === null && !managed.isLoading && !uploaded.isLoading) return null;
   const rows = [...(managed.data ?? []), ...(uploaded.data ?? [])]
     .filter(({ not_after }) => typeof not_after === 'string')
-    .sort((one, other) => Date.parse(String(one['not_after'])) - Date.parse(String(other['not_after'])))
+    .sort((one, other) => Date.parse(textAt(one, 'not_after')) - Date.parse(textAt(other, 'not_after')))
     .slice(0, SHOWN);
   return (
     <section class="card" aria-label="Certificates that expire first">

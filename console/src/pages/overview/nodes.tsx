@@ -13,7 +13,7 @@ export function Nodes() {
       <header>
         <h2>Nodes</h2>
       </header>
-      {error !== null && (error.isMissing ? <NotAvailable what="The list of nodes" /> : <ErrorNotice error={error} />)}
+      {error !== null && (error.isUnavailable ? <NotAvailable what="The list of nodes" /> : <ErrorNotice error={error} />)}
       <DataTable<Document>
         label="Nodes"
         rows={data ?? []}

@@ -13,7 +13,7 @@ export function useFirstPage(
 ): Loaded<readonly Document[] | null> & { hasMore: boolean } {
   const loaded = useLoaded(
     path,
-    async (abort) => (isAllowed(scope) ? await get<Record<string, unknown>>(`${path}?limit=100`, abort) : null),
+    async (abort) => (isAllowed(scope) ? get<Record<string, unknown>>(`${path}?limit=100`, abort) : null),
     EVERY_MS,
   );
   const rows = loaded.data === null ? null : ((loaded.data[listKey] ?? []) as readonly Document[]);

@@ -2,32 +2,36 @@ import { get } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import { Notice } from '../../components/notice.tsx';
+import { textAt } from '../../format/text.ts';
 import { useFirstPage } from './overview-data.ts';
+
+interface Alerts {
+  readonly alerts?: readonly Readonly<Record<string, unknown>>[];
+}
 
 /** What needs attention: alerts, problems of nodes, certificates that cannot be had. */
 export function Problems() {
   const nodes = useFirstPage('/nodes', 'nodes', 'nodes:read');
   const managed = useFirstPage('/managed_certificates', 'managed_certificates', 'managed_certificates:read');
-  const alerts = useLoaded(
+  const alerts = useLoaded<Alerts>(
     'alerts',
-    async (abort) =>
-      isAllowed('alerts:read') ? await get<{ alerts?: readonly Record<string, unknown>[] }>('/alerts', abort) : {},
+    async (abort) => (isAllowed('alerts:read') ? get<Alerts>('/alerts', abort) : {}),
     30_000,
   );
   const problems = [
-    ...(alerts.data?.alerts ?? []).map((alert) =>
-      String(alert['message'] ?? alert['title'] ?? alert['kind'] ?? 'alert'),
+    ...(alerts.data?.alerts ?? []).map(
+      (alert) => ['message', 'msg', 'title', 'kind'].map((name) => textAt(alert, name)).find(Boolean) ?? 'alert',
     ),
     ...(nodes.data ?? []).flatMap((node) =>
       ((node['problems'] as unknown[] | undefined) ?? []).map(
-        (problem) => `${String(node['name'])}: ${problemText(problem)}`,
+        (problem) => `${textAt(node, 'name')}: ${problemText(problem)}`,
       ),
     ),
     ...(managed.data ?? [])
       .filter(({ status }) => status === 'failed')
       .map(
         (row) =>
-          `${String(row['hostname'])}: no certificate (${String((row['provisioning_job'] as Record<string, unknown> | null)?.['msg'] ?? 'see the log')})`,
+          `${textAt(row, 'hostname')}: no certificate (${textAt(row['provisioning_job'] as Record<string, unknown> | null, 'msg') || 'see the log'})`,
       ),
   ];
   if (problems.length === 0) return null;

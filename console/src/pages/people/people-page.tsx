@@ -5,6 +5,7 @@ import { type Reference, RefLink } from '../../components/ref-link.tsx';
 import { nameColumn } from '../../components/resource-list.tsx';
 import { type ListTab, TabbedLists } from '../../components/tabbed-lists.tsx';
 import { Time } from '../../components/time.tsx';
+import { textAt } from '../../format/text.ts';
 
 const TABS: readonly ListTab[] = [
   {
@@ -14,7 +15,7 @@ const TABS: readonly ListTab[] = [
       'Everybody who logged in on a route with a login module appears here. Add the OIDC or the OAuth module to a route.',
     columns: (type) => [
       nameColumn(type),
-      { name: 'E-mail', cell: (row) => <span dir="auto">{String(row['email'] ?? '')}</span> },
+      { name: 'E-mail', cell: (row) => <span dir="auto">{textAt(row, 'email')}</span> },
       { name: 'Provider', class: 'low', cell: (row) => providerOf(row) },
       { name: 'Last active', class: 'col-time', cell: (row) => <Time at={row['last_active']} /> },
     ],
@@ -28,7 +29,7 @@ const TABS: readonly ListTab[] = [
       {
         name: 'Where',
         class: 'col-wide',
-        cell: (row) => <span dir="auto">{String(row['public_url'] ?? '')}</span>,
+        cell: (row) => <span dir="auto">{textAt(row, 'public_url')}</span>,
       },
       { name: 'Person', cell: (row) => <RefLink reference={row['application_user'] as Reference | null} /> },
       { name: 'Browser', class: 'low', cell: (row) => browserOf(row) },

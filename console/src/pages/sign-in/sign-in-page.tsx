@@ -6,6 +6,7 @@ import { endedBecause } from '../../api/session-token.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import { Icon } from '../../components/icon.tsx';
 import { ErrorNotice, Notice } from '../../components/notice.tsx';
+import { submitted } from '../../format/text.ts';
 
 /** The key is exchanged for a session and is kept nowhere. */
 export function SignInPage() {
@@ -16,7 +17,7 @@ export function SignInPage() {
     document.title = 'Sign in · Postern';
   }, []);
   const submit = async (form: HTMLFormElement): Promise<void> => {
-    const key = String(new FormData(form).get('api_key') ?? '').trim();
+    const key = submitted(form, 'api_key');
     form.reset();
     setBusy(true);
     setError(null);

@@ -33,7 +33,7 @@ export function RequestPage({ params }: PageProps) {
           </a>
         )}
       </PageHead>
-      {error?.isMissing === true ? (
+      {error?.isNotFound === true ? (
         <div class="card">
           <EmptyState title="This request is not in the history">
             <p>

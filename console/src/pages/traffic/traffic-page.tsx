@@ -9,6 +9,7 @@ import { LiveChip } from '../../components/live-chip.tsx';
 import { ErrorNotice, NotAvailable, Notice } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { milliseconds } from '../../format/amounts.ts';
+import { submitted } from '../../format/text.ts';
 import { clockTime } from '../../format/times.ts';
 import { href, navigate } from '../../router/location.ts';
 import { type RequestRecord, requestText } from './request-record.ts';
@@ -40,8 +41,8 @@ export function TrafficPage() {
           {isPaused ? 'Continue' : 'Pause'}
         </button>
       </PageHead>
-      {before.error?.isMissing === true && <NotAvailable what="The history of requests" />}
-      {before.error !== null && !before.error.isMissing && <ErrorNotice error={before.error} retry={before.reload} />}
+      {before.error?.isUnavailable === true && <NotAvailable what="The history of requests" />}
+      {before.error !== null && !before.error.isUnavailable && <ErrorNotice error={before.error} retry={before.reload} />}
       {silent.length > 0 && (
         <Notice tone="warn">These nodes did not answer: {silent.map(({ name }) => name).join(', ')}.</Notice>
       )}
@@ -51,7 +52,7 @@ export function TrafficPage() {
           class="field"
           onSubmit={(event) => {
             event.preventDefault();
-            const id = String(new FormData(event.currentTarget).get('id') ?? '').trim();
+            const id = submitted(event.currentTarget, 'id');
             if (id !== '') navigate(`/traffic/${encodeURIComponent(id)}`);
           }}
         >

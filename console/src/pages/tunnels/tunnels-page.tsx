@@ -14,6 +14,7 @@ import { type Reference, RefLink } from '../../components/ref-link.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import { Time } from '../../components/time.tsx';
 import { ValueView } from '../../components/value-view.tsx';
+import { textAt } from '../../format/text.ts';
 import { resourceType } from '../../schema/resource-types.ts';
 
 const TABS = [
@@ -51,7 +52,7 @@ export function TunnelsPage() {
         label={tab === 'tunnels' ? 'Tunnels' : 'Agents'}
         columns={tab === 'tunnels' ? TUNNEL_COLUMNS : agentColumns(agents.reload)}
         rows={pages.rows}
-        rowKey={(row) => String(row['id'])}
+        rowKey={(row) => textAt(row, 'id')}
         hasMore={pages.hasMore}
         isLoading={pages.isLoading}
         loadMore={pages.loadMore}
@@ -74,8 +75,8 @@ function agentColumns(reload: () => void): readonly Column<Document>[] {
   );
   return [
     { name: 'Agent', class: 'col-wide', cell: (row) => <AgentName row={row} /> },
-    { name: 'Version', class: 'middle', cell: (row) => String(row['agent_version'] ?? '') },
-    { name: 'System', class: 'low', cell: (row) => String(row['os'] ?? '') },
+    { name: 'Version', class: 'middle', cell: (row) => textAt(row, 'agent_version') },
+    { name: 'System', class: 'low', cell: (row) => textAt(row, 'os') },
     { name: 'Credential', class: 'low', cell: (row) => <RefLink reference={row['credential'] as Reference | null} /> },
     { name: 'Since', class: 'col-time', cell: (row) => <Time at={row['started_at']} /> },
     ...(actions.length === 0
@@ -92,12 +93,12 @@ function agentColumns(reload: () => void): readonly Column<Document>[] {
                     <ConfirmButton
                       key={path}
                       name={verb}
-                      label={`${verb} the agent at ${String(row['ip'])}`}
+                      label={`${verb} the agent at ${textAt(row, 'ip')}`}
                       isSmall
                       isDanger={verb === 'Stop'}
-                      question={`${verb} the agent at ${String(row['ip'])}?`}
+                      question={`${verb} the agent at ${textAt(row, 'ip')}?`}
                       done={`${verb}: the agent was asked to.`}
-                      act={() => request('POST', path.replace('{id}', encodeURIComponent(String(row['id']))))}
+                      act={() => request('POST', path.replace('{id}', encodeURIComponent(textAt(row, 'id'))))}
                       onDone={reload}
                     >
                       <p>{summary}.</p>
@@ -114,9 +115,9 @@ function agentColumns(reload: () => void): readonly Column<Document>[] {
 function AgentName({ row }: { row: Document }) {
   return (
     <span class="line">
-      <span class="mono">{String(row['ip'] ?? '')}</span>
+      <span class="mono">{textAt(row, 'ip')}</span>
       <span class="one-line muted" dir="auto">
-        {String(row['metadata'] ?? '')}
+        {textAt(row, 'metadata')}
       </span>
     </span>
   );
@@ -133,8 +134,8 @@ const TUNNEL_COLUMNS: readonly Column<Document>[] = [
         <ValueView value={row['labels']} />
       ),
   },
-  { name: 'Forwards to', cell: (row) => <span class="mono">{String(row['forwards_to'] ?? '')}</span> },
-  { name: 'Protocol', class: 'middle', cell: (row) => (row['proto'] ? <Chip>{String(row['proto'])}</Chip> : '') },
+  { name: 'Forwards to', cell: (row) => <span class="mono">{textAt(row, 'forwards_to')}</span> },
+  { name: 'Protocol', class: 'middle', cell: (row) => (row['proto'] ? <Chip>{textAt(row, 'proto')}</Chip> : '') },
   { name: 'Agent', class: 'low', cell: (row) => <RefLink reference={row['tunnel_session'] as Reference | null} /> },
   { name: 'Since', class: 'col-time', cell: (row) => <Time at={row['started_at']} /> },
 ];
