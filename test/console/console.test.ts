@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, suite, test } from 'node:test';
-import { type Browser, chromium } from 'playwright-core';
+import { after, test } from 'node:test';
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
 import { buildConsoleIfStale } from '../../tools/build-console.ts';
 import { CHROMIUM_FLAGS, chromiumPath } from '../support/chromium.ts';
 import { CLIENT_ID, CLIENT_SECRET, LoginWorld } from '../support/login-world.ts';
@@ -37,176 +37,170 @@ const PAGES = [
 ];
 const WRITES = /^(Create|Edit|Delete|Remove|Revoke|Undo|Add|Replay|Stop|Restart|Confirm)\b/;
 
-suite('the console in Chromium', { skip }, () => {
-  let world: LoginWorld;
-  let browser: Browser;
-  let baseUrl: string;
-  let admin: ConsoleVisitor;
-  /** Page of the route, which is below /console as below /edges/https in the API. */
-  let routePage = '';
-  const api: LoginWorld['edge']['api'] = (method, path, body) => world.edge.api(method, path, body);
+buildConsoleIfStale();
+const world = await LoginWorld.open({ after });
+const { baseUrl } = world.edge.world;
+world.register(HOST);
+const browser: Browser | null =
+  executablePath === null ? null : await chromium.launch({ executablePath, args: CHROMIUM_FLAGS });
+after(async () => browser?.close());
+const open = (options: BrowserContextOptions = {}): Promise<ConsoleVisitor> =>
+  ConsoleVisitor.open(browser as Browser, baseUrl, options);
+const admin = browser === null ? (null as never) : await open();
+/** Page of the route, which is below /console as below /edges/https in the API. */
+let routePage = '';
+const api: LoginWorld['edge']['api'] = (method, path, body) => world.edge.api(method, path, body);
 
-  before(async () => {
-    buildConsoleIfStale();
-    world = await LoginWorld.open({ after });
-    baseUrl = world.edge.world.baseUrl;
-    world.register(HOST);
-    browser = await chromium.launch({ executablePath: executablePath as string, args: CHROMIUM_FLAGS });
-    admin = await ConsoleVisitor.open(browser, baseUrl);
+test('a wrong key is refused with advice, and a right one is not kept', { skip }, async () => {
+  const { page } = admin;
+  await page.goto(`${baseUrl}/console/edges`);
+  await page.getByLabel('API key').fill('wrong-key-0123456789');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('alert').getByText('check that it is complete').waitFor();
+  await admin.signIn(TEST_API_KEY);
+  const kept = await page.evaluate('JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])');
+  assert.ok(!String(kept).includes(TEST_API_KEY));
+  await page.reload();
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+});
+
+test('a person creates an edge, a route and its modules', { skip }, async () => {
+  const { page } = admin;
+  await admin.navigate('Edges and routes');
+  await page.getByRole('button', { name: 'Create an edge' }).first().click();
+  await page.getByLabel('Hostports 1', { exact: true }).fill(`${HOST}:443`);
+  await page.getByLabel('Description', { exact: true }).fill('made by hand');
+  await admin.save();
+  await page.getByRole('heading', { name: HOST, level: 1 }).waitFor();
+  await page.getByRole('button', { name: 'Create a route' }).click();
+  await admin.save();
+  await page.getByRole('heading', { name: 'Route /', level: 1 }).waitFor();
+  routePage = new URL(page.url()).pathname.slice('/console'.length);
+
+  await admin.navigate('Backends');
+  await page.getByRole('tab', { name: 'Static', exact: true }).click();
+  await page.getByRole('button', { name: 'Create a static backend' }).click();
+  await page.getByLabel('Address').fill(world.upstreamAddress);
+  await admin.save();
+  await page.getByRole('link', { name: world.upstreamAddress }).waitFor();
+  const [{ id: backendId }] = (await api('GET', '/backends/static')).backends;
+
+  await admin.go(routePage);
+  await admin.addModule('Backend', () => page.getByLabel('Backend (required)').fill(backendId));
+  await admin.addModule('Compression', async () => {});
+  await admin.addModule('OIDC', async () => {
+    await page.getByLabel('Issuer').fill(world.provider.issuer);
+    await page.getByLabel('Client ID').fill(CLIENT_ID);
+    await page.getByLabel('Client secret').fill(CLIENT_SECRET);
   });
-  after(async () => browser?.close());
+  await page.getByRole('region', { name: 'OIDC module' }).getByText(world.provider.issuer).waitFor();
+  assert.ok(!(await page.content()).includes(CLIENT_SECRET));
+  const answer = await world.browser().logIn(HOST, '/seen');
+  assert.equal(answer.status, 200);
+});
 
-  test('a wrong key is refused with advice, and a right one is not kept', async () => {
-    const { page } = admin;
-    await page.goto(`${baseUrl}/console/edges`);
-    await page.getByLabel('API key').fill('wrong-key-0123456789');
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('alert').getByText('check that it is complete').waitFor();
-    await admin.signIn(TEST_API_KEY);
-    const kept = await page.evaluate('JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])');
-    assert.ok(!String(kept).includes(TEST_API_KEY));
-    await page.reload();
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-  });
+test('of two people who edit one edge, the second sees both versions and overwrites nothing', { skip }, async () => {
+  const { page } = admin;
+  const edgePage = routePage.split('/routes/')[0] as string;
+  const edgePath = edgePage.replace('/edges/', '/edges/https/');
+  await admin.go(edgePage);
+  await page.getByRole('button', { name: 'Edit', exact: true }).first().click();
+  await page.getByLabel('Description', { exact: true }).fill('mine');
+  await api('PATCH', edgePath, { metadata: 'theirs' });
+  await page.getByRole('button', { name: 'Review changes' }).click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('region', { name: 'Their changes' }).getByText('theirs').waitFor();
+  await page.getByRole('region', { name: 'Your changes' }).getByText('mine').waitFor();
+  await page.getByRole('button', { name: 'Apply my changes to it' }).click();
+  await admin.save();
+  const { description, metadata } = await api('GET', edgePath);
+  assert.deepEqual([description, metadata], ['mine', 'theirs']);
+});
 
-  test('a person creates an edge, a route and its modules', async () => {
-    const { page } = admin;
-    await admin.navigate('Edges and routes');
-    await page.getByRole('button', { name: 'Create an edge' }).first().click();
-    await page.getByLabel('Hostports 1', { exact: true }).fill(`${HOST}:443`);
-    await page.getByLabel('Description', { exact: true }).fill('made by hand');
-    await admin.save();
-    await page.getByRole('heading', { name: HOST, level: 1 }).waitFor();
-    await page.getByRole('button', { name: 'Create a route' }).click();
-    await admin.save();
-    await page.getByRole('heading', { name: 'Route /', level: 1 }).waitFor();
-    routePage = new URL(page.url()).pathname.slice('/console'.length);
+test('a change is undone on its page', { skip }, async () => {
+  const { page } = admin;
+  await admin.navigate('Changes');
+  await page.getByRole('link', { name: 'https edge updated' }).first().click();
+  await page
+    .getByRole('region', { name: /^Difference of/ })
+    .getByText('mine')
+    .waitFor();
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await page.getByRole('button', { name: 'Undo the change' }).click();
+  await page.getByText(/^Change \d+ is undone\.$/).waitFor();
+  const edgePath = routePage.split('/routes/')[0]?.replace('/edges/', '/edges/https/') as string;
+  assert.equal((await api('GET', edgePath)).description, 'made by hand');
+});
 
-    await admin.navigate('Backends');
-    await page.getByRole('tab', { name: 'Static', exact: true }).click();
-    await page.getByRole('button', { name: 'Create a static backend' }).click();
-    await page.getByLabel('Address').fill(world.upstreamAddress);
-    await admin.save();
-    await page.getByRole('link', { name: world.upstreamAddress }).waitFor();
-    const [{ id: backendId }] = (await api('GET', '/backends/static')).backends;
+test('a new key is shown once, and is gone from the page afterwards', { skip }, async () => {
+  const { page } = admin;
+  await admin.navigate('Keys and credentials');
+  await page.getByRole('button', { name: 'Create an API key' }).click();
+  await page.getByLabel('Description', { exact: true }).fill('for a script');
+  await page.getByRole('dialog').getByRole('button', { name: 'Review changes' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  const secret = (await page.locator('.secret-once code').textContent()) as string;
+  assert.equal((await world.edge.world.api('GET', '/edges/https', undefined, { key: secret })).status, 200);
+  await page.getByRole('button', { name: 'I have stored it' }).click();
+  await page.getByRole('link', { name: 'for a script' }).waitFor();
+  assert.ok(!(await page.content()).includes(secret));
+});
 
-    await admin.go(routePage);
-    await admin.addModule('Backend', () => page.getByLabel('Backend (required)').fill(backendId));
-    await admin.addModule('Compression', async () => {});
-    await admin.addModule('OIDC', async () => {
-      await page.getByLabel('Issuer').fill(world.provider.issuer);
-      await page.getByLabel('Client ID').fill(CLIENT_ID);
-      await page.getByLabel('Client secret').fill(CLIENT_SECRET);
-    });
-    await page.getByRole('region', { name: 'OIDC module' }).getByText(world.provider.issuer).waitFor();
-    assert.ok(!(await page.content()).includes(CLIENT_SECRET));
-    const answer = await world.browser().logIn(HOST, '/seen');
-    assert.equal(answer.status, 200);
-  });
+test('hostile names run nothing, and axe-core has no serious finding on any page', { skip }, async () => {
+  await plantHostileText(api);
+  if (SCREENSHOTS !== undefined) mkdirSync(SCREENSHOTS, { recursive: true });
+  const findings: string[] = [];
+  for (const below of [...PAGES, routePage]) {
+    await admin.go(below);
+    findings.push(...(await admin.seriousFindings()).map((finding) => `${below} ${finding}`));
+    assert.equal(await admin.page.evaluate('window.hacked'), undefined, below);
+    assert.equal(await admin.page.locator('img, iframe, a[href^="javascript:" i]').count(), 0, below);
+    if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, nameOf(below)));
+  }
+  assert.deepEqual(findings, []);
+  assert.deepEqual(
+    admin.requested.filter((url) => !url.startsWith(`${baseUrl}/`)),
+    [],
+  );
+});
 
-  test('of two people who edit one edge, the second sees both versions and overwrites nothing', async () => {
-    const { page } = admin;
-    const edgePage = routePage.split('/routes/')[0] as string;
-    const edgePath = edgePage.replace('/edges/', '/edges/https/');
-    await admin.go(edgePage);
-    await page.getByRole('button', { name: 'Edit', exact: true }).first().click();
-    await page.getByLabel('Description', { exact: true }).fill('mine');
-    await api('PATCH', edgePath, { metadata: 'theirs' });
-    await page.getByRole('button', { name: 'Review changes' }).click();
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('region', { name: 'Their changes' }).getByText('theirs').waitFor();
-    await page.getByRole('region', { name: 'Your changes' }).getByText('mine').waitFor();
-    await page.getByRole('button', { name: 'Apply my changes to it' }).click();
-    await admin.save();
-    const { description, metadata } = await api('GET', edgePath);
-    assert.deepEqual([description, metadata], ['mine', 'theirs']);
-  });
-
-  test('a change is undone on its page', async () => {
-    const { page } = admin;
-    await admin.navigate('Changes');
-    await page.getByRole('link', { name: 'https edge updated' }).first().click();
-    await page
-      .getByRole('region', { name: /^Difference of/ })
-      .getByText('mine')
-      .waitFor();
-    await page.getByRole('button', { name: 'Undo', exact: true }).click();
-    await page.getByRole('button', { name: 'Undo the change' }).click();
-    await page.getByText(/^Change \d+ is undone\.$/).waitFor();
-    const edgePath = routePage.split('/routes/')[0]?.replace('/edges/', '/edges/https/') as string;
-    assert.equal((await api('GET', edgePath)).description, 'made by hand');
-  });
-
-  test('a new key is shown once, and is gone from the page afterwards', async () => {
-    const { page } = admin;
-    await admin.navigate('Keys and credentials');
-    await page.getByRole('button', { name: 'Create an API key' }).click();
-    await page.getByLabel('Description', { exact: true }).fill('for a script');
-    await page.getByRole('dialog').getByRole('button', { name: 'Review changes' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-    const secret = (await page.locator('.secret-once code').textContent()) as string;
-    assert.equal((await world.edge.world.api('GET', '/edges/https', undefined, { key: secret })).status, 200);
-    await page.getByRole('button', { name: 'I have stored it' }).click();
-    await page.getByRole('link', { name: 'for a script' }).waitFor();
-    assert.ok(!(await page.content()).includes(secret));
-  });
-
-  test('hostile names run nothing, and axe-core has no serious finding on any page', async () => {
-    await plantHostileText(api);
-    if (SCREENSHOTS !== undefined) mkdirSync(SCREENSHOTS, { recursive: true });
-    const findings: string[] = [];
-    for (const below of [...PAGES, routePage]) {
-      await admin.go(below);
-      findings.push(...(await admin.seriousFindings()).map((finding) => `${below} ${finding}`));
-      assert.equal(await admin.page.evaluate('window.hacked'), undefined, below);
-      assert.equal(await admin.page.locator('img, iframe, a[href^="javascript:" i]').count(), 0, below);
-      if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, nameOf(below)));
-    }
-    assert.deepEqual(findings, []);
+test('a key that only reads is offered nothing to write, and the API refuses anyway', { skip }, async () => {
+  const { token } = await api('POST', '/api_keys', { description: 'viewer', scopes: ['*:read'] });
+  const viewer = await open({ viewport: { width: 360, height: 740 } });
+  await viewer.signIn(token);
+  for (const below of [...PAGES, routePage]) {
+    await viewer.go(below);
+    const names = await viewer.page
+      .locator('main button, main select')
+      .evaluateAll((found) => found.map((each) => each.getAttribute('aria-label') ?? each.textContent ?? ''));
     assert.deepEqual(
-      admin.requested.filter((url) => !url.startsWith(`${baseUrl}/`)),
+      names.filter((name) => WRITES.test(name.trim())),
       [],
+      below,
     );
-  });
+    assert.equal(await viewer.page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, below);
+  }
+  const status = await viewer.page.evaluate(
+    `fetch('/edges/https', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json', 'service-version': '2',
+      'postern-console-token': sessionStorage.getItem('postern-console-token') } }).then(({ status }) => status)`,
+  );
+  assert.equal(status, 403);
+  await viewer.close();
+});
 
-  test('a key that only reads is offered nothing to write, and the API refuses anyway', async () => {
-    const { token } = await api('POST', '/api_keys', { description: 'viewer', scopes: ['*:read'] });
-    const viewer = await ConsoleVisitor.open(browser, baseUrl, { viewport: { width: 360, height: 740 } });
-    await viewer.signIn(token);
-    for (const below of [...PAGES, routePage]) {
-      await viewer.go(below);
-      const names = await viewer.page
-        .locator('main button, main select')
-        .evaluateAll((found) => found.map((each) => each.getAttribute('aria-label') ?? each.textContent ?? ''));
-      assert.deepEqual(
-        names.filter((name) => WRITES.test(name.trim())),
-        [],
-        below,
-      );
-      assert.equal(await viewer.page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, below);
-    }
-    const status = await viewer.page.evaluate(
-      `fetch('/edges/https', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json', 'service-version': '2',
-        'postern-console-token': sessionStorage.getItem('postern-console-token') } }).then(({ status }) => status)`,
-    );
-    assert.equal(status, 403);
-    await viewer.close();
-  });
-
-  test('the drawer and the sign-out work with the keyboard alone', async () => {
-    const { page } = admin;
-    await page.setViewportSize({ width: 360, height: 740 });
-    await page.getByRole('button', { name: 'Navigation', exact: true }).focus();
-    await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: 'Settings', exact: true }).focus();
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
-    assert.equal(await page.evaluate('document.activeElement.tagName'), 'H1');
-    await page.getByRole('button', { name: 'Sign out' }).focus();
-    await page.keyboard.press('Enter');
-    await page.getByLabel('API key').waitFor();
-    await admin.close();
-  });
+test('the drawer and the sign-out work with the keyboard alone', { skip }, async () => {
+  const { page } = admin;
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.getByRole('button', { name: 'Navigation', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'Settings', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+  assert.equal(await page.evaluate('document.activeElement.tagName'), 'H1');
+  await page.getByRole('button', { name: 'Sign out' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByLabel('API key').waitFor();
+  await admin.close();
 });
 
 function nameOf(below: string): string {
