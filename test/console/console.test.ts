@@ -120,7 +120,7 @@ test('of two people who edit one edge, the second sees both versions and overwri
 test('a change is undone on its page', { skip }, async () => {
   const { page } = admin;
   await admin.navigate('Changes');
-  await page.getByRole('link', { name: 'https edge updated' }).first().click();
+  await page.getByRole('link', { name: 'HTTPS edge updated' }).first().click();
   await page
     .getByRole('region', { name: /^Difference of/ })
     .getByText('mine')

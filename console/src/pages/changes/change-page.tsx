@@ -9,11 +9,13 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../page-props.ts';
 import { authorText, type Change, type ChangedObject, objectText } from './change-record.ts';
 import { UndoButton } from './undo-button.tsx';
+import { useKeyNames } from './use-key-names.ts';
 
 export function ChangePage({ params }: PageProps) {
   const revision = params['revision'] ?? '';
   const path = `/changes/${encodeURIComponent(revision)}`;
   const loaded = useLoaded(path, (abort) => get<Change>(path, abort));
+  const names = useKeyNames();
   return (
     <>
       <PageHead title={`Change ${revision}`} crumbs={[['Changes', '/changes']]}>
@@ -26,7 +28,7 @@ export function ChangePage({ params }: PageProps) {
               <div class="body">
                 <Facts
                   rows={[
-                    ['Who', authorText(change)],
+                    ['Who', authorText(change, names)],
                     ['When', <Time key="at" at={change.at} />],
                     ['Via', change.author.via],
                     ['Message', change.message === '' ? '–' : change.message],

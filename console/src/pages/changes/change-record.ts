@@ -1,3 +1,5 @@
+import { typeOfKind } from '../../schema/resource-types.ts';
+
 export interface ChangedObject {
   readonly kind: string;
   readonly module?: string;
@@ -23,14 +25,19 @@ export interface Change {
   readonly confirm_by?: string | null;
 }
 
-export function authorText({ author }: Change): string {
+/** `names`: descriptions of API keys by id. */
+export function authorText({ author }: Change, names: ReadonlyMap<string, string>): string {
   if (author.kind === 'server') return 'the server';
-  return author.address === null ? author.id : `${author.id} from ${author.address}`;
+  const name = names.get(author.id) ?? author.id;
+  return author.address === null ? name : `${name} from ${author.address}`;
 }
 
 export function objectText({ kind, module, change }: ChangedObject): string {
-  const what = kind.replaceAll('_', ' ');
-  return module === undefined ? `${what} ${change}` : `${module} of ${what} ${change}`;
+  const type = typeOfKind(kind);
+  const what = type?.title ?? kind.replaceAll('_', ' ');
+  if (module === undefined) return `${what} ${change}`;
+  const title = type?.modules.find(({ name }) => name === module)?.title ?? module;
+  return `${title} module ${change}`;
 }
 
 /** "https edge created", or the first one and how many more. */

@@ -10,11 +10,13 @@ import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
 import { authorText, type Change, summaryOf } from './change-record.ts';
 import { PendingConfirmation } from './pending-confirmation.tsx';
+import { useKeyNames } from './use-key-names.ts';
 
 export function ChangesPage() {
   const [objectId, setObjectId] = useState('');
   const path = `/changes?limit=50${objectId === '' ? '' : `&object_id=${encodeURIComponent(objectId)}`}`;
   const pages = usePages(path, 'changes');
+  const names = useKeyNames();
   return (
     <>
       <PageHead title="Changes" hint="Every change of the configuration: who made it, what it changed, and a way back.">
@@ -40,7 +42,7 @@ export function ChangesPage() {
       </div>
       <DataTable<Document>
         label="Changes"
-        columns={COLUMNS}
+        columns={columns(names)}
         rows={pages.rows}
         rowKey={(row) => textAt(row, 'revision')}
         hasMore={pages.hasMore}
@@ -56,7 +58,7 @@ export function ChangesPage() {
   );
 }
 
-const COLUMNS: readonly Column<Document>[] = [
+const columns = (names: ReadonlyMap<string, string>): readonly Column<Document>[] => [
   {
     name: 'Change',
     class: 'col-wide',
@@ -73,7 +75,7 @@ const COLUMNS: readonly Column<Document>[] = [
     },
   },
   { name: 'Message', class: 'low', cell: (row) => <span dir="auto">{textAt(row, 'message')}</span> },
-  { name: 'Who', class: 'middle', cell: (row) => authorText(row as unknown as Change) },
+  { name: 'Who', class: 'middle', cell: (row) => authorText(row as unknown as Change, names) },
   { name: 'Via', class: 'middle col-narrow', cell: (row) => <Chip>{(row as unknown as Change).author.via}</Chip> },
   { name: 'When', class: 'col-time', cell: (row) => <Time at={row['at']} /> },
 ];

@@ -1,7 +1,7 @@
 import { request } from '../../api/request.ts';
 import { areAllowed } from '../../api/scopes.ts';
 import type { Document } from '../../api/use-pages.ts';
-import { Chip } from '../../components/chip.tsx';
+import { Chip, type Tone } from '../../components/chip.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { PageHead } from '../../components/page-head.tsx';
@@ -47,7 +47,7 @@ const TABS: readonly ListTab[] = [
       {
         name: 'State',
         class: 'middle col-narrow',
-        cell: (row) => (row['state'] === undefined ? '' : <Chip>{textAt(row, 'state')}</Chip>),
+        cell: (row) => <StateChip state={textAt(row, 'status')} />,
       },
     ],
   },
@@ -104,9 +104,16 @@ function deliveryColumns(type: ResourceType): readonly Column<Document>[] {
   ];
 }
 
+const STATE_TONES: Readonly<Record<string, Tone>> = {
+  active: 'ok',
+  delivered: 'ok',
+  pending: 'warn',
+  suspended: 'danger',
+  dead: 'danger',
+};
+
 function StateChip({ state }: { state: string }) {
-  const tone = state === 'delivered' ? 'ok' : state === 'dead' ? 'danger' : state === 'pending' ? 'warn' : 'plain';
-  return <Chip tone={tone}>{state}</Chip>;
+  return <Chip tone={STATE_TONES[state] ?? 'plain'}>{state}</Chip>;
 }
 
 function replayColumn(type: ResourceType, reload: () => void): readonly Column<Document>[] {

@@ -13,14 +13,15 @@ export function Nodes() {
       <header>
         <h2>Nodes</h2>
       </header>
-      {error !== null && (error.isUnavailable ? <NotAvailable what="The list of nodes" /> : <ErrorNotice error={error} />)}
+      {error !== null &&
+        (error.isUnavailable ? <NotAvailable what="The list of nodes" /> : <ErrorNotice error={error} />)}
       <DataTable<Document>
         label="Nodes"
         rows={data ?? []}
         isLoading={isLoading && data === null}
         rowKey={({ id }) => String(id)}
         columns={[
-          { name: 'Name', class: 'col-wide', cell: ({ name }) => <span dir="auto">{String(name)}</span> },
+          { name: 'Name', cell: ({ name }) => <span dir="auto">{String(name)}</span> },
           {
             name: 'Status',
             class: 'col-narrow',

@@ -42,7 +42,9 @@ export function TrafficPage() {
         </button>
       </PageHead>
       {before.error?.isUnavailable === true && <NotAvailable what="The history of requests" />}
-      {before.error !== null && !before.error.isUnavailable && <ErrorNotice error={before.error} retry={before.reload} />}
+      {before.error !== null && !before.error.isUnavailable && (
+        <ErrorNotice error={before.error} retry={before.reload} />
+      )}
       {silent.length > 0 && (
         <Notice tone="warn">These nodes did not answer: {silent.map(({ name }) => name).join(', ')}.</Notice>
       )}
