@@ -8,8 +8,9 @@ import { filesIn, productFiles, projectRoot } from './source-files.ts';
 const MAX_LINES = 350;
 
 test('file names are kebab-case and describe their content', () => {
-  const bad = filesIn('src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'tools/**/*.ts').filter((path) => {
-    const name = basename(path).replace(/(\.test)?\.ts$/, '');
+  const console = 'console/src/**/*.{ts,tsx}';
+  const bad = filesIn('src/**/*.ts', console, 'test/**/*.ts', 'bench/**/*.ts', 'tools/**/*.ts').filter((path) => {
+    const name = basename(path).replace(/(\.test|\.d)?\.tsx?$/, '');
     return !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || /^(utils?|helpers?|common|manager|types|misc)$/.test(name);
   });
   assert.deepEqual(bad, []);

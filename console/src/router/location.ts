@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 
-export const BASE = '/console';
+const BASE = '/console';
 
 const address = signal(location.pathname + location.search);
 
