@@ -1,13 +1,12 @@
-import { once } from 'node:events';
 import { isatty } from 'node:tty';
 import type { TunnelCommandName } from '../cli/agent/agent-flags.ts';
 import { type Command, type CommandContext, isHelp } from '../cli/command.ts';
 import { problemText } from '../cli/problem-text.ts';
 import { wrapHelp } from '../cli/wrap-help.ts';
 import { PosternError } from '../lib/errors.ts';
-import { didYouMean } from '../lib/near-match.ts';
 import { tuneRuntime } from '../lib/tune-runtime.ts';
-import { mainErrors } from './errors.ts';
+import { findCommand, overview } from './commands/overview.ts';
+import { exitIfInterrupted, onInterrupt, waitingPrinter } from './commands/own-process.ts';
 import { programVersion } from './version.ts';
 
 interface CommandRow {
@@ -135,38 +134,17 @@ const COMMANDS: readonly CommandRow[] = [
   {
     name: 'status',
     summary: 'show server, nodes, edges, agents and problems on one screen',
-    load: async () => {
-      const [{ statusCommand }, { ignoreClosedPipe }] = await Promise.all([
-        import('../cli/status/status-command.ts'),
-        import('../cli/api/ignore-closed-pipe.ts'),
-      ]);
-      ignoreClosedPipe();
-      return statusCommand;
-    },
+    load: () => piped(async () => (await import('../cli/status/status-command.ts')).statusCommand),
   },
   {
     name: 'events',
     summary: 'watch events as they happen, or replay deliveries',
-    load: async () => {
-      const [{ eventsCommand }, { ignoreClosedPipe }] = await Promise.all([
-        import('../cli/events/events-command.ts'),
-        import('../cli/api/ignore-closed-pipe.ts'),
-      ]);
-      ignoreClosedPipe();
-      return eventsCommand;
-    },
+    load: () => piped(async () => (await import('../cli/events/events-command.ts')).eventsCommand),
   },
   {
     name: 'export',
     summary: 'write the configuration as a YAML file',
-    load: async () => {
-      const [{ exportCommand }, { ignoreClosedPipe }] = await Promise.all([
-        import('../cli/configuration/export-command.ts'),
-        import('../cli/api/ignore-closed-pipe.ts'),
-      ]);
-      ignoreClosedPipe();
-      return exportCommand;
-    },
+    load: () => piped(async () => (await import('../cli/configuration/export-command.ts')).exportCommand),
   },
   {
     name: 'validate',
@@ -176,14 +154,7 @@ const COMMANDS: readonly CommandRow[] = [
   {
     name: 'changes',
     summary: 'list changes of the configuration, show one, or verify the history',
-    load: async () => {
-      const [{ changesCommand }, { ignoreClosedPipe }] = await Promise.all([
-        import('../cli/changes/changes-command.ts'),
-        import('../cli/api/ignore-closed-pipe.ts'),
-      ]);
-      ignoreClosedPipe();
-      return changesCommand;
-    },
+    load: () => piped(async () => (await import('../cli/changes/changes-command.ts')).changesCommand),
   },
   {
     name: 'undo',
@@ -193,14 +164,7 @@ const COMMANDS: readonly CommandRow[] = [
   {
     name: 'access',
     summary: 'test access rules, or review who passes them',
-    load: async () => {
-      const [{ accessCommand }, { ignoreClosedPipe }] = await Promise.all([
-        import('../cli/access/access-command.ts'),
-        import('../cli/api/ignore-closed-pipe.ts'),
-      ]);
-      ignoreClosedPipe();
-      return accessCommand;
-    },
+    load: () => piped(async () => (await import('../cli/access/access-command.ts')).accessCommand),
   },
   {
     name: 'doctor',
@@ -235,6 +199,13 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('../cli/completion/completion-command.ts')).createCompletionCommand(COMMANDS),
   },
 ];
+
+/** For a command whose output may go to `head`. */
+async function piped(load: () => Promise<Command>): Promise<Command> {
+  const [command, { ignoreClosedPipe }] = await Promise.all([load(), import('../cli/api/ignore-closed-pipe.ts')]);
+  ignoreClosedPipe();
+  return command;
+}
 
 async function loadApiCommand(): Promise<Command> {
   const [{ createApiCommand }, { operationList }, { ignoreClosedPipe }] = await Promise.all([
@@ -272,30 +243,7 @@ export async function main(): Promise<void> {
     onInterrupt,
     ...(isLongRunning ? (await import('../logging/standard-output.ts')).droppingPrinter() : waitingPrinter()),
   });
-  // A request that was abandoned would keep the process alive until its time limit.
-  if (isInterrupted) process.exit();
-}
-
-let isInterrupted = false;
-
-/** The listeners stay: a launcher forwards the signal that the terminal sent already. */
-function onInterrupt(stop: () => void): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      isInterrupted = true;
-      stop();
-    });
-  }
-}
-
-/** For commands that end: no output is lost, however slow the reader is. */
-function waitingPrinter(): Pick<CommandContext, 'print' | 'printed'> {
-  return {
-    print: (line) => process.stdout.write(`${line}\n`),
-    printed: async () => {
-      if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
-    },
-  };
+  exitIfInterrupted();
 }
 
 export async function runCli(args: readonly string[], context: CommandContext): Promise<number> {
@@ -305,8 +253,8 @@ export async function runCli(args: readonly string[], context: CommandContext): 
       context.print(programVersion());
       return 0;
     }
-    if (name === undefined || name === 'help' || name.startsWith('-')) return overview(name, context);
-    const command = await findCommand(name).load();
+    if (name === undefined || name === 'help' || name.startsWith('-')) return overview(COMMANDS, name, context);
+    const command = await findCommand(COMMANDS, name).load();
     if (isHelp(rest)) {
       context.print(wrapHelp((command.helpFor?.(rest) ?? command.help).trim()));
       return 0;
@@ -316,36 +264,4 @@ export async function runCli(args: readonly string[], context: CommandContext): 
     context.warn(problemText(error, args, context.env));
     return error instanceof PosternError && USAGE_CODES.has(error.code) ? EXIT_USAGE : EXIT_FAILED;
   }
-}
-
-function overview(name: string | undefined, context: CommandContext): number {
-  const isAsked = name === 'help' || name === '--help' || name === '-h';
-  if (name !== undefined && !isAsked) {
-    throw mainErrors.create(
-      'ERR_POSTERN_COMMAND',
-      `unknown flag ${name.split('=')[0]} before the command; see postern --help`,
-    );
-  }
-  const width = Math.max(...COMMANDS.map((command) => command.name.length)) + 2;
-  const lines = [
-    `Postern ${programVersion()}: self-hosted ingress`,
-    '',
-    'Usage: postern COMMAND [FLAGS]',
-    '',
-    ...COMMANDS.map((command) => `  ${command.name.padEnd(width)}${command.summary}`),
-    '',
-    'Run postern COMMAND --help for the flags of a command, postern --version for the version.',
-  ];
-  const text = wrapHelp(lines.join('\n'));
-  if (isAsked) context.print(text);
-  else context.warn(text);
-  return isAsked ? 0 : EXIT_USAGE;
-}
-
-function findCommand(name: string): CommandRow {
-  const found = COMMANDS.find((command) => command.name === name);
-  if (found !== undefined) return found;
-  const names = COMMANDS.map((command) => command.name);
-  const message = `unknown command ${JSON.stringify(name)}.${didYouMean(name, names)} postern --help lists the commands`;
-  throw mainErrors.create('ERR_POSTERN_COMMAND', message);
 }

@@ -1,0 +1,45 @@
+import type { CommandContext } from '../../cli/command.ts';
+import { wrapHelp } from '../../cli/wrap-help.ts';
+import { didYouMean } from '../../lib/near-match.ts';
+import { mainErrors } from '../errors.ts';
+import { programVersion } from '../version.ts';
+
+interface NamedCommand {
+  readonly name: string;
+  readonly summary: string;
+}
+
+const EXIT_USAGE = 2;
+
+/** The list of commands, for `--help` and for a command line without one. */
+export function overview(commands: readonly NamedCommand[], name: string | undefined, context: CommandContext): number {
+  const isAsked = name === 'help' || name === '--help' || name === '-h';
+  if (name !== undefined && !isAsked) {
+    throw mainErrors.create(
+      'ERR_POSTERN_COMMAND',
+      `unknown flag ${name.split('=')[0]} before the command; see postern --help`,
+    );
+  }
+  const width = Math.max(...commands.map((command) => command.name.length)) + 2;
+  const lines = [
+    `Postern ${programVersion()}: self-hosted ingress`,
+    '',
+    'Usage: postern COMMAND [FLAGS]',
+    '',
+    ...commands.map((command) => `  ${command.name.padEnd(width)}${command.summary}`),
+    '',
+    'Run postern COMMAND --help for the flags of a command, postern --version for the version.',
+  ];
+  const text = wrapHelp(lines.join('\n'));
+  if (isAsked) context.print(text);
+  else context.warn(text);
+  return isAsked ? 0 : EXIT_USAGE;
+}
+
+export function findCommand<Row extends NamedCommand>(commands: readonly Row[], name: string): Row {
+  const found = commands.find((command) => command.name === name);
+  if (found !== undefined) return found;
+  const names = commands.map((command) => command.name);
+  const message = `unknown command ${JSON.stringify(name)}.${didYouMean(name, names)} postern --help lists the commands`;
+  throw mainErrors.create('ERR_POSTERN_COMMAND', message);
+}
