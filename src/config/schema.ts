@@ -29,6 +29,7 @@ import type { ModuleSettings } from '../modules/module-settings.ts';
 import { consoleSettings } from './console-settings.ts';
 import { moduleSettingRows } from './module-settings.ts';
 import { nodeSettings } from './node-settings.ts';
+import { requestSettings } from './request-settings.ts';
 
 export { flagOf, variableOf } from '../lib/settings/setting.ts';
 
@@ -121,6 +122,7 @@ const ownSettings = {
   access_log: required(boolean, {
     description: 'Log one line per request at the edge, without headers or query.',
   }),
+  ...requestSettings,
   trusted_proxies: required(cidrList, {
     description: 'Address ranges of proxies in front of the edge whose X-Forwarded-For header is trusted. Empty: none.',
   }),

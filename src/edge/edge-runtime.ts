@@ -27,6 +27,10 @@ export interface EdgeRuntime {
   readonly scheme: 'http' | 'https';
   readonly clock: Clock;
   readonly forwarding: ForwardingSettings;
+  /** Whether anybody wants to know what the modules decided. */
+  readonly keepsDecisions: boolean;
+  /** Whether responses of upstreams get Postern-Request-Id, as all others do. */
+  readonly marksForwarded: boolean;
   newRequestId(nowMs: number): string;
   findEdge(host: string): EdgeSnapshot | undefined;
   targetsOf(backend: BackendSnapshot): readonly Target[];

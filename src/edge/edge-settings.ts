@@ -2,6 +2,7 @@ import type { UpstreamLimits } from '../upstream/upstream.ts';
 import type { AdmissionLimits } from './admission.ts';
 import type { ForwardingSettings } from './forwarded-headers.ts';
 import type { HttpLimits } from './http/http-servers.ts';
+import type { RecordingSettings } from './record-request.ts';
 import type { StrictTransportSecuritySettings } from './strict-transport-security.ts';
 import type { TlsLimits } from './tls/tls-limits.ts';
 
@@ -14,6 +15,10 @@ export interface EdgeSettings {
   /** Absent: no header. */
   readonly strictTransportSecurity?: StrictTransportSecuritySettings;
   readonly forwarding: ForwardingSettings;
+  /** What the history keeps of a request; absent: no header, no query. */
+  readonly recording?: RecordingSettings;
+  /** Whether responses of upstreams get Postern-Request-Id. Absent: they do. */
+  readonly marksForwarded?: boolean;
   /** CIDR ranges of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
   /** Names of client headers that upstreams do not receive, or prefixes that end in `*`. */

@@ -4,6 +4,7 @@ import { createDenseIds } from '../lib/dense-ids.ts';
 import { type ArrivedClient, type ArrivingClients, peerOf } from '../lib/proxy-protocol/arriving-clients.ts';
 import type { RequestFacts } from '../lib/request-facts.ts';
 import type { ReservedNames } from '../modules/reserved-names.ts';
+import type { RequestHistory } from '../requests/request-history.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
@@ -23,6 +24,7 @@ import { answerChallenge } from './listeners/answer-challenge.ts';
 import { redirectToHttps } from './listeners/redirect-to-https.ts';
 import { LiveExchanges } from './live-exchanges.ts';
 import { onPlainHost, plainFacts } from './plain-connection.ts';
+import { recordedRequest, recordedUnread } from './record-request.ts';
 import { OverloadRefusals } from './refuse-overload.ts';
 import { serveRequest } from './serve-request.ts';
 import { LOOK_EVERY_MS, SlowSenders } from './slow-senders.ts';
@@ -54,6 +56,8 @@ export interface EdgeOptions {
   readonly accessLog: ((line: Record<string, unknown>) => void) | null;
   /** Receives finished requests like the access log, but only while it wants them. */
   readonly traffic?: { wantsRequests(): boolean; requestComplete(facts: RequestFacts): void };
+  /** Keeps finished requests. Absent: nobody wants them. */
+  readonly history?: Pick<RequestHistory, 'isWanted' | 'record'>;
   createMetrics(live: LiveCounts): EdgeMetrics;
   /** Ports of the listeners as clients see them. Called once these are open. */
   readonly publicPorts: PublicPorts;
@@ -89,7 +93,8 @@ const GO_AWAY_EVERY_MS = 500;
 
 /** The data plane: a pure function of snapshots. It knows no store and no API. */
 export function createEdge(options: EdgeOptions): Edge {
-  const { snapshots, settings, clock, log, accessLog, traffic } = options;
+  const { snapshots, settings, clock, log, accessLog, traffic, history } = options;
+  const recording = settings.recording ?? { headers: [], keepsQuery: false };
   const live = new LiveExchanges<Exchange>();
   const admission = new Admission(settings.admission, () => live.all());
   const slowSenders = new SlowSenders({
@@ -130,6 +135,10 @@ export function createEdge(options: EdgeOptions): Edge {
     scheme: 'https',
     clock,
     forwarding: settings.forwarding,
+    get keepsDecisions() {
+      return history?.isWanted === true;
+    },
+    marksForwarded: settings.marksForwarded ?? true,
     newRequestId: createDenseIds('rq'),
     findEdge: (host) => snapshots.find(host),
     targetsOf,
@@ -148,6 +157,7 @@ export function createEdge(options: EdgeOptions): Edge {
     answering: (exchange) => {
       if (exchange.isAnswering) return;
       exchange.isAnswering = true;
+      if (runtime.keepsDecisions) exchange.answeredAt = performance.now();
       admission.answer(exchange);
     },
     finish: (exchange) => {
@@ -157,6 +167,7 @@ export function createEdge(options: EdgeOptions): Edge {
       metrics.finished(exchange, seconds);
       accessLog?.(accessLine(exchange, seconds));
       if (traffic?.wantsRequests() === true) traffic.requestComplete(accessLine(exchange, seconds));
+      if (history?.isWanted === true) history.record(recordedRequest(exchange, seconds * 1000, recording));
     },
     upstreamFailed: (exchange, failure) => {
       metrics.upstreamFailed(failure.phase, failure.reason);
@@ -165,6 +176,7 @@ export function createEdge(options: EdgeOptions): Edge {
     unread: (connection, refusal) => {
       metrics.unread(refusal);
       accessLog?.(unreadLine(connection, refusal));
+      if (history?.isWanted === true) history.record(recordedUnread(connection, refusal, clock.nowMs()));
     },
   };
 
@@ -221,7 +233,7 @@ export function createEdge(options: EdgeOptions): Edge {
       const challenge = reading.ok ? challengeOf(reading.head) : undefined;
       if (challenge !== undefined) {
         metrics.challengeAnswered('http-01');
-        answerChallenge(challenge, connection, writer);
+        answerChallenge(challenge, connection, writer, redirects.newRequestId());
         return;
       }
       const edge = reading.ok ? snapshots.findPlain(reading.head.host) : undefined;

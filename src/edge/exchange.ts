@@ -21,8 +21,8 @@ import { Forwarding } from './forwarding.ts';
 import { handshakeSuffices } from './handshake-suffices.ts';
 import type { RequestProblem } from './http/request-problem.ts';
 import { MISDIRECTED, STALE_CONNECTION } from './misdirected.ts';
+import { ObservedRequest } from './observed-request.ts';
 import { isOwnPath, serveOwnPath } from './own-paths.ts';
-import { ReceivedRequest } from './received-request.ts';
 import { currentRoute, Reevaluation } from './reevaluation.ts';
 import { RequestChanges } from './request-changes.ts';
 import { UNMATCHED } from './unmatched-path.ts';
@@ -39,29 +39,16 @@ const BUG_MESSAGE = 'An internal error occurred. Try again later.';
  *
  * Objects with methods instead of closures: this is the hot path.
  */
-export class Exchange extends ReceivedRequest implements OwnPathRequest, RequestWay {
+export class Exchange extends ObservedRequest implements OwnPathRequest, RequestWay {
   readonly id: string;
   readonly nowMs: number;
-  readonly startedAt = performance.now();
   readonly runtime: EdgeRuntime;
   readonly clientAddress: string;
   route: RouteSnapshot | null = null;
-  status = 0;
-  bytesIn = 0;
-  bytesOut = 0;
-  errorCode: string | null = null;
-  /** The module and reason that ended it early, such as `ip_restriction:address`. */
-  refusedBy: string | null = null;
-  targetName: string | null = null;
-  tunnelNode: string | null = null;
   /** Its position in LiveExchanges; -1 when it is not listed. */
   livePosition = -1;
   permit: Permit | null = null;
   isExemptFromLogin = false;
-  /** The rehearsed rule that would have refused it. */
-  wouldRefuse: (NonNullable<Pass['wouldRefuse']> & { readonly module: string }) | null = null;
-  /** The access rule that refused it; null when none let it in, undefined when no access rule refused it. */
-  refusingRule: string | null | undefined;
   isAnswering = false;
   #permitBytes = 0;
   #permitVersion = 0;
@@ -131,7 +118,7 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest, Request
       const step = route.steps[at] as AdmissionStep;
       const verdict = step.ask(this);
       if (isPass(verdict)) {
-        if (verdict.wouldRefuse !== undefined) this.wouldRefuse = { ...verdict.wouldRefuse, module: step.module };
+        this.#passed(verdict, step.module, at, route);
         continue;
       }
       if (!(verdict instanceof Promise)) {
@@ -139,8 +126,9 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest, Request
         return;
       }
       this.#awaited = 'current';
+      const askedAt = performance.now();
       verdict.then(
-        (late) => this.#lateVerdict(late, step.module, at + 1, route),
+        (late) => this.#lateVerdict(late, askedAt, at, route),
         (error: unknown) => this.bug(error),
       );
       return;
@@ -148,16 +136,24 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest, Request
     this.#admitted(route);
   }
 
-  #lateVerdict(verdict: Verdict, module: string, next: number, route: RouteSnapshot): void {
+  #passed(verdict: Pass, module: string, at: number, route: RouteSnapshot): void {
+    if (verdict.wouldRefuse !== undefined) this.wouldRefuse = { ...verdict.wouldRefuse, module };
+    if (this.runtime.keepsDecisions) this.keepPass(verdict, module, at, route);
+  }
+
+  #lateVerdict(verdict: Verdict, askedAt: number, at: number, route: RouteSnapshot): void {
     if (this.#isDone) return;
     const isOutdated = this.#awaited === 'outdated';
     this.#awaited = null;
+    const { module } = route.steps[at] as AdmissionStep;
     try {
       if (isOutdated) this.#judgeFromStart();
-      else if (!isPass(verdict)) this.refusedByModule(verdict, module);
       else {
-        if (verdict.wouldRefuse !== undefined) this.wouldRefuse = { ...verdict.wouldRefuse, module };
-        this.#judgeFrom(next, route);
+        if (this.runtime.keepsDecisions) this.keepWait(module, performance.now() - askedAt);
+        if (isPass(verdict)) {
+          this.#passed(verdict, module, at, route);
+          this.#judgeFrom(at + 1, route);
+        } else this.refusedByModule(verdict, module);
       }
     } catch (error) {
       this.bug(error);
@@ -169,13 +165,14 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest, Request
     this.route = null;
     this.permit = null;
     this.isExemptFromLogin = false;
-    this.wouldRefuse = null;
+    this.forgetDecisions();
     this.#judge(this.runtime.clock.nowMs());
   }
 
   refusedByModule(refusal: Refusal, module: string): void {
     if (refusal.status === 421) this.connection.retire();
     this.refusingRule = refusal.accessRule;
+    this.refusingRuleText = refusal.rule?.text ?? refusal.accessRule ?? null;
     this.refuseWith(refusal, module, refusal.reason);
   }
 
@@ -183,6 +180,7 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest, Request
     this.#permitVersion = this.permit?.version ?? 0;
     this.#admittedAs = this.permit?.identity ?? null;
     this.permit?.touch(this.nowMs);
+    if (this.runtime.keepsDecisions) this.admittedAt = performance.now();
     const { requestChangers } = route;
     if (requestChangers.length === 0) this.#forward(route, this.client, this.client.head.headers);
     else new RequestChanges(this, requestChangers, (...changed) => this.#forward(route, ...changed)).start();

@@ -4,20 +4,14 @@ import { breakOff } from '../lib/break-off.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { isUnsendable, unsendable } from '../upstream/unsendable.ts';
-import type {
-  ResponseHead,
-  UpstreamExchange,
-  UpstreamFailure,
-  UpstreamHandler,
-  UpstreamRequest,
-} from '../upstream/upstream.ts';
+import type { ResponseHead, UpstreamExchange, UpstreamFailure, UpstreamHandler } from '../upstream/upstream.ts';
 import { ChangedBody, type ChangedBodyReader } from './changed-body.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import type { Exchange } from './exchange.ts';
 import { forwardedRequest } from './forwarded-request.ts';
 import { GatheredBody } from './gathered-body.ts';
-import { withoutOwnHeaders } from './own-cookies.ts';
+import { withoutOwnHeaders, withRequestId } from './own-cookies.ts';
 import { areWhole, type ChangedResponse, changedResponse, changedTrailers, changedWhole } from './response-changes.ts';
 import { SwitchedSides } from './switched-sides.ts';
 import { failureAnswer, mayTryNext } from './upstream-failures.ts';
@@ -86,19 +80,18 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     switch (target.kind) {
       case 'upstream':
         this.#exchange.aimAt(target.name);
-        this.#upstream = target.upstream.send(this.#request(), this);
+        this.#upstream = target.upstream.send(
+          forwardedRequest(this.#exchange, this.#client, this.#headers, this.#route),
+          this,
+        );
         return;
       case 'response':
         this.#exchange.aimAt(target.name);
-        this.#answerFixed(target.status, this.#withoutOwn(target.headers), target.body);
+        this.#answerFixed(target.status, withRequestId(this.#withoutOwn(target.headers), this.#exchange), target.body);
         return;
       case 'unreachable':
         this.#failed(target.error, target.reason, true);
     }
-  }
-
-  #request(): UpstreamRequest {
-    return forwardedRequest(this.#exchange, this.#client, this.#headers, this.#route);
   }
 
   onBug(error: unknown): void {
@@ -149,7 +142,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#exchange.runtime.answering(this.#exchange);
     this.#exchange.status = head.status;
     const { status, bodyBytes } = head;
-    const ownHeaders = this.#withoutOwn(head.headers);
+    const ownHeaders = withRequestId(this.#withoutOwn(head.headers), this.#exchange);
     const { responseChangers } = this.#route;
     if (responseChangers.length > 0)
       this.#changed = changedResponse(this.#exchange, responseChangers, { status, headers: ownHeaders, bodyBytes });
@@ -240,7 +233,8 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#exchange.status = head.status;
     this.#upstream = null;
     try {
-      this.#splice(this.#client.writer.acceptSwitch(head.status, this.#withoutOwn(head.headers)), socket);
+      const headers = withRequestId(this.#withoutOwn(head.headers), this.#exchange);
+      this.#splice(this.#client.writer.acceptSwitch(head.status, headers), socket);
     } catch (error) {
       breakOff(socket);
       this.#broke(error);

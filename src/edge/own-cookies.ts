@@ -34,6 +34,14 @@ export function withoutOwnHeaders(headers: HeaderList, ownCookieNames: OwnCookie
   return headers;
 }
 
+/** With the id that a visitor quotes to the operator. */
+export function withRequestId(
+  headers: HeaderList,
+  { id, runtime }: { readonly id: string; readonly runtime: { readonly marksForwarded: boolean } },
+): HeaderList {
+  return runtime.marksForwarded ? [...headers, 'postern-request-id', id] : headers;
+}
+
 function isReserved(headers: HeaderList, at: number, ownCookieNames: OwnCookieNames): boolean {
   const name = headers[at] ?? '';
   if (name === 'set-cookie') return setsOwnCookie(headers[at + 1] ?? '', ownCookieNames);

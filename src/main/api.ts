@@ -32,7 +32,13 @@ import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
 import { certificateEvent } from '../resources/managed_certificates/certificate-event.ts';
-import type { DestinationTester, OnlinePort, OperationPorts, SessionCommands } from '../resources/operation.ts';
+import type {
+  DestinationTester,
+  OnlinePort,
+  OperationPorts,
+  RequestsPort,
+  SessionCommands,
+} from '../resources/operation.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
 import type { FilePair } from '../resources/tls_certificates/certificate-files.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
@@ -69,6 +75,8 @@ export interface ApiDependencies {
   readonly sessionCommands?: SessionCommands;
   /** Absent where nothing is served. */
   readonly nodes?: Pick<OpenedNodes, 'membership' | 'links'>;
+  /** Absent where nothing is served. */
+  readonly requests?: RequestsPort;
   /** Null while this process delivers no events. */
   destinationTester?(): DestinationTester | null;
 }
@@ -138,6 +146,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     online: deps.online ?? onlineInStore(store, clock),
     sessionCommands: deps.sessionCommands ?? { send: () => Promise.resolve('unreachable') },
     nodes: () => deps.nodes?.membership.nodes() ?? [],
+    requests: deps.requests ?? NO_REQUESTS,
     get destinationTester() {
       return deps.destinationTester?.() ?? null;
     },
@@ -225,6 +234,11 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     },
   };
 }
+
+const NO_REQUESTS: RequestsPort = {
+  find: async () => ({ requests: [], nodes: [] }),
+  list: async () => ({ requests: [], nodes: [] }),
+};
 
 function resourceSettings(
   config: Config,

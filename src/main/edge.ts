@@ -20,6 +20,7 @@ import type { RequestLogger } from '../logging/request-lines.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
+import type { RequestHistory } from '../requests/request-history.ts';
 import { AmbiguousPaths } from '../snapshot/ambiguous-paths.ts';
 import { newProblems } from '../snapshot/problems/new-problems.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
@@ -44,6 +45,7 @@ export interface EdgeDependencies {
   readonly own: OwnAddresses;
   readonly internalCa: () => Promise<InternalCa>;
   readonly traffic: TrafficReporter;
+  readonly history: RequestHistory;
   readonly clientsOf: (listener: ProxiedListener) => ArrivingClients;
   /** Tunnels of agents, from this process's gateway. */
   readonly tunnels: OnlineTunnels;
@@ -107,6 +109,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     log: logger,
     accessLog: config.access_log ? (line) => requestLogger.info(line, 'traffic') : null,
     traffic: deps.traffic,
+    history: deps.history,
     createMetrics: (live) => new EdgeMetrics(deps.registry, live, config.metrics_level),
     isUpstreamAllowed: isAddressAllowed,
     tunnels: {
@@ -218,6 +221,8 @@ function edgeSettings(config: Config): EdgeSettings {
       maxHeaderCount: 500,
     },
     forwarding: { addsForwarded: config.forwarded_header },
+    recording: { headers: config.request_history_headers, keepsQuery: config.request_history_query },
+    marksForwarded: config.request_id_header,
     trustedProxies: config.trusted_proxies,
     droppedHeaders: config.drop_request_headers,
     hostPorts: config.edge_host_ports,

@@ -45,6 +45,7 @@ import { nodeName, openNodes } from './nodes.ts';
 import { openStore } from './open-store.ts';
 import { addPeerMetrics } from './peer-metrics.ts';
 import { proxiedClients } from './proxied-clients.ts';
+import { openRequests } from './requests.ts';
 import type { CloseOptions, RunningServer } from './running-server.ts';
 import { type ShutDownParts, shutDown } from './shut-down.ts';
 import { programVersion } from './version.ts';
@@ -138,21 +139,17 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   addPeerMetrics(registry, links);
   const directory = openDirectory({ membership, links, local: tunnels, nodes: store.nodes, replica, logger });
   opened.defer(() => directory.close());
+  const { history, requests } = openRequests(config, nodes);
+  const base = { config, store, replica, catalog, registry, clock, logger, requestLogger };
   let snapshots: Snapshots | null = null;
   const api = await openApi({
-    config,
-    store,
-    replica,
-    catalog,
-    registry,
-    clock,
-    logger,
-    requestLogger,
+    ...base,
     health,
     baseUrl,
     problems,
     served: (revision) => snapshots?.served(revision) ?? null,
     nodes,
+    requests,
     destinationTester: () => delivery?.tester ?? null,
     // A server that is linked to no other one shares its lists with those that are through the store.
     ...(links !== null && { online: directory.online }),
@@ -180,17 +177,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const clientsOf = proxiedClients({ config, logger, registry });
   const edge = config.roles.includes('edge')
     ? await openEdge({
-        config,
-        store,
-        replica,
-        catalog,
-        clock,
-        logger,
-        requestLogger,
-        registry,
+        ...base,
         own,
         internalCa,
         traffic: recording.traffic,
+        history,
         clientsOf,
         tunnels: directory.tunnels,
         mayServeNames: () => membership.mayServe(),

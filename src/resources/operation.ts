@@ -4,6 +4,8 @@ import type { ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Ref } from '../lib/schema/annotations.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
+import type { FoundRequests } from '../requests/installation-requests.ts';
+import type { RequestFilter } from '../requests/request-filter.ts';
 import type { HistoryQuery, Lease, PageQuery, RecordKey, Store, StoredRecord } from '../store/store.ts';
 
 /**
@@ -95,6 +97,8 @@ export interface OperationPorts {
   readonly sessionCommands: SessionCommands;
   /** All servers of this installation, from memory. */
   readonly nodes: () => readonly ListedNode[];
+  /** Requests that the edges of all nodes have finished. */
+  readonly requests: RequestsPort;
   /** Null when this server does not deliver events. */
   readonly destinationTester: DestinationTester | null;
   readonly eventTypes: readonly EventType[];
@@ -123,6 +127,12 @@ export interface ListedNode {
   readonly agents: number;
   readonly tunnels: number;
   readonly problems: readonly string[];
+}
+
+export interface RequestsPort {
+  find(id: string): Promise<FoundRequests>;
+  /** Newest first. */
+  list(filter: RequestFilter, limit: number): Promise<FoundRequests>;
 }
 
 export interface LoginLimits {

@@ -20,6 +20,7 @@ import { ipPolicies } from './ip_policies/ip-policies.ts';
 import { ipPolicyRules } from './ip_policy_rules/ip-policy-rules.ts';
 import { managedCertificates } from './managed_certificates/managed-certificates.ts';
 import { nodes } from './nodes/nodes.ts';
+import { requests } from './requests/requests.ts';
 import { reservedDomains } from './reserved_domains/reserved-domains.ts';
 import type { Resource } from './resource.ts';
 import { serviceAccountTokens } from './service_account_tokens/service-account-tokens.ts';
@@ -56,6 +57,7 @@ export const resources: readonly Resource[] = [
   appUsers,
   serviceAccounts,
   serviceAccountTokens,
+  requests,
   nodes,
   consoleSessions,
 ];

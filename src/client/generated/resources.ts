@@ -23,6 +23,7 @@ import { IpPoliciesClient } from './ip-policies.ts';
 import { IpPolicyRulesClient } from './ip-policy-rules.ts';
 import { ManagedCertificatesClient } from './managed-certificates.ts';
 import { NodesClient } from './nodes.ts';
+import { RequestsClient } from './requests.ts';
 import { ReservedDomainsClient } from './reserved-domains.ts';
 import { ServiceAccountTokensClient } from './service-account-tokens.ts';
 import { ServiceAccountsClient } from './service-accounts.ts';
@@ -63,6 +64,7 @@ export type * from './mutual-tls-module.ts';
 export type * from './nodes.ts';
 export type * from './oauth-module.ts';
 export type * from './oidc-module.ts';
+export type * from './requests.ts';
 export type * from './reserved-domains.ts';
 export type * from './service-account-tokens.ts';
 export type * from './service-accounts.ts';
@@ -158,6 +160,8 @@ export class Resources {
    * hash. Deleting it, or its expiry, ends open streams within a second.
    */
   readonly serviceAccountTokens: ServiceAccountTokensClient;
+  /** A request to the edge that has finished, with the decision of each module, its timings and its target. */
+  readonly requests: RequestsClient;
   /** A server of this installation. Several of them share a PostgreSQL database. */
   readonly nodes: NodesClient;
   /** A sign-in to the console, with an API key or with OpenID Connect. */
@@ -194,6 +198,7 @@ export class Resources {
     this.appUsers = new AppUsersClient(transport);
     this.serviceAccounts = new ServiceAccountsClient(transport);
     this.serviceAccountTokens = new ServiceAccountTokensClient(transport);
+    this.requests = new RequestsClient(transport);
     this.nodes = new NodesClient(transport);
     this.consoleSessions = new ConsoleSessionsClient(transport);
   }

@@ -7,7 +7,9 @@ export function answerChallenge(
   { keyAuthorization }: AcmeChallenge,
   connection: ConnectionFacts,
   writer: ResponseWriter,
+  requestId: string,
 ): void {
   connection.retire();
-  writer.answer(200, ['content-type', 'text/plain', 'cache-control', 'no-store'], Buffer.from(keyAuthorization));
+  const headers = ['content-type', 'text/plain', 'cache-control', 'no-store', 'postern-request-id', requestId];
+  writer.answer(200, headers, Buffer.from(keyAuthorization));
 }

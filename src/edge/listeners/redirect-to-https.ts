@@ -45,6 +45,6 @@ export function redirectToHttps(
   } else {
     const httpsPort = options.httpsPort();
     const location = `https://${host}${httpsPort === HTTPS_PORT ? '' : `:${httpsPort}`}${path.target}`;
-    writer.answer(308, ['location', location], NOTHING);
+    writer.answer(308, ['location', location, 'postern-request-id', options.newRequestId()], NOTHING);
   }
 }

@@ -11,12 +11,17 @@ import { CALL_PATH, MAX_CALL_BYTES, NODE_AUTHORITY } from './peer-protocol.ts';
 
 const MAX_TEXT = 2_048;
 
+export interface CallLimits {
+  readonly timeoutMs: number;
+  readonly maxAnswerBytes: number;
+}
+
 /** One call as one stream. Throws when the message is too large: that is a bug of the caller. */
 export function callPeer(
   link: OutgoingLink,
   method: string,
   message: PeerMessage,
-  timeoutMs: number,
+  { timeoutMs, maxAnswerBytes }: CallLimits,
 ): Promise<PeerMessage> {
   const body = Buffer.from(JSON.stringify(message));
   if (body.length > MAX_CALL_BYTES) throw new RangeError(`the message of ${method} has ${body.length} bytes`);
@@ -43,12 +48,17 @@ export function callPeer(
   listenOnce(stream, 'response', owner, (headers: Readonly<Record<string, unknown>>) => {
     status = Number(headers[':status']);
   });
-  gatherMessage(stream, owner, (answer) => {
-    if (typeof answer === 'string') unreachable(`its answer is ${answer}`);
-    else if (status === 200) resolve(answer);
-    else reject(new PeerRefusal(textOf(answer['code']), textOf(answer['message'])));
-    if (answer === 'too_large') cancelStream(stream);
-  });
+  gatherMessage(
+    stream,
+    owner,
+    (answer) => {
+      if (typeof answer === 'string') unreachable(`its answer is ${answer}`);
+      else if (status === 200) resolve(answer);
+      else reject(new PeerRefusal(textOf(answer['code']), textOf(answer['message'])));
+      if (answer === 'too_large') cancelStream(stream);
+    },
+    maxAnswerBytes,
+  );
   listenOnce(stream, 'close', owner, () => {
     clearTimeout(timer);
     link.release();

@@ -13,6 +13,7 @@ export function gatherMessage(
   stream: Http2Stream,
   owner: ListenerOwner,
   done: (message: PeerMessage | MessageProblem) => void,
+  maxBytes: number = MAX_CALL_BYTES,
 ): void {
   let parts: Buffer[] = [];
   let bytes = 0;
@@ -25,7 +26,7 @@ export function gatherMessage(
   };
   listen(stream, 'data', owner, (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > MAX_CALL_BYTES) settle('too_large');
+    if (bytes > maxBytes) settle('too_large');
     else if (!isDone) parts.push(chunk);
   });
   listen(stream, 'end', owner, () => {

@@ -21,7 +21,7 @@ import {
   PeerUnreachable,
 } from './peer-links.ts';
 import { createPeerListener } from './peer-listener.ts';
-import { CALL_TIMEOUT_MS, MAX_CALLS, MAX_PEERS } from './peer-protocol.ts';
+import { CALL_TIMEOUT_MS, MAX_CALL_BYTES, MAX_CALLS, MAX_PEERS } from './peer-protocol.ts';
 import { PeerSlot, type PeerSlotOwner } from './peer-slot.ts';
 import { ServedCalls } from './served-calls.ts';
 
@@ -122,20 +122,21 @@ export class NodeLinks implements PeerLinks {
     method: string,
     message: PeerMessage,
     timeoutMs: number = CALL_TIMEOUT_MS,
+    maxAnswerBytes: number = MAX_CALL_BYTES,
   ): Promise<PeerMessage> {
     const link = this.#up.get(nodeId);
     if (link === undefined) throw new PeerUnreachable(`${method} on ${nodeId}: it is not linked`);
     if (this.#calls >= MAX_CALLS) throw new PeerUnreachable(`${method} on ${nodeId}: too many calls are in progress`);
     this.#calls += 1;
     try {
-      return await callPeer(link, method, message, timeoutMs);
+      return await callPeer(link, method, message, { timeoutMs, maxAnswerBytes });
     } finally {
       this.#calls -= 1;
     }
   }
 
-  serve(method: string, handler: PeerCallHandler): void {
-    this.#served.calls.add(method, handler);
+  serve(method: string, handler: PeerCallHandler, maxAnswerBytes: number = MAX_CALL_BYTES): void {
+    this.#served.calls.add(method, handler, maxAnswerBytes);
   }
 
   serveFeed(name: string, onFollower: (follower: FeedFollower) => void): void {

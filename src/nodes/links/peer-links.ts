@@ -90,9 +90,15 @@ export interface PeerLinks {
   onDown(listener: (link: PeerLink) => void): () => void;
 
   /** Calls a method of another node. Rejects with PeerRefusal or PeerUnreachable. */
-  call(nodeId: string, method: string, message: PeerMessage, timeoutMs?: number): Promise<PeerMessage>;
+  call(
+    nodeId: string,
+    method: string,
+    message: PeerMessage,
+    timeoutMs?: number,
+    maxAnswerBytes?: number,
+  ): Promise<PeerMessage>;
   /** One handler per method. A handler that throws PeerRefusal answers with it; any other error is a bug of this node. */
-  serve(method: string, handler: PeerCallHandler): void;
+  serve(method: string, handler: PeerCallHandler, maxAnswerBytes?: number): void;
 
   /** Followers of this node's feed of that name. */
   serveFeed(name: string, onFollower: (follower: FeedFollower) => void): void;

@@ -15,31 +15,36 @@ const PROBLEMS: Readonly<Record<MessageProblem, readonly [number, string]>> = {
   truncated: [400, 'a message is truncated'],
 };
 
+interface ServedCall {
+  readonly handler: PeerCallHandler;
+  readonly maxAnswerBytes: number;
+}
+
 /** Methods that this node serves, for all connections of all peers. */
 export class ServedCalls {
-  readonly #handlers = new Map<string, PeerCallHandler>();
+  readonly #handlers = new Map<string, ServedCall>();
   /** Calls in progress by node: one that calls too much slows down nobody else. */
   readonly #active = new Map<string, number>();
 
-  add(method: string, handler: PeerCallHandler): void {
+  add(method: string, handler: PeerCallHandler, maxAnswerBytes: number): void {
     if (this.#handlers.has(method)) throw new Error(`the peer method ${method} is served already`);
-    this.#handlers.set(method, handler);
+    this.#handlers.set(method, { handler, maxAnswerBytes });
   }
 
   accept(stream: ServerHttp2Stream, method: string, fromNodeId: string): void {
     const active = this.#active.get(fromNodeId) ?? 0;
-    const handler = this.#handlers.get(method);
-    if (handler === undefined) {
+    const served = this.#handlers.get(method);
+    if (served === undefined) {
       refuse(stream, 404, 'unknown_method', `this node does not know the method ${JSON.stringify(method)}`);
     } else if (active >= MAX_CALLS) {
       refuse(stream, 429, 'busy', `more than ${MAX_CALLS} calls are in progress`);
     } else {
       this.#active.set(fromNodeId, active + 1);
-      this.#read(stream, handler, fromNodeId);
+      this.#read(stream, served, fromNodeId);
     }
   }
 
-  #read(stream: ServerHttp2Stream, handler: PeerCallHandler, fromNodeId: string): void {
+  #read(stream: ServerHttp2Stream, served: ServedCall, fromNodeId: string): void {
     const timer = setTimeout(() => cancelStream(stream), MESSAGE_WITHIN_MS).unref();
     gatherMessage(stream, closing(stream, 'peer call'), (message) => {
       clearTimeout(timer);
@@ -48,18 +53,18 @@ export class ServedCalls {
         refuse(stream, PROBLEMS[message][0], message, PROBLEMS[message][1]);
         return;
       }
-      void this.#carryOut(stream, handler, message, fromNodeId).finally(() => this.#over(fromNodeId));
+      void this.#carryOut(stream, served, message, fromNodeId).finally(() => this.#over(fromNodeId));
     });
   }
 
   async #carryOut(
     stream: ServerHttp2Stream,
-    handler: PeerCallHandler,
+    { handler, maxAnswerBytes }: ServedCall,
     message: PeerMessage,
     fromNodeId: string,
   ): Promise<void> {
     try {
-      answer(stream, 200, await handler(message, fromNodeId));
+      answer(stream, 200, await handler(message, fromNodeId), maxAnswerBytes);
     } catch (error) {
       if (error instanceof PeerRefusal) refuse(stream, 409, error.code, error.message);
       else {
@@ -80,9 +85,14 @@ function refuse(stream: ServerHttp2Stream, status: number, code: string, message
   answer(stream, status, { code, message });
 }
 
-function answer(stream: ServerHttp2Stream, status: number, message: PeerMessage): void {
+function answer(
+  stream: ServerHttp2Stream,
+  status: number,
+  message: PeerMessage,
+  maxBytes: number = MAX_CALL_BYTES,
+): void {
   const body = Buffer.from(JSON.stringify(message));
-  if (body.length > MAX_CALL_BYTES) throw new RangeError(`an answer to a peer has ${body.length} bytes`);
+  if (body.length > maxBytes) throw new RangeError(`an answer to a peer has ${body.length} bytes`);
   if (stream.destroyed || stream.closed || stream.headersSent) return;
   stream.respond([':status', String(status)]);
   stream.end(body);

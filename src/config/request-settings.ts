@@ -1,0 +1,29 @@
+import { required } from '../lib/settings/setting.ts';
+import { boolean, integer, textList } from '../lib/settings/setting-kinds.ts';
+
+/** They carry passwords, tokens and logins. */
+const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
+
+const keptHeaders = textList(
+  'lowercase header names, except authorization, cookie and proxy-authorization',
+  (value) => /^[a-z0-9_-]{1,64}$/.test(value) && !SECRET_HEADERS.has(value),
+);
+
+/** Settings of the request history. */
+export const requestSettings = {
+  request_history: required(integer(0, 100_000), {
+    description:
+      'Number of finished requests that each node keeps in memory for GET /requests, at most 16 MiB of them. 0: none.',
+  }),
+  request_history_headers: required(keptHeaders, {
+    description:
+      'Request headers to keep in the request history, each up to 512 characters. authorization, cookie and proxy-authorization are never kept.',
+  }),
+  request_history_query: required(boolean, {
+    description: 'Keep the query of each URL in the request history. Queries often contain tokens and personal data.',
+  }),
+  request_id_header: required(boolean, {
+    description:
+      'Add the Postern-Request-Id header to responses of upstreams. Responses of the edge itself always have it.',
+  }),
+};

@@ -1,0 +1,105 @@
+import type { HeaderList } from '../lib/header-list.ts';
+import { keptText } from '../requests/kept-text.ts';
+import type { RecordedRequest } from '../requests/recorded-request.ts';
+import { unreadReason } from './access-log.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
+import type { UnreadRefusal } from './edge-runtime.ts';
+import type { Exchange } from './exchange.ts';
+import { firstValue } from './http/header-list.ts';
+
+/** What of a request may be kept, beside what the access log has. */
+export interface RecordingSettings {
+  /** Names of client headers, in lower case. */
+  readonly headers: readonly string[];
+  readonly keepsQuery: boolean;
+}
+
+const MAX_PATH = 1_024;
+const MAX_HEADER = 512;
+const NONE: readonly never[] = [];
+
+export function recordedRequest(exchange: Exchange, durationMs: number, settings: RecordingSettings): RecordedRequest {
+  const { route, permit, status, startedAt, admittedAt, answeredAt } = exchange;
+  const { head } = exchange.client;
+  const { target, path } = head.path;
+  return {
+    id: exchange.id,
+    startedAtMs: exchange.nowMs,
+    durationMs,
+    method: head.method,
+    host: head.host,
+    // A part of the target would keep the query in memory with it.
+    path: keptText(path, target.length === path.length ? MAX_PATH : 0, MAX_PATH),
+    query:
+      settings.keepsQuery && target.length > path.length ? keptText(target.slice(path.length + 1), 0, MAX_PATH) : null,
+    status,
+    errorCode: exchange.errorCode,
+    edgeId: route?.edgeId ?? null,
+    routeId: route?.id ?? null,
+    clientAddress: exchange.clientAddress,
+    userId: permit?.userId ?? null,
+    userKind: permit?.identity.kind ?? null,
+    headers: listedHeaders(head.headers, settings.headers),
+    bytesIn: exchange.bytesIn,
+    bytesOut: exchange.bytesOut,
+    passes: exchange.passes,
+    waits: exchange.waits,
+    refusedBy: exchange.refusedBy,
+    refusingRule: exchange.refusingRuleText,
+    target: exchange.targetName,
+    tunnelNode: exchange.tunnelNode,
+    admittedMs: admittedAt === 0 ? null : admittedAt - startedAt,
+    answeredMs: answeredMs(status, answeredAt, startedAt, durationMs),
+  };
+}
+
+function answeredMs(status: number, answeredAt: number, startedAt: number, durationMs: number): number | null {
+  if (answeredAt !== 0) return answeredAt - startedAt;
+  return status === 0 ? null : durationMs;
+}
+
+function listedHeaders(headers: HeaderList, names: readonly string[]): HeaderList {
+  let listed: string[] | null = null;
+  for (const name of names) {
+    const value = firstValue(headers, name);
+    if (value === undefined) continue;
+    if (listed === null) listed = [name, keptText(value, MAX_HEADER, MAX_HEADER)];
+    else listed.push(name, keptText(value, MAX_HEADER, MAX_HEADER));
+  }
+  return listed ?? NONE;
+}
+
+/** For a request that could not be parsed, or whose host nothing serves. */
+export function recordedUnread(
+  { edgeId, remoteAddress }: ConnectionFacts,
+  { id, status, code, bytesOut, host = null }: Omit<UnreadRefusal, 'host'> & { readonly host?: string | null },
+  nowMs: number,
+): RecordedRequest {
+  return {
+    id,
+    startedAtMs: nowMs,
+    durationMs: 0,
+    method: null,
+    host,
+    path: null,
+    query: null,
+    status,
+    errorCode: code,
+    edgeId: edgeId === '' ? null : edgeId,
+    routeId: null,
+    clientAddress: remoteAddress,
+    userId: null,
+    userKind: null,
+    headers: NONE,
+    bytesIn: 0,
+    bytesOut,
+    passes: NONE,
+    waits: NONE,
+    refusedBy: `edge:${unreadReason(code)}`,
+    refusingRule: null,
+    target: null,
+    tunnelNode: null,
+    admittedMs: null,
+    answeredMs: 0,
+  };
+}

@@ -1,0 +1,20 @@
+import type { Config } from '../config/schema.ts';
+import { NodeQuestions } from '../nodes/questions/node-questions.ts';
+import { InstallationRequests } from '../requests/installation-requests.ts';
+import { RequestHistory } from '../requests/request-history.ts';
+import type { OpenedNodes } from './nodes.ts';
+
+export interface OpenedRequests {
+  readonly questions: NodeQuestions;
+  /** Of this node. */
+  readonly history: RequestHistory;
+  /** Of all nodes. */
+  readonly requests: InstallationRequests;
+}
+
+/** The history of requests, here and on the other nodes. */
+export function openRequests(config: Config, { membership, links }: OpenedNodes): OpenedRequests {
+  const questions = new NodeQuestions(membership, links);
+  const history = new RequestHistory({ maxRequests: config.request_history });
+  return { questions, history, requests: new InstallationRequests(history, questions) };
+}

@@ -1,0 +1,94 @@
+import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { isJsonObject } from '../lib/json.ts';
+import { requestDocument } from './request-document.ts';
+import { filterFrom, type RequestFilter } from './request-filter.ts';
+import type { RequestHistory } from './request-history.ts';
+
+/** Questions to the other nodes, as this part needs them. */
+export interface RequestQuestions {
+  readonly ownName: string;
+  answer(kind: string, answer: (question: JsonObject) => JsonObject): void;
+  askOthers(question: JsonObject & { readonly kind: string }): Promise<readonly AnsweringNode[]>;
+}
+
+interface AnsweringNode {
+  readonly name: string;
+  readonly answer: JsonObject | null;
+  readonly problem: string;
+}
+
+/** Which nodes answered. */
+export interface AskedNode {
+  readonly name: string;
+  readonly answered: boolean;
+  readonly problem?: string;
+}
+
+export interface FoundRequests {
+  /** Newest first. */
+  readonly requests: readonly JsonObject[];
+  readonly nodes: readonly AskedNode[];
+}
+
+const FIND = 'requests.find';
+const LIST = 'requests.list';
+const MAX_LIMIT = 101;
+
+/** The requests of all nodes: each keeps its own, and is asked for them. */
+export class InstallationRequests {
+  readonly #history: RequestHistory;
+  readonly #questions: RequestQuestions;
+
+  constructor(history: RequestHistory, questions: RequestQuestions) {
+    this.#history = history;
+    this.#questions = questions;
+    questions.answer(FIND, ({ id }) => ({ request: typeof id === 'string' ? this.#ownRequest(id) : null }));
+    questions.answer(LIST, (question) => ({ requests: this.#ownRequests(filterFrom(question), limitOf(question)) }));
+  }
+
+  /** The nodes are those that were asked: none if this one has it. */
+  async find(id: string): Promise<FoundRequests> {
+    const own = this.#ownRequest(id);
+    if (own !== null) return { requests: [own], nodes: [] };
+    const answers = await this.#questions.askOthers({ kind: FIND, id });
+    const found = answers.flatMap(({ answer }) => (isRequest(answer?.['request']) ? [answer['request']] : []));
+    return { requests: found.slice(0, 1), nodes: this.#asked(answers) };
+  }
+
+  async list(filter: RequestFilter, limit: number): Promise<FoundRequests> {
+    const answers = await this.#questions.askOthers({ kind: LIST, limit, ...filter });
+    const others = answers.flatMap(({ answer }) => {
+      const requests = answer?.['requests'];
+      return Array.isArray(requests) ? (requests as readonly JsonValue[]).filter(isRequest) : [];
+    });
+    const all = [...this.#ownRequests(filter, limit), ...others];
+    all.sort((one, other) => (String(one['id']) < String(other['id']) ? 1 : -1));
+    return { requests: all.slice(0, limit), nodes: this.#asked(answers) };
+  }
+
+  #asked(answers: readonly AnsweringNode[]): readonly AskedNode[] {
+    return [
+      { name: this.#questions.ownName, answered: true },
+      ...answers.map(({ name, answer, problem }) =>
+        answer === null ? { name, answered: false, problem } : { name, answered: true },
+      ),
+    ];
+  }
+
+  #ownRequest(id: string): JsonObject | null {
+    const request = this.#history.find(id);
+    return request === undefined ? null : requestDocument(request, this.#questions.ownName);
+  }
+
+  #ownRequests(filter: RequestFilter, limit: number): readonly JsonObject[] {
+    return this.#history.list(filter, limit).map((request) => requestDocument(request, this.#questions.ownName));
+  }
+}
+
+function limitOf({ limit }: JsonObject): number {
+  return typeof limit === 'number' && limit >= 1 && limit <= MAX_LIMIT ? limit : MAX_LIMIT;
+}
+
+function isRequest(value: JsonValue | undefined): value is JsonObject {
+  return isJsonObject(value) && typeof value['id'] === 'string';
+}

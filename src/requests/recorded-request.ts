@@ -1,0 +1,51 @@
+import type { HeaderList } from '../lib/header-list.ts';
+
+/**
+ * A finished request as the history keeps it: one flat object. It refers to no snapshot, so that a replaced
+ * configuration is not kept in memory.
+ */
+export interface RecordedRequest {
+  readonly id: string;
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  /** Null when the request could not be parsed: nothing that it claims is repeated. */
+  readonly method: string | null;
+  readonly host: string | null;
+  /** Without the query. */
+  readonly path: string | null;
+  /** Null unless queries are kept. */
+  readonly query: string | null;
+  readonly status: number;
+  readonly errorCode: string | null;
+  readonly edgeId: string | null;
+  readonly routeId: string | null;
+  readonly clientAddress: string;
+  readonly userId: string | null;
+  readonly userKind: string | null;
+  /** The listed client headers, names in lower case. */
+  readonly headers: HeaderList;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** Answers of modules that let the request pass, as pairs: a module's name and its answer. */
+  readonly passes: readonly (string | PassedBy)[];
+  /** Modules that did not answer at once: names and milliseconds in turn. */
+  readonly waits: readonly (string | number)[];
+  /** What ended it early, such as `ip_restriction:address`. */
+  readonly refusedBy: string | null;
+  /** The rule that refused it, as a person reads it. */
+  readonly refusingRule: string | null;
+  readonly target: string | null;
+  /** Name of the node that passed the request on to its agent, when that is another one. */
+  readonly tunnelNode: string | null;
+  /** Milliseconds from the start until all modules had admitted it; null when they did not. */
+  readonly admittedMs: number | null;
+  /** Milliseconds from the start until the response began; null when it never did. */
+  readonly answeredMs: number | null;
+}
+
+/** Why a module let a request pass: made once per configuration, not per request. */
+export interface PassedBy {
+  readonly reason: string;
+  readonly rule?: { readonly text: string };
+  readonly wouldRefuse?: { readonly reason: string; readonly rule: string | null };
+}

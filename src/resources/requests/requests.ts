@@ -1,0 +1,135 @@
+import Type from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
+import { resourceErrors } from '../errors.ts';
+import { LIST_DESCRIPTION } from '../live-operations.ts';
+import type { Operation, OperationPorts } from '../operation.ts';
+import { idParameter, nextPageUri, pageOf, pagingQuery } from '../paging.ts';
+import { type LiveResource, timestamp } from '../resource.ts';
+import { askedNodes, requestSchema } from './request-schema.ts';
+
+const PATH = '/requests';
+const MAX_TEXT = 256;
+
+const list: Operation = {
+  resource: 'requests',
+  verb: 'list',
+  method: 'GET',
+  path: PATH,
+  summary: 'List requests',
+  description: `The last requests that the edge of any node has finished. Each node keeps them in memory: the setting request_history says how many. ${LIST_DESCRIPTION}`,
+  query: Type.Object(
+    {
+      ...pagingQuery('rq'),
+      host: Type.Optional(Type.String({ maxLength: MAX_TEXT, description: 'Only requests for this host.' })),
+      status: Type.Optional(
+        Type.String({
+          pattern: '^(0|[1-5]([0-9][0-9]|xx))$',
+          description: 'Only requests with this status, such as 404, or a class such as 5xx. 0: without a response.',
+        }),
+      ),
+      user: Type.Optional(
+        Type.String({ maxLength: MAX_TEXT, description: 'Only requests of this user, service account or guest link.' }),
+      ),
+      route: Type.Optional(idParameter('edghtsrt', 'Only requests of this route.')),
+      since: Type.Optional(timestamp('Only requests that finished at this time or later.')),
+    },
+    { additionalProperties: false },
+  ),
+  success: {
+    status: 200,
+    schema: Type.Object({
+      requests: Type.Array(requestSchema, { description: 'The requests.' }),
+      nodes: askedNodes,
+      uri: Type.String({ description: 'URI of the list.' }),
+      next_page_uri: Type.Union([Type.String(), Type.Null()], {
+        description: 'URI of the next page; null on the last one.',
+      }),
+    }),
+    description: 'A page, newest first.',
+  },
+  errors: ['ERR_POSTERN_INVALID_QUERY', 'ERR_POSTERN_INVALID_TIME'],
+  run: async (request, ports) => {
+    const { query } = request;
+    const { host, status, user, route, since } = query;
+    const { beforeId, limit } = pageOf(query);
+    const filter = {
+      ...(beforeId !== null && { beforeId }),
+      ...(host !== undefined && { host: host.toLowerCase() }),
+      ...(status !== undefined && { status }),
+      ...(user !== undefined && { user }),
+      ...(route !== undefined && { route }),
+      ...(since !== undefined && { sinceMs: timeOf(since) }),
+    };
+    const found = await ports.requests.list(filter, limit + 1);
+    const shown = found.requests.slice(0, limit);
+    const uri = ports.uri(PATH);
+    const hasMore = found.requests.length > limit;
+    return {
+      body: {
+        requests: shown.map((each) => withRefs(each, ports)),
+        nodes: found.nodes.map((node) => ({ ...node })),
+        uri,
+        next_page_uri: hasMore ? nextPageUri(uri, query, limit, String(shown.at(-1)?.['id'])) : null,
+      },
+    };
+  },
+};
+
+const get: Operation = {
+  resource: 'requests',
+  verb: 'get',
+  method: 'GET',
+  path: `${PATH}/{id}`,
+  summary: 'Get a request',
+  description:
+    'A request that finished, by the Postern-Request-Id of its response. Returns 404 if no node that answers has it: it is still running, it is too old, or its node was stopped.',
+  success: { status: 200, schema: requestSchema, description: 'The request.' },
+  errors: ['ERR_POSTERN_NOT_FOUND'],
+  run: async (request, ports) => {
+    const id = request.params['id'] as string;
+    const { requests, nodes } = await ports.requests.find(id);
+    const [found] = requests;
+    if (found !== undefined) return { body: withRefs(found, ports) };
+    const silent = nodes.filter(({ answered }) => !answered).map(({ name }) => name);
+    const advice =
+      silent.length === 0
+        ? 'it is still running, it is too old (setting request_history), or its node was stopped'
+        : `these nodes did not answer: ${silent.join(', ')}`;
+    throw resourceErrors.create('ERR_POSTERN_NOT_FOUND', `no node has the request "${id.slice(0, 64)}": ${advice}`, {
+      details: { id: id.slice(0, 64), nodes_without_answer: silent.join(', ') },
+    });
+  },
+};
+
+/** Requests that happened, from the memory of all nodes. */
+export const requests: LiveResource = {
+  type: 'live',
+  name: 'requests',
+  kind: 'request',
+  idPrefix: 'rq',
+  path: PATH,
+  listKey: 'requests',
+  title: 'a request',
+  description: 'A request to the edge that has finished, with the decision of each module, its timings and its target.',
+  operations: [list, get],
+};
+
+function withRefs(request: JsonObject, ports: OperationPorts): JsonObject {
+  const { edge, route } = request;
+  const hasEdge = typeof edge === 'string';
+  // An agent's endpoint is its own route.
+  const hasRoute = hasEdge && typeof route === 'string' && route !== edge;
+  return {
+    ...request,
+    edge: hasEdge ? { ...ports.ref(edge) } : null,
+    route: hasRoute ? { ...ports.ref(route, edge) } : null,
+  };
+}
+
+function timeOf(text: string): number {
+  const ms = Date.parse(text);
+  if (!Number.isNaN(ms) && /^\d{4}-\d\d-\d\dT/.test(text)) return ms;
+  throw resourceErrors.create('ERR_POSTERN_INVALID_TIME', 'since must be a time such as 2026-11-01T00:00:00Z', {
+    details: { field: 'since' },
+  });
+}
