@@ -2,6 +2,7 @@ import type { Bootstrapped } from '../bootstrap/bootstrap.ts';
 import type { ListenAddress, ListenAddresses } from '../lib/listen-address.ts';
 import type { ServerLog } from '../logging/logger.ts';
 import type { Replica } from '../replica/replica.ts';
+import type { RequestHistory } from '../requests/request-history.ts';
 import type { Store } from '../store/store.ts';
 import type { HandoverParts } from './handover/hand-over.ts';
 
@@ -30,6 +31,8 @@ export interface RunningServer {
   /** For tests, which feed live state (tunnels, logins, deliveries) through it. */
   readonly store: Store;
   readonly replica: Replica;
+  /** The last requests of this node. */
+  readonly history: RequestHistory;
   /** For another process that takes over from this one. */
   readonly handover: HandoverParts;
   /** Uses certificate files that changed, now rather than at the next check. Rejects if they cannot be used. */

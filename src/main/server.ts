@@ -318,6 +318,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     log,
     store,
     replica,
+    history,
     refreshCertificates: async () => {
       await Promise.all([tls?.refresh(), gateway?.refreshTls()]);
     },

@@ -5,6 +5,7 @@ import { makeCertificate } from '../conformance/certificates.ts';
 import { newId } from '../conformance/interface-parents.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { FAILED_JOB, managedPut } from '../support/managed-put.ts';
+import { recorded } from '../support/recorded-request.ts';
 import type { TestWorld } from '../support/test-world.ts';
 import type { DocumentedOperation } from './openapi-document.ts';
 
@@ -99,6 +100,9 @@ export class Scenario {
     });
     const [node] = (await this.world.api('GET', '/nodes')).body.nodes;
     this.learn(node.id);
+    const request = recorded({ passes: ['ip_restriction', { reason: 'allowed' }], waits: ['ip_restriction', 1] });
+    this.world.server.history.record(request);
+    this.learn(request.id);
     const managed = managedPut(newId('mc'), 'shop.example.com', { job: FAILED_JOB });
     this.learn(managed.id);
     assert.ok((await store.commit({ puts: [managed] })).ok);

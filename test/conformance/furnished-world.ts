@@ -10,6 +10,7 @@ import { resources } from '../../src/resources/registry.ts';
 import { consoleSessionPut } from '../support/console-session-put.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { managedPut } from '../support/managed-put.ts';
+import { recorded } from '../support/recorded-request.ts';
 import type { TestWorld } from '../support/test-world.ts';
 import { type KeyAndCertificate, makeCertificate } from './certificates.ts';
 import { newId } from './interface-parents.ts';
@@ -168,6 +169,11 @@ export class FurnishedWorld {
       add('evd'),
     ];
     this.#add((await this.world.api('GET', '/nodes')).body.nodes[0].id);
+    for (let count = 0; count < 3; count += 1) {
+      const request = recorded();
+      this.world.server.history.record(request);
+      this.#add(request.id);
+    }
     const held = { credentialId: null, bootId: 'boot', expiresAtMs: nowMs + YEAR_MS, doc: {} };
     await store.presence.put([
       { ...held, kind: 'tunnel_session', id: session, parent: null },

@@ -50,6 +50,8 @@ const NOT_IN_THE_CLIENT = [
   'managed_certificates.list',
   'nodes.get',
   'nodes.list',
+  'requests.get',
+  'requests.list',
   'service_account_tokens.create',
   'service_account_tokens.delete',
   'service_account_tokens.get',

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { NodeQuestions } from '../../src/nodes/questions/node-questions.ts';
+import { InstallationRequests } from '../../src/requests/installation-requests.ts';
+import { RequestHistory } from '../../src/requests/request-history.ts';
+import { recorded } from '../support/recorded-request.ts';
+import { eventually } from '../tunnel/support/fault-world.ts';
+import { LinkWorld } from './support/link-world.ts';
+
+const world = await LinkWorld.open({ after });
+
+/** An `old` one does not know questions. */
+async function node(isOld = false) {
+  const { links, membership, id } = await world.node();
+  const questions = new NodeQuestions(membership, isOld ? null : links);
+  const history = new RequestHistory({ maxRequests: 1_000 });
+  return { id, links, questions, history, requests: new InstallationRequests(history, questions) };
+}
+
+const one = await node();
+const two = await node();
+const old = await node(true);
+await eventually('the nodes are linked', () =>
+  [two, old].every(({ id }) => one.links.get(id) !== undefined && two.links.get(one.id) !== undefined),
+);
+
+test('requests of all nodes are listed together, and nodes that do not answer are named', async () => {
+  const made = [two, one, two, one].map((each, at) => {
+    const request = recorded({ path: `/${at}` });
+    each.history.record(request);
+    return request;
+  });
+  const { requests, nodes } = await one.requests.list({}, 3);
+  assert.deepEqual(
+    requests.map(({ path, node: name }) => [path, name]),
+    [
+      ['/3', one.questions.ownName],
+      ['/2', two.questions.ownName],
+      ['/1', one.questions.ownName],
+    ],
+  );
+  assert.deepEqual(
+    nodes.map(({ name, answered }) => [name, answered]),
+    [
+      [one.questions.ownName, true],
+      [two.questions.ownName, true],
+      [old.questions.ownName, false],
+    ],
+  );
+  assert.match(nodes[2]?.problem ?? '', /does not know the method/);
+  const found = await one.requests.find(made[0]?.id ?? '');
+  assert.deepEqual([found.requests[0]?.['path'], found.requests[0]?.['node']], ['/0', two.questions.ownName]);
+  assert.deepEqual((await one.requests.find(made[3]?.id ?? '')).nodes, [], 'nobody else need be asked');
+  assert.equal((await one.requests.find('rq_none')).requests.length, 0);
+  assert.deepEqual((await two.requests.list({ status: '404' }, 10)).requests, []);
+});
+
+test('an answer may be larger than other messages between nodes, and has a bound', async () => {
+  two.questions.answer('bulk', ({ length }) => ({ text: 'x'.repeat(Number(length)) }));
+  const { text } = await one.questions.ask(two.id, { kind: 'bulk', length: 1_000_000 });
+  assert.equal(String(text).length, 1_000_000);
+  await assert.rejects(one.questions.ask(two.id, { kind: 'bulk', length: 1_100_000 }));
+  await assert.rejects(one.questions.ask(two.id, { kind: 'unknown' }), /does not know the question/);
+  assert.throws(() => two.questions.answer('bulk', () => ({})), /answered already/);
+});
+
+test('a full page of the largest requests fits into an answer', async () => {
+  const long = 'y'.repeat(512);
+  const headers = Array.from({ length: 10 }, (_, at) => [`x-${at}`, long]).flat();
+  for (let count = 0; count < 101; count += 1)
+    two.history.record(recorded({ path: `/${'x'.repeat(1_024)}`, query: 'z'.repeat(1_024), headers, host: 'large' }));
+  const { requests, nodes } = await one.requests.list({ host: 'large' }, 101);
+  assert.deepEqual([requests.length, nodes[1]?.answered], [101, true]);
+});
