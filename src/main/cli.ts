@@ -152,6 +152,18 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('../cli/configuration/validate-command.ts')).validateCommand,
   },
   {
+    name: 'requests',
+    summary: 'list the last requests, show one by its id, or watch them',
+    load: async () => {
+      const [{ requestsCommand }, { ignoreClosedPipe }] = await Promise.all([
+        import('../cli/requests/requests-command.ts'),
+        import('../cli/api/ignore-closed-pipe.ts'),
+      ]);
+      ignoreClosedPipe();
+      return requestsCommand;
+    },
+  },
+  {
     name: 'changes',
     summary: 'list changes of the configuration, show one, or verify the history',
     load: () => piped(async () => (await import('../cli/changes/changes-command.ts')).changesCommand),

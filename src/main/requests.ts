@@ -6,9 +6,9 @@ import type { OpenedNodes } from './nodes.ts';
 
 export interface OpenedRequests {
   readonly questions: NodeQuestions;
-  /** Of this node. */
+  /** This node alone. */
   readonly history: RequestHistory;
-  /** Of all nodes. */
+  /** All nodes. */
   readonly requests: InstallationRequests;
 }
 

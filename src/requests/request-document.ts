@@ -3,7 +3,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { PassedBy, RecordedRequest } from './recorded-request.ts';
 
 /** What a module decided about a request. */
-export interface Decision {
+interface Decision {
   readonly module: string;
   readonly decision: 'pass' | 'refuse';
   readonly reason: string;
@@ -50,7 +50,7 @@ export function requestDocument(request: RecordedRequest, node: string): JsonObj
   };
 }
 
-export function decisionsOf(request: RecordedRequest): readonly Decision[] {
+function decisionsOf(request: RecordedRequest): readonly Decision[] {
   const { passes, refusedBy, refusingRule } = request;
   const decisions: Decision[] = [];
   for (let at = 0; at < passes.length; at += 2) {

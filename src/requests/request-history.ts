@@ -11,7 +11,7 @@ export interface RequestHistoryOptions {
 export type RequestListener = (request: RecordedRequest) => void;
 
 const MAX_BYTES = 16 * 1_048_576;
-/** Of one record without its texts, measured with 100,000 of them in Node 26; texts have one byte per character. */
+/** One record without its texts, measured with 100,000 of them in Node 26; texts have one byte per character. */
 const RECORD_BYTES = 480;
 const BYTES_PER_PAIR = 16;
 

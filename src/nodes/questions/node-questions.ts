@@ -22,7 +22,7 @@ export interface NodeAnswer {
 const METHOD = 'node.ask';
 const TIMEOUT_MS = 2_000;
 /** A page of a list. The answerer must stay below it. */
-export const MAX_ANSWER_BYTES = 1_048_576;
+const MAX_ANSWER_BYTES = 1_048_576;
 
 /** Questions to other nodes, by kind. Without links this node is the only one. */
 export class NodeQuestions {

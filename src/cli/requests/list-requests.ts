@@ -1,0 +1,53 @@
+import { queryString } from '../../client/fill-path.ts';
+import type { Transport } from '../../client/transport.ts';
+import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import { isJsonOutput } from '../changes/output-flag.ts';
+import type { CommandContext } from '../command.ts';
+import { timeFlag } from '../time-flag.ts';
+import { requestDetails, requestLine, type ShownRequest } from './request-lines.ts';
+import { filtersOf } from './tail-requests.ts';
+
+const DEFAULT_LIMIT = '50';
+
+/** The newest requests, one line each. */
+export async function listRequests(
+  transport: Transport,
+  { flags, positionals }: ParsedFlags,
+  context: CommandContext,
+): Promise<number> {
+  if (positionals.length > 0) throw usage('unexpected argument: see postern requests --help');
+  const limit = flags.get('limit') ?? DEFAULT_LIMIT;
+  if (!/^([1-9]\d?|100)$/.test(limit)) throw usage('--limit must be a whole number from 1 to 100');
+  const since = flags.get('since');
+  const query = { ...filtersOf(flags), limit, ...(since !== undefined && { since: timeFlag('since', since) }) };
+  const { text } = await transport.send({ method: 'GET', path: `/requests${queryString(query)}` });
+  if (isJsonOutput(flags)) {
+    context.print(text);
+    return 0;
+  }
+  const { requests, nodes } = JSON.parse(text) as {
+    readonly requests: readonly ShownRequest[];
+    readonly nodes: readonly { readonly name: string; readonly answered: boolean }[];
+  };
+  if (requests.length === 0) context.warn('none');
+  for (const request of requests) context.print(requestLine(request));
+  const silent = nodes.filter(({ answered }) => !answered).map(({ name }) => name);
+  if (silent.length > 0) context.warn(`postern: no answer from ${silent.join(', ')}: their requests are missing`);
+  return 0;
+}
+
+/** One request with the decisions of its modules. */
+export async function showRequest(
+  transport: Transport,
+  { flags, positionals }: ParsedFlags,
+  context: CommandContext,
+): Promise<number> {
+  const [id, ...others] = positionals;
+  if (id === undefined || others.length > 0)
+    throw usage('postern requests show takes the id of one request: the value of its Postern-Request-Id header');
+  const isJson = isJsonOutput(flags);
+  const { text } = await transport.send({ method: 'GET', path: `/requests/${encodeURIComponent(id)}` });
+  if (isJson) context.print(text);
+  else for (const line of requestDetails(JSON.parse(text) as ShownRequest)) context.print(line);
+  return 0;
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { after, suite, test } from 'node:test';
+import { runCli } from '../../src/main/cli.ts';
+import { recorded } from '../support/recorded-request.ts';
+import { TestWorld } from '../support/test-world.ts';
+import { operatorEnv, runCommand } from './run-command.ts';
+
+const world = await TestWorld.open({ after });
+const env = operatorEnv(world);
+const { history } = world.server;
+
+function postern(...args: readonly string[]) {
+  return runCommand(args, { env });
+}
+
+const fine = recorded({ path: '/fine' });
+const refused = recorded({
+  path: '/refused\u001b[31m',
+  status: 403,
+  errorCode: 'ERR_POSTERN_ACCESS_DENIED',
+  passes: ['ip_restriction', { reason: 'allowed', rule: { text: 'allow 192.0.2.0/24' } }],
+  waits: ['access', 3.5],
+  refusedBy: 'access:denied',
+  refusingRule: 'deny[0]',
+  userId: 'au_1',
+  userKind: 'user',
+  target: null,
+  admittedMs: null,
+});
+history.record(fine);
+history.record(refused);
+
+suite('postern requests', () => {
+  test('lists the last requests, newest first, without control characters', async () => {
+    const { code, stdout } = await postern('requests');
+    assert.equal(code, 0);
+    const [first = '', second = ''] = stdout.trimEnd().split('\n');
+    assert.match(first, new RegExp(`^20\\S+Z  ${refused.id}  403  GET   shop\\.example\\.com/refused\\\\u001b`));
+    assert.match(first, / {2}192\.0\.2\.7 {2}12\.35 ms {2}access:denied$/);
+    assert.match(second, / {2}127\.0\.0\.1:8080$/);
+    const only = await postern('requests', '--status', '4xx', '--user', 'au_1', '-o', 'json');
+    assert.deepEqual(
+      JSON.parse(only.stdout).requests.map(({ id }: { id: string }) => id),
+      [refused.id],
+    );
+    assert.deepEqual((await postern('requests', '--host', 'none.example')).stderr, 'none\n');
+  });
+
+  test('shows the decisions of one request', async () => {
+    const { code, stdout } = await postern('requests', 'show', refused.id);
+    assert.equal(code, 0);
+    assert.match(stdout, /^GET shop\.example\.com\/refused\\u001b\[31m {2}→ {2}403\n/);
+    assert.match(stdout, /ip_restriction +pass +allowed \(allow 192\.0\.2\.0\/24\)\n/);
+    assert.match(stdout, /access +refuse +denied \(deny\[0\]\) after 3\.5 ms\n/);
+    assert.match(stdout, /timings +answered after 10 ms, finished after 12\.35 ms/);
+    const json = await postern('requests', 'show', fine.id, '--output=json');
+    assert.equal(JSON.parse(json.stdout).id, fine.id);
+    const missing = await postern('requests', 'show', `rq_${'0'.repeat(27)}`);
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /no node has the request "rq_0{27}": it is still running/);
+  });
+
+  test('tail prints requests that finish from now on', async () => {
+    const lines: string[] = [];
+    const code = await runCli(['requests', 'tail', '--count', '2'], {
+      env,
+      isTerminal: false,
+      print: (line) => lines.push(line),
+      warn: () => {
+        // It waits from now on.
+        history.record(recorded({ path: '/later' }));
+        history.record(recorded({ path: '/last' }));
+      },
+    });
+    assert.equal(code, 0);
+    assert.deepEqual(
+      lines.map((line) => /\/\w+/.exec(line)?.[0]),
+      ['/later', '/last'],
+    );
+    const since = await postern('requests', 'tail', '--since', '1h', '--count', '1', '-o', 'json');
+    assert.equal(JSON.parse(since.stdout).id, fine.id);
+  });
+
+  test('wrong usage is explained', async () => {
+    for (const [args, says] of [
+      [['requests', 'sho'], /Did you mean "?show/],
+      [['requests', 'show'], /Postern-Request-Id/],
+      [['requests', '--limit', '0'], /--limit must be/],
+      [['requests', 'tail', '--count', 'x'], /--count must be/],
+      [['requests', '--since', 'soon'], /--since takes/],
+    ] as const) {
+      const { code, stderr } = await postern(...args);
+      assert.equal(code, 2, args.join(' '));
+      assert.match(stderr, says);
+    }
+    const { code, stderr } = await postern('requests', '--status', 'abc');
+    assert.equal(code, 1, stderr);
+  });
+});
