@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
-import { requestDocument } from './request-document.ts';
+import { type RequestDocument, requestDocument } from './request-document.ts';
 import { filterFrom, type RequestFilter } from './request-filter.ts';
 import type { RequestHistory } from './request-history.ts';
 
@@ -26,7 +26,7 @@ export interface AskedNode {
 
 export interface FoundRequests {
   /** Newest first. */
-  readonly requests: readonly JsonObject[];
+  readonly requests: readonly RequestDocument[];
   readonly nodes: readonly AskedNode[];
 }
 
@@ -62,7 +62,7 @@ export class InstallationRequests {
       return Array.isArray(requests) ? (requests as readonly JsonValue[]).filter(isRequest) : [];
     });
     const all = [...this.#ownRequests(filter, limit), ...others];
-    all.sort((one, other) => (String(one['id']) < String(other['id']) ? 1 : -1));
+    all.sort((one, other) => (one.id < other.id ? 1 : -1));
     return { requests: all.slice(0, limit), nodes: this.#asked(answers) };
   }
 
@@ -75,12 +75,12 @@ export class InstallationRequests {
     ];
   }
 
-  #ownRequest(id: string): JsonObject | null {
+  #ownRequest(id: string): RequestDocument | null {
     const request = this.#history.find(id);
     return request === undefined ? null : requestDocument(request, this.#questions.ownName);
   }
 
-  #ownRequests(filter: RequestFilter, limit: number): readonly JsonObject[] {
+  #ownRequests(filter: RequestFilter, limit: number): readonly RequestDocument[] {
     return this.#history.list(filter, limit).map((request) => requestDocument(request, this.#questions.ownName));
   }
 }
@@ -89,6 +89,6 @@ function limitOf({ limit }: JsonObject): number {
   return typeof limit === 'number' && limit >= 1 && limit <= MAX_LIMIT ? limit : MAX_LIMIT;
 }
 
-function isRequest(value: JsonValue | undefined): value is JsonObject {
+function isRequest(value: JsonValue | undefined): value is RequestDocument {
   return isJsonObject(value) && typeof value['id'] === 'string';
 }

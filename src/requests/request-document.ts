@@ -12,8 +12,12 @@ interface Decision {
   readonly ms?: number;
 }
 
+export interface RequestDocument extends JsonObject {
+  readonly id: string;
+}
+
 /** A request as nodes report it to each other, and as the API shows it with references instead of ids. */
-export function requestDocument(request: RecordedRequest, node: string): JsonObject {
+export function requestDocument(request: RecordedRequest, node: string): RequestDocument {
   const { headers, query, errorCode, userId, userKind, target, tunnelNode, refusedBy } = request;
   const listed: Record<string, string> = {};
   for (let at = 0; at < headers.length; at += 2) listed[headers[at] as string] = headers[at + 1] as string;

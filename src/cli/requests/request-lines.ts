@@ -67,7 +67,7 @@ function timingText({ admitted_ms: admitted, answered_ms: answered, finished_ms:
   const parts = [
     ...(typeof admitted === 'number' ? [`admitted after ${admitted} ms`] : []),
     ...(typeof answered === 'number' ? [`answered after ${answered} ms`] : []),
-    `finished after ${String(finished)} ms`,
+    `finished after ${cellText(finished)} ms`,
   ];
   return parts.join(', ');
 }

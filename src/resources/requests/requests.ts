@@ -69,7 +69,7 @@ const list: Operation = {
         requests: shown.map((each) => withRefs(each, ports)),
         nodes: found.nodes.map((node) => ({ ...node })),
         uri,
-        next_page_uri: hasMore ? nextPageUri(uri, query, limit, String(shown.at(-1)?.['id'])) : null,
+        next_page_uri: hasMore ? nextPageUri(uri, query, limit, shown.at(-1)?.id ?? '') : null,
       },
     };
   },
