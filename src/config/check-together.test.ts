@@ -56,3 +56,28 @@ suite('settings of ACME', () => {
     assert.match(refusal({ POSTERN_ACME: 'true' }), /allowed: off, on/);
   });
 });
+
+suite('sign-in to the console with OpenID Connect', () => {
+  const issuer = { POSTERN_CONSOLE_OIDC_ISSUER: 'https://accounts.example.com' };
+  const client = { ...issuer, POSTERN_CONSOLE_OIDC_CLIENT_ID: 'console' };
+
+  test('is off by default', () => {
+    const { console_oidc_issuer: unset, console_roles: roles } = load({});
+    assert.deepEqual([unset, roles], [null, []]);
+  });
+
+  test('needs issuer, client id and a rule', () => {
+    assert.match(refusal(issuer), /set console_oidc_client_id/);
+    assert.match(refusal(client), /console_roles is empty/);
+    assert.match(refusal({ POSTERN_CONSOLE_ROLES: 'viewer=*' }), /without console_oidc_issuer/);
+    assert.deepEqual(load({ ...client, POSTERN_CONSOLE_ROLES: 'viewer=*,admin=groups:a b' }).console_roles, [
+      'viewer=*',
+      'admin=groups:a b',
+    ]);
+  });
+
+  test('rejects rules and issuers of another form', () => {
+    assert.match(refusal({ ...client, POSTERN_CONSOLE_ROLES: 'root=groups:x' }), /allowed: a list of: rules such as/);
+    assert.match(refusal({ ...client, POSTERN_CONSOLE_OIDC_ISSUER: 'accounts.example.com' }), /an OpenID issuer/);
+  });
+});

@@ -28,6 +28,7 @@ export function checkTogether(config: Config): void {
     if (wide !== undefined) throw together(`${name} has ${wide}, which includes ${narrow}: remove one of the two`);
   }
   checkAcme(config);
+  checkConsole(config);
   checkHsts(config);
   if (api_tls_cert === null && !isLoopbackHost(api_listen.host)) {
     throw together(
@@ -47,6 +48,22 @@ function checkAcme({ acme_eab_key_id, acme_eab_key, acme_challenges, acme_dns_ho
     throw together('acme_challenges has dns-01: set acme_dns_hook to the executable that publishes the DNS records');
   }
   if (acme_directory.length === 0) throw together('acme_directory is empty: list at least one directory URL');
+}
+
+function checkConsole(config: Config): void {
+  const { console_oidc_issuer: issuer, console_oidc_client_id: clientId, console_roles: roles } = config;
+  if (issuer === null) {
+    if (clientId === null && config.console_oidc_client_secret === null && roles.length === 0) return;
+    throw together(
+      'console_oidc_client_id, console_oidc_client_secret or console_roles is set without console_oidc_issuer: set the URL of the OpenID provider',
+    );
+  }
+  if (clientId === null) throw together('console_oidc_issuer is set: set console_oidc_client_id too');
+  if (roles.length === 0) {
+    throw together(
+      'console_oidc_issuer is set, but console_roles is empty, so nobody could sign in: add a rule such as admin=email:you@example.com',
+    );
+  }
 }
 
 const PRELOAD_SECONDS = 31_536_000;

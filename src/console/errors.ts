@@ -16,6 +16,24 @@ export const consoleErrors = errorTable({
     explanation:
       'The session of the console has ended (signed out, revoked, too old, or its API key was deleted or changed), or the request lacks its cookie or its token. Sign in again.',
   },
+  ERR_POSTERN_CONSOLE_LOGIN: {
+    status: 403,
+    explanation:
+      'A sign-in to the console with OpenID Connect was denied by the provider, was started in another browser, or took longer than ten minutes. Sign in again.',
+  },
+  ERR_POSTERN_CONSOLE_NO_PROVIDER: {
+    status: 404,
+    explanation: 'The console has no OpenID provider. Sign in with an API key, or set console_oidc_issuer.',
+  },
+  ERR_POSTERN_CONSOLE_NO_ROLE: {
+    status: 403,
+    explanation: 'No rule in console_roles gives this person a role in the console. Add one that matches a claim.',
+  },
+  ERR_POSTERN_CONSOLE_PROVIDER: {
+    status: 502,
+    explanation:
+      'The OpenID provider of the console does not respond, or its settings do not fit. The log of the server says why. An API key works meanwhile.',
+  },
   ERR_POSTERN_CONSOLE_SIGN_IN: {
     status: 401,
     explanation: 'The API key of a sign-in to the console is not known. Check that it is complete.',

@@ -1,21 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ApiExtension } from '../api/api-extension.ts';
 import type { AuthenticationAttempt, Caller } from '../api/authentication.ts';
+import { FailedAuthenticationDelay } from '../api/failed-authentication-delay.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Replica } from '../replica/replica.ts';
 import { concernsSessions } from '../resources/console-session-record.ts';
 import type { Store } from '../store/store.ts';
+import { LoginFlows } from './people/login-flow.ts';
+import { addLoginRoutes, type People } from './people/login-routes.ts';
 import { ConsoleFiles } from './serving/console-files.ts';
 import { addPageRoutes, pageUrl } from './serving/page-routes.ts';
 import { checkBrowserOrigin, type OwnAddress } from './sessions/browser-origin.ts';
 import { ConsoleSessions, TOKEN_HEADER } from './sessions/console-sessions.ts';
 import { addSessionRoutes, sessionOver } from './sessions/session-routes.ts';
 import { principalOf } from './sessions/signed-in.ts';
+import { startSession } from './sessions/start-session.ts';
 
 const SWEEP_EVERY_MS = 10 * 60_000;
 const PATHS = [
   { method: 'GET', path: '/console' },
+  { method: 'GET', path: '/console/callback' },
   { method: 'GET', path: '/console/config' },
+  { method: 'GET', path: '/console/login' },
   { method: 'GET', path: '/console/session' },
   { method: 'POST', path: '/console/session' },
   { method: 'DELETE', path: '/console/session' },
@@ -33,6 +40,8 @@ export interface ConsoleOptions {
   readonly scopes: readonly string[];
   readonly idleSeconds: number;
   readonly lifetimeSeconds: number;
+  /** Null: sign-in with API keys only. */
+  readonly people: People | null;
 }
 
 export interface OpenedConsole {
@@ -44,13 +53,13 @@ export interface OpenedConsole {
 
 /** Everything below /console. */
 export function openConsole(options: ConsoleOptions): OpenedConsole {
-  const { replica, logger, own, scopes, version } = options;
+  const { store, replica, clock, logger, own, scopes, version, people } = options;
   const files = new ConsoleFiles();
   const sessions = new ConsoleSessions({
     ...options,
     idleMs: options.idleSeconds * 1000,
     lifetimeMs: options.lifetimeSeconds * 1000,
-    peopleSettings: null,
+    peopleSettings: people?.fingerprint ?? null,
     onProblem: (err) => logger.warn({ err }, 'failed to record the use of a console session'),
   });
   const sweep = (): void => {
@@ -66,11 +75,19 @@ export function openConsole(options: ConsoleOptions): OpenedConsole {
       rewriteUrl: pageUrl,
       addRoutes: (app, { authenticate }) => {
         addPageRoutes(app, files);
-        addSessionRoutes(app, { sessions, replica, own, scopes, authenticate, logger });
+        const begin = startSession(sessions, logger);
+        addSessionRoutes(app, { sessions, replica, own, scopes, authenticate, startSession: begin });
+        addLoginRoutes(app, {
+          people,
+          flows: new LoginFlows(store, clock, own.baseUrl),
+          baseUrl: own.baseUrl,
+          delay: new FailedAuthenticationDelay(clock, (ms) => sleep(ms, undefined, { ref: false })),
+          startSession: begin,
+        });
         app.get('/console/config', (_request, reply) =>
           reply
             .type('application/json; charset=utf-8')
-            .send(JSON.stringify({ oidc: false, version, base_url: own.baseUrl })),
+            .send(JSON.stringify({ oidc: people !== null, version, base_url: own.baseUrl })),
         );
       },
     },

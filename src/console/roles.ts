@@ -1,6 +1,7 @@
 import { ALL_READS, ALL_SCOPES } from '../resources/covers-scope.ts';
 
-const ROLES = ['viewer', 'operator', 'admin'] as const;
+/** The highest last. */
+export const ROLES = ['viewer', 'operator', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Segments whose writes create or end access to the server itself. */

@@ -45,6 +45,7 @@ import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { addProblemMetrics } from '../snapshot/problems/problem-metrics.ts';
 import type { OutboxEvent, Store, StoredRecord } from '../store/store.ts';
 import { certificateWarning } from './certificate-warnings.ts';
+import { consolePeople } from './console-people.ts';
 import { crlWarning } from './crl-warnings.ts';
 import { allErrorRows } from './error-tables.ts';
 import { HostCertificateIndex } from './host-certificates.ts';
@@ -163,6 +164,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     own: { baseUrl, isTls: config.api_tls_cert !== null },
     idleSeconds: config.console_session_idle,
     lifetimeSeconds: config.console_session_lifetime,
+    people: consolePeople(config, { clock, logger: deps.logger }),
   });
   const storeSince = followStoreState(store, clock);
   const operations = operationsOf(catalog, documents);

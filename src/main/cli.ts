@@ -201,6 +201,11 @@ const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'open',
+    summary: 'open the console in the browser',
+    load: async () => (await import('../cli/open/open-command.ts')).openCommand,
+  },
+  {
     name: 'health',
     summary: 'ask the server on this machine whether it is healthy',
     load: async () => (await import('../cli/health/health-command.ts')).healthCommand,

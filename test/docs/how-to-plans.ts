@@ -99,6 +99,9 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/manage-api-keys.md': {
     blocks: [{ run: /edges:read/ }, { run: /deploy job/ }, { custom: createKeyOffline }],
   },
+  'docs/how-to/use-the-console.md': {
+    blocks: [{ run: /^http.*\/console$/m }, { run: /\*:read/ }, { run: quiet }],
+  },
   'docs/how-to/monitor-a-server.md': {
     blocks: [{ run: /"status":"ready"/ }, { run: /^postern_store_up 1$/m }, { custom: runDoctorAsJson }],
   },

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { apiErrors } from '../../api/errors.ts';
 import { accepts } from '../../lib/accepted-value.ts';
-import { PAGE_STYLE_SOURCE, plainPage } from '../../lib/plain-page.ts';
 import { consoleErrors } from '../errors.ts';
 import type { ConsoleFile, ConsoleFiles } from './console-files.ts';
+import { sendErrorPage } from './error-page.ts';
 import { PAGE_HEADERS } from './page-headers.ts';
 
 const PAGE = 'index.html';
@@ -52,21 +52,8 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: ConsoleFil
 function sendNotBuilt(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = consoleErrors.create(
     'ERR_POSTERN_CONSOLE_NOT_BUILT',
-    `the console is not built: run "${BUILD_COMMAND}" in the checkout, and reload`,
+    `the console is not built: run "npm ci" and "${BUILD_COMMAND}" in the checkout, and reload`,
   );
   if (!accepts(request.headers.accept, 'text/html')) throw error;
-  return reply
-    .code(error.status)
-    .headers({
-      ...PAGE_HEADERS,
-      'content-security-policy': `default-src 'none'; style-src ${PAGE_STYLE_SOURCE}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-    })
-    .type('text/html; charset=utf-8')
-    .send(
-      plainPage({
-        title: 'The console is not built',
-        body: `<p>Run <code>npm ci</code> and <code>${BUILD_COMMAND}</code> in the checkout, and reload this page. The API works without it.</p>`,
-        footer: `<code>${error.code}</code>`,
-      }),
-    );
+  return sendErrorPage(reply, error, { title: 'The console is not built' });
 }

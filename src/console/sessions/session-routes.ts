@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Authenticate } from '../../api/authentication.ts';
 import { ignoreContentType } from '../../api/body-parsers.ts';
@@ -12,7 +11,7 @@ import type { Replica } from '../../replica/replica.ts';
 import { type ConsoleSession, keyName, type SignedIn } from '../../resources/console-session-record.ts';
 import { consoleErrors } from '../errors.ts';
 import { checkBrowserOrigin, type OwnAddress } from './browser-origin.ts';
-import type { ConsoleSessions } from './console-sessions.ts';
+import type { ConsoleSessions, StartedSession } from './console-sessions.ts';
 import { endedCookie, sessionCookie } from './session-cookie.ts';
 import { sessionView } from './signed-in.ts';
 
@@ -29,7 +28,7 @@ export interface SessionRoutesOptions {
   /** Every scope that an API key can have. */
   readonly scopes: readonly string[];
   readonly authenticate: Authenticate;
-  readonly logger: Pick<Logger, 'info'>;
+  startSession(request: FastifyRequest, who: SignedIn): Promise<StartedSession>;
 }
 
 /** Sign-in with an API key, the current session, and sign-out. */
@@ -48,7 +47,7 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
       const decoded = decoder.decode(unwrapBody(SIGN_IN, request.body, {}));
       if (!decoded.ok) throw invalidBody(decoded.problems);
       const who = await keyOwner(request, (decoded.value as { api_key: string }).api_key, options);
-      return sendSession(reply.code(201), request, await startSession(request, who, options), scopes);
+      return sendSession(reply.code(201), request, await options.startSession(request, who), scopes);
     },
   );
   app.get('/console/session', (request, reply) => sendJson(reply, sessionView(current(request), scopes)));
@@ -66,21 +65,6 @@ export function sessionOver(): never {
     'ERR_POSTERN_CONSOLE_SESSION',
     'the session of the console has ended, or the request lacks its cookie or its token: sign in again',
   );
-}
-
-/** A new session for every sign-in: whatever cookie the browser had before is worth nothing afterwards. */
-async function startSession(
-  request: FastifyRequest,
-  who: SignedIn,
-  { sessions, logger }: SessionRoutesOptions,
-): Promise<{ readonly session: ConsoleSession; readonly cookie: string; readonly token: string }> {
-  const previous = sessions.ofCookie(request.headers.cookie, () => true);
-  const userAgent = request.headers['user-agent'] ?? '';
-  const started = await sessions.start(who, { address: request.ip, userAgent });
-  if (previous !== null) await sessions.end(previous.id);
-  const { id } = started.session;
-  logger.info({ session_id: id, kind: who.kind, address: request.ip }, 'signed in to the console');
-  return started;
 }
 
 /** With the delays of failed authentication, as everywhere. */
@@ -106,7 +90,7 @@ async function keyOwner(
 function sendSession(
   reply: FastifyReply,
   request: FastifyRequest,
-  { session, cookie, token }: { readonly session: ConsoleSession; readonly cookie: string; readonly token: string },
+  { session, cookie, token }: StartedSession,
   scopes: readonly string[],
 ): FastifyReply {
   return sendJson(reply.header('set-cookie', sessionCookie(originOf(request), cookie)), {

@@ -1,0 +1,68 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/schema.ts';
+import { consoleErrors } from '../console/errors.ts';
+import type { People } from '../console/people/login-routes.ts';
+import { parseRoleRule, type RoleRule } from '../console/people/role-rules.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createGuardedFetch } from '../lib/guarded-fetch.ts';
+import { localhostLookup } from '../lib/localhost-lookup.ts';
+import { hashToken } from '../lib/token-hash.ts';
+import { plainHttpHosts } from '../modules/login/issuer-problem.ts';
+import { login } from '../modules/login/login.ts';
+import { LoginProblem } from '../modules/login/provider/login-problem.ts';
+import { Provider } from '../modules/login/provider/provider.ts';
+import type { LoginSettings } from '../modules/login/settings.ts';
+import { settingsOf } from '../modules/module-settings.ts';
+import { OidcClient } from '../modules/oidc/provider/oidc-client.ts';
+
+const SCOPES = ['openid', 'email', 'profile'];
+
+interface Ports {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How people sign in to the console; null without a provider in the settings. */
+export function consolePeople(config: Config, { clock, logger }: Ports): People | null {
+  const { console_oidc_issuer: issuer, console_oidc_client_id: clientId, console_roles: roles } = config;
+  // They are set together: see checkTogether.
+  if (issuer === null || clientId === null) return null;
+  const loginSettings: LoginSettings = settingsOf(config.moduleSettings, login);
+  const isPlainHttpAllowed = plainHttpHosts(loginSettings.oidc_http_issuers);
+  // The operator's settings name the provider, so it may have any address.
+  const fetch = createGuardedFetch({ isAddressAllowed: () => true, isPlainHttpAllowed, lookup: localhostLookup });
+  const client = new OidcClient(new Provider(issuer, { clock, fetch, isPlainHttpAllowed }), {
+    issuer,
+    clientId,
+    clientSecret: config.console_oidc_client_secret ?? '',
+    scopes: SCOPES,
+  });
+  const shown = async <Result>(answer: Promise<Result>): Promise<Result> => {
+    try {
+      return await answer;
+    } catch (error) {
+      if (!(error instanceof LoginProblem)) throw error;
+      logger.warn({ reason: error.reason, problem: error.message }, 'failed to sign somebody in to the console');
+      throw shownProblem(error);
+    }
+  };
+  return {
+    provider: {
+      authorizationUrl: (start) => shown(client.authorizationUrl(start)),
+      exchange: (callback) => shown(client.exchange(callback)),
+    },
+    rules: roles.map((text) => parseRoleRule(text) as RoleRule),
+    fingerprint: hashToken(JSON.stringify([issuer, clientId, roles])),
+  };
+}
+
+/** The problem's own text is for the log: it may quote the provider. */
+function shownProblem({ kind }: LoginProblem): Error {
+  if (kind === 'denied' || kind === 'invalid_grant') {
+    return consoleErrors.create('ERR_POSTERN_CONSOLE_LOGIN', 'the OpenID provider denied the login: sign in again');
+  }
+  return consoleErrors.create(
+    'ERR_POSTERN_CONSOLE_PROVIDER',
+    'the OpenID provider of the console cannot be used now: the log of the server says why. An API key works meanwhile',
+  );
+}
