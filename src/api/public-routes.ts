@@ -8,6 +8,7 @@ export interface PublicPages {
   /** With the store and the other nodes: `/healthz?verbose`. */
   verboseHealth(): object;
   openApiJson(): Promise<string>;
+  openApiGzip(): Promise<Buffer>;
   docsHtml(): Promise<string>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Where a browser that opens / goes. */
@@ -31,9 +32,13 @@ export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, authen
       .type('application/json; charset=utf-8')
       .send(JSON.stringify(isVerbose ? pages.verboseHealth() : short));
   });
-  app.get('/openapi.json', async (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(await pages.openApiJson()),
-  );
+  app.get('/openapi.json', async (request, reply) => {
+    reply.type('application/json; charset=utf-8').header('vary', 'accept-encoding');
+    if (!accepts(request.headers['accept-encoding'] as string | undefined, 'gzip')) {
+      return reply.send(await pages.openApiJson());
+    }
+    return reply.header('content-encoding', 'gzip').send(await pages.openApiGzip());
+  });
   app.get('/docs', async (_request, reply) =>
     reply
       .headers({

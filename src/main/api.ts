@@ -192,6 +192,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       health: () => healthPage(deps.health, store.health()),
       verboseHealth: () => verboseHealth(healthPage(deps.health, store.health()), storeSince(), peersOf(deps.nodes)),
       openApiJson: () => documentation.openApiJson,
+      openApiGzip: () => documentation.openApiGzip,
       docsHtml: () => documentation.docsHtml,
       metrics: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
       areMetricsOpen: config.api_metrics_open,

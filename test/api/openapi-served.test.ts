@@ -16,6 +16,22 @@ test("the served document equals the checked-in one, except for the server's add
   assert.ok(served.text.includes(world.baseUrl));
 });
 
+test('is compressed for clients that accept gzip, and only for them', async () => {
+  for (const [accepted, encoding] of [
+    ['br;q=1, gzip', 'gzip'],
+    ['gzip;q=0', null],
+    ['identity', null],
+  ] as const) {
+    const served = await world.api('GET', '/openapi.json', undefined, {
+      ...open,
+      headers: { 'accept-encoding': accepted },
+    });
+    assert.equal(served.headers.get('content-encoding'), encoding, accepted);
+    assert.equal(served.headers.get('vary'), 'accept-encoding');
+    assert.equal(served.body.openapi, '3.1.0');
+  }
+});
+
 test('the page needs no key, and its policy lets it load nothing', async () => {
   const page = await world.api('GET', '/docs', undefined, open);
   assert.equal(page.status, 200);
