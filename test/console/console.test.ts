@@ -62,6 +62,12 @@ test('a wrong key is refused with advice, and a right one is not kept', { skip }
   assert.ok(!String(kept).includes(TEST_API_KEY));
   await page.reload();
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  await admin.settle();
+  const firstLoad = await page.evaluate(
+    `[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+      .reduce((bytes, { encodedBodySize }) => bytes + encodedBodySize, 0)`,
+  );
+  assert.ok(Number(firstLoad) < 150 * 1024, `${firstLoad} bytes`);
 });
 
 test('a person creates an edge, a route and its modules', { skip }, async () => {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { request } from '../api/request.ts';
 import { areAllowed } from '../api/scopes.ts';
 import type { Document } from '../api/use-pages.ts';
-import { MODULE_VIEWS } from '../modules/registry.tsx';
+import { MODULE_PREVIEWS, MODULE_VIEWS } from '../modules/registry.tsx';
 import { labelOf } from '../schema/json-schema.ts';
 import { resolveSchema } from '../schema/openapi-document.ts';
 import { fillPath } from '../schema/paths.ts';
@@ -13,6 +13,7 @@ import { ConfirmButton } from './confirm-button.tsx';
 import { EditDialog } from './edit/edit-dialog.tsx';
 import type { Edited } from './edit/save.ts';
 import { Facts } from './facts.tsx';
+import type { FormValue } from './form/schema-form.tsx';
 import { toast } from './toast.tsx';
 import { ValueView } from './value-view.tsx';
 
@@ -117,8 +118,10 @@ export function ModuleEditor({ module, path, isNew, onClose, onSaved }: ModuleEd
     );
   }
   if (edited === null) return null;
+  const Preview = MODULE_PREVIEWS[module.name];
   return (
     <EditDialog
+      {...(Preview !== undefined && { preview: (value: FormValue) => <Preview value={value} path={path} /> })}
       title={isNew ? `Add ${module.title}` : `Edit ${module.title}`}
       edited={edited}
       onClose={onClose}

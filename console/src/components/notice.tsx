@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { type ApiError, adviceFor } from '../api/api-error.ts';
+import { labelOf } from '../schema/json-schema.ts';
 
 export function Notice({ tone = '', children }: { tone?: '' | 'ok' | 'warn' | 'danger'; children: ComponentChildren }) {
   return <div class={`notice ${tone}`}>{children}</div>;
@@ -7,22 +8,18 @@ export function Notice({ tone = '', children }: { tone?: '' | 'ok' | 'warn' | 'd
 
 /** What went wrong, what to do, and what to look for in the log. */
 export function ErrorNotice({ error, retry }: { error: ApiError; retry?: () => void }) {
-  const where = error.details['pointer'] ?? error.details['field'] ?? error.details['path'];
+  const { operation_id: operation, ...details } = error.details;
   return (
     <div class="notice danger" role="alert">
       <div class="stack-small">
         <strong>{error.message}</strong>
         <span>
-          {adviceFor(error)}{' '}
-          {where !== undefined && (
-            <>
-              Field: <code>{where}</code>.
-            </>
-          )}
+          {adviceFor(error)}
+          {Object.entries(details).map(([name, value]) => ` ${labelOf(name)}: ${value}.`)}
         </span>
         <span class="hint">
           {error.code}
-          {error.details['operation_id'] !== undefined && ` · operation ${error.details['operation_id']}`}
+          {operation !== undefined && ` · operation ${operation}`}
         </span>
         {retry !== undefined && (
           <div>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, asApiError } from '../../api/api-error.ts';
 import { Dialog } from '../dialog.tsx';
 import { Diff } from '../diff.tsx';
@@ -32,6 +32,14 @@ export function EditDialog(props: EditDialogProps) {
   const [error, setError] = useState<ApiError | null>(null);
   const [theirs, setTheirs] = useState<Theirs | null>(null);
   const [isBusy, setBusy] = useState(false);
+  useEffect(() => {
+    const field = error?.details['field'];
+    if (step !== 'form' || field === undefined) return;
+    // Inputs have the JSON pointer of their field as id, which is what the API names.
+    const input = document.getElementById(field);
+    input?.setAttribute('aria-invalid', 'true');
+    input?.focus();
+  }, [error, step]);
   const isUnchanged = edited.original !== null && JSON.stringify(edited.original) === JSON.stringify(value);
   const write = async (): Promise<void> => {
     setBusy(true);

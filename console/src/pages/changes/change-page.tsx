@@ -1,6 +1,7 @@
 import { get } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
+import { useNames } from '../../api/use-names.ts';
 import { Diff } from '../../components/diff.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
@@ -9,13 +10,12 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../page-props.ts';
 import { authorText, type Change, type ChangedObject, objectText } from './change-record.ts';
 import { UndoButton } from './undo-button.tsx';
-import { useKeyNames } from './use-key-names.ts';
 
 export function ChangePage({ params }: PageProps) {
   const revision = params['revision'] ?? '';
   const path = `/changes/${encodeURIComponent(revision)}`;
   const loaded = useLoaded(path, (abort) => get<Change>(path, abort));
-  const names = useKeyNames();
+  const names = useNames('/api_keys?limit=100', 'keys', 'api_keys:read', ['description', 'id']);
   return (
     <>
       <PageHead title={`Change ${revision}`} crumbs={[['Changes', '/changes']]}>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { useNames } from '../../api/use-names.ts';
 import { type Document, usePages } from '../../api/use-pages.ts';
 import { Chip } from '../../components/chip.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
@@ -10,16 +11,17 @@ import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
 import { authorText, type Change, summaryOf } from './change-record.ts';
 import { PendingConfirmation } from './pending-confirmation.tsx';
-import { useKeyNames } from './use-key-names.ts';
+import { VerifyButton } from './verify-button.tsx';
 
 export function ChangesPage() {
   const [objectId, setObjectId] = useState('');
   const path = `/changes?limit=50${objectId === '' ? '' : `&object_id=${encodeURIComponent(objectId)}`}`;
   const pages = usePages(path, 'changes');
-  const names = useKeyNames();
+  const names = useNames('/api_keys?limit=100', 'keys', 'api_keys:read', ['description', 'id']);
   return (
     <>
       <PageHead title="Changes" hint="Every change of the configuration: who made it, what it changed, and a way back.">
+        <VerifyButton />
         <button type="button" onClick={pages.reload}>
           Reload
         </button>

@@ -7,7 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { textAt } from '../../format/text.ts';
-import { navigate } from '../../router/location.ts';
+import { href, navigate } from '../../router/location.ts';
 import { resourceType } from '../../schema/resource-types.ts';
 import { edgeColumns, type TreeRow, treeRows } from './edge-tree.tsx';
 
@@ -55,16 +55,16 @@ export function EdgesPage() {
             onInput={(event) => setFilter(event.currentTarget.value)}
           />
         </div>
-        <span class="hint" role="status">
-          {pages.hasMore && filter !== '' && 'Only loaded edges are filtered. The search at the top finds all of them.'}
-        </span>
+        {pages.hasMore && filter !== '' && (
+          <a href={href(`/search?q=${encodeURIComponent(filter)}`)}>Search all edges for it</a>
+        )}
       </div>
       <DataTable<TreeRow>
         label="Edges and routes"
         columns={edgeColumns(isOpen, toggle)}
         rows={rows}
         rowKey={({ key }) => key}
-        hasMore={pages.hasMore}
+        hasMore={pages.hasMore && filter === ''}
         isLoading={pages.isLoading}
         loadMore={pages.loadMore}
         empty={

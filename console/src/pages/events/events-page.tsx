@@ -12,7 +12,7 @@ import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
 import { itemPath } from '../../schema/paths.ts';
-import type { ResourceType } from '../../schema/resource-types.ts';
+import { type ResourceType, resourceType } from '../../schema/resource-types.ts';
 
 const TABS: readonly ListTab[] = [
   {
@@ -63,7 +63,9 @@ const TABS: readonly ListTab[] = [
 export function EventsPage() {
   return (
     <>
-      <PageHead title="Events" hint="What the server reports to other systems, and whether it arrived." />
+      <PageHead title="Events" hint="What the server reports to other systems, and whether it arrived.">
+        <ReplayDead />
+      </PageHead>
       <TabbedLists label="Subscriptions, destinations and deliveries" tabs={TABS} />
     </>
   );
@@ -139,4 +141,20 @@ function replayColumn(type: ResourceType, reload: () => void): readonly Column<D
       ),
     },
   ];
+}
+
+function ReplayDead() {
+  const replay = resourceType('event_deliveries')?.actions.find(({ path }) => path.endsWith('/replay'));
+  if (replay === undefined || !areAllowed(replay.scopes)) return null;
+  return (
+    <ConfirmButton
+      name="Replay dead deliveries"
+      isDanger={false}
+      question="Replay all dead deliveries?"
+      done="The dead deliveries are queued again."
+      act={() => request('POST', '/event_deliveries/replay', { body: { state: 'dead' } })}
+    >
+      <p>Every delivery that was given up is sent again. Destinations may receive an event twice.</p>
+    </ConfirmButton>
+  );
 }

@@ -5,6 +5,17 @@ import type { Document } from '../../api/use-pages.ts';
 
 const EVERY_MS = 15_000;
 
+const running = new Map<string, Promise<unknown>>();
+
+/** Several parts of the page ask for the same list at the same moment: one request serves them. */
+function shared<Body>(path: string): Promise<Body> {
+  const known = running.get(path);
+  if (known !== undefined) return known as Promise<Body>;
+  const started = get<Body>(path).finally(() => running.delete(path));
+  running.set(path, started);
+  return started;
+}
+
 /** The first page of a list; null if the scopes do not allow it or this server does not have it. */
 export function useFirstPage(
   path: string,
@@ -13,7 +24,7 @@ export function useFirstPage(
 ): Loaded<readonly Document[] | null> & { hasMore: boolean } {
   const loaded = useLoaded(
     path,
-    async (abort) => (isAllowed(scope) ? get<Record<string, unknown>>(`${path}?limit=100`, abort) : null),
+    async () => (isAllowed(scope) ? shared<Record<string, unknown>>(`${path}?limit=100`) : null),
     EVERY_MS,
   );
   const rows = loaded.data === null ? null : ((loaded.data[listKey] ?? []) as readonly Document[]);
@@ -39,9 +50,10 @@ export interface Series {
 export function useSeries(): Loaded<Series> {
   return useLoaded(
     'series',
-    (abort) => {
-      const from = new Date(Date.now() - 3_600_000).toISOString();
-      return get<Series>(`/series?from=${encodeURIComponent(from)}&step=60`, abort);
+    () => {
+      // By the minute, so that both parts of the page ask the same question.
+      const from = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000).toISOString();
+      return shared<Series>(`/series?from=${encodeURIComponent(from)}&step=60`);
     },
     EVERY_MS,
   );

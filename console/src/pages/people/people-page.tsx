@@ -1,3 +1,4 @@
+import { useNames } from '../../api/use-names.ts';
 import type { Document } from '../../api/use-pages.ts';
 import { deleteColumn } from '../../components/delete-column.tsx';
 import { PageHead } from '../../components/page-head.tsx';
@@ -7,7 +8,7 @@ import { type ListTab, TabbedLists } from '../../components/tabbed-lists.tsx';
 import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
 
-const TABS: readonly ListTab[] = [
+const tabs = (names: ReadonlyMap<string, string>): readonly ListTab[] => [
   {
     tag: 'app_users',
     name: 'People',
@@ -31,7 +32,10 @@ const TABS: readonly ListTab[] = [
         class: 'col-wide',
         cell: (row) => <span dir="auto">{textAt(row, 'public_url')}</span>,
       },
-      { name: 'Person', cell: (row) => <RefLink reference={row['application_user'] as Reference | null} /> },
+      {
+        name: 'Person',
+        cell: (row) => <PersonLink reference={row['application_user'] as Reference | null} names={names} />,
+      },
       { name: 'Browser', class: 'low', cell: (row) => browserOf(row) },
       { name: 'Since', class: 'middle col-time', cell: (row) => <Time at={row['created_at']} /> },
       { name: 'Last active', class: 'middle col-time', cell: (row) => <Time at={row['last_active']} /> },
@@ -46,13 +50,14 @@ const TABS: readonly ListTab[] = [
 ];
 
 export function PeoplePage() {
+  const names = useNames('/app/users?limit=100', 'application_users', 'app:read', ['email', 'name', 'id']);
   return (
     <>
       <PageHead
         title="People"
         hint="Who logged in, where and since when. A revoked session ends at once, with its open streams."
       />
-      <TabbedLists label="People and sessions" tabs={TABS} />
+      <TabbedLists label="People and sessions" tabs={tabs(names)} />
     </>
   );
 }
@@ -65,4 +70,9 @@ function providerOf(row: Document): string {
 function browserOf(row: Document): string {
   const browser = row['browser_session'] as { ip_address?: string; user_agent?: { raw?: string } } | undefined;
   return `${browser?.ip_address ?? ''} ${browser?.user_agent?.raw ?? ''}`.trim();
+}
+
+function PersonLink({ reference, names }: { reference: Reference | null; names: ReadonlyMap<string, string> }) {
+  const name = names.get(reference?.id ?? '');
+  return <RefLink reference={reference} {...(name !== undefined && { name })} />;
 }
