@@ -67,7 +67,7 @@ test('a wrong key is refused with advice, and a right one is not kept', { skip }
     `[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
       .reduce((bytes, { encodedBodySize }) => bytes + encodedBodySize, 0)`,
   );
-  assert.ok(Number(firstLoad) < 150 * 1024, `${firstLoad} bytes`);
+  assert.ok(Number(firstLoad) < 150 * 1024, `${Number(firstLoad)} bytes`);
 });
 
 test('a person creates an edge, a route and its modules', { skip }, async () => {
