@@ -64,6 +64,8 @@ export async function commitWithRetries(context: DocumentsContext, attempts: Com
       case 'reference_missing':
       case 'still_referenced':
       case 'unique_key_taken':
+      case 'change_pending':
+      case 'not_settled':
         throw refusalError(result, writeSet, context.catalog);
     }
   }

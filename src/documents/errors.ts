@@ -43,6 +43,16 @@ export const documentErrors = errorTable({
     explanation:
       'A later change touched the same document; details.id names its resource. Undo the later change first, or send "force": true.',
   },
+  ERR_POSTERN_CHANGE_PENDING: {
+    status: 409,
+    explanation:
+      'The write concerns a change that waits for its confirmation and may still be reverted; details.revision is its revision. Confirm it with POST /changes/{revision}/confirm, or wait until it is reverted.',
+  },
+  ERR_POSTERN_NOT_PENDING: {
+    status: 409,
+    explanation:
+      'The change does not wait for a confirmation, or no longer: it was confirmed or reverted. GET /changes shows what happened.',
+  },
   ERR_POSTERN_CANNOT_UNDO: {
     status: 409,
     explanation:

@@ -104,7 +104,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       summary: `Delete ${resource.title}`,
       description: 'Returns 409 if other resources refer to it; details.referred_by names them.',
       success: { status: 204, schema: null, description: 'The resource is deleted.' },
-      errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_IN_USE', ...CONDITION_ERRORS],
+      errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_IN_USE', 'ERR_POSTERN_CHANGE_PENDING', ...CONDITION_ERRORS],
       isConditional: true,
       ...writing(documents, (on, request) => on.delete(addressOf(request), request)),
     },
@@ -115,6 +115,7 @@ const WRITE_ERRORS: readonly ErrorCode[] = [
   'ERR_POSTERN_INVALID_BODY',
   'ERR_POSTERN_UNKNOWN_REFERENCE',
   'ERR_POSTERN_ALREADY_EXISTS',
+  'ERR_POSTERN_CHANGE_PENDING',
 ];
 const CONDITION_ERRORS: readonly ErrorCode[] = ['ERR_POSTERN_PRECONDITION_FAILED', 'ERR_POSTERN_TOO_MANY_CONFLICTS'];
 const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = [

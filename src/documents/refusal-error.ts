@@ -1,5 +1,6 @@
 import { fieldName, pointerTo } from '../lib/schema/field-problem.ts';
 import { resourceErrors } from '../resources/errors.ts';
+import { PENDING_CHANGE } from '../store/pending-change.ts';
 import type { CommitRefusal, RecordKey, Reference } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
 import { ownerIdOf } from './compiled.ts';
@@ -53,12 +54,41 @@ export function refusalError(
         { details: { field: path, id } },
       );
     }
+    case 'change_pending':
+      return changePending(refusal.revision, refusal.key);
+    case 'not_settled':
+      return notPending(refusal.why);
     case 'last_one':
       return documentErrors.create(
         'ERR_POSTERN_LAST_API_KEY',
         'this is the last API key with all scopes: create another one with all scopes first, otherwise nobody could manage this server',
       );
   }
+}
+
+function changePending(revision: number, key: RecordKey | null): Error {
+  const ends = `confirm it with POST /changes/${revision}/confirm, or wait until it is reverted`;
+  const why =
+    key === null
+      ? `revision ${revision} still waits for its confirmation, and only one change can wait at a time`
+      : `${pendingPart(key)} revision ${revision}, which waits for its confirmation and may be reverted`;
+  return documentErrors.create('ERR_POSTERN_CHANGE_PENDING', `${why}: ${ends}`, {
+    details: { revision: String(revision) },
+  });
+}
+
+function pendingPart(key: RecordKey): string {
+  // A unique key that the change released.
+  return key.kind === PENDING_CHANGE.kind ? 'a unique value of this write belongs to' : `${nameOf(key)} belongs to`;
+}
+
+function notPending(why: 'gone' | 'early' | 'late'): Error {
+  const text = {
+    gone: 'the change does not wait for a confirmation: it was confirmed or reverted before, or asked for none',
+    early: 'the time for the confirmation is not over yet',
+    late: 'the time for the confirmation is over, and the server reverts the change now',
+  }[why];
+  return documentErrors.create('ERR_POSTERN_NOT_PENDING', `${text}. GET /changes shows what happened`);
 }
 
 export function notFound(catalog: Catalog, kind: string, id: string): Error {

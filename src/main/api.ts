@@ -16,6 +16,7 @@ import { openConsole } from '../console/open-console.ts';
 import type { Catalog } from '../documents/catalog.ts';
 import { Changesets } from '../documents/changesets/changesets.ts';
 import { WriteOperations } from '../documents/changesets/write-operation.ts';
+import { PendingReverter } from '../documents/confirmation/pending-reverter.ts';
 import { Documents } from '../documents/documents.ts';
 import { Changes } from '../documents/history/changes.ts';
 import { HistoryChain } from '../documents/history/history-chain.ts';
@@ -170,6 +171,11 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const operations = operationsOf(catalog, documents);
   const changesets = new Changesets(context, new WriteOperations(operations));
   const keys = new KeyDirectory(replica);
+  const reverter = new PendingReverter(context, replica, store.history, {
+    reverted: (revision, by) =>
+      deps.logger.warn({ revision, reverted_by: by }, 'reverted a change that nobody confirmed'),
+    failed: (revision, err) => deps.logger.error({ err, revision }, 'failed to revert a change that nobody confirmed'),
+  });
   addStoreMetrics(registry, store, replica);
   addProblemMetrics(registry, deps.problems);
 
@@ -233,6 +239,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     close: async () => {
       webConsole.close();
       await api.close();
+      await reverter.close();
       await chain.close();
     },
   };

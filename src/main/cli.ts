@@ -174,6 +174,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('../cli/changes/undo-command.ts')).undoCommand,
   },
   {
+    name: 'confirm',
+    summary: 'keep a change that the server reverts otherwise',
+    load: async () => (await import('../cli/changes/confirm-command.ts')).confirmCommand,
+  },
+  {
     name: 'access',
     summary: 'test access rules, or review who passes them',
     load: () => piped(async () => (await import('../cli/access/access-command.ts')).accessCommand),

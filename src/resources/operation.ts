@@ -192,10 +192,14 @@ export interface ChangesPort {
     readonly lastRevision: number | null;
     /** There may be more. */
     readonly isFull: boolean;
+    /** The change that waits for its confirmation. */
+    readonly pending: JsonObject | null;
   }>;
   get(revision: number, principal: Principal): Promise<JsonObject>;
   /** Whether every entry is as it was written. */
   verify(): Promise<JsonObject>;
+  /** Keeps a change that waits for its confirmation. */
+  confirm(revision: number, message: string, request: OperationRequest): Promise<OperationResult>;
   undo(
     revision: number,
     options: { readonly isForced: boolean; readonly message: string },

@@ -3,6 +3,7 @@ import type { LoginStore } from '../modules/login/login-store.ts';
 import type { DeliveryStore, EventStore, OutboxEvent } from './delivery-store.ts';
 import type { ChangeNote, HistoryStore } from './history-store.ts';
 import type { NodeStore } from './node-store.ts';
+import type { PendingRefusal, Settlement } from './pending-change.ts';
 import type { StoreHealth, StoreHealthListener } from './store-health.ts';
 
 export type * from '../modules/login/login-store.ts';
@@ -124,6 +125,10 @@ export interface WriteSet {
   readonly isDryRun?: boolean;
   /** Who makes the change, and why: with it, the change gets an entry in the history. */
   readonly note?: ChangeNote;
+  /** The change waits for its confirmation this long. Needs a note; nothing else may wait. */
+  readonly confirmWithinMs?: number;
+  /** Ends the wait of a change: deletes `PENDING_CHANGE`, and may write to the documents that it holds. Needs a note. */
+  readonly settles?: Settlement;
   /** Checked first. A write set with expectations alone takes no revision: it only checks them. */
   readonly expect?: readonly Expectation[];
   readonly puts?: readonly RecordPut[];
@@ -193,7 +198,8 @@ export type CommitRefusal =
   | { readonly reason: 'still_referenced'; readonly key: RecordKey; readonly by: readonly Referrer[] }
   | { readonly reason: 'cycle'; readonly key: RecordKey }
   | { readonly reason: 'last_one'; readonly scope: string }
-  | { readonly reason: 'idempotency_used'; readonly existing: IdempotencyRecord };
+  | { readonly reason: 'idempotency_used'; readonly existing: IdempotencyRecord }
+  | PendingRefusal;
 
 export interface Referrer extends RecordKey {
   readonly field: string;

@@ -26,7 +26,11 @@ const CREATES = [
   'event_subscriptions.create',
 ];
 /** Operations that cannot succeed yet, with the expected status. */
-const CANNOT_SUCCEED = new Map([['event_destinations.test', 503]]);
+const CANNOT_SUCCEED = new Map([
+  ['event_destinations.test', 503],
+  // The change of the scenario does not wait.
+  ['changes.confirm', 409],
+]);
 const SECOND_BACKEND = 'bkdsc_2zXAMPLEbackendOfTheDocsAAB';
 
 const document = makeDocument();

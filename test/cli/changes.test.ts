@@ -103,6 +103,10 @@ suite('postern changes', () => {
       [['changes', '--limit', '0'], 2, /--limit must be a whole number/],
       [['changes', '-o', 'xml'], 2, /--output must be table or json/],
       [['changes', '--author', 'ana'], 1, /author_id/],
+      [['confirm', 'x'], 2, /takes one revision, such as postern confirm 42/],
+      [['confirm', '1', '2'], 2, /takes one revision, or none/],
+      [['confirm', '999999'], 1, /the history has no change with revision 999999/],
+      [['confirm'], 1, /no change waits for a confirmation/],
       [['undo'], 2, /takes one revision, such as postern undo 42/],
       [['undo', renamed.revision], 2, /there is no terminal: add --yes/],
       [['undo', '999999', '--yes'], 1, /the history has no change with revision 999999/],
@@ -115,6 +119,24 @@ suite('postern changes', () => {
     const down = { ...env, POSTERN_API_URL: 'http://127.0.0.1:1' };
     assert.equal((await runCommand(['changes'], { env: down })).code, 3);
   });
+});
+
+test('postern confirm keeps the change that waits, which postern changes shows', async () => {
+  const operations = [{ method: 'POST', path: '/ip_policies', body: {} }];
+  const wait = (message: string) =>
+    write('POST', '/changesets', { operations, confirm_within: '1h', message }).then(({ revision }) => revision);
+  const first = await wait('risky');
+  const listed = await postern(['changes', '--limit', '1']);
+  assert.match(listed.stdout, / {2}\(pending\) risky$/m);
+  assert.match(listed.stderr, new RegExp(`revision ${first} is reverted at 20\\S+Z .* postern confirm ${first}\n`));
+  assert.match((await postern(['changes', 'show', first])).stdout, /unless you confirm it/);
+  assert.equal(JSON.parse((await postern(['changes', '-o', 'json'])).stdout).pending.revision, Number(first));
+  const confirmed = await postern(['confirm', '--message', 'fine']);
+  assert.deepEqual([confirmed.code, confirmed.stdout], [0, `revision ${first} is confirmed and stays\n`]);
+  const second = await wait('again');
+  assert.equal((await postern(['confirm', second])).code, 0);
+  const again = await postern(['confirm', second]);
+  assert.deepEqual([again.code, /does not wait/.test(again.stderr)], [1, true]);
 });
 
 suite('postern undo', () => {

@@ -96,6 +96,13 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /the history is intact/ },
     ],
   },
+  'docs/how-to/try-a-risky-change.md': {
+    blocks: [
+      { run: /confirm_by/ },
+      { run: /is reverted at 20\S+Z unless you confirm it/ },
+      { run: /is confirmed and stays/ },
+    ],
+  },
   'docs/how-to/manage-api-keys.md': {
     blocks: [{ run: /edges:read/ }, { run: /deploy job/ }, { custom: createKeyOffline }],
   },

@@ -256,7 +256,17 @@ async function fill(store: Store): Promise<void> {
 
 function writeSet(given: Partial<SealedWriteSet>): SealedWriteSet {
   const none = { expect: [], puts: [], deletes: [], touches: [], keepAtLeastOne: [], events: [], idempotency: null };
-  return { nowMs: 5, expectRevision: null, isDryRun: false, note: null, ...none, ...given };
+  return {
+    nowMs: 5,
+    isDatabaseTime: false,
+    confirmWithinMs: null,
+    settles: null,
+    expectRevision: null,
+    isDryRun: false,
+    note: null,
+    ...none,
+    ...given,
+  };
 }
 
 function sealedPut(kind: string, id: string) {

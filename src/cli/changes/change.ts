@@ -29,7 +29,19 @@ export interface Change<T extends ChangedObject = ChangedObject> {
   readonly author: Author;
   readonly message: string;
   readonly count: number;
+  /** Until when it must be confirmed; null if it does not wait for that. */
+  readonly confirm_by: string | null;
   readonly objects: readonly T[];
+}
+
+/** The change that waits for its confirmation. */
+export interface PendingChange {
+  readonly revision: number;
+  readonly confirm_by: string;
+}
+
+export function pendingText({ revision, confirm_by }: PendingChange): string {
+  return `revision ${revision} is reverted at ${confirm_by} unless you confirm it: postern confirm ${revision}`;
 }
 
 export async function readChange(

@@ -55,7 +55,7 @@ Without a subcommand: list changes of the configuration, newest first.
                       first-api-key in the data directory)
   --root-ca           PEM file with the CA of the API's certificate
 
-"postern undo REVISION" takes a change back.
+"postern undo REVISION" takes a change back; "postern confirm" keeps one that waits for its confirmation.
 
 Exit codes: 0 success, 1 rejected by the API, or verify: the history is broken, 2 invalid usage, 3 server unreachable.
 `;

@@ -8,7 +8,7 @@ import { outputFormat } from '../output/output-format.ts';
 import { printTable } from '../output/rows-table.ts';
 import { printStructured } from '../output/structured-text.ts';
 import { timeFlag } from '../time-flag.ts';
-import { authorText, type Change, objectText } from './change.ts';
+import { authorText, type Change, objectText, type PendingChange, pendingText } from './change.ts';
 
 const PAGE = 100;
 const DEFAULT_LIMIT = 50;
@@ -16,6 +16,8 @@ const DEFAULT_LIMIT = 50;
 interface Page {
   readonly changes: readonly Change[];
   readonly next_page_uri: string | null;
+  /** Absent: a server before this one. */
+  readonly pending?: PendingChange | null;
 }
 
 export async function listChanges(
@@ -25,11 +27,12 @@ export async function listChanges(
 ): Promise<number> {
   if (positionals.length > 0) throw usage('unexpected argument: see postern changes --help');
   const format = outputFormat(flags);
-  const { changes, hasMore } = await readChanges(transport, flags, new Names(transport, context));
-  if (format === 'json' || format === 'yaml') await printStructured({ changes }, format, context);
+  const { changes, hasMore, pending } = await readChanges(transport, flags, new Names(transport, context));
+  if (format === 'json' || format === 'yaml') await printStructured({ changes, pending }, format, context);
   else if (format === 'id') for (const { revision } of changes) context.print(String(revision));
   else if (changes.length === 0) context.warn('none');
   else printTable(changes.map(rowOf), context);
+  if (format === 'table' && pending !== null) context.warn(`postern: ${printable(pendingText(pending))}`);
   if (hasMore) context.warn('postern: there are older changes: use --limit NUMBER or --until TIME to see them');
   return 0;
 }
@@ -38,7 +41,7 @@ async function readChanges(
   transport: Transport,
   flags: ParsedFlags['flags'],
   names: Names,
-): Promise<{ readonly changes: readonly Change[]; readonly hasMore: boolean }> {
+): Promise<{ readonly changes: readonly Change[]; readonly hasMore: boolean; readonly pending: PendingChange | null }> {
   const limit = limitOf(flags.get('limit'));
   const [since, until, author, object] = ['since', 'until', 'author', 'object'].map((name) => flags.get(name));
   const filters = {
@@ -53,16 +56,16 @@ async function readChanges(
   for (;;) {
     const page = JSON.parse((await transport.send({ method: 'GET', path })).text) as Page;
     changes.push(...page.changes);
-    const next = page.next_page_uri;
+    const { next_page_uri: next, pending = null } = page;
     if (next === null || changes.length >= limit) {
-      return { changes: changes.slice(0, limit), hasMore: next !== null || changes.length > limit };
+      return { changes: changes.slice(0, limit), hasMore: next !== null || changes.length > limit, pending };
     }
     // Only the query: the key goes to the address that the user named.
     path = `/changes${new URL(next).search}`;
   }
 }
 
-function rowOf({ revision, at, author, message, objects, count }: Change) {
+function rowOf({ revision, at, author, message, objects, count, confirm_by: confirmBy }: Change) {
   const [first] = objects;
   const others = count > 1 ? ` and ${count - 1} more` : '';
   return {
@@ -70,7 +73,7 @@ function rowOf({ revision, at, author, message, objects, count }: Change) {
     when: at,
     who: authorText(author),
     what: first === undefined ? '' : `${first.change} ${objectText(first)}${others}`,
-    message: printable(message),
+    message: printable(confirmBy ? `(pending) ${message}` : message),
   };
 }
 

@@ -4,7 +4,7 @@ import { printable } from '../api/cell-text.ts';
 import type { CommandContext } from '../command.ts';
 import { outputFormat } from '../output/output-format.ts';
 import { printJson, printStructured } from '../output/structured-text.ts';
-import { authorText, readChange, revisionArgument } from './change.ts';
+import { authorText, pendingText, readChange, revisionArgument } from './change.ts';
 import { documentLines } from './document-lines.ts';
 
 /** Prints who made a change, and the difference of each document, field by field. */
@@ -21,10 +21,11 @@ export async function showChange(
     else await printStructured(change, 'yaml', context);
     return 0;
   }
-  const { at, author, message, objects } = change;
+  const { at, author, message, objects, confirm_by } = change;
   const from = author.address === null ? '' : ` from ${author.address}`;
   context.print(printable(`revision ${revision}, ${at}, by ${authorText(author)}${from} (${author.via})`));
   if (message !== '') context.print(printable(message));
+  if (confirm_by) context.print(printable(pendingText({ revision, confirm_by })));
   for (const document of objects) {
     for (const line of documentLines(document, 'change')) context.print(line);
     await context.printed?.();

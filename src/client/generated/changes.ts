@@ -19,7 +19,7 @@ export interface Change {
     readonly address: string | null;
     /** Id of the request, as in the log. */
     readonly operation_id: string;
-    /** "api", "changeset" or "undo". */
+    /** "api", "changeset", "undo", "confirm" or "revert". */
     readonly via: string;
   };
   /** Message of the author; empty if there was none. */
@@ -28,6 +28,8 @@ export interface Change {
   readonly is_linked: boolean;
   /** Number of changed documents. */
   readonly count: number;
+  /** Until when the change must be confirmed, or it is reverted; null if it does not wait for that. */
+  readonly confirm_by: string | null;
   /** The changed documents. */
   readonly objects: readonly {
     /** Kind of the resource. */
@@ -64,7 +66,7 @@ export interface ChangePage {
       readonly address: string | null;
       /** Id of the request, as in the log. */
       readonly operation_id: string;
-      /** "api", "changeset" or "undo". */
+      /** "api", "changeset", "undo", "confirm" or "revert". */
       readonly via: string;
     };
     /** Message of the author; empty if there was none. */
@@ -73,6 +75,8 @@ export interface ChangePage {
     readonly is_linked: boolean;
     /** Number of changed documents. */
     readonly count: number;
+    /** Until when the change must be confirmed, or it is reverted; null if it does not wait for that. */
+    readonly confirm_by: string | null;
     /** The first hundred changed documents. */
     readonly objects: readonly {
       /** Kind of the resource. */
@@ -89,6 +93,15 @@ export interface ChangePage {
   readonly uri: string;
   /** URI of the next page; null on the last one. */
   readonly next_page_uri: string | null;
+  /** The change that waits for its confirmation; null if there is none. */
+  readonly pending: {
+    /** Revision of the change. */
+    readonly revision: number;
+    /** The server reverts the change at this time, unless it is confirmed before. RFC 3339, UTC. */
+    readonly confirm_by: string;
+    /** POST to this URI confirms it. */
+    readonly confirm_uri: string;
+  } | null;
 }
 
 export interface ChangeQuery extends PageQuery {
@@ -136,6 +149,18 @@ export interface ChangeUndo {
   readonly message?: string | undefined;
 }
 
+export interface ChangeConfirmAnswer {
+  /** Revision of the confirmation. */
+  readonly revision: number;
+  /** Revision that stays. */
+  readonly confirms: number;
+}
+
+export interface ChangeConfirm {
+  /** Message for the history. */
+  readonly message?: string | undefined;
+}
+
 /** A change of configuration: who made it, when, and every document before and after it. */
 export class ChangesClient extends ResourceClient {
   /** List changes: every one, page after page. */
@@ -171,5 +196,13 @@ export class ChangesClient extends ResourceClient {
    */
   undo(revision: string, body: ChangeUndo = {}, options?: RequestOptions): Promise<Answer<ChangeUndoAnswer>> {
     return this.call({ method: 'POST', path: '/changes/{revision}/undo', params: { revision }, body }, options);
+  }
+
+  /**
+   * Confirm a change. Keeps a change that was applied with `confirm_within`: without this, the server reverts it
+   * when the time is over. The key needs the write scope of each document of the change.
+   */
+  confirm(revision: string, body: ChangeConfirm = {}, options?: RequestOptions): Promise<Answer<ChangeConfirmAnswer>> {
+    return this.call({ method: 'POST', path: '/changes/{revision}/confirm', params: { revision }, body }, options);
   }
 }

@@ -15,6 +15,15 @@ export interface ChangesetCreated {
     /** Its response body; null if it has none. A dry run shows no tokens. */
     readonly body: Readonly<Record<string, unknown>> | null;
   }[];
+  /** The change that waits for its confirmation; null if there is none. */
+  readonly pending: {
+    /** Revision of the change. */
+    readonly revision: number;
+    /** The server reverts the change at this time, unless it is confirmed before. RFC 3339, UTC. */
+    readonly confirm_by: string;
+    /** POST to this URI confirms it. */
+    readonly confirm_uri: string;
+  } | null;
 }
 
 export interface ChangesetCreate {
@@ -39,6 +48,11 @@ export interface ChangesetCreate {
   readonly message?: string | undefined;
   /** Validates everything against the current state and stores nothing. */
   readonly dry_run?: boolean | undefined;
+  /**
+   * The server reverts the change unless POST /changes/{revision}/confirm arrives within this time, from 1s to
+   * 24h. Until then other writes to its documents are rejected, and no other change can wait.
+   */
+  readonly confirm_within?: string | undefined;
 }
 
 /** Several writes that are stored together or not at all. */

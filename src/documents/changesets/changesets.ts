@@ -4,7 +4,10 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type { ChangesetsPort, OperationPorts, OperationRequest, OperationResult } from '../../resources/operation.ts';
+import { PENDING_CHANGE, type PendingChange, pendingChange } from '../../store/pending-change.ts';
 import type { CommitResult } from '../../store/store.ts';
+import { writtenRecord } from '../commit-with-retries.ts';
+import { pendingForm } from '../confirmation/pending-form.ts';
 import { Documents } from '../documents.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
@@ -29,11 +32,15 @@ export interface Changeset {
   readonly expectedRevision: number | null;
   readonly isDryRun: boolean;
   readonly message: string;
+  /** Null: the change stays without a confirmation. */
+  readonly confirmWithinMs: number | null;
 }
 
 export interface ChangesetOutcome {
   readonly revision: number;
   readonly results: readonly { readonly status: number; readonly body: JsonObject | null }[];
+  /** The change waits for its confirmation. */
+  readonly pending: PendingChange | null;
 }
 
 interface Staged {
@@ -60,8 +67,13 @@ export class Changesets implements ChangesetsPort {
 
   async run(request: OperationRequest): Promise<OperationResult> {
     const changeset = changesetOf(request.body);
-    const { revision, results } = await this.#run(changeset, request);
-    const body = { revision, dry_run: changeset.isDryRun, results: results as unknown as JsonValue };
+    const { revision, results, pending } = await this.#run(changeset, request);
+    const body = {
+      revision,
+      dry_run: changeset.isDryRun,
+      results: results as unknown as JsonValue,
+      pending: pending && pendingForm(pending, this.#context),
+    };
     return { body, ...(!changeset.isDryRun && { revision }) };
   }
 
@@ -74,7 +86,11 @@ export class Changesets implements ChangesetsPort {
           await this.#context.served(result.revision);
           for (const task of staged.afterwards) await task();
         }
-        return { revision: result.revision, results: staged.results };
+        return {
+          revision: result.revision,
+          results: staged.results,
+          pending: pendingChange(writtenRecord(result, PENDING_CHANGE)),
+        };
       }
       if (result.reason !== 'conflict') throw this.#refused(result, staged.commits);
       await this.#context.replica.refresh();
@@ -86,7 +102,7 @@ export class Changesets implements ChangesetsPort {
   }
 
   #commit(
-    { expectedRevision, isDryRun, message }: Changeset,
+    { expectedRevision, isDryRun, message, confirmWithinMs }: Changeset,
     commits: StagedCommits,
     request: OperationRequest,
   ): Promise<CommitResult> {
@@ -94,6 +110,7 @@ export class Changesets implements ChangesetsPort {
       ...commits.folded(),
       ...(expectedRevision !== null && { expectRevision: expectedRevision }),
       ...(isDryRun && { isDryRun }),
+      ...(confirmWithinMs !== null && { confirmWithinMs }),
       note: noteOf(request, message, 'changeset'),
     });
   }

@@ -108,6 +108,11 @@ export class StagedCommits {
         return this.#puts.get(textOf(refusal.key))?.operation ?? null;
       case 'last_one':
         return this.#keepAtLeastOne.get(refusal.scope) ?? null;
+      case 'change_pending': {
+        const key = refusal.key === null ? '' : textOf(refusal.key);
+        return this.#puts.get(key)?.operation ?? this.#deleters.get(key) ?? null;
+      }
+      case 'not_settled':
       case 'conflict':
       case 'revision_moved':
       case 'idempotency_used':

@@ -2,7 +2,11 @@ import type { OperationRequest } from '../../resources/operation.ts';
 import type { ChangeNote } from '../../store/store.ts';
 
 /** Who makes a change, for the history. `via` names what made it, if not a single write. */
-export function noteOf(request: OperationRequest, message = '', via: 'api' | 'changeset' | 'undo' = 'api'): ChangeNote {
+export function noteOf(
+  request: OperationRequest,
+  message = '',
+  via: 'api' | 'changeset' | 'undo' | 'confirm' = 'api',
+): ChangeNote {
   const { apiKeyId, person } = request.principal;
   return {
     author: {

@@ -12,6 +12,8 @@ import type {
   RecordKey,
 } from '../../store/store.ts';
 import { ownerIdOf } from '../compiled.ts';
+import { confirmChange } from '../confirmation/confirm.ts';
+import { pendingForm, pendingNow } from '../confirmation/pending-form.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { refusalError } from '../refusal-error.ts';
 import type { View } from '../renderer.ts';
@@ -41,12 +43,25 @@ export class Changes implements ChangesPort {
     return {
       changes: readable.map((summary) => ({
         ...headOf(summary),
+        ...this.#confirmBy(summary),
         count: summary.count,
         objects: summary.keys.map(({ kind, id, op }) => ({ ...this.#named({ kind, id }), change: op })),
       })),
       lastRevision: found.at(-1)?.revision ?? null,
       isFull: found.length === query.limit,
+      pending: this.#pending(),
     };
+  }
+
+  #pending(): JsonObject | null {
+    const pending = pendingNow(this.#context);
+    return pending && pendingForm(pending, this.#context);
+  }
+
+  /** For a change that waits. */
+  #confirmBy({ revision }: HistoryHead): JsonObject {
+    const pending = pendingNow(this.#context);
+    return { confirm_by: pending?.revision === revision ? rfc3339(pending.confirmByMs) : null };
   }
 
   async get(revision: number, principal: Principal): Promise<JsonObject> {
@@ -54,6 +69,7 @@ export class Changes implements ChangesPort {
     for (const item of entry.items) this.#requireScope(item, 'GET', principal);
     return {
       ...headOf(entry),
+      ...this.#confirmBy(entry),
       count: entry.items.length,
       objects: entry.items.map((item) => ({
         ...this.#named(item),
@@ -86,7 +102,9 @@ export class Changes implements ChangesPort {
           `revision ${revision} cannot be undone now, because somebody changes the same documents: try again`,
         );
       }
-      const { message: why } = refusalError(result, plan.writeSet, this.#context.catalog);
+      const refusal = refusalError(result, plan.writeSet, this.#context.catalog);
+      if (result.reason === 'change_pending') throw refusal;
+      const { message: why } = refusal;
       throw cannotUndo(`revision ${revision} cannot be undone: ${why}`);
     }
     await this.#context.served(result.revision);
@@ -95,6 +113,12 @@ export class Changes implements ChangesPort {
       body: { revision: result.revision, undoes: revision, skipped: plan.skipped as unknown as JsonValue },
       revision: result.revision,
     };
+  }
+
+  async confirm(revision: number, message: string, request: OperationRequest): Promise<OperationResult> {
+    const entry = await this.#require(revision);
+    for (const item of entry.items) this.#requireScope(item, 'POST', request.principal);
+    return confirmChange(revision, message, request, this.#context);
   }
 
   async #require(revision: number): Promise<HistoryEntry> {

@@ -38,8 +38,18 @@ interface Step extends DocumentForm {
   readonly current: StoredRecord | undefined;
 }
 
-/** The write set that restores every document as it was before the change. */
+/** The write set that restores every document as it was before the change. Throws when there is nothing to restore. */
 export function planUndo(entry: HistoryEntry, options: UndoOptions): UndoPlan {
+  const plan = planRestore(entry, options);
+  const { puts = [], deletes = [] } = plan.writeSet;
+  if (puts.length + deletes.length > 0) return plan;
+  const why =
+    plan.skipped.length > 0 ? 'deleted keys, tokens and links do not come back' : 'its documents are as before';
+  throw cannotUndo(`revision ${entry.revision} leaves nothing to undo: ${why}`);
+}
+
+/** The same; empty when there is nothing to restore. */
+export function planRestore(entry: HistoryEntry, options: UndoOptions): UndoPlan {
   const { context, isForced } = options;
   const steps = entry.items.map((item) => stepOf(item, entry.revision, context));
   const lost = steps.filter(({ item, owner }) => item.after === null && owner.resource.isNeverRestored === true);
@@ -47,10 +57,6 @@ export function planUndo(entry: HistoryEntry, options: UndoOptions): UndoPlan {
   if (!isForced) refuseLaterChanges(undone, entry.revision);
   const back = undone.filter(({ item }) => item.before !== null && !isSame(item.before, currentOf(item, context)));
   const away = undone.filter(({ item, current }) => item.before === null && current !== undefined);
-  if (back.length + away.length === 0) {
-    const why = lost.length > 0 ? 'deleted keys, tokens and links do not come back' : 'its documents are as before';
-    throw cannotUndo(`revision ${entry.revision} leaves nothing to undo: ${why}`);
-  }
   for (const step of [...back, ...away]) authorizeStep(step, options);
   const puts = back.map((step) => putOf(step, context));
   const goneIds = new Set(away.map(({ item }) => item.id));

@@ -3,6 +3,8 @@ import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import { idParameter } from '../paging.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import { confirmOperation } from './confirm-operation.ts';
+import { pendingSchema } from './pending-schema.ts';
 
 const PATH = '/changes';
 const MAX_LIMIT = 100;
@@ -16,7 +18,7 @@ const author = Type.Object(
     id: Type.String({ description: 'Id of the API key, or name of the person; empty for the server.' }),
     address: Type.Union([Type.String(), Type.Null()], { description: 'IP address of the client.' }),
     operation_id: Type.String({ description: 'Id of the request, as in the log.' }),
-    via: Type.String({ description: '"api", "changeset" or "undo".' }),
+    via: Type.String({ description: '"api", "changeset", "undo", "confirm" or "revert".' }),
   },
   { description: 'Who made the change.' },
 );
@@ -27,6 +29,9 @@ const head = {
   message: Type.String({ description: 'Message of the author; empty if there was none.' }),
   is_linked: Type.Boolean({ description: 'Whether the entry is linked to the one before it, which takes a moment.' }),
   count: Type.Integer({ description: 'Number of changed documents.' }),
+  confirm_by: Type.Union([timestamp('Until when the change must be confirmed.'), Type.Null()], {
+    description: 'Until when the change must be confirmed, or it is reverted; null if it does not wait for that.',
+  }),
 };
 const object = {
   kind: Type.String({ description: 'Kind of the resource.', examples: ['https_edge'] }),
@@ -92,6 +97,7 @@ const list: Operation = {
       next_page_uri: Type.Union([Type.String(), Type.Null()], {
         description: 'URI of the next page; null on the last one.',
       }),
+      pending: pendingSchema,
     }),
     description: 'A page, newest first.',
   },
@@ -112,7 +118,7 @@ const list: Operation = {
     const next = new URLSearchParams({ ...request.query, limit: String(size), before_revision: String(lastRevision) });
     const hasMore = lastRevision !== null && found.isFull;
     const next_page_uri = hasMore ? `${uri(PATH)}?${next.toString()}` : null;
-    return { body: { changes: [...found.changes], uri: uri(PATH), next_page_uri } };
+    return { body: { changes: [...found.changes], uri: uri(PATH), next_page_uri, pending: found.pending } };
   },
 };
 
@@ -190,7 +196,13 @@ const undo: Operation = {
     }),
     description: 'The change is undone.',
   },
-  errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_INVALID_BODY', 'ERR_POSTERN_CHANGED_SINCE', 'ERR_POSTERN_CANNOT_UNDO'],
+  errors: [
+    'ERR_POSTERN_NOT_FOUND',
+    'ERR_POSTERN_INVALID_BODY',
+    'ERR_POSTERN_CHANGED_SINCE',
+    'ERR_POSTERN_CANNOT_UNDO',
+    'ERR_POSTERN_CHANGE_PENDING',
+  ],
   run: (request, { changes }) =>
     changes.undo(
       revisionOf(request.params),
@@ -198,6 +210,8 @@ const undo: Operation = {
       request,
     ),
 };
+
+const confirm = confirmOperation(PATH, revisionOf);
 
 /** The history of configuration. */
 export const changes: LiveResource = {
@@ -209,7 +223,7 @@ export const changes: LiveResource = {
   listKey: 'changes',
   title: 'a change',
   description: 'A change of configuration: who made it, when, and every document before and after it.',
-  operations: [list, get, verify, undo],
+  operations: [list, get, verify, undo, confirm],
 };
 
 function revisionOf({ revision = '' }: Readonly<Record<string, string>>): number {

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
+import { pendingSchema } from '../changes/pending-schema.ts';
 import type { Operation } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
 
@@ -62,6 +63,14 @@ const create: Operation = {
       dry_run: Type.Optional(
         Type.Boolean({ description: 'Validates everything against the current state and stores nothing.' }),
       ),
+      confirm_within: Type.Optional(
+        Type.String({
+          pattern: '^[1-9][0-9]{0,5}[smh]$',
+          description:
+            'The server reverts the change unless POST /changes/{revision}/confirm arrives within this time, from 1s to 24h. Until then other writes to its documents are rejected, and no other change can wait.',
+          examples: ['5m'],
+        }),
+      ),
     }),
     example,
     maxBytes: MAX_BYTES,
@@ -74,6 +83,7 @@ const create: Operation = {
       }),
       dry_run: Type.Boolean({ description: 'Whether nothing was stored.' }),
       results: Type.Array(resultSchema, { description: 'One result per operation.' }),
+      pending: pendingSchema,
     }),
     description: 'All operations succeeded.',
   },
@@ -87,6 +97,7 @@ const create: Operation = {
     'ERR_POSTERN_LAST_API_KEY',
     'ERR_POSTERN_PRECONDITION_FAILED',
     'ERR_POSTERN_TOO_MANY_CONFLICTS',
+    'ERR_POSTERN_CHANGE_PENDING',
   ],
   // Each operation needs its own.
   scopes: [],

@@ -50,7 +50,7 @@ export function createSqlStore({
   engine.compareWith(() => Math.min(...[...followers.values()].map((applied) => applied())));
 
   async function commit(writeSet: WriteSet): Promise<CommitResult> {
-    const sealed = sealWriteSet(writeSet, keyring, clock.nowMs());
+    const sealed = sealWriteSet(writeSet, keyring, timeAt());
     // A pure check takes no lock and no place in a group.
     if (isAskingOnly(writeSet)) return asked(await engine.readProven('applyWriteSet', sealed));
     const result = await engine.write('applyWriteSet', sealed);

@@ -1,3 +1,4 @@
+import { PENDING_CHANGE } from '../../pending-change.ts';
 import type { LaneKey } from '../../store.ts';
 import { insertNumbered, type NewDelivery } from '../deliveries/delivery-enqueue.ts';
 import { deliveryIds } from '../deliveries/delivery-id.ts';
@@ -22,7 +23,13 @@ interface Counters {
   readonly storedRevision: number;
   readonly storedSeq: number;
   revision: number;
+  /** Revision of the change that waits for its confirmation. */
+  pending: number | null;
 }
+
+/** One statement: every write needs all of it. */
+const COUNTERS = `SELECT name, value FROM counter WHERE name IN ('revision', 'delivery_seq')
+  UNION ALL SELECT 'pending', revision FROM records WHERE kind = ? AND id = ?`;
 
 /**
  * The combined writes of all write sets of one transaction, executed at its end: changes, events, deliveries, lane
@@ -49,6 +56,14 @@ export class WriteGroup {
     const counters = yield* this.#read();
     counters.revision += 1;
     return counters.revision;
+  }
+
+  *pendingRevision(): Program<number | null> {
+    return (yield* this.#read()).pending;
+  }
+
+  *setPending(revision: number | null): Program<void> {
+    (yield* this.#read()).pending = revision;
   }
 
   addChanges(changes: readonly AppliedChange[], revision: number): void {
@@ -123,12 +138,12 @@ export class WriteGroup {
 
   *#read(): Program<Counters> {
     if (this.#counters !== null) return this.#counters;
-    const rows = yield statement("SELECT name, value FROM counter WHERE name IN ('revision', 'delivery_seq')");
+    const rows = yield statement(COUNTERS, [PENDING_CHANGE.kind, PENDING_CHANGE.id]);
     const values = new Map(rows.map((row) => [text(row, 'name'), integer(row, 'value')]));
     const revision = values.get('revision');
     const storedSeq = values.get('delivery_seq');
     if (revision === undefined || storedSeq === undefined) throw new Error('the store has lost a counter');
-    this.#counters = { storedRevision: revision, storedSeq, revision };
+    this.#counters = { storedRevision: revision, storedSeq, revision, pending: values.get('pending') ?? null };
     return this.#counters;
   }
 

@@ -1,9 +1,10 @@
 import type { HistoryAnchor, HistoryLink, HistoryQuery } from '../../history-store.ts';
+import { PENDING_CHANGE } from '../../pending-change.ts';
 import type { RecordKey } from '../../store.ts';
 import { readCounter } from '../commits/revision-rows.ts';
 import type { Judged } from '../records/judged.ts';
 import { readRecords } from '../records/record-rows.ts';
-import { keyText, type SealedNote, type SealedRecord } from '../sealing/sealed-write-set.ts';
+import { keyText, type SealedRecord, type SealedWriteSet } from '../sealing/sealed-write-set.ts';
 import {
   execute,
   integer,
@@ -73,12 +74,15 @@ export function* readBefore({ puts, gone, revisions }: Judged): Program<Readonly
 
 /** Null: no record changes. A parent that is only touched does not count. */
 export function historyRows(
-  note: SealedNote,
+  { note, nowMs, settles }: Pick<SealedWriteSet, 'note' | 'nowMs' | 'settles'>,
   { puts, gone }: Judged,
   before: ReadonlyMap<string, SealedRecord>,
-  { revision, nowMs }: { readonly revision: number; readonly nowMs: number },
+  revision: number,
 ): HistoryRows | null {
-  const deleted = [...gone].filter(([key]) => !puts.has(key)).map(([, key]) => ({ ...key, after: null }));
+  if (note === null) return null;
+  const deleted = [...gone]
+    .filter(([key, { kind }]) => !puts.has(key) && kind !== PENDING_CHANGE.kind)
+    .map(([, key]) => ({ ...key, after: null }));
   const written = [...puts.values()].map((put) => ({ kind: put.kind, id: put.id, after: put }));
   const items = [...deleted, ...written].map(({ kind, id, after }, position): SqlValue[] => {
     const was = before.get(keyText({ kind, id })) ?? null;
@@ -97,7 +101,8 @@ export function historyRows(
       after?.secrets ?? null,
     ];
   });
-  if (items.length === 0) return null;
+  // A confirmation changes no document, and is worth an entry.
+  if (items.length === 0 && settles === null) return null;
   return { entry: [revision, nowMs, note.author, note.authorId, note.message, null, items.length], items };
 }
 
@@ -190,7 +195,13 @@ export function* pruneHistory(beforeMs: number, keep: number): Program<number> {
   const excess = yield* queryOne('SELECT revision FROM history ORDER BY revision DESC LIMIT 1 OFFSET ?', [keep]);
   const newestExcess = excess === null ? 0 : integer(excess, 'revision');
   const oldest = yield statement('SELECT revision, at_ms, chain FROM history ORDER BY revision LIMIT 200', []);
+  const pending = yield* queryOne('SELECT revision FROM records WHERE kind = ? AND id = ?', [
+    PENDING_CHANGE.kind,
+    PENDING_CHANGE.id,
+  ]);
   const kept = oldest.findIndex((row) => {
+    // Its revert needs it.
+    if (pending !== null && integer(row, 'revision') >= integer(pending, 'revision')) return true;
     const isOver = integer(row, 'at_ms') < beforeMs || integer(row, 'revision') <= newestExcess;
     return textOrNull(row, 'chain') === null || !isOver;
   });

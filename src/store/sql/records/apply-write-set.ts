@@ -2,6 +2,7 @@ import type { RecordKey } from '../../store.ts';
 import { WriteGroup } from '../commits/write-group.ts';
 import { followEventRecords, movesLanes } from '../deliveries/lane-rows.ts';
 import { historyRows, readBefore } from '../history/history-rows.ts';
+import { explainedByPending, holdRecords, judgePending, judgeSettlement, readNeeds } from '../pending/pending-rows.ts';
 import {
   type AppliedChange,
   type ApplyResult,
@@ -24,12 +25,18 @@ import { RECORD_COLUMNS, recordOf } from './record-rows.ts';
 export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Program<ApplyResult> {
   const moved = yield* judgeRevision(writeSet, group);
   if (moved !== null) return moved;
+  const pending = yield* group.pendingRevision();
+  const unsettled = yield* judgeSettlement(writeSet, pending);
+  if (unsettled !== null) return unsettled;
   const judged = yield* judgeWriteSet(writeSet);
-  if (!judged.ok) return judged;
+  if (!judged.ok) return explainedByPending(judged, pending);
+  const held = yield* judgePending(writeSet, judged, pending);
+  if (held !== null) return held;
   if (writeSet.isDryRun || !isWriting(writeSet))
     return { ok: true, revision: yield* group.revision(), changes: [], enqueued: 0, recorded: [] };
 
   const before = writeSet.note === null ? null : yield* readBefore(judged);
+  const needs = writeSet.confirmWithinMs === null || before === null ? null : yield* readNeeds(before);
   const isMovingLanes = movesLanes(judged);
   if (isMovingLanes) yield* group.flush();
   const revision = yield* group.takeRevision();
@@ -39,10 +46,13 @@ export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Pro
   const ofEvents = yield* group.enqueue(writeSet.events, revision);
   yield* putRecords(judged, revision);
   const touched = yield* touchRecords(writeSet.touches, judged, revision);
-  const changes = changesOf(judged, touched);
+  const waiting = needs === null ? [] : [yield* holdRecords({ writeSet, judged, needs, revision })];
+  if (waiting.length > 0) yield* group.setPending(revision);
+  if (writeSet.settles !== null) yield* group.setPending(null);
+  const changes = changesOf(judged, [...touched, ...waiting]);
   group.addChanges(changes, revision);
   if (writeSet.note !== null && before !== null) {
-    group.addHistory(historyRows(writeSet.note, judged, before, { revision, nowMs: writeSet.nowMs }));
+    group.addHistory(historyRows(writeSet, judged, before, revision));
   }
   if (isMovingLanes) {
     yield* group.flush();

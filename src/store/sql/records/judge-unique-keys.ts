@@ -1,3 +1,4 @@
+import { PENDING_CHANGE } from '../../pending-change.ts';
 import type { RecordKey, UniqueKey } from '../../store.ts';
 import { keyText, type Refused } from '../sealing/sealed-write-set.ts';
 import { type Program, queryForTuples, type Row, statement, text } from '../statements/statement.ts';
@@ -58,7 +59,8 @@ function* isEmptied(scope: string, judged: Judged): Program<boolean> {
   let last = rows.at(-1);
   if (last === undefined) return false;
   while (last !== undefined) {
-    if (rows.some((row) => isKept(row, judged))) return false;
+    // A pending change only holds the keys that it may need again.
+    if (rows.some((row) => isKept(row, judged) && row['kind'] !== PENDING_CHANGE.kind)) return false;
     rows = yield statement('SELECT key, kind, id FROM unique_keys WHERE scope = ? AND key > ? ORDER BY key LIMIT ?', [
       scope,
       text(last, 'key'),

@@ -3,12 +3,16 @@ import { storeErrors } from '../../errors.ts';
 import type { ChangeNote } from '../../history-store.ts';
 import type { Keyring } from '../../keyring.ts';
 import type { OutboxEvent, RecordKey, Secrets, StoredRecord, WriteSet } from '../../store.ts';
+import type { CallerTime } from '../statements/store-time.ts';
 import type { SealedEvent, SealedNote, SealedRecord, SealedWriteSet } from './sealed-write-set.ts';
 
-export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, nowMs: number): SealedWriteSet {
+export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, time: CallerTime): SealedWriteSet {
   const { expect = [], puts = [], deletes = [], touches = [], keepAtLeastOne = [], events = [] } = writeSet;
   return {
-    nowMs,
+    nowMs: time.nowMs,
+    isDatabaseTime: time.isDatabaseTime,
+    confirmWithinMs: writeSet.confirmWithinMs ?? null,
+    settles: writeSet.settles ?? null,
     expectRevision: writeSet.expectRevision ?? null,
     isDryRun: writeSet.isDryRun ?? false,
     note: writeSet.note === undefined ? null : sealNote(writeSet.note),

@@ -1,8 +1,13 @@
+import type { Settlement } from '../../pending-change.ts';
 import type { CommitRefusal, Expectation, IdempotencyRecord, RecordKey, RecordPut } from '../../store.ts';
 
 /** A write set as passed to an engine: documents as text, secrets sealed, so that no plain secret leaves the caller. */
 export interface SealedWriteSet {
   readonly nowMs: number;
+  readonly isDatabaseTime: boolean;
+  /** Null: the change stays without a confirmation. */
+  readonly confirmWithinMs: number | null;
+  readonly settles: Settlement | null;
   readonly expectRevision: number | null;
   readonly isDryRun: boolean;
   /** Null: the change has no history. */

@@ -1,0 +1,40 @@
+import type { Principal } from '../../resources/operation.ts';
+import { PENDING_CHANGE, type Settlement } from '../../store/pending-change.ts';
+import type { ChangeNote, CommitResult, HistoryEntry } from '../../store/store.ts';
+import type { DocumentsContext } from '../documents-context.ts';
+import { planRestore } from '../history/undo.ts';
+
+/** The server itself: there is nobody to ask. */
+const SERVER: Principal = { apiKeyId: '', scopes: ['*'] };
+
+/** Takes back a change that nobody confirmed in time. The store decides whether it is still to be done. */
+export async function revert(entry: HistoryEntry, context: DocumentsContext): Promise<CommitResult> {
+  const first = await commitRevert(entry, context);
+  if (first.ok || first.reason !== 'last_one') return first;
+  // The change made the last API key with all scopes: it stays, or nobody could manage the server.
+  const kept = entry.items.filter(
+    ({ kind }) => context.catalog.compiled.get(kind)?.resource.keepAtLeastOne === undefined,
+  );
+  return commitRevert({ ...entry, items: kept }, context);
+}
+
+async function commitRevert(entry: HistoryEntry, context: DocumentsContext): Promise<CommitResult> {
+  const { revision } = entry;
+  const { writeSet, afterwards } = planRestore(entry, { isForced: true, principal: SERVER, context });
+  const settles: Settlement = { revision, as: 'reverted' };
+  const result = await context.store.commit({
+    ...writeSet,
+    deletes: [...(writeSet.deletes ?? []), PENDING_CHANGE],
+    settles,
+    note: noteOfRevert(revision),
+  });
+  if (!result.ok) return result;
+  await context.served(result.revision);
+  for (const task of afterwards) await task();
+  return result;
+}
+
+function noteOfRevert(revision: number): ChangeNote {
+  const author = { kind: 'server', id: '', address: null, operation_id: 'changes.revert', via: 'revert' };
+  return { author, message: `revert of revision ${revision}: nobody confirmed it in time` };
+}

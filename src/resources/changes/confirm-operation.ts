@@ -1,0 +1,38 @@
+import Type from 'typebox';
+import type { Operation } from '../operation.ts';
+
+const MAX_MESSAGE = 1_024;
+
+export function confirmOperation(
+  path: string,
+  revisionOf: (params: Readonly<Record<string, string>>) => number,
+): Operation {
+  return {
+    resource: 'changes',
+    verb: 'confirm',
+    method: 'POST',
+    path: `${path}/{revision}/confirm`,
+    returnsRevision: true,
+    summary: 'Confirm a change',
+    description:
+      'Keeps a change that was applied with `confirm_within`: without this, the server reverts it when the time is over. The key needs the write scope of each document of the change.',
+    body: {
+      schema: Type.Object(
+        { message: Type.Optional(Type.String({ maxLength: MAX_MESSAGE, description: 'Message for the history.' })) },
+        { additionalProperties: false },
+      ),
+      example: { message: 'the login still works' },
+    },
+    success: {
+      status: 200,
+      schema: Type.Object({
+        revision: Type.Integer({ description: 'Revision of the confirmation.' }),
+        confirms: Type.Integer({ description: 'Revision that stays.' }),
+      }),
+      description: 'The change stays.',
+    },
+    errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_INVALID_BODY', 'ERR_POSTERN_NOT_PENDING'],
+    run: (request, { changes }) =>
+      changes.confirm(revisionOf(request.params), (request.body['message'] ?? '') as string, request),
+  };
+}

@@ -1,0 +1,31 @@
+import type { RecordKey, StoredRecord } from './store.ts';
+
+const PENDING_CHANGE_KIND = 'pending_change';
+/** The record of the change that waits for its confirmation: at most one. Its revision is that of the change. */
+export const PENDING_CHANGE: RecordKey = { kind: PENDING_CHANGE_KIND, id: 'pending_change' };
+
+export interface PendingChange {
+  readonly revision: number;
+  /** By the database's clock. */
+  readonly confirmByMs: number;
+  readonly confirmWithinMs: number;
+}
+
+/** Null: no change waits. */
+export function pendingChange(record: StoredRecord | undefined): PendingChange | null {
+  if (record === undefined) return null;
+  const { confirm_by_ms: confirmByMs, confirm_within_ms: confirmWithinMs } = record.doc as Record<string, number>;
+  return { revision: record.revision, confirmByMs: confirmByMs ?? 0, confirmWithinMs: confirmWithinMs ?? 0 };
+}
+
+/** How a pending change ends: it is confirmed in time, or reverted when the time is over. */
+export interface Settlement {
+  readonly revision: number;
+  readonly as: 'confirmed' | 'reverted';
+}
+
+export type PendingRefusal =
+  /** The write concerns a change that waits for its confirmation. `key` null: only one change may wait at a time. */
+  | { readonly reason: 'change_pending'; readonly revision: number; readonly key: RecordKey | null }
+  /** `gone`: no longer pending. `early`: its time is not over yet. `late`: it can no longer be confirmed. */
+  | { readonly reason: 'not_settled'; readonly why: 'gone' | 'early' | 'late'; readonly remainingMs: number };

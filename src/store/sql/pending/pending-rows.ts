@@ -1,0 +1,179 @@
+import { PENDING_CHANGE } from '../../pending-change.ts';
+import type { RecordKey, UniqueKey } from '../../store.ts';
+import type { Judged } from '../records/judged.ts';
+import { keyOf } from '../records/record-rows.ts';
+import {
+  keyText,
+  type Refused,
+  type SealedPut,
+  type SealedRecord,
+  type SealedWriteSet,
+} from '../sealing/sealed-write-set.ts';
+import {
+  insertRows,
+  type Program,
+  queryForTuples,
+  queryOne,
+  type Row,
+  type SqlValue,
+  text,
+} from '../statements/statement.ts';
+import { storeNowMs } from '../statements/store-time.ts';
+
+/**
+ * A change that waits for its confirmation holds what its revert needs, as references and unique keys of the record
+ * `PENDING_CHANGE`: so the rules that protect every other record protect them too, and deleting the record releases all.
+ */
+type Hold = 'changed' | 'created' | 'needed';
+
+/** What the earlier documents referred to and claimed, and their parents. */
+export interface Needs {
+  readonly before: ReadonlyMap<string, SealedRecord>;
+  readonly uniqueKeys: readonly UniqueKey[];
+  readonly records: readonly RecordKey[];
+}
+
+/** Read before anything is written. */
+export function* readNeeds(before: ReadonlyMap<string, SealedRecord>): Program<Needs> {
+  const records = [...before.values()];
+  const keys = records.map(({ kind, id }) => [kind, id]);
+  const claimed = yield* queryForTuples('SELECT scope, key FROM unique_keys WHERE (kind, id) IN (VALUES %s)', keys);
+  const referred = yield* queryForTuples(
+    'SELECT to_kind AS kind, to_id AS id FROM record_references WHERE (from_kind, from_id) IN (VALUES %s)',
+    keys,
+  );
+  const parents = new Set(records.flatMap(({ parent }) => parent ?? []));
+  const found = yield* queryForTuples(
+    'SELECT kind, id FROM records WHERE id IN (VALUES %s)',
+    [...parents].map((id) => [id]),
+  );
+  return {
+    before,
+    uniqueKeys: claimed.map((row) => ({ scope: text(row, 'scope'), key: text(row, 'key') })),
+    records: [...referred, ...found].map(keyOf),
+  };
+}
+
+export interface HeldChange {
+  readonly writeSet: SealedWriteSet;
+  readonly judged: Judged;
+  readonly needs: Needs;
+  readonly revision: number;
+}
+
+/** Adds the record of the wait. The database's clock decides when it ends. */
+export function* holdRecords({ writeSet, judged, needs, revision }: HeldChange): Program<SealedRecord> {
+  const { confirmWithinMs } = writeSet;
+  const confirmByMs = (yield* storeNowMs(writeSet)) + (confirmWithinMs ?? 0);
+  const doc = JSON.stringify({ confirm_by_ms: confirmByMs, confirm_within_ms: confirmWithinMs });
+  const record: SealedRecord = { ...PENDING_CHANGE, parent: null, revision, doc, secrets: null };
+  const { kind, id } = PENDING_CHANGE;
+  yield* insertRows(
+    'records',
+    ['kind', 'id', 'parent', 'revision', 'doc', 'secrets'],
+    [[kind, id, null, revision, doc, null]],
+  );
+  const claims = new Set([...judged.puts.values()].flatMap(({ uniqueKeys }) => uniqueKeys.map(claimText)));
+  const released = new Map(needs.uniqueKeys.map((each) => [claimText(each), each]));
+  yield* insertRows(
+    'unique_keys',
+    ['scope', 'key', 'kind', 'id'],
+    [...released].filter(([claim]) => !claims.has(claim)).map(([, { scope, key }]) => [scope, key, kind, id]),
+  );
+  const holds = new Map<string, readonly [Hold, RecordKey]>();
+  for (const key of needs.records) holds.set(keyText(key), ['needed', key]);
+  for (const key of [...judged.gone.values(), ...judged.puts.values()]) {
+    holds.set(keyText(key), [needs.before.has(keyText(key)) ? 'changed' : 'created', key]);
+  }
+  yield* insertRows(
+    'record_references',
+    ['from_kind', 'from_id', 'position', 'field', 'to_kind', 'to_id'],
+    [...holds.values()].map(([hold, to], position): SqlValue[] => [kind, id, position, hold, to.kind, to.id]),
+  );
+  return record;
+}
+
+/** Whether the write set may end the wait: decided here, so that of several processes exactly one does it. */
+export function* judgeSettlement(writeSet: SealedWriteSet, pending: number | null): Program<Refused | null> {
+  const { settles } = writeSet;
+  if (settles === null) return null;
+  if (pending !== settles.revision) return notSettled('gone', 0);
+  const row = yield* queryOne('SELECT doc FROM records WHERE kind = ? AND id = ?', [
+    PENDING_CHANGE.kind,
+    PENDING_CHANGE.id,
+  ]);
+  const { confirm_by_ms: confirmByMs } = JSON.parse(text(row as Row, 'doc')) as { confirm_by_ms: number };
+  const remainingMs = confirmByMs - (yield* storeNowMs(writeSet));
+  if (settles.as === 'reverted') return remainingMs > 0 ? notSettled('early', remainingMs) : null;
+  return remainingMs > 0 ? null : notSettled('late', 0);
+}
+
+/** Refuses writes that the revert would lose, or that would make it impossible. */
+export function* judgePending(
+  { settles, confirmWithinMs, note }: SealedWriteSet,
+  { puts, gone }: Judged,
+  pending: number | null,
+): Program<Refused | null> {
+  if (pending === null || settles !== null) return null;
+  if (confirmWithinMs !== null) return changePending(pending, null);
+  const written = [...puts.values(), ...gone.values()].map(({ kind, id }) => ({ kind, id }));
+  const targets = note === null ? [] : [...puts.values()].flatMap(targetsOf);
+  const holds = yield* readHolds([...written, ...targets]);
+  const isChanged = (key: RecordKey): boolean => holds.has(keyText(key)) && holds.get(keyText(key)) !== 'needed';
+  const key = written.find(isChanged) ?? targets.find((each) => holds.get(keyText(each)) === 'created');
+  if (key !== undefined) return changePending(pending, key);
+  if (note === null) return null;
+  const parents = [...puts.values()].flatMap(({ parent }) => parent ?? []);
+  const parent = yield* readCreated(parents);
+  return parent === null ? null : changePending(pending, parent);
+}
+
+/** A refusal because of what the pending change holds is one of the pending change. */
+export function explainedByPending(refused: Refused, pending: number | null): Refused {
+  if (pending === null) return refused;
+  if (refused.reason === 'unique_key_taken' && refused.by.kind === PENDING_CHANGE.kind) {
+    return changePending(pending, refused.by);
+  }
+  if (refused.reason === 'still_referenced' && refused.by.every(({ kind }) => kind === PENDING_CHANGE.kind)) {
+    return changePending(pending, refused.key);
+  }
+  return refused;
+}
+
+/** Something that refers to a record that the change created would make its revert impossible. */
+function targetsOf({ references }: SealedPut): readonly RecordKey[] {
+  return references.map(({ to }) => to);
+}
+
+function* readHolds(keys: readonly RecordKey[]): Program<ReadonlyMap<string, Hold>> {
+  const distinct = new Map(keys.map((key) => [keyText(key), key]));
+  const rows = yield* queryForTuples(
+    `SELECT to_kind AS kind, to_id AS id, field FROM record_references
+      WHERE (to_kind, to_id) IN (VALUES %s) AND from_kind = '${PENDING_CHANGE.kind}'`,
+    [...distinct.values()].map(({ kind, id }) => [kind, id]),
+  );
+  return new Map(rows.map((row) => [keyText(keyOf(row)), text(row, 'field') as Hold]));
+}
+
+/** The first of these ids whose record the pending change created. */
+function* readCreated(ids: readonly string[]): Program<RecordKey | null> {
+  const rows = yield* queryForTuples(
+    'SELECT kind, id FROM records WHERE id IN (VALUES %s)',
+    [...new Set(ids)].map((id) => [id]),
+  );
+  const keys = rows.map(keyOf);
+  const holds = yield* readHolds(keys);
+  return keys.find((key) => holds.get(keyText(key)) === 'created') ?? null;
+}
+
+function changePending(revision: number, key: RecordKey | null): Refused {
+  return { ok: false, reason: 'change_pending', revision, key: key && { kind: key.kind, id: key.id } };
+}
+
+function notSettled(why: 'gone' | 'early' | 'late', remainingMs: number): Refused {
+  return { ok: false, reason: 'not_settled', why, remainingMs };
+}
+
+function claimText({ scope, key }: UniqueKey): string {
+  return `${scope}\0${key}`;
+}
