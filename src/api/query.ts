@@ -33,6 +33,7 @@ interface Keywords {
   readonly type?: string;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly maxLength?: number;
   readonly pattern?: string;
   readonly enum?: readonly string[];
   readonly description?: string;
@@ -45,6 +46,7 @@ function parameterCheck(field: TSchema): ParameterCheck {
     type,
     minimum = 0,
     maximum = Number.MAX_SAFE_INTEGER,
+    maxLength = Number.MAX_SAFE_INTEGER,
     pattern,
     enum: choices,
     description = '',
@@ -59,6 +61,7 @@ function parameterCheck(field: TSchema): ParameterCheck {
   const form = new RegExp(pattern ?? '');
   return (value) => {
     if (/\p{Cc}/u.test(value)) return 'contains control characters';
+    if (value.length > maxLength) return `has more than ${maxLength} characters`;
     return form.test(value) ? null : `is malformed. ${description}`;
   };
 }

@@ -22,6 +22,7 @@ import { Changes } from '../documents/history/changes.ts';
 import { HistoryChain } from '../documents/history/history-chain.ts';
 import { operationsOf } from '../documents/operations.ts';
 import { Renderer } from '../documents/renderer.ts';
+import { Search } from '../documents/search/search.ts';
 import { WantedTypes } from '../events/wanted-types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { PosternError } from '../lib/errors.ts';
@@ -143,6 +144,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     documents,
     changesets: { run: (request) => changesets.run(request) },
     changes: new Changes(context, store.history, chain),
+    search: new Search(catalog, replica, renderer),
     store,
     clock,
     online: deps.online ?? onlineInStore(store, clock),

@@ -179,6 +179,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('../cli/changes/confirm-command.ts')).confirmCommand,
   },
   {
+    name: 'search',
+    summary: 'find edges, routes and other configuration by host name, path, description or id',
+    load: async () => (await import('../cli/search/search-command.ts')).searchCommand,
+  },
+  {
     name: 'access',
     summary: 'test access rules, or review who passes them',
     load: () => piped(async () => (await import('../cli/access/access-command.ts')).accessCommand),

@@ -91,6 +91,7 @@ export interface OperationPorts {
   readonly documents: DocumentsPort;
   readonly changesets: ChangesetsPort;
   readonly changes: ChangesPort;
+  readonly search: SearchPort;
   readonly store: Store;
   readonly clock: Clock;
   readonly online: OnlinePort;
@@ -179,6 +180,24 @@ export interface DocumentsPort {
 /** Runs the writes of a changeset, which the request's body contains. */
 export interface ChangesetsPort {
   run(request: OperationRequest): Promise<OperationResult>;
+}
+
+export interface SearchResult {
+  readonly kind: string;
+  readonly id: string;
+  readonly uri: string;
+  readonly title: string;
+  /** The field in which the text occurs. */
+  readonly matched: string;
+}
+
+/** Finds configuration by text. */
+export interface SearchPort {
+  find(
+    text: string,
+    limit: number,
+    request: Pick<OperationRequest, 'principal'>,
+  ): Promise<{ readonly results: readonly SearchResult[]; readonly hasMore: boolean }>;
 }
 
 /** The history of configuration. */

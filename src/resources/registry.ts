@@ -23,6 +23,7 @@ import { nodes } from './nodes/nodes.ts';
 import { requests } from './requests/requests.ts';
 import { reservedDomains } from './reserved_domains/reserved-domains.ts';
 import type { Resource } from './resource.ts';
+import { search } from './search/search.ts';
 import { serviceAccountTokens } from './service_account_tokens/service-account-tokens.ts';
 import { serviceAccounts } from './service_accounts/service-accounts.ts';
 import { tlsCertificates } from './tls_certificates/tls-certificates.ts';
@@ -42,6 +43,7 @@ export const resources: readonly Resource[] = [
   ipPolicyRules,
   changesets,
   changes,
+  search,
   tunnels,
   tunnelSessions,
   endpoints,

@@ -26,6 +26,7 @@ const NOT_IN_THE_CLIENT = [
   'console_sessions.delete',
   'console_sessions.get',
   'console_sessions.list',
+  'search.query',
   'event_deliveries.get',
   'event_deliveries.list',
   'event_deliveries.replay',

@@ -25,6 +25,7 @@ import { ManagedCertificatesClient } from './managed-certificates.ts';
 import { NodesClient } from './nodes.ts';
 import { RequestsClient } from './requests.ts';
 import { ReservedDomainsClient } from './reserved-domains.ts';
+import { SearchClient } from './search.ts';
 import { ServiceAccountTokensClient } from './service-account-tokens.ts';
 import { ServiceAccountsClient } from './service-accounts.ts';
 import { StaticBackendsClient } from './static-backends.ts';
@@ -66,6 +67,7 @@ export type * from './oauth-module.ts';
 export type * from './oidc-module.ts';
 export type * from './requests.ts';
 export type * from './reserved-domains.ts';
+export type * from './search.ts';
 export type * from './service-account-tokens.ts';
 export type * from './service-accounts.ts';
 export type * from './static-backends.ts';
@@ -117,6 +119,8 @@ export class Resources {
   readonly changesets: ChangesetsClient;
   /** A change of configuration: who made it, when, and every document before and after it. */
   readonly changes: ChangesClient;
+  /** Finds resources by host name, path, name, description, metadata or id. */
+  readonly search: SearchClient;
   /** A tunnel that an agent keeps open. Only online tunnels are listed. */
   readonly tunnels: TunnelsClient;
   /** The session of a connected agent. */
@@ -183,6 +187,7 @@ export class Resources {
     this.ipPolicyRules = new IpPolicyRulesClient(transport);
     this.changesets = new ChangesetsClient(transport);
     this.changes = new ChangesClient(transport);
+    this.search = new SearchClient(transport);
     this.tunnels = new TunnelsClient(transport);
     this.tunnelSessions = new TunnelSessionsClient(transport);
     this.endpoints = new EndpointsClient(transport);

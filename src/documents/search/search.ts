@@ -1,0 +1,88 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Replica } from '../../replica/replica.ts';
+import type { OperationRequest, SearchPort, SearchResult } from '../../resources/operation.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import type { Catalog } from '../catalog.ts';
+import type { CompiledResource } from '../compiled.ts';
+import type { Renderer } from '../renderer.ts';
+import { hasScope, scopeOf } from '../scopes.ts';
+import { type Match, matchRecord } from './match-record.ts';
+import { titleOf } from './searched-texts.ts';
+
+interface Found extends Match {
+  readonly compiled: CompiledResource;
+  readonly record: StoredRecord;
+}
+
+/** A search shares the event loop with traffic. */
+const TURN_MS = 8;
+const MAX_WORDS = 8;
+/** More than a page has: beyond it, only better ones are kept. */
+const KEPT_PER_LIMIT = 4;
+
+/** Finds configuration resources by the texts that people know them by, in the replica. */
+export class Search implements SearchPort {
+  readonly #catalog: Catalog;
+  readonly #replica: Replica;
+  readonly #renderer: Renderer;
+
+  constructor(catalog: Catalog, replica: Replica, renderer: Renderer) {
+    this.#catalog = catalog;
+    this.#replica = replica;
+    this.#renderer = renderer;
+  }
+
+  async find(
+    text: string,
+    limit: number,
+    { principal }: Pick<OperationRequest, 'principal'>,
+  ): ReturnType<SearchPort['find']> {
+    const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== '').slice(0, MAX_WORDS);
+    if (words.length === 0) return { results: [], hasMore: false };
+    const found = new BestOf(limit);
+    let turnEndsAtMs = performance.now() + TURN_MS;
+    for (const compiled of this.#catalog.compiled.values()) {
+      if (!hasScope(principal, scopeOf('GET', compiled.resource.path))) continue;
+      for (const record of this.#replica.all(compiled.kind)) {
+        const match = matchRecord(record, words, this.#replica);
+        if (match !== null) found.add({ ...match, compiled, record });
+        if (performance.now() < turnEndsAtMs) continue;
+        await nextTurn();
+        turnEndsAtMs = performance.now() + TURN_MS;
+      }
+    }
+    return { results: found.best().map((each) => this.#shown(each)), hasMore: found.hasMore };
+  }
+
+  #shown({ compiled, record, field }: Found): SearchResult {
+    const { id, uri } = this.#renderer.refOf(compiled, record);
+    return { kind: compiled.kind, id, uri, title: titleOf(record, this.#replica), matched: field };
+  }
+}
+
+/** Keeps the best ones: every record may match. */
+class BestOf {
+  readonly #limit: number;
+  #kept: Found[] = [];
+  #count = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get hasMore(): boolean {
+    return this.#count > this.#limit;
+  }
+
+  add(found: Found): void {
+    this.#count += 1;
+    this.#kept.push(found);
+    if (this.#kept.length >= this.#limit * KEPT_PER_LIMIT) this.#kept = this.best();
+  }
+
+  /** Equally good ones: the newest first, as ids are in the order of time. */
+  best(): Found[] {
+    const sorted = this.#kept.sort((a, b) => a.rank - b.rank || (a.record.id < b.record.id ? 1 : -1));
+    return sorted.slice(0, this.#limit);
+  }
+}
