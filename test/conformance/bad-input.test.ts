@@ -186,6 +186,7 @@ for (const [subject, operation] of bodyOperations.entries()) {
 suite('every write operation', () => {
   test('is tested with an accepted body, otherwise nothing above would prove anything', async () => {
     for (const operation of bodyOperations) {
+      await furnished.prepare(operation);
       const answer = await send(operation, furnished.example(operation));
       assert.equal(answer.status, operation.success.status, `${nameOf(operation)}: ${answer.text}`);
       if (operation.method !== 'POST' || answer.body?.uri === undefined) continue;

@@ -28,6 +28,7 @@ for (const operation of bodyOperations) {
     const judge = async (body: Body): Promise<void> => {
       // The subscription's own property may have removed it.
       if (operation.path.endsWith('/sources/{type}')) await addSource(furnished.params(operation.path));
+      await furnished.prepare(operation);
       const before = world.server.replica.revision;
       const answer = await world.api(operation.method, furnished.path(operation), body);
       if (answer.status >= 300) {

@@ -31,6 +31,7 @@ suite('permissions of a key with one scope', () => {
     ['https_edge_routes.access.review_proposed', ['edges:read', 'app:read']],
     // Each of its operations needs its own scope.
     ['changesets.create', []],
+    ['search.query', []],
   ]);
 
   test('every first segment has a scope for reading and one for writing, and there are no others', () => {
