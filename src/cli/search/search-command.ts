@@ -2,9 +2,11 @@ import { queryString } from '../../client/fill-path.ts';
 import { parseFlags, usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
 import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
-import { isJsonOutput, OUTPUT_FLAGS } from '../changes/output-flag.ts';
 import { runWithApi } from '../changes/run-with-api.ts';
 import type { Command } from '../command.ts';
+import { OUTPUT_FLAGS, outputFormat } from '../output/output-format.ts';
+import { printTable } from '../output/rows-table.ts';
+import { printJson, printStructured } from '../output/structured-text.ts';
 
 const HELP = `
 Usage: postern search TEXT [FLAGS]
@@ -13,7 +15,7 @@ Finds edges, routes, backends and other configuration by host name, path, name, 
 the text must occur, in any case. The best matches come first. Secrets are not searched.
 
   --limit             number of results, 1 to 100 (default 20)
-  --output            table or json (default table); -o for short
+  --output            table, json, yaml or id (default table); -o for short
   --api-url           address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080)
   --api-key-file      file with the API key, - reads standard input (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then
                       first-api-key in the data directory)
@@ -41,29 +43,24 @@ export const searchCommand: Command = {
     const parsed = parseFlags(args, new Map([...CONNECTION_FLAGS, ...OUTPUT_FLAGS, ['limit', 'value']] as const));
     const text = parsed.positionals.join(' ').trim();
     if (text === '') throw usage('postern search takes the text to look for: postern search app.example.com');
-    const isJson = isJsonOutput(parsed.flags);
+    const format = outputFormat(parsed.flags);
     const limit = parsed.flags.get('limit');
     return runWithApi(context, async () => {
       const transport = await openTransport(parsed, context);
       const path = `/search${queryString({ q: text, ...(limit !== undefined && { limit }) })}`;
       const answer = await transport.send({ method: 'GET', path });
       const { results, has_more: hasMore } = JSON.parse(answer.text) as Answer;
-      if (isJson) context.print(answer.text);
-      else for (const line of linesOf(results)) context.print(line);
-      if (results.length === 0 && !isJson) context.warn('postern: nothing found');
+      if (format === 'json') printJson(answer.text, context);
+      else if (format === 'yaml') await printStructured(JSON.parse(answer.text), 'yaml', context);
+      else if (format === 'id') for (const { id } of results) context.print(id);
+      else if (results.length === 0) context.warn('postern: nothing found');
+      else printTable(results.map(rowOf), context);
       if (hasMore) context.warn('postern: there are more matches: use a longer text, or --limit');
       return results.length === 0 ? EXIT_NOTHING : 0;
     });
   },
 };
 
-function linesOf(results: Answer['results']): readonly string[] {
-  const rows = results.map(({ kind, id, title, matched }) => [kind, printable(title), id, matched].map(printable));
-  const widths = [0, 1, 2].map((column) => Math.min(60, Math.max(0, ...rows.map((row) => row[column]?.length ?? 0))));
-  return rows.map((row) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+function rowOf({ kind, id, title, matched }: Answer['results'][number]) {
+  return { kind, title: printable(title), id, matched };
 }
