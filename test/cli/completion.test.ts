@@ -23,7 +23,7 @@ test('bash completes commands, resources, verbs, flags and values', async (t) =>
     return stdout.split('\n').filter((line) => line !== '');
   };
 
-  assert.deepEqual(await complete('s'), ['server', 'start', 'store', 'service', 'status']);
+  assert.deepEqual(await complete('s'), ['server', 'start', 'store', 'service', 'status', 'search']);
   assert.deepEqual(await complete('completion', ''), ['bash', 'zsh', 'fish']);
   const nouns = apiResources(operationList()).map(({ name }) => name);
   assert.deepEqual(await complete('api', ''), nouns);

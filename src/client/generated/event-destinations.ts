@@ -15,8 +15,11 @@ export interface EventDestination {
   readonly description: string;
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
-  /** Format of the events: "json". */
-  readonly format: 'json';
+  /**
+   * Format of the events: "json" for the event itself; for a webhook also a message for people: "slack" for an
+   * incoming webhook of Slack, "discord" for a webhook of Discord, "teams" for a workflow of Microsoft Teams.
+   */
+  readonly format: 'json' | 'slack' | 'discord' | 'teams';
   /** Target of the destination: exactly one of "webhook", "file". The others read back as null. */
   readonly target: {
     /** Sends each event as a signed HTTP request (Standard Webhooks). */
@@ -51,8 +54,11 @@ export interface EventDestinationCreate {
   readonly description?: string | undefined;
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** Format of the events: "json". */
-  readonly format?: 'json' | undefined;
+  /**
+   * Format of the events: "json" for the event itself; for a webhook also a message for people: "slack" for an
+   * incoming webhook of Slack, "discord" for a webhook of Discord, "teams" for a workflow of Microsoft Teams.
+   */
+  readonly format?: 'json' | 'slack' | 'discord' | 'teams' | undefined;
   /** Target of the destination: exactly one of "webhook", "file". The others read back as null. */
   readonly target: {
     /** Sends each event as a signed HTTP request (Standard Webhooks). */
@@ -98,8 +104,11 @@ export interface EventDestinationUpdate {
   readonly description?: string | undefined;
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** Format of the events: "json". */
-  readonly format?: 'json' | undefined;
+  /**
+   * Format of the events: "json" for the event itself; for a webhook also a message for people: "slack" for an
+   * incoming webhook of Slack, "discord" for a webhook of Discord, "teams" for a workflow of Microsoft Teams.
+   */
+  readonly format?: 'json' | 'slack' | 'discord' | 'teams' | undefined;
   /** Target of the destination: exactly one of "webhook", "file". The others read back as null. */
   readonly target?:
     | {

@@ -30,11 +30,14 @@ export class DestinationDirectory {
   open(destination: StoredRecord): LaneTarget {
     const known = this.#targets.get(destination);
     if (known !== undefined) return known;
-    const target = this.#configOf(destination)['target'] as Readonly<Record<string, JsonObject | null>>;
+    const { target: given, format = 'json' } = this.#configOf(destination);
+    const target = given as Readonly<Record<string, JsonObject | null>>;
     const kind = destinationKinds.find(({ name }) => (target[name] ?? null) !== null)?.name;
     const config = kind === undefined ? null : (target[kind] ?? null);
     const opened: LaneTarget =
-      kind === undefined || config === null ? { state: 'held' } : { state: 'open', kind, config };
+      kind === undefined || config === null
+        ? { state: 'held' }
+        : { state: 'open', kind, config: { ...config, format } };
     this.#targets.set(destination, opened);
     return opened;
   }

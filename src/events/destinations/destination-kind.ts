@@ -12,6 +12,8 @@ export interface DestinationKind<Config extends TObject = TObject> {
   /** The field that holds the destination: changing it sends events elsewhere. */
   readonly place: string;
   readonly example: JsonObject;
+  /** Formats that it sends events in; absent: only `json`. Its sender gets the destination's as `format`. */
+  readonly formats?: readonly string[];
   /** Problem paths are relative to the kind's own object. */
   check?(config: Static<Config>): readonly FieldProblem[];
   /** Changes that are rejected even though the result would be valid for a new destination. */

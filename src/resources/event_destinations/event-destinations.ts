@@ -12,6 +12,9 @@ const targets: TProperties = Object.fromEntries(
   destinationKinds.map((kind) => [kind.name, { ...kind.config, default: null, description: kind.description }]),
 );
 
+const JSON_ONLY: readonly string[] = ['json'];
+const formats = [...new Set(destinationKinds.flatMap((kind) => kind.formats ?? JSON_ONLY))];
+
 /** Destinations that events are delivered to. */
 export const eventDestinations = defineResource({
   name: 'event_destinations',
@@ -24,7 +27,11 @@ export const eventDestinations = defineResource({
   eventNoun: 'event_destination',
   config: Type.Object({
     ...describedFields,
-    format: Type.Enum(['json'], { default: 'json', description: 'Format of the events: "json".' }),
+    format: Type.Enum(formats, {
+      default: 'json',
+      description:
+        'Format of the events: "json" for the event itself; for a webhook also a message for people: "slack" for an incoming webhook of Slack, "discord" for a webhook of Discord, "teams" for a workflow of Microsoft Teams.',
+    }),
     target: Type.Object(targets, {
       description: `Target of the destination: exactly one of ${destinationKinds.map((kind) => `"${kind.name}"`).join(', ')}. The others read back as null.`,
     }),
@@ -37,7 +44,7 @@ export const eventDestinations = defineResource({
   },
   example: { target: { webhook: { url: 'https://hooks.example.com/postern' } } },
   actions: destinationActions,
-  check: (config) => targetProblems(config.target as JsonObject),
+  check: (config) => [...targetProblems(config.target as JsonObject), ...formatProblems(config)],
   checkChange: (config, previous) =>
     kindIn(config.target as JsonObject) === kindIn(previous.target as JsonObject)
       ? changeProblems(config.target as JsonObject, previous.target as JsonObject)
@@ -66,6 +73,24 @@ function targetProblems(target: JsonObject): readonly FieldProblem[] {
   }
   const problems = kind.check?.(target[kind.name] as never) ?? [];
   return problems.map((problem) => ({ ...problem, path: `/target/${kind.name}${problem.path}` }));
+}
+
+function formatProblems({
+  format,
+  target,
+}: {
+  readonly format: string;
+  readonly target: object;
+}): readonly FieldProblem[] {
+  const kind = destinationKinds.find(({ name }) => ((target as JsonObject)[name] ?? null) !== null);
+  const known = kind?.formats ?? JSON_ONLY;
+  if (kind === undefined || known.includes(format)) return [];
+  return [
+    {
+      path: '/format',
+      message: `must be ${known.map((each) => `"${each}"`).join(', ')} for the target "${kind.name}"`,
+    },
+  ];
 }
 
 function changeProblems(target: JsonObject, previous: JsonObject): readonly FieldProblem[] {

@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { FetchProblem } from '../../../lib/fetch-problem.ts';
 import { createGuardedFetch } from '../../../lib/guarded-fetch.ts';
 import type { DestinationPorts, DestinationSender, SendOutcome } from '../destination-kind.ts';
+import { formatBody, type WebhookFormat } from './formats/format-body.ts';
 import { signatureOf } from './sign.ts';
 
 export interface WebhookConfig {
@@ -10,6 +11,8 @@ export interface WebhookConfig {
   readonly secret: string;
   readonly previous_secret: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The destination's format. */
+  readonly format?: WebhookFormat;
 }
 
 /** Shorter than the usual keep-alive of servers, so that we nearly always close first. */
@@ -35,7 +38,8 @@ export function createWebhookSender(ports: DestinationPorts): DestinationSender<
     ca: ports.ca,
   });
   return {
-    send: async ({ url, secret, previous_secret, headers }, { id, body }, signal) => {
+    send: async ({ url, secret, previous_secret, headers, format = 'json' }, { id, body: envelope }, signal) => {
+      const body = formatBody(format, envelope);
       const timestamp = Math.floor(ports.clock.nowMs() / 1000);
       try {
         const response = await fetch(url, {

@@ -5,6 +5,7 @@ import { bodyProblem } from '../../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../../lib/schema/field-problem.ts';
 import { mapOf } from '../../../lib/schema/map-of.ts';
 import { defineDestinationKind } from '../destination-kind.ts';
+import { WEBHOOK_FORMATS } from './formats/format-body.ts';
 import { createWebhookSender } from './webhook-sender.ts';
 
 /** Standard Webhooks secrets: `whsec_` and 24 to 64 bytes in base64. */
@@ -56,6 +57,7 @@ export const webhook = defineDestinationKind({
   description: 'Sends each event as a signed HTTP request (Standard Webhooks).',
   config: webhookConfig,
   place: 'url',
+  formats: WEBHOOK_FORMATS,
   example: { url: 'https://hooks.example.com/postern' },
   check: (config) => [...urlProblems(config.url), ...headerProblems(config.headers)],
   checkChange: (config, previous) =>
