@@ -16,7 +16,12 @@ const made = async (path: string, body: object): Promise<string> => {
   return answer.body.id;
 };
 const find = async (q: string, key?: string) => {
-  const answer = await world.api('GET', `/search?${new URLSearchParams({ q })}`, undefined, key ? { key } : {});
+  const answer = await world.api(
+    'GET',
+    `/search?${new URLSearchParams({ q }).toString()}`,
+    undefined,
+    key ? { key } : {},
+  );
   assert.equal(answer.status, 200, answer.text);
   return answer.body.results as { kind: string; id: string; uri: string; title: string; matched: string }[];
 };

@@ -44,7 +44,7 @@ function* textsOf(value: JsonValue | undefined): Generator<string> {
   if (typeof value === 'string') yield value;
   else if (Array.isArray(value)) for (const each of value) yield* textsOf(each);
   else if (typeof value === 'object' && value !== null) {
-    for (const [name, each] of Object.entries(value)) yield `${name}=${String(each)}`;
+    for (const [name, each] of Object.entries(value)) if (typeof each === 'string') yield `${name}=${each}`;
   }
 }
 

@@ -37,7 +37,7 @@ export function clipped(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-function isPlain(value: JsonValue | undefined): boolean {
+function isPlain(value: JsonValue | undefined): value is string | number | boolean {
   return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'boolean';
 }
 
