@@ -169,12 +169,14 @@ export class Gateway implements ConnectionHandler {
     this.#isSendingAway = true;
     for (const session of this.#life.all.values()) session.isSentAway = true;
     for (const connection of this.#connections.keys()) connection.sendAway();
+    this.#nodes?.startHandingOver();
     return this.onlineTunnels();
   }
 
   /** The other process failed: agents that come back are welcome. */
   takeBack(): void {
     this.#isSendingAway = false;
+    this.#nodes?.stopHandingOver();
   }
 
   onlineTunnels(): readonly string[] {

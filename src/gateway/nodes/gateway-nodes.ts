@@ -22,6 +22,8 @@ import { StoredSessions } from './stored-sessions.ts';
 
 /** How long a session of a leaving node may take to move. */
 const HAND_OVER_WITHIN_MS = 3_000;
+/** A hand-over fails while the store or the other node is busy. */
+const HAND_OVER_EVERY_MS = 200;
 
 export interface GatewayNodesParts {
   readonly ports: GatewayPorts;
@@ -51,6 +53,7 @@ export class GatewayNodes {
   readonly others: OtherNodes;
   readonly #moves: SessionMoves;
   readonly #holds: Holds;
+  #leaving: NodeJS.Timeout | null = null;
   readonly #parts: GatewayNodesParts;
 
   constructor(parts: GatewayNodesParts) {
@@ -116,24 +119,46 @@ export class GatewayNodes {
     return names.filter(isUnder);
   }
 
-  /** Sessions whose agents are connected elsewhere by now go there. */
+  /** Sessions whose agents are connected elsewhere, now or soon, go there. */
+  startHandingOver(): void {
+    this.#handOverEach();
+    this.#leaving ??= setInterval(() => this.#handOverEach(), HAND_OVER_EVERY_MS).unref();
+  }
+
+  stopHandingOver(): void {
+    if (this.#leaving !== null) clearInterval(this.#leaving);
+    this.#leaving = null;
+  }
+
+  /** The last attempt. */
   async handOverAll(): Promise<void> {
-    const mine = [...this.#parts.life().all.values()].filter(({ home }) => home === null);
-    const moves = mine.map((session) => {
-      const [nodeId] = holdersOf(session);
-      return nodeId === undefined ? Promise.resolve(false) : this.#moves.handOver(session, nodeId);
-    });
+    this.stopHandingOver();
     const late = new Promise((resolve) => setTimeout(resolve, HAND_OVER_WITHIN_MS).unref());
-    await Promise.race([Promise.allSettled(moves), late]);
+    await Promise.race([Promise.allSettled(this.#handOverEach()), late]);
   }
 
   close(): void {
+    this.stopHandingOver();
     this.#holds.close();
     this.others.close();
     this.holders.close();
     this.copies.close();
     this.claims.close();
     this.records.close();
+  }
+
+  #handOverEach(): readonly Promise<boolean>[] {
+    return [...this.#parts.life().all.values()].flatMap((session) => {
+      const nodeId = session.home === null ? this.#successor(session) : null;
+      return nodeId === null ? [] : [this.#moves.handOver(session, nodeId)];
+    });
+  }
+
+  /** A node that has one of its connections, and is not leaving itself if there is a choice. */
+  #successor(session: AgentSession): string | null {
+    const { membership, links } = this.#parts.cluster;
+    const linked = [...holdersOf(session)].filter((nodeId) => links.get(nodeId) !== undefined);
+    return linked.find((nodeId) => membership.get(nodeId)?.status === 'ready') ?? linked[0] ?? null;
   }
 
   #hasTunnel(sessionId: string, key: string): boolean {
