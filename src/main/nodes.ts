@@ -43,6 +43,8 @@ export interface OpenedNodes {
   readonly peerAddress: ListenAddress | null;
   /** Links to the other nodes. Everything that they may call must be registered by then. */
   start(): void;
+  /** Other nodes name this one to agents from now on. */
+  acceptAgents(): Promise<void>;
   /** The process before this one is gone: other nodes reach this one at the configured address too. */
   takePeerSocket(): Promise<void>;
   /** The other nodes hear of it at once, and take over. */
@@ -85,6 +87,7 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
     links: peers?.links ?? null,
     peerAddress: peers?.address ?? null,
     start: () => peers?.links.start(),
+    acceptAgents: () => membership.acceptAgents(),
     takePeerSocket: async () => {
       try {
         const dialled = await peers?.takeOver();
@@ -104,6 +107,7 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
 function alone(membership: Membership): OpenedNodes {
   return {
     ...{ membership, links: null, peerAddress: null, start: () => {} },
+    acceptAgents: () => Promise.resolve(),
     takePeerSocket: () => Promise.resolve(),
     leave: () => Promise.resolve(),
     drain: () => Promise.resolve(),

@@ -267,10 +267,14 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   await directory.known().then(() => edge?.admit());
   health.becomeReady();
   await predecessor?.takeOver({
-    acceptAgents: () => sockets.start('tunnel'),
+    acceptAgents: async () => {
+      await sockets.start('tunnel');
+      await nodes.acceptAgents();
+    },
     missingTunnels: (wanted) => gateway?.missing(wanted) ?? 0,
     serve: () => sockets.start(),
   });
+  if (predecessor === null) await nodes.acceptAgents();
   // One process at a time: both would append to the files of events.
   void predecessor
     ?.deliveryEnded()

@@ -77,3 +77,17 @@ test('reports when nodes come or go, and chooses among free ones at random', (t)
   assert.equal(known.learn(SELF, list.slice(1)), true);
   assert.equal(known.hasOther(new Set(['nd_1', 'nd_3'])), false);
 });
+
+test('waits for a free node that is left out, but not for a long pause', (t) => {
+  const { known, next, pass } = world(t, 'two.test');
+  const occupied = new Set(['nd_1']);
+  assert.equal(known.pausedMs(occupied), 0);
+  next().failed();
+  pass(1_000);
+  assert.equal(known.pausedMs(occupied), 4_000);
+  pass(4_000);
+  assert.equal(known.pausedMs(occupied), 0);
+  next().failed();
+  assert.equal(known.pausedMs(occupied), 5_000, 'the configured address may lead to it');
+  assert.equal(known.pausedMs(new Set(['nd_1', 'nd_2'])), 0, 'no other node has an address');
+});

@@ -71,6 +71,14 @@ export class KnownNodes {
     return this.#nodes.keys().some((id) => !occupied.has(id));
   }
 
+  /** How long to wait for a node that is not among these. Not for longer pauses: a balancer may lead where nodes' own addresses do not. */
+  pausedMs(occupied: ReadonlySet<string>): number {
+    const free = [...this.#nodes.values()].filter(({ id, address }) => address !== null && !occupied.has(id));
+    if (free.length === 0) return 0;
+    const untilMs = Math.min(...free.map(({ id }) => this.#pauses.get(id)?.untilMs ?? 0));
+    return Math.min(Math.max(0, untilMs - performance.now()), FIRST_PAUSE_MS);
+  }
+
   /** The node drains or was lost: others come first for a while. */
   avoid(id: string): void {
     if (this.#nodes.has(id)) this.#pause(id);

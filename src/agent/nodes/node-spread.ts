@@ -48,7 +48,8 @@ export class NodeSpread {
         this.#triedAtMs.push(performance.now());
         this.#trial = this.#parts.open();
       },
-      Math.random() * this.#parts.delayMs * 2 ** this.#trials,
+      // A trial before that would end on a node that has a connection.
+      Math.max(this.#parts.known.pausedMs(this.#occupied()), Math.random() * this.#parts.delayMs * 2 ** this.#trials),
     ).unref();
   }
 

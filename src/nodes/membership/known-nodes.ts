@@ -44,8 +44,11 @@ export class KnownNodes {
     this.#ready = rows.filter(({ id, status }) => id !== this.#selfId && status !== 'lost').map(({ id }) => id);
     const signature = JSON.stringify(
       rows
-        .map(({ id, name, status, peerAddress, tunnelAddress }) => [id, name, status, peerAddress, tunnelAddress])
-        .sort(([one = ''], [other = '']) => ((one ?? '') < (other ?? '') ? -1 : 1)),
+        .map(({ id, name, status, roles, peerAddress, tunnelAddress }) => ({
+          id,
+          about: [name, status, roles, peerAddress, tunnelAddress],
+        }))
+        .sort((one, other) => (one.id < other.id ? -1 : 1)),
     );
     const isNews = signature !== this.#signature;
     this.#signature = signature;

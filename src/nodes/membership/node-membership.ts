@@ -89,7 +89,8 @@ export class NodeMembership implements Membership {
    */
   async join(peerAddress: string | null): Promise<void> {
     const { store, facts, agreed } = this.#options;
-    this.#self = { ...facts, peerAddress };
+    // Other nodes send agents to every node with this role, and the listener for agents opens later.
+    this.#self = { ...facts, peerAddress, roles: facts.roles.filter((role) => role !== 'gateway') };
     await this.#takeLease();
     try {
       await agreeWithOthers(store, facts.id, agreed);
@@ -153,6 +154,14 @@ export class NodeMembership implements Membership {
   /** Other nodes dial this one there from now on; links that are up stay. */
   async movePeerAddress(peerAddress: string): Promise<void> {
     this.#self = { ...this.#self, peerAddress };
+    await this.beat();
+  }
+
+  /** This node has the role of a gateway from now on, if it is configured to: agents can connect. */
+  async acceptAgents(): Promise<void> {
+    const { roles } = this.#options.facts;
+    this.#self = { ...this.#self, roles };
+    await this.#beating;
     await this.beat();
   }
 
