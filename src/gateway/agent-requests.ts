@@ -23,6 +23,8 @@ export class AgentRequests {
 
   carryOut(session: AgentSession, connection: SessionConnection, message: Exclude<AgentMessage, { t: 'hello' }>): void {
     const { life, commands } = this.#parts;
+    // Agents send nothing before they have read the welcome.
+    session.secretReceived();
     switch (message.t) {
       case 'bind':
         this.#inTurn(session, () => this.#bind(session, connection, message));

@@ -7,6 +7,8 @@ import type { ReservedTunnel } from './nodes/session-record.ts';
 import { ALWAYS, type RightToServe } from './right-to-serve.ts';
 import type { RemoteSessionConnection, SessionConnection } from './session-connection.ts';
 
+const NO_HASH: Buffer = Buffer.alloc(0);
+
 /** What an agent says about itself. */
 export type AgentFacts = Pick<Hello, 'agent_version' | 'os' | 'metadata' | 'remote_management'>;
 
@@ -40,7 +42,9 @@ export class AgentSession {
   offlineTimer: NodeJS.Timeout | null = null;
   /** Binds are executed one after the other. */
   work: Promise<void> = Promise.resolve();
-  #secretHash: Buffer = Buffer.alloc(0);
+  #secretHash: Buffer = NO_HASH;
+  /** Also valid until the agent has shown that it received the current one: a welcome may be lost with its connection. */
+  #formerHash: Buffer = NO_HASH;
 
   constructor(facts: {
     readonly id: string;
@@ -68,21 +72,34 @@ export class AgentSession {
     return this.#secretHash.toString('base64url');
   }
 
+  /** Null: the agent has the current secret. */
+  get formerSecretHash(): string | null {
+    return this.#formerHash.length === 0 ? null : this.#formerHash.toString('base64url');
+  }
+
   /** A session that another node started. */
-  set secretHash(value: string) {
-    this.#secretHash = Buffer.from(value, 'base64url');
+  setSecretHashes(current: string, former: string | null): void {
+    this.#secretHash = Buffer.from(current, 'base64url');
+    this.#formerHash = former === null ? NO_HASH : Buffer.from(former, 'base64url');
   }
 
   /** Creates the proof for a resume. */
   newSecret(): string {
     const secret = randomBytes(32).toString('base64url');
+    // The agent may have none of those that were created since.
+    if (this.#formerHash.length === 0) this.#formerHash = this.#secretHash;
     this.#secretHash = hashOf(secret);
     return secret;
   }
 
   isSecret(secret: string): boolean {
     const offered = hashOf(secret);
-    return this.#secretHash.length === offered.length && timingSafeEqual(this.#secretHash, offered);
+    return isEqual(this.#secretHash, offered) || isEqual(this.#formerHash, offered);
+  }
+
+  /** The agent has received the current secret. */
+  secretReceived(): void {
+    this.#formerHash = NO_HASH;
   }
 
   /** The connection with the fewest streams, among those of this node that accept more and were not tried. */
@@ -99,6 +116,10 @@ export class AgentSession {
     const answers = await Promise.all(this.connections.map((connection) => connection.isAlive(withinMs)));
     return answers.includes(true);
   }
+}
+
+function isEqual(known: Buffer, offered: Buffer): boolean {
+  return known.length === offered.length && timingSafeEqual(known, offered);
 }
 
 function hashOf(secret: string): Buffer {

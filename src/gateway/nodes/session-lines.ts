@@ -12,6 +12,7 @@ const sessionLine = Type.Object({
   started_at: Type.String(),
   epoch: Type.Integer(),
   secret_hash: Type.String(),
+  former_secret_hash: Type.Optional(Type.String()),
   generation: Type.Integer(),
   agent_version: Type.String(),
   os: Type.String(),
@@ -48,6 +49,7 @@ export function sessionFields(session: AgentSession): JsonObject {
     started_at: session.startedAt,
     epoch: session.epoch,
     secret_hash: session.secretHash,
+    ...(session.formerSecretHash !== null && { former_secret_hash: session.formerSecretHash }),
     generation: session.generation,
     agent_version: hello.agent_version,
     os: hello.os,
@@ -67,7 +69,7 @@ export function copiedSession(line: JsonObject, known: AgentSession | undefined)
   session.hello = hello;
   session.epoch = line.epoch;
   session.generation = line.generation;
-  session.secretHash = line.secret_hash;
+  session.setSecretHashes(line.secret_hash, line.former_secret_hash ?? null);
   return session;
 }
 

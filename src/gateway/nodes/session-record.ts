@@ -19,6 +19,8 @@ const reservedTunnel = Type.Object({
 
 const record = Type.Object({
   secret_hash: Type.String(),
+  /** Absent: the agent has the current secret. */
+  former_secret_hash: Type.Optional(Type.String()),
   generation: Type.Integer({ minimum: 1 }),
   started_at: Type.String(),
   agent_version: Type.String(),
@@ -38,6 +40,7 @@ export function sessionRecord(session: AgentSession): JsonObject {
   const { hello } = session;
   return {
     secret_hash: session.secretHash,
+    ...(session.formerSecretHash !== null && { former_secret_hash: session.formerSecretHash }),
     generation: session.generation,
     started_at: session.startedAt,
     agent_version: hello.agent_version,
@@ -68,7 +71,7 @@ export function sessionOfRecord({ id, credentialId, epoch, doc }: StoredSession)
   const session = new AgentSession({ id, credentialId, startedAt: doc.started_at, hello });
   session.epoch = epoch;
   session.generation = doc.generation;
-  session.secretHash = doc.secret_hash;
+  session.setSecretHashes(doc.secret_hash, doc.former_secret_hash ?? null);
   for (const tunnel of doc.tunnels) session.reserved.set(tunnel.id, tunnel);
   return session;
 }
