@@ -7,7 +7,7 @@ import type { ClaimRefusal } from './claims.ts';
 import type { GatewayErrorCode } from './errors.ts';
 import { ephemeralName } from './names.ts';
 
-const HOLDER_ANSWERS_WITHIN_MS = 2_000;
+export const HOLDER_ANSWERS_WITHIN_MS = 2_000;
 
 /** A session that wants a name, on this node or on another one. */
 export type Claimant = Pick<AgentSession, 'id' | 'credentialId'>;

@@ -15,6 +15,7 @@ import { Holds } from './holds.ts';
 import { HomeSide, holdersOf } from './home-side.ts';
 import { Lapse } from './lapse.ts';
 import { OtherNodes } from './other-nodes.ts';
+import { ReservedNames } from './reserved-names.ts';
 import { SessionCalls, type SessionCommand } from './session-calls.ts';
 import { SessionMoves } from './session-moves.ts';
 import { StoredClaims } from './stored-claims.ts';
@@ -62,13 +63,19 @@ export class GatewayNodes {
     const onProblem = (err: unknown): void =>
       ports.log.warn({ err }, 'failed to write to the store which node has which agents');
     this.right = new Lapse({ ports, cluster, life, moves: () => this.#moves });
-    this.claims = new StoredClaims({ ...cluster, hasTunnel: (id, key) => this.#hasTunnel(id, key), onProblem });
+    this.claims = new StoredClaims({
+      ...cluster,
+      hasTunnel: (id, key) => this.#hasTunnel(id, key),
+      freeReserved: (session, holderId, key) => reserved.free(session, holderId, key),
+      onProblem,
+    });
     this.records = new StoredSessions({
       store: cluster.store,
       nodeId: cluster.membership.self.id,
       onProblem,
       onLost: (session) => void this.right.compareOne(session).catch(onProblem),
     });
+    const reserved = new ReservedNames({ life, claims: () => this.claims, records: this.records });
     this.copies = new HomeSide({
       cluster,
       life,
@@ -101,7 +108,7 @@ export class GatewayNodes {
     const { holders: holderSide, right } = this;
     this.elsewhere = new Elsewhere({ cluster, life, holderSide, moves: this.#moves, right });
     this.calls = new SessionCalls({
-      ...{ cluster, life, names },
+      ...{ cluster, life, names, reserved },
       claims: this.claims,
       commandHere: (sessionId, command) => parts.commandHere(sessionId, command),
     });

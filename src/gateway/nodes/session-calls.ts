@@ -3,6 +3,7 @@ import type { CommandOutcome } from '../sent-commands.ts';
 import type { SessionLife } from '../session-life.ts';
 import type { TunnelNames } from '../tunnel-names.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
+import type { ReservedNames } from './reserved-names.ts';
 import type { StoredClaims } from './stored-claims.ts';
 
 const COMMAND_WITHIN_MS = 6_000;
@@ -14,6 +15,7 @@ interface SessionCallsParts {
   readonly life: () => SessionLife;
   readonly names: () => TunnelNames;
   readonly claims: StoredClaims;
+  readonly reserved: ReservedNames;
   commandHere(sessionId: string, command: SessionCommand): Promise<CommandOutcome>;
 }
 
@@ -60,8 +62,14 @@ export class SessionCalls {
     const freed = await names().free({ id: session, credentialId: credential }, host, 'https');
     if ('code' in freed) throw new PeerRefusal(freed.code, freed.message);
     await claims.settled(key);
-    const left = await cluster.store.getClaim(key);
     const nodeId = cluster.membership.self.id;
+    let left = await cluster.store.getClaim(key);
+    if (left?.nodeId === nodeId) {
+      const refused = await this.#parts.reserved.free({ id: session, credentialId: credential }, left.sessionId, key);
+      if (refused !== null) throw new PeerRefusal(refused.code, refused.message);
+      await claims.settled(key);
+      left = await cluster.store.getClaim(key);
+    }
     if (left?.nodeId === nodeId && !claims.isOwned(left.sessionId, key)) {
       await cluster.store.release({ sessionId: left.sessionId, nodeId }, [key]);
     }

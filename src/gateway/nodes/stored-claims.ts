@@ -19,6 +19,8 @@ const RELEASE_AGAIN_MS = 1_000;
 interface StoredClaimsParts extends Pick<ClusterPorts, 'membership' | 'links' | 'directory' | 'store'> {
   /** Whether a session that this node decides about has a tunnel with the key. */
   hasTunnel(sessionId: string, key: string): boolean;
+  /** Null: the key is free, or belongs to a tunnel that is bound. */
+  freeReserved(session: AgentSession, holderId: string, key: string): Promise<ClaimRefusal | null>;
   onProblem(error: unknown): void;
 }
 
@@ -101,6 +103,8 @@ export class StoredClaims implements Claims {
   ): Promise<ClaimResult | null> {
     const { membership, links, store } = this.#parts;
     if (holder.nodeId === membership.self.id) {
+      const refused = await this.#parts.freeReserved(session, holder.sessionId, holder.key);
+      if (refused !== null) return refused;
       if (this.isOwned(holder.sessionId, holder.key)) return 'again';
       await within(
         store.release({ sessionId: holder.sessionId, nodeId: holder.nodeId }, [holder.key]),

@@ -1,0 +1,50 @@
+import { nameKey } from '../bound-tunnel.ts';
+import type { ClaimRefusal, Claims, SessionRecords } from '../claims.ts';
+import type { SessionLife } from '../session-life.ts';
+import { type Claimant, HOLDER_ANSWERS_WITHIN_MS } from '../tunnel-names.ts';
+
+interface ReservedNamesParts {
+  readonly life: () => SessionLife;
+  readonly claims: () => Claims;
+  readonly records: SessionRecords;
+}
+
+/**
+ * Names of sessions that this node took over from a lost one, and whose agents have not bound them again. They follow the
+ * rules of bound names: an agent that is connected keeps its name, any other gives it up to its own credential.
+ */
+export class ReservedNames {
+  readonly #parts: ReservedNamesParts;
+
+  constructor(parts: ReservedNamesParts) {
+    this.#parts = parts;
+  }
+
+  /** Null: nothing is reserved by that session, or its reservation has ended. */
+  async free(claimant: Claimant, sessionId: string, key: string): Promise<ClaimRefusal | null> {
+    const { life, claims, records } = this.#parts;
+    const other = life().all.get(sessionId);
+    const reserved = other?.reserved.values().find(({ host }) => host !== null && nameKey(host) === key);
+    if (other === undefined || reserved === undefined || other.id === claimant.id || other.home !== null) return null;
+    if (other.credentialId !== claimant.credentialId) {
+      return taken(`${reserved.host} is held by an agent with another credential: use another name`);
+    }
+    if (other.isOnline) {
+      if (!other.isSentAway && (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS))) {
+        const who = `another agent with this credential (session ${other.id})`;
+        return taken(`${reserved.host} is held by ${who}: stop that one first, or use another name`);
+      }
+      const reason = 'another agent took over the name because this one no longer responded';
+      await life().end(other, 'ERR_POSTERN_AGENT_REPLACED', reason);
+      return null;
+    }
+    if (!other.reserved.delete(reserved.id)) return null;
+    claims().release(other, [key], Promise.resolve());
+    records.changed(other);
+    return null;
+  }
+}
+
+function taken(message: string): ClaimRefusal {
+  return { code: 'ERR_POSTERN_TUNNEL_NAME_TAKEN', message, retry: true };
+}
