@@ -78,6 +78,8 @@ export class HomeAdmission {
       session.hello = { agent_version, os, metadata, remote_management };
       if (how === 'resumed') records.changed(session);
       await presence.listSession(session);
+    }
+    if (how !== 'joined' && !connection.isClosed) {
       ports.log.info({ session: session.id, ip: connection.remoteAddress, how }, 'an agent is online');
       ports.events.sessionStarted(session.id);
     }

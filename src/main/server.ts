@@ -267,10 +267,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   await directory.known().then(() => edge?.admit());
   health.becomeReady();
   await predecessor?.takeOver({
-    acceptAgents: async () => {
-      await sockets.start('tunnel');
-      await nodes.acceptAgents();
-    },
+    acceptAgents: () => sockets.start('tunnel').then(() => nodes.acceptAgents()),
     missingTunnels: (wanted) => gateway?.missing(wanted) ?? 0,
     serve: () => sockets.start(),
   });

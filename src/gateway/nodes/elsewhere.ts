@@ -42,13 +42,22 @@ export class Elsewhere implements SessionsElsewhere {
       const outcome =
         homeId === null
           ? await this.#fromStore(sessionId, claim)
-          : await this.#parts.holderSide.admit(connection, sessionId, claim, homeId);
+          : await this.#atHome(connection, sessionId, claim, homeId);
       if (this.#parts.life().all.get(sessionId)?.home === null) return 'here';
       if (outcome !== 'unreachable' && outcome !== 'wait') return outcome;
       await sleep(AGAIN_MS, undefined, { ref: false });
     }
     const message = 'the node that has this session cannot be reached: the agent starts another one';
     return { code: 'ERR_POSTERN_AGENT_SESSION', message, retry: true };
+  }
+
+  /** A node that has handed the session over does not know it any longer, and the directory follows a moment later. */
+  async #atHome(connection: AgentConnection, sessionId: string, claim: SessionClaim, homeId: string) {
+    const { holderSide, cluster } = this.#parts;
+    const outcome = await holderSide.admit(connection, sessionId, claim, homeId);
+    if (outcome !== 'unknown') return outcome;
+    const stored = await within(cluster.store.getSession(sessionId), STORE_WITHIN_MS).catch(() => null);
+    return stored === null || stored.nodeId === homeId ? 'unknown' : 'wait';
   }
 
   /** A linked node that decides about it. Offline sessions are announced by nobody. */

@@ -128,8 +128,8 @@ export class GatewayNodes {
 
   /** Sessions whose agents are connected elsewhere, now or soon, go there. */
   startHandingOver(): void {
-    this.#handOverEach();
-    this.#leaving ??= setInterval(() => this.#handOverEach(), HAND_OVER_EVERY_MS).unref();
+    void this.#handOverEach();
+    this.#leaving ??= setInterval(() => void this.#handOverEach(), HAND_OVER_EVERY_MS).unref();
   }
 
   stopHandingOver(): void {
@@ -141,7 +141,7 @@ export class GatewayNodes {
   async handOverAll(): Promise<void> {
     this.stopHandingOver();
     const late = new Promise((resolve) => setTimeout(resolve, HAND_OVER_WITHIN_MS).unref());
-    await Promise.race([Promise.allSettled(this.#handOverEach()), late]);
+    await Promise.race([this.#handOverEach(), late]);
   }
 
   close(): void {
@@ -154,11 +154,12 @@ export class GatewayNodes {
     this.records.close();
   }
 
-  #handOverEach(): readonly Promise<boolean>[] {
-    return [...this.#parts.life().all.values()].flatMap((session) => {
+  async #handOverEach(): Promise<void> {
+    const moves = [...this.#parts.life().all.values()].map(async (session) => {
       const nodeId = session.home === null ? this.#successor(session) : null;
-      return nodeId === null ? [] : [this.#moves.handOver(session, nodeId)];
+      if (nodeId !== null) await this.#moves.handOver(session, nodeId);
     });
+    await Promise.allSettled(moves);
   }
 
   /** A node that has one of its connections, and is not leaving itself if there is a choice. */

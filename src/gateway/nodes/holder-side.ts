@@ -83,7 +83,10 @@ export class HolderSide {
     try {
       const answer = await cluster.links.call(homeId, 'session.join', message, JOIN_WITHIN_MS);
       const session = life().all.get(sessionId);
-      if (session === undefined || (session.home !== homeId && session.home !== null)) return this.#forget(connection);
+      if (session === undefined || (session.home !== homeId && session.home !== null)) {
+        this.outbox(homeId).push({ session: sessionId, connection: number, do: 'closed' });
+        return this.#forget(connection);
+      }
       this.grantOf(homeId).extend(askedAtMs, answer);
       if (connection.isClosed) {
         this.#push(session, { session: sessionId, connection: number, do: 'closed' });
@@ -98,7 +101,11 @@ export class HolderSide {
       return 'admitted';
     } catch (error) {
       const outcome = this.#forget(connection);
-      if (!(error instanceof PeerRefusal)) return outcome;
+      if (!(error instanceof PeerRefusal)) {
+        // The home may have carried it out, and would count a connection that nobody has.
+        this.outbox(homeId).push({ session: sessionId, connection: number, do: 'closed' });
+        return outcome;
+      }
       if (error.code === 'ERR_POSTERN_AGENT_SESSION') return 'unknown';
       return { code: error.code as GatewayErrorCode, message: error.message, retry: true };
     }

@@ -142,7 +142,11 @@ export class HomeSide implements SessionCopies {
     if ('code' in outcome) throw new PeerRefusal(outcome.code, outcome.message);
     this.outbox(nodeId).push({ ...sessionFields(session), do: 'facts' });
     const isTold = await this.outbox(nodeId).confirmed(STATE_WITHIN_MS);
-    if (!isTold || connection.isClosed || session.isEnded) throw noSession();
+    if (!isTold || connection.isClosed || session.isEnded) {
+      // The other node gives the connection up, so it must not count here.
+      connection.lost();
+      throw noSession();
+    }
     const grant = this.#grant(nodeId, right.mayServe());
     queueMicrotask(() => this.#parts.onJoined(session, nodeId));
     return { welcome: outcome as unknown as JsonObject, ...grant };

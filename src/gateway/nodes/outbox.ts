@@ -8,6 +8,8 @@ const CHUNK_CHARACTERS = 20_000;
 const MAX_WAITING_CHARACTERS = 8_388_608;
 const CALL_WITHIN_MS = 1_500;
 const AGAIN_MS = 50;
+/** A node that is not linked for this long has lost its connections, or is gone. */
+const GIVE_UP_AFTER_MS = 10_000;
 
 interface OutboxParts {
   readonly links: Pick<PeerLinks, 'get' | 'call'>;
@@ -24,7 +26,8 @@ interface OutboxParts {
 export class Outbox {
   readonly #parts: OutboxParts;
   #text = '';
-  #number = 0;
+  /** Higher than in any outbox before, because the other end ignores numbers that it has seen. A call takes over 1 µs. */
+  #number = Math.floor(performance.now() * 1_000);
   #isStart = true;
   #isSending = false;
   #pushed = 0;
@@ -88,13 +91,15 @@ export class Outbox {
       const text = this.#text.slice(0, CHUNK_CHARACTERS);
       const message = { number: this.#number, start: this.#isStart, text };
       let isSent = false;
+      let linkedAtMs = performance.now();
       while (!isSent && dropped === this.#dropped) {
         try {
           await links.call(nodeId, method, message, CALL_WITHIN_MS);
           isSent = true;
         } catch (error) {
           if (dropped !== this.#dropped) break;
-          if (error instanceof PeerRefusal) this.drop();
+          if (links.get(nodeId) !== undefined) linkedAtMs = performance.now();
+          if (error instanceof PeerRefusal || performance.now() - linkedAtMs > GIVE_UP_AFTER_MS) this.drop();
           else await sleep(AGAIN_MS, undefined, { ref: false });
         }
       }

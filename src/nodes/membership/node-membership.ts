@@ -21,11 +21,7 @@ export interface NodeMembershipOptions {
   readonly monotonicMs?: () => number;
 }
 
-export interface MembershipLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+export type MembershipLog = Readonly<Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>>;
 
 /** A heartbeat without an answer by then has failed. */
 const HEARTBEAT_MS = 1_000;
@@ -158,11 +154,9 @@ export class NodeMembership implements Membership {
   }
 
   /** This node has the role of a gateway from now on, if it is configured to: agents can connect. */
-  async acceptAgents(): Promise<void> {
-    const { roles } = this.#options.facts;
-    this.#self = { ...this.#self, roles };
-    await this.#beating;
-    await this.beat();
+  acceptAgents(): Promise<void> {
+    this.#self = { ...this.#self, roles: this.#options.facts.roles };
+    return this.setStatus(this.#status);
   }
 
   /** One heartbeat; when it fails, a renewal through peers. Never rejects. */
@@ -348,8 +342,7 @@ export class NodeMembership implements Membership {
     for (const listener of this.#onChange) listener();
   }
 
-  #reportFailure(err: unknown): void {
-    const { log } = this.#options;
+  #reportFailure(err: unknown, { log } = this.#options): void {
     if (err !== null && !this.#isFailing) log.warn({ err }, 'failed to renew the lease of this node with the database');
     if (err === null && this.#isFailing) log.info({}, 'renewed the lease of this node with the database again');
     this.#isFailing = err !== null;

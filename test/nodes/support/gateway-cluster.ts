@@ -13,6 +13,7 @@ import { testAuthority } from '../../agent/support/fake-gateway.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { QUICK_TRIES } from '../../tunnel/support/fault-world.ts';
 import { EMPTY_STORE, loneGateway } from '../../tunnel/support/lone-gateway.ts';
+import type { DialledGateway } from '../../tunnel/support/raw-agent.ts';
 import { CallNetwork } from './call-network.ts';
 import { LeaseMembership } from './lease-membership.ts';
 
@@ -121,6 +122,12 @@ export class GatewayCluster {
     this.#test.after(async () => membership.stop());
     this.nodes.push(node);
     return node;
+  }
+
+  /** For an agent that does exactly what the test says. */
+  dialled({ address }: ClusterNode): DialledGateway {
+    const port = Number(address.slice(address.lastIndexOf(':') + 1));
+    return { port, token: 'token', edge: { ca: [this.#ca] }, servername: 'gateway.test' };
   }
 
   agent(node: ClusterNode, options: Partial<AgentOptions>): ReturnType<typeof startAgent> {

@@ -2,15 +2,23 @@ import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream
 import { connect, type TLSSocket } from 'node:tls';
 import type { GatewayMessage, Hello } from '../../../src/tunnel/messages.ts';
 import { ALPN } from '../../../src/tunnel/protocol.ts';
-import type { TunnelWorld } from '../../support/tunnel-world.ts';
 
 type MessageOf<Type extends GatewayMessage['t']> = Extract<GatewayMessage, { t: Type }>;
 
+export interface DialledGateway {
+  readonly port: number;
+  readonly token: string;
+  readonly edge: { readonly ca: readonly string[] };
+  /** Default: its address. */
+  readonly servername?: string;
+}
+
 /** A TLS connection to the gateway that has sent nothing yet. */
-export function dial(world: TunnelWorld): Promise<TLSSocket> {
+export function dial(world: Omit<DialledGateway, 'token'>): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port: world.port, ca: [...world.edge.ca], ALPNProtocols: [ALPN] };
-    const socket = connect(options, () => {
+    const { servername } = world;
+    const socket = connect({ ...options, ...(servername !== undefined && { servername }) }, () => {
       socket.off('error', reject).on('error', () => {});
       resolve(socket);
     });
@@ -59,7 +67,7 @@ export class RawAgent {
     });
   }
 
-  static async open(world: TunnelWorld, settings: Settings = {}): Promise<RawAgent> {
+  static async open(world: Omit<DialledGateway, 'token'>, settings: Settings = {}): Promise<RawAgent> {
     const socket = await dial(world);
     const session = performServerHandshake(socket, { settings });
     session.on('error', () => {});
@@ -72,7 +80,7 @@ export class RawAgent {
   }
 
   /** One that was welcomed. */
-  static async greeted(world: TunnelWorld, fields: Partial<Hello> = {}, settings: Settings = {}): Promise<RawAgent> {
+  static async greeted(world: DialledGateway, fields: Partial<Hello> = {}, settings: Settings = {}): Promise<RawAgent> {
     const agent = await RawAgent.open(world, settings);
     agent.say(helloOf(fields.token ?? world.token, fields));
     await agent.message('welcome');
