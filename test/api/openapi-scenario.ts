@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/jso
 import { resources } from '../../src/resources/registry.ts';
 import { makeCertificate } from '../conformance/certificates.ts';
 import { newId } from '../conformance/interface-parents.ts';
+import { consoleSessionPut } from '../support/console-session-put.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { FAILED_JOB, managedPut } from '../support/managed-put.ts';
 import { recorded } from '../support/recorded-request.ts';
@@ -105,7 +106,9 @@ export class Scenario {
     this.learn(request.id);
     const managed = managedPut(newId('mc'), 'shop.example.com', { job: FAILED_JOB });
     this.learn(managed.id);
-    assert.ok((await store.commit({ puts: [managed] })).ok);
+    const signedIn = consoleSessionPut(newId('cs'), Date.now());
+    this.learn(signedIn.id);
+    assert.ok((await store.commit({ puts: [managed, signedIn] })).ok);
     await store.deliveries.put([
       {
         id: delivery,

@@ -1,0 +1,62 @@
+import { optional, required } from '../lib/settings/setting.ts';
+import {
+  choice,
+  choiceList,
+  email,
+  httpsUrlList,
+  integer,
+  macKey,
+  text,
+  visibleText,
+} from '../lib/settings/setting-kinds.ts';
+
+const ACME = ['off', 'on'] as const;
+const CHALLENGES = ['tls-alpn-01', 'http-01', 'dns-01'] as const;
+const path = text('a path');
+
+/** Settings of certificates from ACME servers. */
+export const acmeSettings = {
+  acme: required(choice(ACME), {
+    description:
+      'Order certificates from an ACME server such as Let\'s Encrypt for every public name that an edge, a reserved domain or a listener of this server has. "on" accepts the terms of service of the servers in acme_directory.',
+  }),
+  acme_email: optional(email, {
+    description: 'Email address that the ACME server may use to report problems with certificates.',
+  }),
+  acme_directory: required(httpsUrlList, {
+    description:
+      'Directory URLs of ACME servers. The first one that issues a certificate is used; the next one is tried when a server fails.',
+  }),
+  acme_ca_file: optional(path, {
+    description:
+      'PEM file with the CA certificates of private ACME servers. They are trusted for connections to ACME servers, in addition to the public CAs.',
+  }),
+  acme_eab_key_id: optional(visibleText, {
+    description: 'Key id for external account binding, from the operator of the ACME server. Requires acme_eab_key.',
+  }),
+  acme_eab_key: optional(macKey, {
+    description: 'Key for external account binding, from the operator of the ACME server. Requires acme_eab_key_id.',
+    secrecy: 'secret',
+  }),
+  acme_challenges: required(choiceList(CHALLENGES), {
+    description:
+      'Challenges that prove control over a name, in the order in which they are tried. tls-alpn-01 must reach edge_listen on port 443, http-01 must reach edge_http_listen on port 80, dns-01 requires acme_dns_hook. Wildcards always use dns-01.',
+  }),
+  acme_dns_hook: optional(path, {
+    description:
+      'Executable that publishes DNS records for dns-01, called as HOOK present|cleanup FQDN VALUE. It must exit with 0 once the TXT record is visible. It runs without a shell and gets only PATH, HOME, USER, LANG, TZ and TMPDIR from the environment. Unset: wildcards get no certificate from an ACME server.',
+  }),
+  acme_dns_hook_timeout: required(integer(1, 3600), {
+    description: 'Seconds after which acme_dns_hook and all processes that it started are killed.',
+  }),
+  acme_profile: optional(visibleText, {
+    description:
+      'Certificate profile to request, such as "shortlived". Ignored by ACME servers that do not offer it. Unset: the default of the server.',
+  }),
+  acme_concurrent_orders: required(integer(1, 100), {
+    description: 'Maximum number of names that all nodes together order certificates for at the same time.',
+  }),
+  acme_account_key_days: required(integer(0, 3650), {
+    description: 'Days after which the key of an ACME account is replaced. 0: never.',
+  }),
+};
