@@ -105,6 +105,19 @@ test('a person creates an edge, a route and its modules', { skip }, async () => 
   assert.equal(answer.status, 200);
 });
 
+test('the request is in the traffic view, with what each module decided', { skip }, async () => {
+  const { page } = admin;
+  await admin.navigate('Live traffic');
+  const passed = page
+    .locator('tr.row', { hasText: '200' })
+    .getByRole('link', { name: /^GET walk\.localhost.*\/seen$/ });
+  await passed.click();
+  await page.getByRole('heading', { name: new RegExp(`^GET ${HOST}`), level: 1 }).waitFor();
+  const decisions = page.getByRole('region', { name: 'Decisions' });
+  await decisions.getByRole('listitem').filter({ hasText: 'oidc' }).getByText('pass').waitFor();
+  await page.getByText(world.upstreamAddress).waitFor();
+});
+
 test('of two people who edit one edge, the second sees both versions and overwrites nothing', { skip }, async () => {
   const { page } = admin;
   const edgePage = routePage.split('/routes/')[0] as string;

@@ -48,6 +48,7 @@ export function pageFor(uri: string): string | null {
   const { type, ids } = found;
   if (type.tag === 'https_edges') return `/edges/${ids['id']}`;
   if (type.tag === 'https_edge_routes') return `/edges/${ids['edge_id']}/routes/${ids['id']}`;
+  if (type.tag === 'requests') return `/traffic/${ids['id']}`;
   if (type.tag === 'changes') return `/changes/${ids['revision']}`;
   const path = new URL(uri, location.origin).pathname;
   return `/resources/${type.tag}/item?path=${encodeURIComponent(path)}`;

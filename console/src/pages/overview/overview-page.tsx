@@ -1,4 +1,5 @@
 import { PageHead } from '../../components/page-head.tsx';
+import { BusyRoutes } from './busy-routes.tsx';
 import { Certificates } from './certificates.tsx';
 import { Nodes } from './nodes.tsx';
 import { Problems } from './problems.tsx';
@@ -14,6 +15,7 @@ export function OverviewPage() {
       <TrafficHour />
       <div class="grid-2">
         <Nodes />
+        <BusyRoutes />
         <Certificates />
       </div>
     </>

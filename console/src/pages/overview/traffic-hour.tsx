@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks';
+import { isAllowed } from '../../api/scopes.ts';
 import { Chart } from '../../components/chart.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
 import { rateText } from '../../format/amounts.ts';
@@ -7,6 +8,7 @@ import { type Series, useSeries } from './overview-data.ts';
 export function TrafficHour() {
   const series = useSeries();
   const silent = series.data?.nodes?.filter(({ answered }) => !answered).map(({ name }) => name) ?? [];
+  if (!isAllowed('series:read')) return null;
   return (
     <section class="card" aria-label="Traffic of the last hour">
       <header>
@@ -15,7 +17,7 @@ export function TrafficHour() {
       </header>
       <div class="body chart-body">
         <LoadedView loaded={series} what="The time series" lines={8}>
-          {(data) => <HourCharts series={data} />}
+          {(data) => data !== null && <HourCharts series={data} />}
         </LoadedView>
       </div>
     </section>

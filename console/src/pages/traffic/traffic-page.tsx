@@ -31,7 +31,7 @@ export function TrafficPage() {
   const before = useLoaded(search, (abort) =>
     get<Page>(`/requests?limit=100${search === '' ? '' : `&${search}`}`, abort),
   );
-  const [rows, state] = useTail(before.data?.requests ?? null, search, isPaused);
+  const [rows, state, missed] = useTail(before.data?.requests ?? null, search, isPaused);
   const silent = before.data?.nodes?.filter(({ answered }) => !answered) ?? [];
   return (
     <>
@@ -47,6 +47,12 @@ export function TrafficPage() {
       )}
       {silent.length > 0 && (
         <Notice tone="warn">These nodes did not answer: {silent.map(({ name }) => name).join(', ')}.</Notice>
+      )}
+      {missed > 0 && (
+        <Notice>
+          {missed.toLocaleString('en')} requests are not shown: they arrive faster than this view takes them. A filter
+          helps.
+        </Notice>
       )}
       <div class="filters">
         <TrafficFilters filters={filters} onChange={setFilters} />
@@ -81,6 +87,7 @@ export function TrafficPage() {
 /** The kept requests, and those that arrive while the page is open. */
 function useTail(kept: readonly RequestRecord[] | null, search: string, isPaused: boolean) {
   const [rows, setRows] = useState<readonly RequestRecord[]>([]);
+  const [missed, setMissed] = useState(0);
   const waiting = useRef<RequestRecord[]>([]);
   useEffect(() => {
     if (kept !== null)
@@ -93,11 +100,13 @@ function useTail(kept: readonly RequestRecord[] | null, search: string, isPaused
   }, [kept]);
   useEffect(() => {
     setRows([]);
+    setMissed(0);
     waiting.current = [];
   }, [search]);
   const state = useLive(
     isPaused ? '' : `topics=requests${search === '' ? '' : `&${search}`}`,
     (message: LiveMessage) => {
+      if (message.topic === 'missed') setMissed((old) => old + missedIn(message.data));
       if (message.topic === 'requests') waiting.current.push(message.data as RequestRecord);
       if (waiting.current.length > KEPT) waiting.current.splice(0, waiting.current.length - KEPT);
     },
@@ -117,7 +126,12 @@ function useTail(kept: readonly RequestRecord[] | null, search: string, isPaused
     }, FLUSH_MS);
     return () => clearInterval(timer);
   }, []);
-  return [rows, state] as const;
+  return [rows, state, missed] as const;
+}
+
+function missedIn(data: unknown): number {
+  const { requests } = (data ?? {}) as { requests?: number };
+  return requests ?? 0;
 }
 
 function merged(newer: readonly RequestRecord[], older: readonly RequestRecord[]): readonly RequestRecord[] {
