@@ -151,6 +151,20 @@ test('a change is undone on its page', { skip }, async () => {
   assert.equal((await api('GET', edgePath)).description, 'made by hand');
 });
 
+test('a change that waits is confirmed', { skip }, async () => {
+  const { page } = admin;
+  await api('POST', '/changesets', {
+    operations: [{ method: 'POST', path: '/ip_policies', body: { description: 'risky' } }],
+    confirm_within: '5m',
+  });
+  await admin.go('/changes');
+  await page.getByText('waits for a confirmation').waitFor();
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Confirm' }).click();
+  await page.getByText('The change is confirmed.').waitFor();
+  await page.getByText('waits for a confirmation').waitFor({ state: 'detached' });
+});
+
 test('a new key is shown once, and is gone from the page afterwards', { skip }, async () => {
   const { page } = admin;
   await admin.navigate('Keys and credentials');
@@ -181,6 +195,14 @@ test('hostile names run nothing, and axe-core has no serious finding on any page
     admin.requested.filter((url) => !url.startsWith(`${baseUrl}/`)),
     [],
   );
+});
+
+test('the search finds an edge by its host, and leads to it', { skip }, async () => {
+  const { page } = admin;
+  await page.getByRole('searchbox', { name: /^Search hosts/ }).fill('walk.loc');
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'Results' }).getByRole('link', { name: HOST, exact: true }).first().click();
+  await page.getByRole('heading', { name: HOST, level: 1 }).waitFor();
 });
 
 test('a key that only reads is offered nothing to write, and the API refuses anyway', { skip }, async () => {

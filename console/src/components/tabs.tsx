@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { query, setQuery } from '../router/location.ts';
 
 /** The chosen tab is in the address: links and the back button keep it. */
@@ -8,16 +9,19 @@ export function useTab(tabs: readonly string[]): string {
 
 export function Tabs({ tabs, label }: { tabs: readonly (readonly [id: string, name: string])[]; label: string }) {
   const chosen = useTab(tabs.map(([id]) => id));
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [chosen]);
   const move = (event: KeyboardEvent, index: number): void => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     const next = tabs[(index + step + tabs.length) % tabs.length];
     if (step === 0 || next === undefined) return;
     setQuery({ tab: next[0] });
-    const list = (event.currentTarget as HTMLElement).parentElement;
-    list?.querySelectorAll('button')[(index + step + tabs.length) % tabs.length]?.focus();
+    list.current?.querySelectorAll('button')[(index + step + tabs.length) % tabs.length]?.focus();
   };
   return (
-    <div class="tabs" role="tablist" aria-label={label}>
+    <div ref={list} class="tabs" role="tablist" aria-label={label}>
       {tabs.map(([id, name], index) => (
         <button
           key={id}

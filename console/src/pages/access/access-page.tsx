@@ -98,10 +98,10 @@ const COLUMNS: readonly Column<GuardedRoute>[] = [
       `${count(route, 'allow')} allow, ${count(route, 'deny')} deny, ${count(route, 'bearer')} bearer`,
   },
   {
-    name: 'Rehearse',
+    name: 'Who passes',
     class: 'col-time',
     cell: ({ edge, route }) => (
-      <a href={href(`/access?edge=${textAt(edge, 'id')}&route=${textAt(route, 'id')}`)}>Who passes?</a>
+      <a href={href(`/access?edge=${textAt(edge, 'id')}&route=${textAt(route, 'id')}`)}>Rehearse</a>
     ),
   },
 ];

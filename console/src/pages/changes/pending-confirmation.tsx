@@ -23,7 +23,7 @@ export function PendingConfirmation({ changes, onChange }: { changes: readonly C
             isDanger={false}
             question={`Keep change ${pending.revision}?`}
             done="The change is confirmed."
-            act={() => request('POST', `/changes/${pending.revision}/confirm`, { body: {} })}
+            act={() => request('POST', `/changes/${pending.revision}/confirm`)}
             onDone={onChange}
           >
             <p>It stays in effect. It can still be undone later.</p>

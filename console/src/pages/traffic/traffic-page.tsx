@@ -139,7 +139,7 @@ function merged(newer: readonly RequestRecord[], older: readonly RequestRecord[]
 }
 
 const COLUMNS: readonly Column<RequestRecord>[] = [
-  { name: 'Time', class: 'col-narrow', cell: ({ at }) => <time dateTime={at}>{clockTime(at)}</time> },
+  { name: 'Time', class: 'middle col-narrow', cell: ({ at }) => <time dateTime={at}>{clockTime(at)}</time> },
   { name: 'Status', class: 'col-status', cell: ({ status }) => <StatusChip status={status} /> },
   {
     name: 'Request',
