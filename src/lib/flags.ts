@@ -33,7 +33,8 @@ export function parseFlags(args: readonly string[], known: ReadonlyMap<string, F
     if (form === undefined) throw unknownFlag(token.rawName, known);
     if (flags.has(token.name)) throw usage(`--${token.name} is given twice`);
     // `--data-dir --print-config` lacks a value; a value that really starts with a dash is written with `=`.
-    const isForgotten = token.value === undefined || (!token.inlineValue && token.value.startsWith('-'));
+    // A dash alone stands for standard input or output.
+    const isForgotten = token.value === undefined || (!token.inlineValue && /^-./.test(token.value));
     if (form === 'value' && isForgotten) throw usage(`--${token.name} requires a value: --${token.name} VALUE`);
     flags.set(token.name, token.value ?? 'true');
   }

@@ -137,6 +137,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: () => piped(async () => (await import('../cli/status/status-command.ts')).statusCommand),
   },
   {
+    name: 'import',
+    summary: 'make a configuration from that of ngrok, frp or Caddy',
+    load: () => piped(async () => (await import('../cli/import/import-command.ts')).importCommand),
+  },
+  {
     name: 'events',
     summary: 'watch events as they happen, or replay deliveries',
     load: () => piped(async () => (await import('../cli/events/events-command.ts')).eventsCommand),

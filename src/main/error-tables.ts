@@ -3,6 +3,7 @@ import { agentErrors } from '../agent/errors.ts';
 import { apiErrors } from '../api/errors.ts';
 import { backends } from '../backends/registry.ts';
 import { agentCommandErrors } from '../cli/agent/errors.ts';
+import { importErrors } from '../cli/import/errors.ts';
 import { serviceErrors } from '../cli/service/errors.ts';
 import { configErrors } from '../config/errors.ts';
 import { consoleErrors } from '../console/errors.ts';
@@ -43,6 +44,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'The program', rows: mainErrors.rows },
   { title: 'The command line', rows: flagErrors.rows },
   { title: 'The command line: agent commands', rows: agentCommandErrors.rows },
+  { title: 'The command line: imports', rows: importErrors.rows },
   { title: 'The command line: services', rows: serviceErrors.rows },
 ];
 

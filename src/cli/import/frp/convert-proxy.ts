@@ -1,0 +1,110 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
+import type { AgentFile } from '../agent-file.ts';
+import { type ImportReport, isUnset } from '../import-report.ts';
+
+const NO_OPTION = "Postern's agent has no such option";
+/** Options that decide who gets in: a tunnel that loses one is left out of the file. */
+const PROTECTIONS = ['httpUser', 'httpPassword', 'routeByHTTPUser', 'route_by_http_user'];
+const NOT_CARRIED: Readonly<Record<string, string>> = {
+  udp: 'Postern has no UDP tunnels',
+  sudp: 'Postern has no UDP tunnels',
+  stcp: 'Postern has no secret tunnels: publish the service with type tcp and ip_restriction, or http with a login',
+  xtcp: 'Postern has no direct tunnels: publish the service with type tcp and ip_restriction, or http with a login',
+  tcpmux: 'Postern has no such multiplexer: use type tls or tcp',
+};
+const WHY: Readonly<Record<string, string>> = {
+  subdomain: 'a subdomain of frps: write domain with a whole host',
+  locations: 'a tunnel has no paths: make an edge with routes to a tunnel group',
+  requestHeaders: 'set the headers in your service',
+  responseHeaders: 'set the headers in your service',
+};
+
+/** One proxy of frpc. */
+export function addProxy(proxy: JsonObject, index: number, file: AgentFile, report: ImportReport): void {
+  const {
+    name,
+    type,
+    localIP: _ip,
+    localPort: _port,
+    remotePort,
+    customDomains,
+    hostHeaderRewrite,
+    plugin,
+    ...rest
+  } = proxy;
+  const title = typeof name === 'string' && name !== '' ? name : `proxy-${index + 1}`;
+  const place = ['proxies', title];
+  const kind = typeof type === 'string' ? type : 'tcp';
+  const target = targetOf(proxy, kind);
+  const why = NOT_CARRIED[kind] ?? (target === null ? 'its plugin has no counterpart in Postern' : null);
+  if (why !== null || target === null) {
+    report.dropFields(place, withoutName(proxy), why ?? NO_OPTION);
+    return;
+  }
+  for (const [field, value] of Object.entries(rest) as [string, JsonValue][]) {
+    const isWholeSite = field === 'locations' && Array.isArray(value) && value.join() === '/';
+    if (!isWholeSite) report.dropFields([...place, field], value, WHY[field] ?? NO_OPTION);
+  }
+  if (isJsonObject(plugin)) reportPlugin(plugin, place, report);
+  const lost = PROTECTIONS.filter((each) => !isUnset(rest[each]));
+  if (lost.length > 0) {
+    report.drop(
+      place,
+      `not written, because ${lost.join(' and ')} protected it: add the tunnel with another protection`,
+    );
+    return;
+  }
+  const base = {
+    proto: target.proto,
+    addr: target.addr,
+    host_header: target.proto === 'http' ? (hostHeaderRewrite ?? null) : null,
+  };
+  if (target.proto === 'tcp') {
+    const port = typeof remotePort === 'number' && remotePort > 0 ? { remote_port: remotePort } : {};
+    file.add(title, { ...base, ...port }, place);
+    return;
+  }
+  const domains = Array.isArray(customDomains) ? (customDomains as readonly JsonValue[]) : [];
+  // A tunnel has one host.
+  for (const domain of domains.length === 0 ? [null] : domains) file.add(title, { ...base, domain }, place);
+}
+
+interface Target {
+  readonly proto: 'http' | 'tcp' | 'tls';
+  readonly addr: JsonValue;
+}
+
+/** Null when only frpc itself can serve it. */
+function targetOf({ localIP, localPort, plugin }: JsonObject, kind: string): Target | null {
+  const proto = kind === 'http' ? 'http' : kind === 'https' ? 'tls' : 'tcp';
+  if (isJsonObject(plugin)) {
+    // frpc ends TLS with its own certificate; Postern's edge does that.
+    if (plugin['type'] !== 'https2http') return null;
+    return { proto: 'http', addr: plugin['localAddr'] ?? null };
+  }
+  if (typeof plugin === 'string') return null;
+  const host = typeof localIP === 'string' && localIP !== '' ? localIP : '127.0.0.1';
+  return {
+    proto,
+    addr: localPort === undefined ? null : `${host.includes(':') ? `[${host}]` : host}:${String(localPort as number)}`,
+  };
+}
+
+function reportPlugin(
+  { type: _type, localAddr: _addr, ...plugin }: JsonObject,
+  place: readonly string[],
+  report: ImportReport,
+): void {
+  for (const [field, value] of Object.entries(plugin) as [string, JsonValue][]) {
+    const isCertificate = field === 'crtPath' || field === 'keyPath';
+    report.dropFields(
+      [...place, 'plugin', field],
+      value,
+      isCertificate ? 'the server has the certificate: upload it, or let it order one' : (WHY[field] ?? NO_OPTION),
+    );
+  }
+}
+
+function withoutName({ name: _name, ...rest }: JsonObject): JsonObject {
+  return rest;
+}

@@ -1,0 +1,56 @@
+import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import { type ImportInput, inputError } from '../read-input.ts';
+
+/** Fields of the older form, and what they are called in TOML. */
+const NAMES: Readonly<Record<string, string>> = {
+  local_ip: 'localIP',
+  local_port: 'localPort',
+  remote_port: 'remotePort',
+  custom_domains: 'customDomains',
+  http_user: 'httpUser',
+  http_pwd: 'httpPassword',
+  host_header_rewrite: 'hostHeaderRewrite',
+  server_addr: 'serverAddr',
+  server_port: 'serverPort',
+  sk: 'secretKey',
+};
+const LISTS = ['customDomains', 'locations'];
+const NUMBERS = ['localPort', 'remotePort'];
+
+/** Whether a file is in the older form: sections without quotes and without `[[proxies]]`. */
+export function isIni(text: string): boolean {
+  return /^\s*\[common\]\s*$/m.test(text);
+}
+
+/** The older form as the same object that TOML gives. Visitors have `role = visitor`. */
+export function readIni({ name, text }: ImportInput): JsonObject {
+  const sections = new Map<string, Record<string, JsonValue>>();
+  let section: Record<string, JsonValue> | null = null;
+  for (const [index, raw] of text.split(/\r?\n/).entries()) {
+    const line = raw.trim();
+    if (line === '' || line.startsWith('#') || line.startsWith(';')) continue;
+    const [, title] = /^\[(.+)\]$/.exec(line) ?? [];
+    if (title !== undefined) {
+      section = sections.get(title) ?? {};
+      sections.set(title, section);
+      continue;
+    }
+    const at = line.indexOf('=');
+    if (at <= 0 || section === null) throw inputError(name, index + 1, 'must be a section "[name]" or "field = value"');
+    const field = line.slice(0, at).trim();
+    section[NAMES[field] ?? field] = parsedValue(NAMES[field] ?? field, line.slice(at + 1).trim());
+  }
+  const { common = {}, ...others } = Object.fromEntries(sections);
+  const all = Object.entries(others).map(([title, fields]): JsonObject => ({ name: title, type: 'tcp', ...fields }));
+  const isVisitor = ({ role }: JsonObject): boolean => role === 'visitor';
+  return { ...common, proxies: all.filter((each) => !isVisitor(each)), visitors: all.filter(isVisitor) };
+}
+
+function parsedValue(field: string, text: string): JsonValue {
+  if (LISTS.includes(field))
+    return text
+      .split(',')
+      .map((each) => each.trim())
+      .filter((each) => each !== '');
+  return NUMBERS.includes(field) && /^\d+$/.test(text) ? Number(text) : text;
+}

@@ -1,0 +1,55 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
+import type { AgentFile } from '../agent-file.ts';
+import { type ImportReport, isUnset } from '../import-report.ts';
+
+const NO_OPTION = "Postern's agent has no such option";
+const PROTECTIONS = ['traffic_policy', 'traffic_policy_file'];
+
+/** One endpoint of version 3: a public URL and an upstream. */
+export function addEndpoint(
+  endpoint: JsonObject,
+  index: number,
+  { file, report }: { readonly file: AgentFile; readonly report: ImportReport },
+): void {
+  const { name, url, upstream, metadata, description, ...rest } = endpoint;
+  const title = typeof name === 'string' && name !== '' ? name : `endpoint-${index + 1}`;
+  const place = ['endpoints', title];
+  const { url: target, ...upstreamRest } = isJsonObject(upstream) ? upstream : { url: upstream ?? null };
+  for (const [field, value] of Object.entries(rest))
+    report.dropFields([...place, field], value as JsonValue, NO_OPTION);
+  for (const [field, value] of Object.entries(upstreamRest)) {
+    report.dropFields([...place, 'upstream', field], value as JsonValue, NO_OPTION);
+  }
+  const lost = PROTECTIONS.filter((each) => !isUnset(rest[each]));
+  if (lost.length > 0) {
+    report.drop(
+      place,
+      `not written, because ${lost.join(' and ')} may have protected it: add the tunnel with a protection`,
+    );
+    return;
+  }
+  const published = publicAddress(typeof url === 'string' ? url : '', place, report);
+  if (published === null) return;
+  const texts = [description, metadata].filter((each): each is string => typeof each === 'string' && each !== '');
+  file.add(title, { ...published, addr: localAddress(target), metadata: texts.join(' ') }, place);
+}
+
+/** Null after it was reported. */
+function publicAddress(url: string, place: readonly string[], report: ImportReport): JsonObject | null {
+  const [, scheme = 'https', host = '', port] = /^(?:([a-z]+):\/\/)?([^:/]*)(?::(\d+))?\/?$/.exec(url) ?? [];
+  if (/\.internal$/.test(host)) {
+    report.drop([...place, 'url'], 'internal endpoints do not exist in Postern: use a tunnel with labels');
+    return null;
+  }
+  if (scheme === 'tcp') return { proto: 'tcp', ...(port !== undefined && { remote_port: Number(port) }) };
+  if (scheme === 'tls') return { proto: 'tls', domain: host };
+  if (scheme === 'https') return { proto: 'http', domain: host };
+  if (scheme === 'http') return { proto: 'http', schemes: ['http'], domain: host };
+  report.drop([...place, 'url'], 'has a scheme that the agent does not publish');
+  return null;
+}
+
+/** A port, or a URL whose scheme the agent knows. */
+function localAddress(target: JsonValue | undefined): JsonValue {
+  return typeof target === 'string' ? target.replace(/^(tcp|tls):\/\//, '') : (target ?? null);
+}

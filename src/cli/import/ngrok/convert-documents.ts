@@ -1,0 +1,101 @@
+import type { TObject } from 'typebox';
+import type { InstallationDocuments } from '../../../configuration-file/documents.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
+import { operationList } from '../../api/operation-list.ts';
+import { type ImportReport, isUnset } from '../import-report.ts';
+import { knownPart } from './known-part.ts';
+import { PROTECTIONS } from './not-carried.ts';
+import { RETIRED_LISTS } from './retired-lists.ts';
+
+type Documents = ReadonlyMap<string, readonly JsonObject[]>;
+
+/** Domains of the retired service: nobody else can serve them. */
+const FOREIGN_DOMAIN = /(^|\.)ngrok(-free)?\.(app|dev|io|pizza)$/;
+
+/** The retired API's documents as Postern's: unknown fields are reported, and routes that lose a protection are turned off. */
+export function convertDocuments(documents: Documents, report: ImportReport): InstallationDocuments {
+  const converted: Record<string, readonly JsonObject[]> = {};
+  for (const { path, key, notCarried } of RETIRED_LISTS) {
+    const items = documents.get(key) ?? [];
+    if (notCarried !== null) {
+      for (const item of items) report.dropFields([key, nameOf(item)], ownFields(item), notCarried);
+      continue;
+    }
+    const schema = answerSchema(`${path}/{id}`);
+    converted[key] = items.map((item) => {
+      const place = [key, nameOf(item)];
+      const known = knownPart(withoutRoutes(item), schema, place, report);
+      noteForeignHosts(known, report);
+      return Array.isArray(item['routes']) ? { ...known, routes: routesOf(item, place, report) } : known;
+    });
+  }
+  return converted;
+}
+
+function routesOf(edge: JsonObject, place: readonly string[], report: ImportReport): readonly JsonObject[] {
+  const schema = answerSchema('/edges/https/{edge_id}/routes/{id}');
+  const routes = (edge['routes'] as readonly JsonValue[]).filter(isJsonObject);
+  return routes.map((route) => {
+    const inEdge = [...place, 'routes', textOf(route['match'])];
+    const known = knownPart(route, schema, inEdge, report);
+    noteManagedApplication(known, inEdge, report);
+    const [lost] = PROTECTIONS.filter((name) => isEnabled(route[name]));
+    const { backend } = known;
+    if (lost === undefined || !isJsonObject(backend)) return known;
+    // Open to everybody would be worse than not served.
+    report.drop(
+      [...inEdge, 'backend', 'enabled'],
+      `set to false, because ${lost} protected this route: replace the protection, then set it to true`,
+    );
+    return { ...known, backend: { ...backend, enabled: false } };
+  });
+}
+
+function isEnabled(module: JsonValue | undefined): boolean {
+  return isJsonObject(module) && module['enabled'] !== false;
+}
+
+/** The retired service had applications of its own at some providers. */
+function noteManagedApplication({ oauth }: JsonObject, place: readonly string[], report: ImportReport): void {
+  const providers = isJsonObject(oauth) && isJsonObject(oauth['provider']) ? oauth['provider'] : {};
+  for (const [name, provider] of Object.entries(providers)) {
+    if (!isJsonObject(provider) || !isUnset(provider['client_id'])) continue;
+    report.note(
+      `${[...place, 'oauth'].join(' > ')}: register an application of your own at ${name}, and set its client_id and client_secret`,
+    );
+  }
+}
+
+function noteForeignHosts(document: JsonObject, report: ImportReport): void {
+  const hosts = [document['domain'], ...(Array.isArray(document['hostports']) ? document['hostports'] : [])];
+  for (const host of hosts) {
+    if (typeof host !== 'string' || !FOREIGN_DOMAIN.test(host.replace(/:\d+$/, ''))) continue;
+    report.note(`${host} belongs to the retired service: use a host of your own instead`);
+  }
+}
+
+/** The schema of Postern's answer for one object. */
+function answerSchema(path: string): TObject {
+  const found = operationList().find((each) => each.method === 'GET' && each.path === path);
+  if (found === undefined) throw new Error(`no operation GET ${path}`);
+  return found.success.schema as TObject;
+}
+
+function withoutRoutes({ routes: _routes, ...edge }: JsonObject): JsonObject {
+  return edge;
+}
+
+/** Without the fields that every document has. */
+function ownFields({ id: _id, uri: _uri, created_at: _created, ...own }: JsonObject): JsonObject {
+  return own;
+}
+
+function nameOf({ hostports, domain, addr, description, id }: JsonObject): string {
+  const [host] = Array.isArray(hostports) ? hostports : [];
+  const found = [host, domain, addr, description, id].find((each) => typeof each === 'string' && each !== '');
+  return textOf(found as JsonValue | undefined).replace(/:443$/, '');
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}

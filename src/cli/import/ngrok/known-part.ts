@@ -1,0 +1,31 @@
+import type { TObject, TSchema } from 'typebox';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
+import { isObjectSchema } from '../../../lib/schema/schema-facts.ts';
+import type { ImportReport } from '../import-report.ts';
+import { NO_SUCH_FIELD, NOT_CARRIED } from './not-carried.ts';
+
+/** The part of a document that Postern's own answers have. Every other field that is set is reported. */
+export function knownPart(
+  document: JsonObject,
+  schema: TObject,
+  place: readonly string[],
+  report: ImportReport,
+): JsonObject {
+  const known: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(document) as [string, JsonValue][]) {
+    const field = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+    if (field === undefined) report.dropFields([...place, name], value, NOT_CARRIED[name] ?? NO_SUCH_FIELD);
+    else known[name] = partOf(value, field, [...place, name], report);
+  }
+  return known;
+}
+
+function partOf(value: JsonValue, field: TSchema, place: readonly string[], report: ImportReport): JsonValue {
+  const { anyOf, items } = field as { readonly anyOf?: readonly TSchema[]; readonly items?: TSchema };
+  const schema = anyOf?.find((each) => isObjectSchema(each)) ?? field;
+  if (isJsonObject(value) && isObjectSchema(schema)) return knownPart(value, schema, place, report);
+  if (Array.isArray(value) && items !== undefined) {
+    return value.map((item: JsonValue, index) => partOf(item, items, [...place, String(index)], report));
+  }
+  return value;
+}

@@ -1,0 +1,68 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { type ImportInput, inputError } from './read-input.ts';
+
+const MAX_DEPTH = 64;
+/** More aliases than any file of a person has: a bomb multiplies them. */
+const MAX_ALIASES = 100;
+
+export function parseJsonInput({ name, text }: ImportInput): JsonValue {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    // The message quotes the text, which may have secrets; only the place is used.
+    const [, line] = /line (\d+)/.exec(String(error)) ?? [];
+    const [, position] = /position (\d+)/.exec(String(error)) ?? [];
+    const at = line ?? (position === undefined ? null : text.slice(0, Number(position)).split('\n').length);
+    throw inputError(name, at === null ? null : Number(at), 'is not valid JSON');
+  }
+  return checkedDepth(value as JsonValue, name);
+}
+
+export async function parseYamlInput({ name, text }: ImportInput): Promise<JsonObject> {
+  const { LineCounter, parseDocument } = await import('yaml');
+  const lines = new LineCounter();
+  let value: unknown;
+  try {
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+    const [fault] = document.errors;
+    if (fault !== undefined)
+      throw inputError(name, lines.linePos(fault.pos[0]).line, `is not valid YAML (${fault.code})`);
+    value = document.toJS({ maxAliasCount: MAX_ALIASES });
+  } catch (error) {
+    if (error instanceof ReferenceError)
+      throw inputError(name, null, 'uses too many aliases ("*name"): write the values out');
+    if (error instanceof RangeError) throw inputError(name, null, 'is nested too deeply');
+    throw error;
+  }
+  return mapOf(checkedDepth(value as JsonValue, name), name);
+}
+
+export async function parseTomlInput({ name, text }: ImportInput): Promise<JsonObject> {
+  const { parse, TomlError } = await import('smol-toml');
+  try {
+    return mapOf(checkedDepth(parse(text, { maxDepth: MAX_DEPTH }) as JsonValue, name), name);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const [problem = ''] = error.message.split('\n');
+    throw inputError(name, error.line, `is not valid TOML: ${problem.replace('Invalid TOML document: ', '')}`);
+  }
+}
+
+export function mapOf(value: JsonValue, name: string): JsonObject {
+  if (isJsonObject(value)) return value;
+  throw inputError(name, 1, 'is empty or has no fields');
+}
+
+function checkedDepth(value: JsonValue, name: string): JsonValue {
+  // Without recursion: the input may be nested deeper than the stack.
+  let level: JsonValue[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) throw inputError(name, null, `is nested more than ${MAX_DEPTH} levels deep`);
+    level = level.flatMap((each): JsonValue[] => {
+      if (Array.isArray(each)) return each as JsonValue[];
+      return isJsonObject(each) ? (Object.values(each) as JsonValue[]) : [];
+    });
+  }
+  return value;
+}

@@ -1,0 +1,25 @@
+import { writeFile } from 'node:fs/promises';
+import type { CommandContext } from '../command.ts';
+import { importErrors } from './errors.ts';
+
+/** Writes a new file, readable by its owner only; `-` prints it. An existing file stays, unless it is to be replaced. */
+export async function writeOutput(
+  path: string,
+  text: string,
+  { isForced, context }: { readonly isForced: boolean; readonly context: CommandContext },
+): Promise<void> {
+  if (path === '-') {
+    context.print(text.trimEnd());
+    return;
+  }
+  try {
+    await writeFile(path, text, { flag: isForced ? 'w' : 'wx', mode: 0o600 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'EEXIST'
+        ? 'exists: name another file with --file, or replace it with --force'
+        : `cannot be written (${code})`;
+    throw importErrors.create('ERR_POSTERN_IMPORT_OUTPUT', `${path} ${why}`);
+  }
+}

@@ -1,0 +1,20 @@
+import type { InstallationDocuments } from '../../configuration-file/documents.ts';
+import { validateConfiguration } from '../../configuration-file/validate-configuration.ts';
+import { writeConfigurationFile } from '../../configuration-file/write-configuration-file.ts';
+import type { ImportReport } from './import-report.ts';
+import type { Imported } from './sources.ts';
+
+/** Documents as a configuration file. What the file cannot have, and what "postern validate" rejects, is reported. */
+export function writtenConfiguration(documents: InstallationDocuments, origin: string, report: ImportReport): Imported {
+  const { text, secrets, omitted } = writeConfigurationFile(documents, {
+    header: [`Imported from ${origin} by "postern import"`],
+  });
+  for (const { place, why } of omitted) report.drop([place], why);
+  for (const { line, problem } of validateConfiguration([{ name: 'file', text }])) {
+    report.note(`line ${line} of the file ${problem}`);
+  }
+  const counts = Object.entries(documents)
+    .filter(([, items]) => items.length > 0)
+    .map(([key, items]) => `${items.length} ${key.replaceAll('_', ' ')}`);
+  return { text, secrets, summary: counts.length === 0 ? 'nothing was found' : counts.join(', ') };
+}
