@@ -242,11 +242,8 @@ export class NodeMembership implements Membership {
     const { store, facts, counts } = this.#options;
     const { id, startedAtMs } = facts;
     const doc = documentOf(this.#self, counts(), this.#problems.lines);
-    return within(
-      store.heartbeat({ id, status: this.#status, startedAtMs, doc }, NODE_LEASE_MS),
-      HEARTBEAT_MS,
-      'the heartbeat of this node',
-    );
+    const beat = store.heartbeat({ id, status: this.#status, startedAtMs, doc }, NODE_LEASE_MS);
+    return within(beat, HEARTBEAT_MS, 'the heartbeat of this node');
   }
 
   #renewThroughPeers(): Promise<void> {
@@ -342,7 +339,8 @@ export class NodeMembership implements Membership {
     for (const listener of this.#onChange) listener();
   }
 
-  #reportFailure(err: unknown, { log } = this.#options): void {
+  #reportFailure(err: unknown): void {
+    const { log } = this.#options;
     if (err !== null && !this.#isFailing) log.warn({ err }, 'failed to renew the lease of this node with the database');
     if (err === null && this.#isFailing) log.info({}, 'renewed the lease of this node with the database again');
     this.#isFailing = err !== null;
