@@ -8,6 +8,8 @@ import type { Presence } from './presence.ts';
 import type { RemoteSessionConnection } from './session-connection.ts';
 import type { SessionLife } from './session-life.ts';
 
+const ANSWERS_WITHIN_MS = 2_000;
+
 /** What a connection claims about a session. */
 export interface SessionClaim {
   readonly how: 'join' | 'resume';
@@ -43,7 +45,7 @@ export class HomeAdmission {
     connection: AgentConnection | RemoteSessionConnection,
     { how, hello }: Pick<SessionClaim, 'how' | 'hello'>,
   ): Promise<Welcome | ClaimRefusal> {
-    if (how === 'join' && session.connections.length >= MAX_CONNECTIONS_PER_SESSION) {
+    if (how === 'join' && (await this.#isFull(session))) {
       const message = `an agent may have at most ${MAX_CONNECTIONS_PER_SESSION} connections, including those lost in the last seconds: close some, or start another agent`;
       return { code: 'ERR_POSTERN_AGENT_CONNECTIONS', message, retry: true };
     }
@@ -55,6 +57,18 @@ export class HomeAdmission {
     // Connections from before the resume are void.
     for (const each of old) each.fail('the agent resumed its session on a new connection');
     return welcome;
+  }
+
+  /** Connections that are gone without a word do not count. */
+  async #isFull(session: AgentSession): Promise<boolean> {
+    const hasRoom = (): boolean => session.connections.length < MAX_CONNECTIONS_PER_SESSION;
+    if (hasRoom()) return false;
+    const each = session.connections.map(async (connection) => {
+      if (!(await connection.isAlive(ANSWERS_WITHIN_MS))) connection.fail('the agent no longer responds');
+    });
+    await Promise.all(each);
+    const left = session.connections.filter(({ isClosed }) => !isClosed);
+    return left.length >= MAX_CONNECTIONS_PER_SESSION;
   }
 
   /** `secret` is given for a new session, which was stored with it. */
