@@ -5,12 +5,14 @@ import type { AgentConnection } from './agent-connection.ts';
 import { AgentSession } from './agent-session.ts';
 import type { ClaimRefusal, SessionRecords } from './claims.ts';
 import type { HomeAdmission, SessionClaim } from './home-admission.ts';
-import type { GatewayPorts } from './ports.ts';
+import { within } from './nodes/deadline.ts';
+import type { Credentials, GatewayPorts } from './ports.ts';
 import type { RightToServe } from './right-to-serve.ts';
 import type { SessionLife } from './session-life.ts';
 
 /** Slows down guessing of tokens. */
 const WRONG_TOKEN_DELAY_MS = 1_000;
+const REFRESH_WITHIN_MS = 2_500;
 
 /** Sessions that other nodes decide about. */
 export interface SessionsElsewhere {
@@ -53,7 +55,13 @@ export class Admission {
       connection.refuse('ERR_POSTERN_AGENT_PROTOCOL', message, false);
       return;
     }
-    const credential = ports.credentials.find(hello.token);
+    const credential = ports.credentials.find(hello.token) ?? (await this.#createdJustNow(hello.token));
+    if (credential === 'unchecked') {
+      const message =
+        'the database of the server cannot be reached, so the authtoken cannot be checked: the agent tries again';
+      connection.refuse('ERR_POSTERN_GATEWAY_STORE', message, true);
+      return;
+    }
     if (credential === null) {
       await new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_DELAY_MS));
       const message =
@@ -73,6 +81,17 @@ export class Admission {
       else connection.send({ ...outcome, ...this.#parts.nodeFields() });
     } else if (how === 'resume') await this.#start(connection, hello, credential.id);
     else connection.refuse('ERR_POSTERN_AGENT_SESSION', 'the session to join does not exist', true);
+  }
+
+  /** Another node may have created it some milliseconds ago, and a refusal is final for the agent. */
+  async #createdJustNow(token: string): Promise<ReturnType<Credentials['find']> | 'unchecked'> {
+    const { credentials } = this.#parts.ports;
+    try {
+      await within(credentials.refresh(), REFRESH_WITHIN_MS);
+    } catch {
+      return 'unchecked';
+    }
+    return credentials.find(token);
   }
 
   /** The session, if this node decides about it. */

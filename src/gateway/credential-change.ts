@@ -6,6 +6,8 @@ export interface CredentialChangePorts {
   sessions(): readonly AgentSession[];
   isAllowed(tunnel: BoundTunnel, acl: readonly string[]): boolean;
   endSession(session: AgentSession, code: string, reason: string): void;
+  /** Its home is another node, which may not be linked. */
+  cutCopy(session: AgentSession, code: string, reason: string): void;
   endTunnel(tunnel: BoundTunnel): void;
 }
 
@@ -19,9 +21,11 @@ export function applyCredentialChange(
     if (session.credentialId !== credentialId) continue;
     if (credential === null) {
       const reason = 'the credential of this agent was deleted: configure another authtoken';
-      ports.endSession(session, 'ERR_POSTERN_AGENT_REVOKED', reason);
+      if (session.home === null) ports.endSession(session, 'ERR_POSTERN_AGENT_REVOKED', reason);
+      else ports.cutCopy(session, 'ERR_POSTERN_AGENT_REVOKED', reason);
       continue;
     }
+    if (session.home !== null) continue;
     for (const tunnel of [...session.tunnels.values()]) {
       if (ports.isAllowed(tunnel, credential.acl)) continue;
       const message = noLongerAllowed(tunnel, credential.acl);

@@ -112,9 +112,10 @@ export class Gateway implements ConnectionHandler {
     });
     this.#unsubscribe = ports.credentials.onChange((credentialId) =>
       applyCredentialChange(credentialId, ports.credentials.get(credentialId), {
-        sessions: () => [...life.all.values()].filter((session) => session.home === null),
+        sessions: () => [...life.all.values()],
         isAllowed: (tunnel, acl) => binder.isAllowed(tunnel, acl),
         endSession: (session, code, reason) => void life.end(session, code, reason),
+        cutCopy: (session, code, reason) => nodes?.holders.cut(session, { code, reason, retry: false }),
         endTunnel: (tunnel) => void life.endTunnel(tunnel),
       }),
     );

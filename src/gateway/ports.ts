@@ -35,6 +35,8 @@ export interface GatewayLog {
 export interface Credentials {
   find(token: string): { readonly id: string; readonly acl: readonly string[] } | null;
   get(id: string): { readonly acl: readonly string[] } | null;
+  /** Reads what other processes have changed. Rejects without the database. */
+  refresh(): Promise<void>;
   /** A credential was changed or deleted. */
   onChange(listener: (credentialId: string) => void): () => void;
 }

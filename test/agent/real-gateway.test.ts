@@ -36,6 +36,7 @@ async function realGateway(t: TestContext) {
       credentials: {
         find: (token) => (token === 'good' ? { id: 'cr_1', acl: [] } : null),
         get: () => ({ acl: [] }),
+        refresh: () => Promise.resolve(),
         onChange: () => () => {},
       },
       table,

@@ -140,10 +140,14 @@ export class HolderSide {
   }
 
   /** The agent comes back and finds the session where it is now. */
-  sendBack(session: AgentSession, message: string): void {
+  sendBack(session: AgentSession, reason: string): void {
+    this.cut(session, { code: 'ERR_POSTERN_AGENT_SESSION', reason, retry: true });
+  }
+
+  cut(session: AgentSession, why: { readonly code: string; readonly reason: string; readonly retry: boolean }): void {
     const connections = [...session.local];
     this.drop(session);
-    for (const connection of connections) connection.refuse('ERR_POSTERN_AGENT_SESSION', message, true);
+    for (const connection of connections) connection.refuse(why.code, why.reason, why.retry);
   }
 
   /** A connection that was this node's own becomes one that the new home knows by a number. */

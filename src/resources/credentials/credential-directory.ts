@@ -12,6 +12,8 @@ interface CredentialRights {
 export interface CredentialDirectory {
   find(token: string): (CredentialRights & { readonly id: string }) | null;
   get(id: string): CredentialRights | null;
+  /** Reads what other processes have changed. Calls at the same time share one query. */
+  refresh(): Promise<void>;
   /** The listener is called when a credential is changed or deleted. */
   onChange(listener: (credentialId: string) => void): () => void;
 }
@@ -47,6 +49,7 @@ export function credentialDirectory(replica: Replica): CredentialDirectory {
   };
   return {
     get,
+    refresh: () => replica.refresh(),
     find: (token) => {
       const id = idByHash.get(hashToken(token));
       const found = id === undefined ? null : get(id);

@@ -42,6 +42,11 @@ export interface ClusterNode {
 export class GatewayCluster {
   readonly network = new CallNetwork();
   readonly nodes: ClusterNode[] = [];
+  /** Credentials `cr_new…` exist once they are here and the gateway has read it. */
+  readonly created = new Set<string>();
+  #created: ReadonlySet<string> = new Set();
+  readonly #deleted = new Set<string>();
+  readonly #listeners = new Set<(credentialId: string) => void>();
   readonly #test: Cleanup;
   readonly #store: Store;
   readonly #ca: string;
@@ -82,9 +87,17 @@ export class GatewayCluster {
         return `${prefix}_${id}_${lastId}`;
       },
       credentials: {
-        find: (token) => ({ id: token === 'token' ? 'cr_1' : `cr_${token}`, acl: [] }),
-        get: () => ({ acl: [] }),
-        onChange: () => () => {},
+        find: (token) => this.#credential(token === 'token' ? 'cr_1' : `cr_${token}`),
+        get: (credentialId) => this.#credential(credentialId),
+        refresh: () => {
+          if (state.isAway) return Promise.reject(new Error('the database is away'));
+          this.#created = new Set([...this.#created, ...this.created]);
+          return Promise.resolve();
+        },
+        onChange: (listener) => {
+          this.#listeners.add(listener);
+          return () => this.#listeners.delete(listener);
+        },
       },
       endpoints: {
         isCoveredByEdge: () => false,
@@ -122,6 +135,17 @@ export class GatewayCluster {
     this.#test.after(async () => membership.stop());
     this.nodes.push(node);
     return node;
+  }
+
+  /** Every node hears of it. */
+  deleteCredential(id: string): void {
+    this.#deleted.add(id);
+    for (const listener of this.#listeners) listener(id);
+  }
+
+  #credential(id: string): { readonly id: string; readonly acl: readonly string[] } | null {
+    const isKnown = !id.startsWith('cr_new') || this.#created.has(id);
+    return isKnown && !this.#deleted.has(id) ? { id, acl: [] } : null;
   }
 
   /** For an agent that does exactly what the test says. */

@@ -110,6 +110,7 @@ test('a credential deleted while a tunnel is being bound leaves neither its endp
     credentials: {
       find: () => (isDeleted ? null : { id: 'cr_1', acl: [] }),
       get: () => (isDeleted ? null : { acl: [] }),
+      refresh: () => Promise.resolve(),
       onChange: (listener) => {
         tell = listener;
         return () => {};

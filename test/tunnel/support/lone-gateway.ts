@@ -50,7 +50,12 @@ export async function loneGateway(test: Cleanup, ports: Partial<GatewayPorts>): 
     bootId: 'nd_1',
     region: 'test',
     domain: 'gateway.test',
-    credentials: { find: () => ({ id: 'cr_1', acl: [] }), get: () => ({ acl: [] }), onChange: () => () => {} },
+    credentials: {
+      find: () => ({ id: 'cr_1', acl: [] }),
+      get: () => ({ acl: [] }),
+      refresh: () => Promise.resolve(),
+      onChange: () => () => {},
+    },
     table,
     endpoints: {
       isCoveredByEdge: () => false,
