@@ -35,7 +35,7 @@ export function keyFieldOf({ resource }: ObjectKind): string {
 }
 
 /** The name that an object has if no other one has the same. */
-function baseName(kind: ObjectKind, config: JsonObject): string {
+export function baseName(kind: ObjectKind, config: JsonObject): string {
   const rule = KEY_RULES.get(kind.resource.kind);
   const own = rule?.nameOf(config[rule.field]) ?? '';
   return own || text(config['description']) || kind.label;

@@ -4,6 +4,7 @@ import { quoted } from './file-node.ts';
 import { type FileObject, type MissingName, StandInIds } from './file-object.ts';
 import { FORMAT_VERSION, OWNER_PATTERN } from './format.ts';
 import { NameIndex, type PlacedEntry } from './name-index.ts';
+import { nameProblems } from './name-problems.ts';
 import { ObjectReader } from './object-reader.ts';
 import { readYaml } from './read-yaml.ts';
 import { type Section, sections } from './sections.ts';
@@ -44,7 +45,7 @@ export function readConfiguration(files: readonly ConfigurationText[]): Configur
   );
   const reader = new ObjectReader(index, problems);
   const objects = entries.flatMap((entry) => reader.read(entry) ?? []);
-  problems.push(...uniquenessProblems(objects));
+  problems.push(...uniquenessProblems(objects), ...nameProblems(objects));
   return { owner, objects, missing: index.missing(), problems: sorted(problems, files) };
 }
 

@@ -34,6 +34,11 @@ export const documentErrors = errorTable({
     explanation:
       'The resource has changed since the ETag in If-Match was read. Read it again, then repeat the change with the new ETag.',
   },
+  ERR_POSTERN_OWNED_BY_ANOTHER: {
+    status: 409,
+    explanation:
+      'A changeset claims resources that the files of another owner have. Remove them from the files of one owner, or take them over with `"take_over": true`.',
+  },
   ERR_POSTERN_TOO_MANY_CONFLICTS: {
     status: 409,
     explanation: 'Other requests kept changing the same resource. Nothing was applied. Send the request again.',

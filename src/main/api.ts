@@ -142,7 +142,10 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   await chain.prepare();
   const ports: OperationPorts = {
     documents,
-    changesets: { run: (request) => changesets.run(request) },
+    changesets: {
+      run: (request) => changesets.run(request),
+      claims: (owner, principal) => changesets.claims(owner, principal),
+    },
     changes: new Changes(context, store.history, chain),
     search: new Search(catalog, replica, renderer),
     store,

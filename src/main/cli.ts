@@ -157,6 +157,16 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('../cli/configuration/validate-command.ts')).validateCommand,
   },
   {
+    name: 'plan',
+    summary: 'show how configuration files differ from the server',
+    load: () => piped(async () => (await import('../cli/configuration/plan-command.ts')).planCommand),
+  },
+  {
+    name: 'apply',
+    summary: "make the server's configuration that of files",
+    load: async () => (await import('../cli/configuration/apply-command.ts')).applyCommand,
+  },
+  {
     name: 'requests',
     summary: 'list the last requests, show one by its id, or watch them',
     load: async () => {

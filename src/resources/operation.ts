@@ -36,6 +36,8 @@ export interface Operation {
   /** Accepts `Service-Version: 0` too. */
   readonly acceptsVersion0?: boolean;
   run(request: OperationRequest, ports: OperationPorts): Promise<OperationResult> | OperationResult;
+  /** For a write of documents and nothing else: a changeset runs it on staged ones. */
+  runOn?(documents: DocumentsPort, request: OperationRequest): Promise<OperationResult>;
 }
 
 export interface OperationBody {
@@ -180,6 +182,8 @@ export interface DocumentsPort {
 /** Runs the writes of a changeset, which the request's body contains. */
 export interface ChangesetsPort {
   run(request: OperationRequest): Promise<OperationResult>;
+  /** What an owner's files had, among the resources that the caller may read. */
+  claims(owner: string, principal: Principal): JsonObject;
 }
 
 export interface SearchResult {

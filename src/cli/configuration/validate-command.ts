@@ -1,7 +1,7 @@
 import { validateConfiguration } from '../../configuration-file/validate-configuration.ts';
-import { usage } from '../../lib/flags.ts';
 import { readProgramFile } from '../../lib/program-files.ts';
 import type { Command } from '../command.ts';
+import { FILE_FLAGS, pathsOf } from './file-flags.ts';
 import { printProblems } from './print-problems.ts';
 import { readFiles } from './read-files.ts';
 import { parseRepeatedFlags } from './repeated-flags.ts';
@@ -30,15 +30,13 @@ export const validateCommand: Command = {
       ['partial', 'switch'],
       ['schema', 'switch'],
     ] as const);
-    const { flags, positionals, repeated } = parseRepeatedFlags(args, known, ['file'], new Map([['f', 'file']]));
-    if (flags.get('schema') === 'true') {
+    const parsed = parseRepeatedFlags(args, known, ...FILE_FLAGS);
+    if (parsed.flags.get('schema') === 'true') {
       context.print(readProgramFile('configuration-file/generated/schema.json').trimEnd());
       return 0;
     }
-    const paths = [...(repeated.get('file') ?? []), ...positionals];
-    if (repeated.get('file')?.length === 0) throw usage('postern validate needs a file: -f postern.yaml');
-    const files = await readFiles(paths);
-    const problems = validateConfiguration(files, { isPartial: flags.get('partial') === 'true' });
+    const files = await readFiles(pathsOf(parsed, 'validate'));
+    const problems = validateConfiguration(files, { isPartial: parsed.flags.get('partial') === 'true' });
     printProblems(problems, context);
     if (problems.length > 0) return EXIT_INVALID;
     context.print(`${files.length === 1 ? 'the file is' : `${files.length} files are`} valid`);

@@ -19,7 +19,7 @@ export interface Change {
     readonly address: string | null;
     /** Id of the request, as in the log. */
     readonly operation_id: string;
-    /** "api", "changeset", "undo", "confirm" or "revert". */
+    /** "api", "changeset", "apply", "undo", "confirm" or "revert". */
     readonly via: string;
   };
   /** Message of the author; empty if there was none. */
@@ -66,7 +66,7 @@ export interface ChangePage {
       readonly address: string | null;
       /** Id of the request, as in the log. */
       readonly operation_id: string;
-      /** "api", "changeset", "undo", "confirm" or "revert". */
+      /** "api", "changeset", "apply", "undo", "confirm" or "revert". */
       readonly via: string;
     };
     /** Message of the author; empty if there was none. */

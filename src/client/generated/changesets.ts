@@ -1,5 +1,6 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
 import type { RequestOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
@@ -14,6 +15,11 @@ export interface ChangesetCreated {
     readonly status: number;
     /** Its response body; null if it has none. A dry run shows no tokens. */
     readonly body: Readonly<Record<string, unknown>> | null;
+    /**
+     * Whether the operation changed something. Absent for a key without the scope secrets:read: it would tell
+     * whether a secret was guessed.
+     */
+    readonly changed?: boolean | undefined;
   }[];
   /** The change that waits for its confirmation; null if there is none. */
   readonly pending: {
@@ -38,7 +44,7 @@ export interface ChangesetCreate {
     readonly path: string;
     /**
      * Body of the write. `{"$ref": N, "field": "id"}` in place of a value stands for a field of the result of
-     * operation N.
+     * operation N, and so does `${N.id}` in place of a name.
      */
     readonly body?: Readonly<Record<string, unknown>> | undefined;
   }[];
@@ -53,6 +59,44 @@ export interface ChangesetCreate {
    * 24h. Until then other writes to its documents are rejected, and no other change can wait.
    */
   readonly confirm_within?: string | undefined;
+  /**
+   * Remembers beside each resource who applies it, in the same revision. GET /changesets/claims returns what an
+   * owner has. A deleted resource has no owner.
+   */
+  readonly owner?:
+    | {
+        /** Name of the owner, such as "team-web": letters, digits, dots, hyphens and underscores. */
+        readonly name: string;
+        /** The resources that the owner's files have. */
+        readonly claims: readonly {
+          /** Id of a resource. `${N.id}` stands for the id that operation N made. */
+          readonly id: string;
+          /** Its name in the owner's files. */
+          readonly name: string;
+        }[];
+        /** Whether resources of other owners become resources of this one. Default: false. */
+        readonly take_over?: boolean | undefined;
+      }
+    | undefined;
+}
+
+export interface ChangesetClaimsAnswer {
+  /** Name of the owner. */
+  readonly owner: string;
+  /** The resources of the owner that the key may read; never paged. */
+  readonly claims: readonly {
+    /** Id of the resource. */
+    readonly id: string;
+    /** Kind of the resource. */
+    readonly kind: string;
+    /** Its name in the owner's files. */
+    readonly name: string;
+  }[];
+}
+
+export interface ChangesetQuery extends PageQuery {
+  /** Name of the owner. */
+  readonly owner?: string | undefined;
 }
 
 /** Several writes that are stored together or not at all. */
@@ -64,5 +108,10 @@ export class ChangesetsClient extends ResourceClient {
    */
   create(body: ChangesetCreate, options?: RequestOptions): Promise<Answer<ChangesetCreated>> {
     return this.call({ method: 'POST', path: '/changesets', body }, options);
+  }
+
+  /** List what an owner has. Returns the resources that an owner's files had, as changesets stated them. */
+  claims(query?: ChangesetQuery, options?: RequestOptions): Promise<Answer<ChangesetClaimsAnswer>> {
+    return this.call({ method: 'GET', path: '/changesets/claims', query }, options);
   }
 }

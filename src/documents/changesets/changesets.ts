@@ -3,7 +3,13 @@ import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { refuseWithout } from '../../resources/errors.ts';
-import type { ChangesetsPort, OperationPorts, OperationRequest, OperationResult } from '../../resources/operation.ts';
+import type {
+  ChangesetsPort,
+  OperationPorts,
+  OperationRequest,
+  OperationResult,
+  Principal,
+} from '../../resources/operation.ts';
 import { PENDING_CHANGE, type PendingChange, pendingChange } from '../../store/pending-change.ts';
 import type { CommitResult } from '../../store/store.ts';
 import { writtenRecord } from '../commit-with-retries.ts';
@@ -13,11 +19,12 @@ import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
 import { noteOf } from '../history/change-note.ts';
 import { refusalError } from '../refusal-error.ts';
-import { hasScope, scopesNeeded } from '../scopes.ts';
+import { canReadSecrets, hasScope, scopesNeeded } from '../scopes.ts';
 import { withoutAddedFields } from '../unwrap-body.ts';
 import { checkIds } from '../well-formed-ids.ts';
 import { changesetOf } from './decode-changeset.ts';
 import { resolveBody, resolvePath } from './earlier-results.ts';
+import { claimsOf, type Ownership, ownershipPuts } from './ownership.ts';
 import { StagedCommits } from './staged-commits.ts';
 import type { WriteOperations } from './write-operation.ts';
 
@@ -34,13 +41,21 @@ export interface Changeset {
   readonly message: string;
   /** Null: the change stays without a confirmation. */
   readonly confirmWithinMs: number | null;
+  readonly ownership: Ownership | null;
 }
 
 export interface ChangesetOutcome {
   readonly revision: number;
-  readonly results: readonly { readonly status: number; readonly body: JsonObject | null }[];
+  readonly results: readonly OperationOutcome[];
   /** The change waits for its confirmation. */
   readonly pending: PendingChange | null;
+}
+
+interface OperationOutcome {
+  readonly status: number;
+  readonly body: JsonObject | null;
+  /** Absent for callers that may not read secrets: it would tell whether they guessed one. */
+  readonly changed?: boolean;
 }
 
 interface Staged {
@@ -77,11 +92,19 @@ export class Changesets implements ChangesetsPort {
     return { body, ...(!changeset.isDryRun && { revision }) };
   }
 
+  claims(owner: string, principal: Principal): JsonObject {
+    const { replica: reader, catalog } = this.#context;
+    return claimsOf(owner, { reader, catalog, principal });
+  }
+
   async #run(changeset: Changeset, request: OperationRequest): Promise<ChangesetOutcome> {
     for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
       const staged = await this.#stage(changeset, request);
       const result = await this.#commit(changeset, staged.commits, request);
       if (result.ok) {
+        // Reads that follow must not be older than the revision that the answer names.
+        if (changeset.isDryRun && result.revision > this.#context.replica.revision)
+          await this.#context.replica.refresh();
         if (!changeset.isDryRun) {
           await this.#context.served(result.revision);
           for (const task of staged.afterwards) await task();
@@ -102,7 +125,7 @@ export class Changesets implements ChangesetsPort {
   }
 
   #commit(
-    { expectedRevision, isDryRun, message, confirmWithinMs }: Changeset,
+    { expectedRevision, isDryRun, message, confirmWithinMs, ownership }: Changeset,
     commits: StagedCommits,
     request: OperationRequest,
   ): Promise<CommitResult> {
@@ -111,16 +134,17 @@ export class Changesets implements ChangesetsPort {
       ...(expectedRevision !== null && { expectRevision: expectedRevision }),
       ...(isDryRun && { isDryRun }),
       ...(confirmWithinMs !== null && { confirmWithinMs }),
-      note: noteOf(request, message, 'changeset'),
+      note: noteOf(request, message, ownership === null ? 'changeset' : 'apply'),
     });
   }
 
-  async #stage({ operations, isDryRun }: Changeset, request: OperationRequest): Promise<Staged> {
+  async #stage({ operations, isDryRun, ownership }: Changeset, request: OperationRequest): Promise<Staged> {
     const { replica, catalog } = this.#context;
     const commits = new StagedCommits(replica, catalog, replica.revision + 1);
     const afterwards: (() => Promise<void>)[] = [];
     const documents = this.#documentsOn(commits, (task) => afterwards.push(task));
-    const results: { status: number; body: JsonObject | null }[] = [];
+    const results: OperationOutcome[] = [];
+    const showsChanged = canReadSecrets(request.principal);
     const bodies: (JsonObject | null)[] = [];
     let turnEndsAtMs = performance.now() + TURN_MS;
     for (const [index, operation] of operations.entries()) {
@@ -128,13 +152,18 @@ export class Changesets implements ChangesetsPort {
       try {
         const { status, result, shownOnce } = await this.#runOne(operation, request, documents, bodies);
         bodies.push(result.body);
-        results.push({ status, body: isDryRun ? withoutTokens(result.body, shownOnce) : result.body });
+        const body = isDryRun ? withoutTokens(result.body, shownOnce) : result.body;
+        results.push({ status, body, ...(showsChanged && { changed: commits.hasChanged }) });
       } catch (error) {
         throw ofOperation(error, index);
       }
       if (performance.now() < turnEndsAtMs) continue;
       await nextTurn();
       turnEndsAtMs = performance.now() + TURN_MS;
+    }
+    if (ownership !== null) {
+      const puts = ownershipPuts(ownership, { results: bodies, reader: commits.records, catalog });
+      await commits.commit({ puts });
     }
     return { commits, results, afterwards };
   }

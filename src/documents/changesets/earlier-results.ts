@@ -7,6 +7,7 @@ export type EarlierResults = readonly (JsonObject | null)[];
 
 /** Far more than any body has. */
 const MAX_DEPTH = 64;
+const WHOLE = /^\$\{\d{1,5}\.[A-Za-z_]\w*\}$/;
 const IN_PATH = /\$\{(\d{1,5})\.([A-Za-z_]\w*)\}/g;
 
 /** Replaces `${0.id}` in a path by the field of an earlier result. */
@@ -33,7 +34,10 @@ function resolve(value: JsonValue, results: EarlierResults, at: string, depth: n
 function resolveObject(value: JsonObject, results: EarlierResults, at: string, depth: number): JsonValue {
   if (!Object.hasOwn(value, '$ref')) {
     return Object.fromEntries(
-      Object.entries(value).map(([name, each]) => [name, resolve(each, results, pointerTo(at, name), depth + 1)]),
+      Object.entries(value).map(([name, each]) => [
+        resolveKey(name, results),
+        resolve(each, results, pointerTo(at, name), depth + 1),
+      ]),
     );
   }
   const { $ref: index, field, ...others } = value;
@@ -41,6 +45,11 @@ function resolveObject(value: JsonObject, results: EarlierResults, at: string, d
     throw invalidBody([{ path: at, message: 'must be {"$ref": number of an earlier operation, "field": name}' }]);
   }
   return fieldOf(index, field, results, at);
+}
+
+/** Some maps have ids as their keys, such as the weights of a backend. */
+function resolveKey(name: string, results: EarlierResults): string {
+  return WHOLE.test(name) ? resolvePath(name, results) : name;
 }
 
 function fieldOf(index: number, field: string, results: EarlierResults, at: string): JsonValue {

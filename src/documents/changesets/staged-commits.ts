@@ -37,6 +37,7 @@ export class StagedCommits {
   readonly #keepAtLeastOne = new Map<string, number>();
   readonly #events: OutboxEvent[] = [];
   #operation = 0;
+  #hasChanged = false;
 
   constructor(base: RecordReader, catalog: Catalog, revision: number) {
     this.#base = base;
@@ -48,6 +49,12 @@ export class StagedCommits {
   /** The next commits belong to this operation. */
   begin(operation: number): void {
     this.#operation = operation;
+    this.#hasChanged = false;
+  }
+
+  /** Whether the operation wrote or deleted something. */
+  get hasChanged(): boolean {
+    return this.#hasChanged;
   }
 
   commit(writeSet: PlacedWriteSet): Promise<CommitResult> {
@@ -55,6 +62,7 @@ export class StagedCommits {
     const changes: Change[] = [];
     for (const key of deletes) changes.push(...this.#delete(key));
     for (const put of puts) changes.push(this.#put(put));
+    if (changes.length > 0) this.#hasChanged = true;
     // A record of this changeset was checked when it was read; nobody else can have changed it.
     for (const each of expect) if (!this.records.has(each)) this.#expect.push(each);
     for (const key of touches) this.#touches.set(textOf(key), key);

@@ -18,7 +18,7 @@ const author = Type.Object(
     id: Type.String({ description: 'Id of the API key, or name of the person; empty for the server.' }),
     address: Type.Union([Type.String(), Type.Null()], { description: 'IP address of the client.' }),
     operation_id: Type.String({ description: 'Id of the request, as in the log.' }),
-    via: Type.String({ description: '"api", "changeset", "undo", "confirm" or "revert".' }),
+    via: Type.String({ description: '"api", "changeset", "apply", "undo", "confirm" or "revert".' }),
   },
   { description: 'Who made the change.' },
 );

@@ -21,8 +21,7 @@ const operationSchema = Type.Object({
   }),
   body: Type.Optional(
     mapOf(Type.Unknown(), {
-      description:
-        'Body of the write. `{"$ref": N, "field": "id"}` in place of a value stands for a field of the result of operation N.',
+      description: `Body of the write. \`{"$ref": N, "field": "id"}\` in place of a value stands for a field of the result of operation N, and so does \`${idOf('N')}\` in place of a name.`,
     }),
   ),
 });
@@ -32,6 +31,50 @@ const resultSchema = Type.Object({
   body: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
     description: 'Its response body; null if it has none. A dry run shows no tokens.',
   }),
+  changed: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the operation changed something. Absent for a key without the scope secrets:read: it would tell whether a secret was guessed.',
+    }),
+  ),
+});
+
+const ownerSchema = Type.Object(
+  {
+    name: Type.String({
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+      description: 'Name of the owner, such as "team-web": letters, digits, dots, hyphens and underscores.',
+    }),
+    claims: Type.Array(
+      Type.Object({
+        id: Type.String({
+          maxLength: 64,
+          description: `Id of a resource. \`${idOf('N')}\` stands for the id that operation N made.`,
+        }),
+        name: Type.String({ maxLength: 2048, description: "Its name in the owner's files." }),
+      }),
+      { maxItems: MAX_OPERATIONS, description: "The resources that the owner's files have." },
+    ),
+    take_over: Type.Optional(
+      Type.Boolean({ description: 'Whether resources of other owners become resources of this one. Default: false.' }),
+    ),
+  },
+  {
+    description:
+      'Remembers beside each resource who applies it, in the same revision. GET /changesets/claims returns what an owner has. A deleted resource has no owner.',
+  },
+);
+
+const claimsSchema = Type.Object({
+  owner: Type.String({ description: 'Name of the owner.' }),
+  claims: Type.Array(
+    Type.Object({
+      id: Type.String({ description: 'Id of the resource.' }),
+      kind: Type.String({ description: 'Kind of the resource.', examples: ['https_edge'] }),
+      name: Type.String({ description: "Its name in the owner's files." }),
+    }),
+    { description: 'The resources of the owner that the key may read; never paged.' },
+  ),
 });
 
 const example: JsonObject = {
@@ -71,6 +114,7 @@ const create: Operation = {
           examples: ['5m'],
         }),
       ),
+      owner: Type.Optional(ownerSchema),
     }),
     example,
     maxBytes: MAX_BYTES,
@@ -98,10 +142,29 @@ const create: Operation = {
     'ERR_POSTERN_PRECONDITION_FAILED',
     'ERR_POSTERN_TOO_MANY_CONFLICTS',
     'ERR_POSTERN_CHANGE_PENDING',
+    'ERR_POSTERN_OWNED_BY_ANOTHER',
   ],
   // Each operation needs its own.
   scopes: [],
   run: (request, { changesets }) => changesets.run(request),
+};
+
+const claims: Operation = {
+  resource: 'changesets',
+  verb: 'claims',
+  method: 'GET',
+  path: `${PATH}/claims`,
+  summary: 'List what an owner has',
+  description: "Returns the resources that an owner's files had, as changesets stated them.",
+  query: Type.Object(
+    { owner: Type.String({ minLength: 1, maxLength: 64, description: 'Name of the owner.' }) },
+    { additionalProperties: false },
+  ),
+  success: { status: 200, schema: claimsSchema, description: 'The resources of the owner.' },
+  errors: ['ERR_POSTERN_INVALID_QUERY'],
+  // Each resource needs its own.
+  scopes: [],
+  run: ({ query, principal }, { changesets: port }) => ({ body: port.claims(query['owner'] ?? '', principal) }),
 };
 
 /** Several writes of the API in one transaction. */
@@ -114,5 +177,5 @@ export const changesets: LiveResource = {
   listKey: 'changesets',
   title: 'a changeset',
   description: 'Several writes that are stored together or not at all.',
-  operations: [create],
+  operations: [create, claims],
 };

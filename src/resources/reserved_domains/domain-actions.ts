@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
-import type { Operation } from '../operation.ts';
+import type { DocumentsPort, Operation, OperationRequest, OperationResult } from '../operation.ts';
 
 const KIND = 'reserved_domain';
 
@@ -15,6 +15,11 @@ export const domainActions: readonly Operation[] = [
 ];
 
 function removal(segment: string, field: string, summary: string, unset: JsonObject): Operation {
+  const runOn = async (documents: DocumentsPort, request: OperationRequest): Promise<OperationResult> => {
+    const id = request.params['id'] as string;
+    const { revision } = await documents.update(KIND, id, request, (config) => ({ config: { ...config, ...unset } }));
+    return { body: null, revision };
+  };
   return {
     resource: 'reserved_domains',
     verb: `delete-${segment.replaceAll('_', '-')}`,
@@ -25,10 +30,7 @@ function removal(segment: string, field: string, summary: string, unset: JsonObj
     success: { status: 204, schema: null, description: 'The value is removed.' },
     errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_PRECONDITION_FAILED', 'ERR_POSTERN_TOO_MANY_CONFLICTS'],
     isConditional: true,
-    run: async (request, { documents }) => {
-      const id = request.params['id'] as string;
-      const { revision } = await documents.update(KIND, id, request, (config) => ({ config: { ...config, ...unset } }));
-      return { body: null, revision };
-    },
+    run: (request, { documents }) => runOn(documents, request),
+    runOn,
   };
 }

@@ -1,3 +1,4 @@
+import { OWNERSHIP_KIND } from '../../../lib/ownership-records.ts';
 import type { HistoryAnchor, HistoryLink, HistoryQuery } from '../../history-store.ts';
 import { PENDING_CHANGE } from '../../pending-change.ts';
 import type { RecordKey } from '../../store.ts';
@@ -84,7 +85,9 @@ export function historyRows(
     .filter(([key, { kind }]) => !puts.has(key) && kind !== PENDING_CHANGE.kind)
     .map(([, key]) => ({ ...key, after: null }));
   const written = [...puts.values()].map((put) => ({ kind: put.kind, id: put.id, after: put }));
-  const items = [...deleted, ...written].map(({ kind, id, after }, position): SqlValue[] => {
+  // Who applies an object is no part of it: an undo neither takes it back nor fails because of it.
+  const documents = [...deleted, ...written].filter(({ kind }) => kind !== OWNERSHIP_KIND);
+  const items = documents.map(({ kind, id, after }, position): SqlValue[] => {
     const was = before.get(keyText({ kind, id })) ?? null;
     return [
       revision,

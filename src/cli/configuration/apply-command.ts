@@ -1,0 +1,156 @@
+import { PosternApiError } from '../../client/postern-api-error.ts';
+import { PosternConnectionError } from '../../client/postern-connection-error.ts';
+import type { Transport } from '../../client/transport.ts';
+import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { FILE_FLAGS, pathsOf } from './file-flags.ts';
+import { loadConfiguration } from './load-configuration.ts';
+import { printPlan, reportNoOwner } from './plan-command.ts';
+import { changesAsJson, summaryText } from './plan-lines.ts';
+import { CHANGESET_TIMEOUT_MS, type PlanRequest, type PreparedPlan, preparePlan } from './prepare-plan.ts';
+import { printProblems } from './print-problems.ts';
+import { Progress } from './progress.ts';
+import { parseRepeatedFlags } from './repeated-flags.ts';
+import { reportMoving } from './report-moving.ts';
+import { operationHint, runWithServer } from './run-with-server.ts';
+
+const HELP = `
+Usage: postern apply -f FILE|DIRECTORY... [FLAGS]
+
+Makes the server's configuration that of the files, as "postern plan" shows it, in one change: all of it or nothing. Objects
+that the files do not have stay, unless --prune removes them. Applying the same files again changes nothing.
+
+  --file              file or directory; can be repeated, - reads standard input; -f for short
+  --yes               do not ask; required when there is no terminal
+  --prune             also remove what an earlier apply of the same owner had and the files no longer have
+  --take-over         take over objects that the files of another owner have
+  --message           message for the history
+  --api-url           address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080)
+  --api-key-file      file with the API key, - reads standard input (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then
+                      first-api-key in the data directory)
+  --root-ca           PEM file with the CA of the API's certificate
+
+Exit codes: 0 applied, or there was nothing to do, 1 failed or answered with no, 2 invalid usage, 3 somebody else changed the
+configuration: look at the new plan.
+`;
+
+const EXIT_FAILED = 1;
+const EXIT_CONFLICT = 3;
+const MAX_ATTEMPTS = 5;
+const MAX_OPERATIONS = 50_000;
+/** The revision moved, or other writers kept changing the same objects. */
+const CONFLICTS = new Set(['ERR_POSTERN_PRECONDITION_FAILED', 'ERR_POSTERN_TOO_MANY_CONFLICTS']);
+
+/** Makes the server's configuration that of the files. */
+export const applyCommand: Command = {
+  help: HELP,
+  run: (args, context) => {
+    const switches = ['yes', 'prune', 'take-over'].map((name) => [name, 'switch'] as const);
+    const known = new Map([...CONNECTION_FLAGS, ...switches, ['message', 'value']] as const);
+    const parsed = parseRepeatedFlags(args, known, ...FILE_FLAGS);
+    const paths = pathsOf(parsed, 'apply');
+    if (!isOn(parsed, 'yes') && context.ask === undefined) {
+      throw usage('postern apply asks before it changes anything, and there is no terminal: add --yes');
+    }
+    return runWithServer(context, async () => {
+      const loaded = await loadConfiguration(paths, context);
+      if (loaded === null) return EXIT_FAILED;
+      const isPruning = isOn(parsed, 'prune');
+      if (isPruning && loaded.configuration.owner === null) return reportNoOwner(context);
+      const transport = await openTransport(parsed, context);
+      return apply(transport, { ...loaded, isPruning, isTakeOver: isOn(parsed, 'take-over') }, parsed, context);
+    });
+  },
+};
+
+async function apply(
+  transport: Transport,
+  request: PlanRequest,
+  parsed: ParsedFlags,
+  context: CommandContext,
+): Promise<number> {
+  const progress = new Progress(context);
+  let agreed: PreparedPlan | null = null;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const prepared = await preparePlan(transport, request, progress);
+    if ('moving' in prepared) return reportMoving(context);
+    if ('problems' in prepared) {
+      printProblems(prepared.problems, context);
+      return EXIT_FAILED;
+    }
+    const { plan } = prepared;
+    if (plan.operations.length > MAX_OPERATIONS) return reportTooMany(plan, context);
+    if (agreed !== null && !isSameDifference(plan, agreed)) {
+      return reportConflict('somebody else changed the configuration, and the difference is another one now', context);
+    }
+    if (agreed === null) {
+      if (plan.changes.length > 0) await printPlan(plan, false, context);
+      if (plan.isEmpty) {
+        context.print('nothing to do');
+        return 0;
+      }
+      if (!isOn(parsed, 'yes') && plan.changes.length > 0 && !(await isConfirmed(context))) return EXIT_FAILED;
+      agreed = plan;
+    }
+    progress.report(`applying ${plan.operations.length} operations`);
+    const revision = await send(transport, plan, parsed.flags.get('message'), context);
+    if (revision === null) continue;
+    const summary = summaryText(plan.changes);
+    context.print(`applied${summary === '' ? '' : `: ${summary}`} (revision ${revision})`);
+    return 0;
+  }
+  return reportConflict('others kept changing the configuration', context);
+}
+
+/** The new revision; null when the revision moved. */
+async function send(
+  transport: Transport,
+  plan: PreparedPlan,
+  message: string | undefined,
+  context: CommandContext,
+): Promise<number | null> {
+  const body = { ...plan.changeset, ...(message !== undefined && { message }) };
+  try {
+    const answer = await transport.send(
+      { method: 'POST', path: '/changesets', body },
+      { timeoutMs: CHANGESET_TIMEOUT_MS },
+    );
+    return (JSON.parse(answer.text) as { readonly revision: number }).revision;
+  } catch (error) {
+    if (error instanceof PosternApiError && CONFLICTS.has(error.code)) return null;
+    if (error instanceof PosternConnectionError) {
+      context.warn('postern: it is not known whether the change was applied: run the same command again');
+    }
+    const hint = operationHint(error, plan.changeset);
+    if (hint !== null) context.warn(`postern: the operation that failed: ${hint}`);
+    throw error;
+  }
+}
+
+function isSameDifference(one: PreparedPlan, other: PreparedPlan): boolean {
+  return JSON.stringify(changesAsJson(one.changes)) === JSON.stringify(changesAsJson(other.changes));
+}
+
+async function isConfirmed(context: CommandContext): Promise<boolean> {
+  const answer = (await context.ask?.('Apply it? [y/N] ')) ?? '';
+  if (/^y(es)?$/i.test(answer.trim())) return true;
+  context.warn('postern: nothing was changed');
+  return false;
+}
+
+function reportTooMany({ operations }: PreparedPlan, context: CommandContext): number {
+  context.warn(
+    `postern: the difference needs ${operations.length} operations, and one change has at most ${MAX_OPERATIONS}: apply some of the files first`,
+  );
+  return EXIT_FAILED;
+}
+
+function reportConflict(why: string, context: CommandContext): number {
+  context.warn(`postern: ${why}: nothing was applied. Look at "postern plan", then apply again`);
+  return EXIT_CONFLICT;
+}
+
+function isOn({ flags }: ParsedFlags, name: string): boolean {
+  return flags.get(name) === 'true';
+}

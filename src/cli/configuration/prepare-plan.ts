@@ -1,0 +1,123 @@
+import { queryString } from '../../client/fill-path.ts';
+import { PosternApiError } from '../../client/postern-api-error.ts';
+import type { Transport } from '../../client/transport.ts';
+import { installedObjects } from '../../configuration-file/documents.ts';
+import type { FileProblem } from '../../configuration-file/file-node.ts';
+import { type Claim, makePlan, type Plan } from '../../configuration-file/plan/make-plan.ts';
+import { settlePlan } from '../../configuration-file/plan/settle-plan.ts';
+import type { Configuration } from '../../configuration-file/read-configuration.ts';
+import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { Progress } from './progress.ts';
+import { readInstallation } from './read-installation.ts';
+
+/** Large changesets take the server a while. */
+export const CHANGESET_TIMEOUT_MS = 600_000;
+const MAX_ATTEMPTS = 5;
+const PRECONDITION_FAILED = 412;
+
+export interface PlanRequest {
+  readonly configuration: Configuration;
+  readonly secrets: ReadonlyMap<PlacedSecret, string>;
+  readonly isPruning: boolean;
+  readonly isTakeOver: boolean;
+}
+
+export interface PreparedPlan extends Plan {
+  readonly revision: number;
+  /** Body of the changeset without `dry_run` and `message`. */
+  readonly changeset: JsonObject;
+  readonly isEmpty: boolean;
+}
+
+export type Preparation =
+  | { readonly plan: PreparedPlan }
+  | { readonly problems: readonly FileProblem[] }
+  /** The configuration changed each time while it was read. */
+  | { readonly moving: true };
+
+/** Compares files with the server, and lets the server check the writes without storing them. */
+export async function preparePlan(
+  transport: Transport,
+  request: PlanRequest,
+  progress: Progress,
+): Promise<Preparation> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const preparation = await prepareOnce(transport, request, progress);
+    if (preparation !== null) return preparation;
+  }
+  return { moving: true };
+}
+
+async function prepareOnce(
+  transport: Transport,
+  request: PlanRequest,
+  progress: Progress,
+): Promise<Preparation | null> {
+  const { configuration, secrets, isPruning } = request;
+  const installation = await readInstallation(transport, {
+    onProgress: (count) => progress.report(`read ${count} objects of the server`),
+  });
+  if (installation === null) return { moving: true };
+  const { revision } = installation;
+  const claims = configuration.owner === null ? [] : await readClaims(transport, configuration.owner);
+  const plan = makePlan({
+    objects: configuration.objects,
+    missing: configuration.missing,
+    installed: installedObjects(installation.documents),
+    secretValue: (secret) => secrets.get(secret) ?? '',
+    claims,
+    isPruning,
+  });
+  if (plan.problems.length > 0) return { problems: plan.problems };
+  if (plan.operations.length === 0 && (configuration.owner === null || plan.areClaimsKnown)) {
+    return { plan: { ...plan, revision, changeset: { operations: [] }, isEmpty: true } };
+  }
+  progress.report(`checking ${plan.operations.length} operations`);
+  const changeset = changesetOf(plan, revision, request);
+  try {
+    const answer = await transport.send(
+      { method: 'POST', path: '/changesets', body: { ...changeset, dry_run: true } },
+      { timeoutMs: CHANGESET_TIMEOUT_MS },
+    );
+    const { results } = JSON.parse(answer.text) as { readonly results: readonly { readonly changed?: boolean }[] };
+    const settled = {
+      ...plan,
+      ...settlePlan(
+        plan,
+        results.map(({ changed }) => changed),
+      ),
+    };
+    const isEmpty = settled.operations.length === 0 && (configuration.owner === null || plan.areClaimsKnown);
+    return { plan: { ...settled, revision, changeset: changesetOf(settled, revision, request), isEmpty } };
+  } catch (error) {
+    if (error instanceof PosternApiError && error.status === PRECONDITION_FAILED) return null;
+    throw error;
+  }
+}
+
+async function readClaims(transport: Transport, owner: string): Promise<readonly Claim[]> {
+  const { text } = await transport.send({ method: 'GET', path: `/changesets/claims${queryString({ owner })}` });
+  return (JSON.parse(text) as { readonly claims: readonly Claim[] }).claims;
+}
+
+function changesetOf(
+  { operations, claims }: Plan,
+  revision: number,
+  { configuration, isTakeOver }: PlanRequest,
+): JsonObject {
+  const owner = configuration.owner;
+  return {
+    operations: operations.map(
+      ({ method, path, body }): JsonObject => ({ method, path, ...(body !== undefined && { body }) }),
+    ),
+    expected_revision: revision,
+    ...(owner !== null && {
+      owner: {
+        name: owner,
+        claims: claims.map(({ id, name }) => ({ id, name })),
+        ...(isTakeOver && { take_over: true }),
+      },
+    }),
+  };
+}

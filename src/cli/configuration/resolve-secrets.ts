@@ -1,0 +1,73 @@
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { FileProblem } from '../../configuration-file/file-node.ts';
+import type { FileConfig, FileObject } from '../../configuration-file/file-object.ts';
+import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
+import type { CommandContext } from '../command.ts';
+
+const MAX_SECRET_BYTES = 1024 * 1024;
+
+export interface ResolvedSecrets {
+  readonly values: ReadonlyMap<PlacedSecret, string>;
+  readonly problems: readonly FileProblem[];
+}
+
+/** Reads the secrets that the files refer to. Messages name the reference, never the value. */
+export async function resolveSecrets(
+  objects: readonly FileObject[],
+  env: CommandContext['env'],
+): Promise<ResolvedSecrets> {
+  const values = new Map<PlacedSecret, string>();
+  const problems: FileProblem[] = [];
+  for (const object of objects) {
+    for (const secret of secretsOf(object)) {
+      const read = secret.from === 'env' ? fromEnvironment(secret.name, env) : await fromFile(secret.name, object.file);
+      if ('problem' in read) problems.push({ file: object.file, line: secret.line, problem: read.problem });
+      else values.set(secret, read.value);
+    }
+  }
+  return { values, problems };
+}
+
+type Read = { readonly value: string } | { readonly problem: string };
+
+function fromEnvironment(name: string, env: CommandContext['env']): Read {
+  const value = env[name];
+  if (value === undefined) return { problem: `the environment variable ${name} is not set` };
+  return value === ''
+    ? { problem: `the environment variable ${name} is empty: write "" in the file to remove the secret` }
+    : { value };
+}
+
+/** The path is relative to the file that names it. */
+async function fromFile(name: string, file: string): Promise<Read> {
+  const path = resolve(file === '-' ? '.' : dirname(file), name);
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) return { problem: `${path} is not a regular file` };
+    if (found.size > MAX_SECRET_BYTES) return { problem: `${path} is larger than ${MAX_SECRET_BYTES} bytes` };
+    // Editors append a line end; a secret has none.
+    const value = (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
+    return value === '' ? { problem: `${path} is empty: write "" in the file to remove the secret` } : { value };
+  } catch (cause) {
+    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    return { problem: `cannot read ${path} (${reason})` };
+  }
+}
+
+function* secretsOf(object: FileObject): Iterable<PlacedSecret> {
+  yield* placedIn(object);
+  for (const module of object.modules.values()) yield* placedIn(module);
+  for (const child of object.children) yield* secretsOf(child);
+}
+
+function* placedIn({ secrets }: FileConfig): Iterable<PlacedSecret> {
+  for (const secret of secrets.values()) {
+    if (secret === '') continue;
+    const parts =
+      secret instanceof Map
+        ? [...(secret as ReadonlyMap<string, PlacedSecret | ''>).values()]
+        : [secret as PlacedSecret];
+    for (const part of parts) if (part !== '') yield part;
+  }
+}

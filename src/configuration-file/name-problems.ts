@@ -1,0 +1,43 @@
+import type { FileProblem } from './file-node.ts';
+import { quoted } from './file-node.ts';
+import type { FileObject } from './file-object.ts';
+import { baseName, keyFieldOf, nameObjects } from './object-names.ts';
+
+/**
+ * Keys that the server would not find again: an object without a value of its own, such as a host name, is known by its
+ * name, which follows from a field.
+ */
+export function nameProblems(objects: readonly FileObject[]): readonly FileProblem[] {
+  const bySection = Map.groupBy(objects, ({ kind }) => kind.resource.listKey);
+  return [...bySection.values()].flatMap((members) => [
+    ...problemsAmong(members.filter(({ kind }) => kind.resource.uniqueKeys === undefined)),
+    ...members.flatMap(({ children }) => nameProblems(children)),
+  ]);
+}
+
+function problemsAmong(objects: readonly FileObject[]): readonly FileProblem[] {
+  const keys = new Set(objects.map(({ name }) => name));
+  const named = nameObjects(
+    objects.map((object) => ({ kind: object.kind, id: object.id, config: object.config, of: object })),
+  );
+  return [...named].flatMap(([name, { of: object }]) => {
+    const base = baseName(object.kind, object.config);
+    const problem = name === object.name ? null : problemWith(object, base, name, keys);
+    return problem === null ? [] : [{ file: object.file, line: object.line, problem }];
+  });
+}
+
+function problemWith(
+  { kind, name }: FileObject,
+  base: string,
+  expected: string,
+  keys: ReadonlySet<string>,
+): string | null {
+  const isNumbered = name === base || (name.startsWith(`${base} `) && /^[1-9]\d*$/.test(name.slice(base.length + 1)));
+  if (!isNumbered) {
+    return `${quoted(name)} has the ${keyFieldOf(kind)} ${quoted(base)}: objects are known by it, so write ${quoted(base)} as the key, or remove the field`;
+  }
+  // The others may be on the server.
+  if (!keys.has(base)) return null;
+  return `${quoted(name)} is one of several with the ${keyFieldOf(kind)} ${quoted(base)}, and its key must be ${quoted(expected)}: number them in the order of the file`;
+}

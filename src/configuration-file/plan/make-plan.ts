@@ -1,0 +1,81 @@
+import type { InstalledObject } from '../documents.ts';
+import type { FileProblem } from '../file-node.ts';
+import type { FileObject, MissingName } from '../file-object.ts';
+import { sections } from '../sections.ts';
+import { ChangeBuilder } from './change-builder.ts';
+import type { SecretValues } from './field-changes.ts';
+import type { ObjectChange, PlannedOperation } from './object-change.ts';
+import { type Pair, pairObjects } from './pair-objects.ts';
+
+/** What an earlier apply of the owner remembered. */
+export interface Claim {
+  readonly id: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+export interface PlanInput {
+  readonly objects: readonly FileObject[];
+  readonly missing: readonly MissingName[];
+  readonly installed: ReadonlyMap<string, readonly InstalledObject[]>;
+  readonly secretValue: SecretValues;
+  readonly claims: readonly Claim[];
+  readonly isPruning: boolean;
+}
+
+export interface PlannedClaim {
+  /** An id, or `${N.id}`. */
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface Plan {
+  readonly changes: readonly ObjectChange[];
+  readonly operations: readonly PlannedOperation[];
+  /** Every object of the files. */
+  readonly claims: readonly PlannedClaim[];
+  /** Whether the server remembers them already. */
+  readonly areClaimsKnown: boolean;
+  readonly problems: readonly FileProblem[];
+}
+
+/** The changes that make the server's configuration that of the files, and the writes that do it. */
+export function makePlan(input: PlanInput): Plan {
+  const { objects, installed, claims, isPruning } = input;
+  const claimed = new Map(claims.map(({ kind, name, id }) => [`${kind}\0${name}`, id]));
+  const pairs: Pair[] = [];
+  const rest: InstalledObject[] = [];
+  for (const { key, kinds } of sections) {
+    const own = objects.filter(({ kind }) => kinds.includes(kind));
+    const pairing = pairObjects(own, installed.get(key) ?? [], ({ kind, name }) =>
+      claimed.get(`${kind.resource.kind}\0${name}`),
+    );
+    pairs.push(...pairing.pairs);
+    rest.push(...pairing.rest);
+  }
+  const names = new Map([...installed.values()].flat().map(({ id, name }) => [id, name]));
+  const { found, problems } = findMissing(input);
+  if (problems.length > 0) return { changes: [], operations: [], claims: [], areClaimsKnown: true, problems };
+  const builder = new ChangeBuilder({ pairs, found, names, secretValue: input.secretValue });
+  const owned = new Set(claims.map(({ id }) => id));
+  const built = builder.build(isPruning ? rest.filter(({ id }) => owned.has(id)) : []);
+  const planned = pairs.map(({ file }) => ({ id: builder.idTextOf(file.id), name: file.name }));
+  const known = new Map(claims.map(({ id, name }) => [id, name]));
+  return { ...built, claims: planned, areClaimsKnown: planned.every(({ id, name }) => known.get(id) === name) };
+}
+
+/** Names that the files use and only the server has. */
+function findMissing({ missing, installed }: PlanInput): {
+  readonly found: ReadonlyMap<string, string>;
+  readonly problems: readonly FileProblem[];
+} {
+  const found = new Map<string, string>();
+  const problems: FileProblem[] = [];
+  for (const { section, name, id, file, line, problem } of missing) {
+    const object = (installed.get(section) ?? []).find((each) => each.name === name);
+    if (object === undefined)
+      problems.push({ file, line, problem: `${problem}; the server has none with this name either` });
+    else found.set(id, object.id);
+  }
+  return { found, problems };
+}

@@ -1,0 +1,89 @@
+import type { JsonObject } from '../../lib/json.ts';
+import { OWNERSHIP_KIND, ownershipId } from '../../lib/ownership-records.ts';
+import type { RecordReader } from '../../replica/record-reader.ts';
+import type { Principal } from '../../resources/operation.ts';
+import type { Catalog } from '../catalog.ts';
+import { documentErrors, invalidBody } from '../errors.ts';
+import type { PlacedPut } from '../record-puts.ts';
+import { hasScope, scopeOf } from '../scopes.ts';
+import { type EarlierResults, resolvePath } from './earlier-results.ts';
+
+/** The objects that the files of an owner have, as a changeset states them. */
+export interface Ownership {
+  readonly name: string;
+  readonly claims: readonly { readonly id: string; readonly name: string }[];
+  /** Objects of other owners become objects of this one. */
+  readonly isTakeOver: boolean;
+}
+
+interface OwnershipDoc {
+  readonly owner: string;
+  readonly name: string;
+}
+
+/** Enough for one page of text. */
+const MAX_NAMED = 10;
+
+/** The records to write; none for objects that are owned by this name already. */
+export function ownershipPuts(
+  { name: owner, claims, isTakeOver }: Ownership,
+  {
+    results,
+    reader,
+    catalog,
+  }: { readonly results: EarlierResults; readonly reader: RecordReader; readonly catalog: Catalog },
+): readonly PlacedPut[] {
+  const puts: PlacedPut[] = [];
+  const others: string[] = [];
+  for (const [index, { id: given, name }] of claims.entries()) {
+    const id = resolvePath(given, results);
+    const kind = catalog.kindOfId(id);
+    if (kind === null || reader.get(kind, id) === undefined) {
+      throw invalidBody([{ path: `/owner/claims/${index}/id`, message: 'must be the id of a resource that exists' }]);
+    }
+    const current = reader.get(OWNERSHIP_KIND, ownershipId(id))?.doc as unknown as OwnershipDoc | undefined;
+    if (current?.owner === owner && current.name === name) continue;
+    if (current !== undefined && current.owner !== owner && !isTakeOver) others.push(`${id} (${current.owner})`);
+    const doc = { owner, name };
+    puts.push({
+      kind: OWNERSHIP_KIND,
+      id: ownershipId(id),
+      parent: id,
+      doc,
+      secrets: null,
+      uniqueKeys: [],
+      references: [],
+    });
+  }
+  if (others.length > 0) throw ownedByOthers(others);
+  return puts;
+}
+
+function ownedByOthers(others: readonly string[]): Error {
+  const more = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : '';
+  return documentErrors.create(
+    'ERR_POSTERN_OWNED_BY_ANOTHER',
+    `other owners apply ${others.slice(0, MAX_NAMED).join(', ')}${more}: remove them from these files, or send "take_over": true`,
+  );
+}
+
+/** What an owner's files had, among the resources that the caller may read. */
+export function claimsOf(
+  owner: string,
+  {
+    reader,
+    catalog,
+    principal,
+  }: { readonly reader: RecordReader; readonly catalog: Catalog; readonly principal: Principal },
+): JsonObject {
+  const records = reader.page(OWNERSHIP_KIND, { beforeId: null, limit: Number.MAX_SAFE_INTEGER });
+  const claims = records.flatMap(({ doc, parent }) => {
+    const id = parent ?? '';
+    const resource = catalog.resourceOfKind(catalog.kindOfId(id) ?? '');
+    if (doc['owner'] !== owner || resource === undefined) return [];
+    return hasScope(principal, scopeOf('GET', resource.path))
+      ? [{ id, kind: resource.kind, name: doc['name'] ?? '' }]
+      : [];
+  });
+  return { owner, claims };
+}
