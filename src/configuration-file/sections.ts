@@ -68,11 +68,13 @@ function childField({ listKey, parent }: ConfigurationResource): string {
 }
 
 /** The kinds that the API lists on their own: children in a path are inside their parents. */
-export function listedKinds(): readonly ObjectKind[] {
-  return sections.flatMap(({ kinds }) =>
-    kinds.flatMap((kind) => [
-      kind,
-      ...[...kind.children.values()].filter(({ resource }) => !resource.path.includes('{')),
-    ]),
-  );
+export function listedKinds(isNeeded: (section: string) => boolean): readonly ObjectKind[] {
+  return sections
+    .filter(({ key }) => isNeeded(key))
+    .flatMap(({ kinds }) =>
+      kinds.flatMap((kind) => [
+        kind,
+        ...[...kind.children.values()].filter(({ resource }) => !resource.path.includes('{')),
+      ]),
+    );
 }

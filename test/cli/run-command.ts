@@ -11,6 +11,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** What the user types when asked; absent: there is no terminal to ask on. */
   readonly answer?: string;
+  /** The same, when the answer comes later or something happens before it. */
+  readonly ask?: () => Promise<string>;
   /** Width of the terminal; absent: the output is a pipe. */
   readonly columns?: number;
   /** Called for each line of standard output, with a function that interrupts the command like Ctrl-C. */
@@ -26,6 +28,7 @@ export async function runCommand(args: readonly string[], options: RunOptions = 
     env: { ...(options.columns !== undefined && { COLUMNS: String(options.columns) }), ...options.env },
     isTerminal: options.columns !== undefined,
     ...(options.answer !== undefined && { ask: () => Promise.resolve(options.answer as string) }),
+    ...(options.ask !== undefined && { ask: options.ask }),
     onInterrupt: (stop) => {
       interrupt = stop;
     },

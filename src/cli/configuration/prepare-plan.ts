@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { queryString } from '../../client/fill-path.ts';
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { Transport } from '../../client/transport.ts';
@@ -6,6 +7,7 @@ import type { FileProblem } from '../../configuration-file/file-node.ts';
 import { type Claim, makePlan, type Plan } from '../../configuration-file/plan/make-plan.ts';
 import { settlePlan } from '../../configuration-file/plan/settle-plan.ts';
 import type { Configuration } from '../../configuration-file/read-configuration.ts';
+import { sectionOf } from '../../configuration-file/sections.ts';
 import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Progress } from './progress.ts';
@@ -55,12 +57,18 @@ async function prepareOnce(
   progress: Progress,
 ): Promise<Preparation | null> {
   const { configuration, secrets, isPruning } = request;
+  const claims = configuration.owner === null ? [] : await readClaims(transport, configuration.owner);
   const installation = await readInstallation(transport, {
+    sections: sectionsOf(configuration, isPruning ? claims : []),
     onProgress: (count) => progress.report(`read ${count} objects of the server`),
   });
   if (installation === null) return { moving: true };
+  // What is removed must still belong to the owner at the revision that was read.
+  if (isPruning && configuration.owner !== null) {
+    const now = await readClaims(transport, configuration.owner);
+    if (!isDeepStrictEqual(now, claims)) return null;
+  }
   const { revision } = installation;
-  const claims = configuration.owner === null ? [] : await readClaims(transport, configuration.owner);
   const plan = makePlan({
     objects: configuration.objects,
     missing: configuration.missing,
@@ -94,6 +102,12 @@ async function prepareOnce(
     if (error instanceof PosternApiError && error.status === PRECONDITION_FAILED) return null;
     throw error;
   }
+}
+
+/** Where the objects are that the plan compares, refers to or removes. */
+function sectionsOf({ objects, missing }: Configuration, claims: readonly Claim[]): ReadonlySet<string> {
+  const kinds = [...objects.map(({ kind }) => kind.resource.kind), ...claims.map(({ kind }) => kind)];
+  return new Set([...missing.map(({ section }) => section), ...kinds.flatMap((kind) => sectionOf(kind) ?? [])]);
 }
 
 async function readClaims(transport: Transport, owner: string): Promise<readonly Claim[]> {

@@ -12,6 +12,8 @@ export interface Installation {
 }
 
 export interface ReadOptions {
+  /** Only these sections of the file, so that a key needs no other scopes. Absent: all. */
+  readonly sections?: ReadonlySet<string>;
   /** Called with the number of documents so far. */
   readonly onProgress?: (count: number) => void;
 }
@@ -38,10 +40,13 @@ async function currentRevision(transport: Transport): Promise<number> {
   return (JSON.parse(text) as { readonly revision: number }).revision;
 }
 
-async function readDocuments(transport: Transport, { onProgress }: ReadOptions): Promise<InstallationDocuments> {
+async function readDocuments(
+  transport: Transport,
+  { onProgress, sections }: ReadOptions,
+): Promise<InstallationDocuments> {
   const found: Record<string, readonly JsonObject[]> = {};
   let count = 0;
-  for (const { documentsKey, resource } of listedKinds()) {
+  for (const { documentsKey, resource } of listedKinds((section) => sections?.has(section) !== false)) {
     const documents: JsonObject[] = [];
     let query: object = { limit: PAGE };
     for (;;) {

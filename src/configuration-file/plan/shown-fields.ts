@@ -7,12 +7,17 @@ import type { Module } from '../../modules/module.ts';
 import { shownPath } from '../check-config.ts';
 import { fileFieldName } from '../file-form.ts';
 import type { FileConfig, FileObject } from '../file-object.ts';
+import { impliedBy } from '../object-names.ts';
 import type { FieldChange } from './object-change.ts';
 
 /** The fields of a new object that differ from their defaults. */
 export function shownFields(file: FileObject): readonly FieldChange[] {
   const { resource, modules } = file.kind;
-  const own = fieldsOf(resource.config, file, []);
+  const implied = impliedBy(file.kind, file.name);
+  // The name says it.
+  const own = fieldsOf(resource.config, file, []).filter(
+    ({ path, after }) => !isDeepStrictEqual(after, implied[path] ?? null),
+  );
   const inModules = modules.flatMap((module) => {
     const config = file.modules.get(module.name);
     return config === undefined ? [] : moduleFields(module, config);
@@ -22,7 +27,8 @@ export function shownFields(file: FileObject): readonly FieldChange[] {
 
 /** The same for a module. */
 export function moduleFields(module: Module, config: FileConfig): readonly FieldChange[] {
-  return [{ path: module.name, after: {} }, ...fieldsOf(module.config, config, [module.name])];
+  const fields = fieldsOf(module.config, config, [module.name]);
+  return fields.length === 0 ? [{ path: module.name, after: {} }] : fields;
 }
 
 function fieldsOf(schema: TObject, { config, secrets }: FileConfig, path: readonly string[]): readonly FieldChange[] {

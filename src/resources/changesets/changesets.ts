@@ -60,6 +60,7 @@ const ownerSchema = Type.Object(
     ),
   },
   {
+    default: undefined,
     description:
       'Remembers beside each resource who applies it, in the same revision. GET /changesets/claims returns what an owner has. A deleted resource has no owner.',
   },
