@@ -22,6 +22,7 @@ const NOT_IN_THE_CLIENT = [
   'changes.list',
   'changes.undo',
   'changes.verify',
+  'changesets.claims',
   'changesets.create',
   'console_sessions.delete',
   'console_sessions.get',

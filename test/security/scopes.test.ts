@@ -32,6 +32,7 @@ suite('permissions of a key with one scope', () => {
     // Each of its operations needs its own scope.
     ['changesets.create', []],
     ['search.query', []],
+    ['changesets.claims', []],
   ]);
 
   test('every first segment has a scope for reading and one for writing, and there are no others', () => {

@@ -16,8 +16,8 @@ export interface ChangesetCreated {
     /** Its response body; null if it has none. A dry run shows no tokens. */
     readonly body: Readonly<Record<string, unknown>> | null;
     /**
-     * Whether the operation changed something. Absent for a key without the scope secrets:read: it would tell
-     * whether a secret was guessed.
+     * In a dry run: whether the operation would change something. Absent for a key without the scope secrets:read:
+     * it would tell whether a secret was guessed.
      */
     readonly changed?: boolean | undefined;
   }[];

@@ -4,6 +4,7 @@ import type { InstalledObject } from '../documents.ts';
 import type { FileProblem } from '../file-node.ts';
 import { quoted } from '../file-node.ts';
 import type { FileConfig, FileObject } from '../file-object.ts';
+import { baseName } from '../object-names.ts';
 import type { ObjectKind } from '../sections.ts';
 import { type StoredForm, storedForm } from '../stored-form.ts';
 import { type ConfigDifference, fieldChanges, type SecretValues, type WantedForm } from './field-changes.ts';
@@ -37,6 +38,8 @@ export class ChangeBuilder {
   readonly #ids = new Map<string, JsonValue>();
   readonly #replaced = new Set<Pair>();
   readonly #visiting = new Set<FileObject>();
+  /** The one before it with the same name: they are numbered in the order of their creation. */
+  readonly #namesakes: ReadonlyMap<Pair, Pair>;
   readonly #problems: FileProblem[] = [];
   readonly #creates: PlannedOperation[] = [];
   readonly #updates: PlannedOperation[] = [];
@@ -45,6 +48,7 @@ export class ChangeBuilder {
 
   constructor(input: BuilderInput) {
     this.#input = input;
+    this.#namesakes = namesakesOf(input.pairs);
     this.#byStandIn = new Map(input.pairs.map((pair) => [pair.file.id, pair]));
     for (const [standIn, id] of input.found) this.#ids.set(standIn, id);
     for (const pair of input.pairs) {
@@ -105,6 +109,8 @@ export class ChangeBuilder {
       return;
     }
     this.#visiting.add(file);
+    const namesake = this.#namesakes.get(pair);
+    if (namesake !== undefined && this.#isNew(namesake) && !this.#visiting.has(namesake.file)) this.#create(namesake);
     for (const standIn of referencesOf(file)) {
       const target = this.#byStandIn.get(standIn);
       if (target !== undefined && this.#isNew(target)) this.#create(target);
@@ -242,6 +248,19 @@ export class ChangeBuilder {
     const nameOf = (id: string): string | undefined => this.#names.get(id) ?? this.#input.names.get(id);
     return fields.map((field) => replaceIds(field as unknown as JsonObject, nameOf) as unknown as FieldChange);
   }
+}
+
+function namesakesOf(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
+  const last = new Map<string, Pair>();
+  const found = new Map<Pair, Pair>();
+  for (const pair of pairs) {
+    const { kind, config } = pair.file;
+    const key = `${kind.resource.listKey}\0${baseName(kind, config)}`;
+    const before = last.get(key);
+    if (before !== undefined) found.set(pair, before);
+    last.set(key, pair);
+  }
+  return found;
 }
 
 function presentForm(installed: InstalledObject): StoredForm {

@@ -54,7 +54,7 @@ export interface ChangesetOutcome {
 interface OperationOutcome {
   readonly status: number;
   readonly body: JsonObject | null;
-  /** Absent for callers that may not read secrets: it would tell whether they guessed one. */
+  /** In a dry run. Absent for callers that may not read secrets: it would tell whether they guessed one. */
   readonly changed?: boolean;
 }
 
@@ -144,7 +144,7 @@ export class Changesets implements ChangesetsPort {
     const afterwards: (() => Promise<void>)[] = [];
     const documents = this.#documentsOn(commits, (task) => afterwards.push(task));
     const results: OperationOutcome[] = [];
-    const showsChanged = canReadSecrets(request.principal);
+    const showsChanged = isDryRun && canReadSecrets(request.principal);
     const bodies: (JsonObject | null)[] = [];
     let turnEndsAtMs = performance.now() + TURN_MS;
     for (const [index, operation] of operations.entries()) {

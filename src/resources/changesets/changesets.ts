@@ -2,6 +2,7 @@ import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
 import { pendingSchema } from '../changes/pending-schema.ts';
+import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
 
@@ -34,7 +35,7 @@ const resultSchema = Type.Object({
   changed: Type.Optional(
     Type.Boolean({
       description:
-        'Whether the operation changed something. Absent for a key without the scope secrets:read: it would tell whether a secret was guessed.',
+        'In a dry run: whether the operation would change something. Absent for a key without the scope secrets:read: it would tell whether a secret was guessed.',
     }),
   ),
 });
@@ -165,7 +166,14 @@ const claims: Operation = {
   errors: ['ERR_POSTERN_INVALID_QUERY'],
   // Each resource needs its own.
   scopes: [],
-  run: ({ query, principal }, { changesets: port }) => ({ body: port.claims(query['owner'] ?? '', principal) }),
+  run: ({ query, principal }, { changesets: port }) => {
+    const owner = query['owner'] ?? '';
+    if (owner === '') {
+      const message = 'the query parameter "owner" is required: the name of an owner, such as owner=team-web';
+      throw resourceErrors.create('ERR_POSTERN_INVALID_QUERY', message, { details: { parameter: 'owner' } });
+    }
+    return { body: port.claims(owner, principal) };
+  },
 };
 
 /** Several writes of the API in one transaction. */
