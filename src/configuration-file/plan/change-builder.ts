@@ -5,8 +5,9 @@ import type { FileProblem } from '../file-node.ts';
 import { quoted } from '../file-node.ts';
 import type { FileConfig, FileObject } from '../file-object.ts';
 import { baseName } from '../object-names.ts';
-import type { ObjectKind } from '../sections.ts';
+import { type ObjectKind, sectionOf } from '../sections.ts';
 import { type StoredForm, storedForm } from '../stored-form.ts';
+import { creationOrder } from './creation-order.ts';
 import { type ConfigDifference, fieldChanges, type SecretValues, type WantedForm } from './field-changes.ts';
 import type { FieldChange, ObjectChange, PlannedOperation } from './object-change.ts';
 import { operationId, replaceIds, textsIn } from './object-ids.ts';
@@ -60,7 +61,10 @@ export class ChangeBuilder {
   }
 
   build(pruned: readonly InstalledObject[]): Built {
-    for (const pair of this.#input.pairs) if (this.#isNew(pair)) this.#create(pair);
+    const bySection = Map.groupBy(this.#input.pairs, ({ file }) => sectionOf(file.kind.resource.kind) ?? '');
+    for (const section of creationOrder()) {
+      for (const pair of bySection.get(section) ?? []) if (this.#isNew(pair)) this.#create(pair);
+    }
     for (const pair of this.#input.pairs) if (!this.#isNew(pair)) this.#update(pair);
     for (const object of pruned) this.#deletes.push({ method: 'DELETE', path: pathOf(object.kind, object.id, null) });
     const changes = this.#input.pairs.flatMap((pair) => this.#changes.get(pair) ?? []);
