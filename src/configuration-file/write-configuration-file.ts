@@ -46,11 +46,13 @@ class FileWriter {
     const head: JsonObject = { version: FORMAT_VERSION, ...(owner !== undefined && { owner }) };
     const body = sections.flatMap((section) => {
       const entries = this.#entries(section, this.#objects.get(section.key) ?? [], [section.key]);
-      return entries.length === 0 ? [] : [[section.key, Object.fromEntries(entries)] as const];
+      // One by one: a map would put names that are numbers first.
+      const objects = entries.map(([name, object]) => yamlText({ [name]: object }, '  '));
+      return entries.length === 0 ? [] : [`${section.key}:\n${objects.join('')}`];
     });
     const comments = [`yaml-language-server: $schema=${SCHEMA_FILE}`, ...header];
     const lines = comments.map((comment) => `# ${comment.replaceAll(/[\r\n\u0085\u2028\u2029]+/g, ' ')}\n`).join('');
-    const text = [head, ...body.map(([key, value]) => ({ [key]: value }))].map(yamlText).join('\n');
+    const text = [yamlText(head), ...body].join('\n');
     return { text: `${lines}${text}`, secrets: this.#secrets, omitted: this.#omitted };
   }
 

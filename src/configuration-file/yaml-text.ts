@@ -15,9 +15,9 @@ const BLOCK = /^[\x21-\x7e][\x20-\x7e]*(?:\n[\x20-\x7e]+)+\n?$/;
  * YAML that a person can read: blocks, and quotes only where they are needed. The library is slower by a factor of ten
  * and makes pages of 10,000 edges slow to export.
  */
-export function yamlText(value: JsonObject): string {
+export function yamlText(value: JsonObject, indent = ''): string {
   const lines: string[] = [];
-  writeObject(value, '', lines);
+  writeObject(value, indent, lines);
   return `${lines.join('\n')}\n`;
 }
 

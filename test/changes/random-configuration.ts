@@ -88,8 +88,7 @@ export function randomConfiguration({ authority, certificate }: Parts): fc.Arbit
               status_code: flag ? 200 : 503,
               headers: { 'x-a': 'b' },
             }),
-          () =>
-            add('backend', '/backends/tunnel_group', { ...fields, labels: { app: fields.description.trim() || 'x' } }),
+          () => add('backend', '/backends/tunnel_group', { ...fields, labels: { app: flag ? 'true' : 'x' } }),
           () => member && add('backend', '/backends/weighted', { ...fields, backends: { [member]: (a % 9) + 1 } }),
           () => member && add('backend', '/backends/failover', { ...fields, backends: [ref('backend', b)] }),
         ];
