@@ -90,7 +90,7 @@ suite('a site in a file', () => {
     const root = edge.routes.find((route: { match: string }) => route.match === '/');
     assert.equal(root.oidc.client_secret, 'planted-secret');
     const [weighted] = await list('/backends/weighted', 'backends');
-    assert.deepEqual(Object.values(weighted.backends).sort(), [1, 3]);
+    assert.deepEqual(new Set(Object.values(weighted.backends)), new Set([1, 3]));
   });
 
   test('changes nothing when it is applied again, secrets included', async () => {
@@ -308,7 +308,7 @@ suite('postern plan and apply', () => {
       return 'y';
     };
     const ran = await Promise.all([one, two].map((path) => postern(['apply', '-f', path], { ask })));
-    assert.deepEqual(ran.map(({ code }) => code).sort(), [0, 3], JSON.stringify(ran));
+    assert.deepEqual(new Set(ran.map(({ code }) => code)), new Set([0, 3]), JSON.stringify(ran));
   });
 
   test('ask before they change something, and need --yes without a terminal', async () => {
