@@ -33,6 +33,8 @@ export interface Served {
   readonly calls: ServedCalls;
   readonly feeds: ServedFeeds;
   streams: PeerStreamHandler | null;
+  /** A node sent what HTTP/2 forbids, and its connection is closed. */
+  onViolation(nodeId: string, why: string): void;
 }
 
 /** Each reset is a visitor of the other node who went away, and any number of them may be legitimate. */
@@ -81,7 +83,7 @@ export class IncomingLink implements LivenessOwner {
     listen(session, 'stream', this, (stream: ServerHttp2Stream, head: Head, _flags: number, raw: readonly string[]) =>
       this.#stream(stream, head, raw),
     );
-    listen(session, 'error', this, () => this.fail());
+    listen(session, 'error', this, (error: Error) => this.#failed(error));
     listen(socket, 'error', this, () => this.fail());
     listenOnce(session, 'close', this, () => this.fail());
     listenOnce(socket, 'close', this, () => this.fail());
@@ -122,6 +124,12 @@ export class IncomingLink implements LivenessOwner {
     this.#session.destroy();
     this.#socket.destroy();
     this.#onClosed(this);
+  }
+
+  /** An error of the socket is a lost connection, which is no violation. */
+  #failed(error: NodeJS.ErrnoException): void {
+    if (error.code?.startsWith('ERR_HTTP2') === true) this.#served.onViolation(this.nodeId, error.message);
+    this.fail();
   }
 
   #stream(stream: ServerHttp2Stream, head: IncomingHttpHeaders, raw: readonly string[]): void {

@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../../lib/bug-report.ts';
+import type { RepeatedWarnings } from '../../lib/repeated-warnings.ts';
 import type { Membership } from '../membership/membership.ts';
 import { IncomingLink, type Served } from './incoming-link.ts';
 import { MAX_CONNECTIONS_PER_PEER, MAX_PEERS } from './peer-protocol.ts';
@@ -7,7 +8,8 @@ import { MAX_CONNECTIONS_PER_PEER, MAX_PEERS } from './peer-protocol.ts';
 export interface IncomingLinksOptions {
   readonly membership: Membership;
   readAgain(): Promise<void>;
-  readonly log: { warn(fields: object, message: string): void };
+  /** Connections that were rejected. */
+  readonly rejections: RepeatedWarnings;
 }
 
 /** A stranger with a certificate must not make this node read its store all the time. */
@@ -54,10 +56,11 @@ export class IncomingLinks {
   }
 
   async #admit(socket: TLSSocket, nodeId: string, ip: string): Promise<void> {
-    const { membership, log } = this.#options;
+    const { membership, rejections } = this.#options;
     const reject = (why: string): void => {
       socket.destroy();
-      log.warn({ ip, peer_id: nodeId, why }, 'rejected a connection to the peer listener');
+      // Not by node: each certificate could name another one.
+      rejections.warn(why, { ip, peer_id: nodeId, why });
     };
     if (nodeId === membership.self.id) {
       reject('this node dialled itself');

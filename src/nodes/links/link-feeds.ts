@@ -1,3 +1,4 @@
+import { RepeatedWarnings } from '../../lib/repeated-warnings.ts';
 import { LinkFeed } from './followed-feed.ts';
 import type { OutgoingLink } from './outgoing-link.ts';
 import type { FeedHandler, FollowedFeed } from './peer-links.ts';
@@ -6,12 +7,12 @@ export type OpenFeed = (nodeId: string, feed: FollowedFeed) => FeedHandler;
 
 /** Feeds that this node follows, on all links. */
 export class LinkFeeds {
-  readonly #log: { warn(fields: object, message: string): void };
+  readonly #warnings: RepeatedWarnings;
   readonly #followed = new Map<string, OpenFeed>();
   readonly #open = new Map<OutgoingLink, LinkFeed[]>();
 
   constructor(log: { warn(fields: object, message: string): void }) {
-    this.#log = log;
+    this.#warnings = new RepeatedWarnings(log, 'opening a feed of a node again');
   }
 
   follow(name: string, open: OpenFeed): void {
@@ -34,7 +35,12 @@ export class LinkFeeds {
 
   #feed(link: OutgoingLink, name: string, open: OpenFeed): LinkFeed {
     const onProblem = (why: string): void =>
-      this.#log.warn({ peer: link.nodeName, peer_id: link.nodeId, feed: name, why }, 'opening a feed of a node again');
+      this.#warnings.warn(`${link.nodeId} ${name} ${why}`, {
+        peer: link.nodeName,
+        peer_id: link.nodeId,
+        feed: name,
+        why,
+      });
     return new LinkFeed({ name, link, open, onProblem });
   }
 }

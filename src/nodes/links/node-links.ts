@@ -1,6 +1,7 @@
 import type { Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { peerOf } from '../../lib/proxy-protocol/arriving-clients.ts';
+import { RepeatedWarnings } from '../../lib/repeated-warnings.ts';
 import type { PeerAuthority } from '../../pki/peer-authority.ts';
 import type { Membership } from '../membership/membership.ts';
 import type { NodeRow } from '../node.ts';
@@ -48,7 +49,7 @@ export class NodeLinks implements PeerLinks {
   readonly listener: Server;
   readonly #options: NodeLinksOptions;
   readonly #identity: NodeIdentity;
-  readonly #served: Served = { calls: new ServedCalls(), feeds: new ServedFeeds(), streams: null };
+  readonly #served: Served;
   readonly #incoming: IncomingLinks;
   readonly #feeds: LinkFeeds;
   readonly #slots = new Map<string, PeerSlot>();
@@ -63,12 +64,20 @@ export class NodeLinks implements PeerLinks {
   private constructor(options: NodeLinksOptions, identity: NodeIdentity) {
     this.#options = options;
     this.#identity = identity;
-    this.#incoming = new IncomingLinks(options, this.#served);
+    const rejections = new RepeatedWarnings(options.log, 'rejected a connection to the peer listener');
+    const violations = new RepeatedWarnings(options.log, 'closed a connection of a node that broke the protocol');
+    this.#served = {
+      calls: new ServedCalls(),
+      feeds: new ServedFeeds(),
+      streams: null,
+      onViolation: (nodeId, why) => violations.warn(`${nodeId} ${why}`, { peer_id: nodeId, why }),
+    };
+    this.#incoming = new IncomingLinks({ ...options, rejections }, this.#served);
     this.#feeds = new LinkFeeds(options.log);
     this.listener = createPeerListener({
       identity,
       onConnection: (socket: TLSSocket, nodeId) => this.#incoming.admit(socket, nodeId, peerOf(socket).address),
-      onRejected: (fields) => options.log.warn(fields, 'rejected a connection to the peer listener'),
+      onRejected: (fields) => rejections.warn(fields.why, fields),
     });
   }
 
