@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type PeerMessage, PeerUnreachable } from '../../nodes/links/peer-links.ts';
 import type { AgentSession } from '../agent-session.ts';
 import type { SessionLife } from '../session-life.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
@@ -7,7 +8,8 @@ import { stringsOf } from './join-message.ts';
 import type { SessionMoves } from './session-moves.ts';
 
 const ASK_EVERY_MS = 300;
-const ANSWER_WITHIN_MS = 1_000;
+/** A link that is silent for longer is doubtful: the next attempt goes over another node, while the grant is valid. */
+const ANSWER_WITHIN_MS = 400;
 /** About 30 KB of ids. */
 const IDS_PER_CALL = 1_000;
 /** A copy whose connection never came. */
@@ -15,6 +17,8 @@ const UNUSED_AFTER_MS = 6_000;
 /** A home that renews its lease but is not linked for so long: the agent finds a better way by itself. */
 const LINKLESS_MS = 8_000;
 const STORE_AGAIN_MS = 300;
+/** A home that answered over another node within this time is alive. Less than a lease is long. */
+const RELAY_VALID_MS = 700;
 /** Sessions of a lost home that are taken over at a time. */
 const ADOPTED_AT_A_TIME = 16;
 
@@ -32,6 +36,8 @@ export class Holds {
   readonly #timer: NodeJS.Timeout;
   readonly #asking = new Set<string>();
   readonly #adopting = new Set<string>();
+  /** When each home last answered over another node. */
+  readonly #relayedAtMs = new Map<string, number>();
   readonly #unusedSinceMs = new WeakMap<AgentSession, number>();
   #isClosed = false;
 
@@ -69,18 +75,18 @@ export class Holds {
   }
 
   async #ask(homeId: string, sessions: readonly AgentSession[]): Promise<void> {
-    const { cluster, holderSide, life, moves } = this.#parts;
-    if (cluster.links.get(homeId) === undefined) return this.#adoptAll(homeId);
+    const { holderSide, life, moves } = this.#parts;
     if (this.#asking.has(homeId)) return;
     this.#asking.add(homeId);
     try {
       const gone: string[] = [];
-      const askedAtMs = performance.now();
+      let askedAtMs = Number.POSITIVE_INFINITY;
       let grantMs = Number.POSITIVE_INFINITY;
       let leaseMs = Number.POSITIVE_INFINITY;
       for (let at = 0; at < sessions.length; at += IDS_PER_CALL) {
         const ids = sessions.slice(at, at + IDS_PER_CALL).map(({ id }) => id);
-        const answer = await cluster.links.call(homeId, 'session.hold', { sessions: ids }, ANSWER_WITHIN_MS);
+        const { answer, sentAtMs } = await this.#hold(homeId, ids);
+        askedAtMs = Math.min(askedAtMs, sentAtMs);
         gone.push(...stringsOf(answer['gone']));
         grantMs = Math.min(grantMs, Number(answer['grant_ms'] ?? 0));
         leaseMs = Math.min(leaseMs, Number(answer['lease_ms'] ?? 0));
@@ -94,10 +100,34 @@ export class Holds {
       }
       holderSide().grantOf(homeId).extend(askedAtMs, { grant_ms: grantMs, lease_ms: leaseMs });
     } catch {
-      // The link is checked by pings; without it the sessions are taken over.
+      // Without any way to the home its sessions are taken over, as soon as its lease has ended.
+      if (this.#parts.cluster.links.get(homeId) === undefined) void this.#adoptAll(homeId);
     } finally {
       this.#asking.delete(homeId);
     }
+  }
+
+  /** Over another node when the link is gone or does not answer: a link may be broken between two nodes that are alive. */
+  async #hold(homeId: string, ids: string[]): Promise<{ readonly answer: PeerMessage; readonly sentAtMs: number }> {
+    const { links } = this.#parts.cluster;
+    const message = { sessions: ids };
+    if (links.get(homeId) !== undefined) {
+      const sentAtMs = performance.now();
+      try {
+        return { answer: await links.call(homeId, 'session.hold', message, ANSWER_WITHIN_MS), sentAtMs };
+      } catch (error) {
+        if (!(error instanceof PeerUnreachable)) throw error;
+      }
+    }
+    const sentAtMs = performance.now();
+    const answer = await links.relay(homeId, 'session.hold', message, ANSWER_WITHIN_MS);
+    this.#relayedAtMs.set(homeId, performance.now());
+    return { answer, sentAtMs };
+  }
+
+  /** The home is alive, and only the link to it is broken. */
+  #isRelayed(homeId: string): boolean {
+    return performance.now() - (this.#relayedAtMs.get(homeId) ?? Number.NEGATIVE_INFINITY) < RELAY_VALID_MS;
   }
 
   /** The home does not have it for this node: it has moved, or the home has lost track of this node. */
@@ -127,11 +157,17 @@ export class Holds {
     this.#adopting.delete(homeId);
   }
 
-  async #adopt(session: AgentSession, homeId: string, sinceMs: number): Promise<void> {
+  async #adopt(session: AgentSession, homeId: string, lostAtMs: number): Promise<void> {
     const { cluster, holderSide, moves } = this.#parts;
     const { store, links, membership } = cluster;
+    let sinceMs = lostAtMs;
     while (!this.#isClosed && session.home === homeId && !session.isEnded && links.get(homeId) === undefined) {
       try {
+        if (this.#isRelayed(homeId)) {
+          sinceMs = performance.now();
+          await sleep(ASK_EVERY_MS, undefined, { ref: false });
+          continue;
+        }
         const outcome = await store.moveSession(session.id, session.epoch, membership.self.id);
         if (session.home !== homeId || session.isEnded) return;
         if (outcome.ok) {

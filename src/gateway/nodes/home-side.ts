@@ -61,10 +61,7 @@ export class HomeSide implements SessionCopies {
       return Promise.resolve({});
     });
     links.onDown(({ nodeId }) => {
-      const timer = setTimeout(() => {
-        if (links.get(nodeId) === undefined) this.#loseNode(nodeId);
-      }, LOST_AFTER_MS);
-      timer.unref();
+      this.#loseLater(nodeId);
     });
   }
 
@@ -235,6 +232,16 @@ export class HomeSide implements SessionCopies {
     if (session.home !== null) return;
     this.#parts.life().lostOne(session, 'its connection on another node was lost');
     if (session.isOnline) this.#parts.life().routeAll(session);
+  }
+
+  /** A node without a link to this one may still ask for its grant over another one. */
+  #loseLater(nodeId: string): void {
+    const timer = setTimeout(() => {
+      if (this.#parts.cluster.links.get(nodeId) !== undefined) return;
+      if (this.#grantLeftMs(nodeId) > 0) this.#loseLater(nodeId);
+      else this.#loseNode(nodeId);
+    }, LOST_AFTER_MS);
+    timer.unref();
   }
 
   #loseNode(nodeId: string): void {

@@ -12,7 +12,7 @@ const AGAIN_MS = 50;
 const GIVE_UP_AFTER_MS = 10_000;
 
 interface OutboxParts {
-  readonly links: Pick<PeerLinks, 'get' | 'call'>;
+  readonly links: Pick<PeerLinks, 'get' | 'call' | 'relay'>;
   readonly nodeId: string;
   readonly method: string;
   /** Lines were dropped: what they were about must be settled in another way. */
@@ -94,7 +94,8 @@ export class Outbox {
       let linkedAtMs = performance.now();
       while (!isSent && dropped === this.#dropped) {
         try {
-          await links.call(nodeId, method, message, CALL_WITHIN_MS);
+          if (links.get(nodeId) === undefined) await links.relay(nodeId, method, message, CALL_WITHIN_MS);
+          else await links.call(nodeId, method, message, CALL_WITHIN_MS);
           isSent = true;
         } catch (error) {
           if (dropped !== this.#dropped) break;

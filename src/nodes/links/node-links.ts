@@ -24,6 +24,7 @@ import {
 import { createPeerListener } from './peer-listener.ts';
 import { CALL_TIMEOUT_MS, MAX_CALL_BYTES, MAX_CALLS, MAX_PEERS } from './peer-protocol.ts';
 import { PeerSlot, type PeerSlotOwner } from './peer-slot.ts';
+import { RelayedCalls } from './relayed-calls.ts';
 import { ServedCalls } from './served-calls.ts';
 
 export interface NodeLinksOptions {
@@ -58,6 +59,7 @@ export class NodeLinks implements PeerLinks {
   readonly #onDown = new Set<(link: PeerLink) => void>();
   /** Why a node cannot be reached: logged when it changes. */
   readonly #reasons = new Map<string, string>();
+  readonly #relayed: RelayedCalls;
   #calls = 0;
   #unsubscribe: (() => void) | null = null;
 
@@ -74,6 +76,13 @@ export class NodeLinks implements PeerLinks {
     };
     this.#incoming = new IncomingLinks({ ...options, rejections }, this.#served);
     this.#feeds = new LinkFeeds(options.log);
+    const { membership } = options;
+    this.#relayed = new RelayedCalls({
+      links: this,
+      ownNodeId: membership.self.id,
+      isNode: (nodeId) => membership.get(nodeId) !== undefined,
+      carryOut: (method, message, from) => this.#served.calls.carryOut(method, message, from),
+    });
     this.listener = createPeerListener({
       identity,
       onConnection: (socket: TLSSocket, nodeId) => this.#incoming.admit(socket, nodeId, peerOf(socket).address),
@@ -142,6 +151,10 @@ export class NodeLinks implements PeerLinks {
     } finally {
       this.#calls -= 1;
     }
+  }
+
+  relay(nodeId: string, method: string, message: PeerMessage, timeoutMs: number): Promise<PeerMessage> {
+    return this.#relayed.call(nodeId, method, message, timeoutMs);
   }
 
   serve(method: string, handler: PeerCallHandler, maxAnswerBytes: number = MAX_CALL_BYTES): void {

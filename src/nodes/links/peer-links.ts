@@ -97,6 +97,11 @@ export interface PeerLinks {
     timeoutMs?: number,
     maxAnswerBytes?: number,
   ): Promise<PeerMessage>;
+  /**
+   * The same over another node that is linked to it, for methods of sessions. The call may have been carried out before, if
+   * it was sent directly too.
+   */
+  relay(nodeId: string, method: string, message: PeerMessage, timeoutMs: number): Promise<PeerMessage>;
   /** One handler per method. A handler that throws PeerRefusal answers with it; any other error is a bug of this node. */
   serve(method: string, handler: PeerCallHandler, maxAnswerBytes?: number): void;
 

@@ -31,6 +31,13 @@ export class ServedCalls {
     this.#handlers.set(method, { handler, maxAnswerBytes });
   }
 
+  /** A call that another node passed on. */
+  async carryOut(method: string, message: PeerMessage, fromNodeId: string): Promise<PeerMessage> {
+    const handler = this.#handlers.get(method);
+    if (handler === undefined) throw new PeerRefusal('unknown_method', `this node does not know ${method}`);
+    return await handler(message, fromNodeId);
+  }
+
   accept(stream: ServerHttp2Stream, method: string, fromNodeId: string): void {
     const active = this.#active.get(fromNodeId) ?? 0;
     const served = this.#handlers.get(method);

@@ -3,6 +3,7 @@ import { PosternError } from '../../lib/errors.ts';
 import type { Heartbeat, NodeStore } from '../../store/node-store.ts';
 import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
 import { type AgreedFacts, agreeWithOthers } from './agreement.ts';
+import { DatabaseSilence } from './database-silence.ts';
 import { KnownNodes } from './known-nodes.ts';
 import { type LapseListener, type Membership, NODE_LEASE_MS, NODE_RENEW_MS } from './membership.ts';
 import { documentOf, type NodeCounts } from './node-document.ts';
@@ -27,8 +28,6 @@ export type MembershipLog = Readonly<Record<'info' | 'warn' | 'error', (fields: 
 const HEARTBEAT_MS = 1_000;
 const JOIN_ATTEMPTS = 10;
 const LEAVE_MS = 2_000;
-/** Without an answer of the database for this long, a peer gets that answer at once. */
-const NO_DATABASE_MS = 500;
 /** Connections for leases of peers, beside the one for the own lease. */
 const RENEWALS_AT_ONCE = 2;
 
@@ -49,7 +48,7 @@ export class NodeMembership implements Membership {
   #status: Exclude<NodeStatus, 'lost'> = 'ready';
   /** The database's time at a moment of the monotonic clock; before the first heartbeat, this machine's. */
   #time: { readonly databaseMs: number; readonly atMs: number };
-  #answeredAtMs = Number.NEGATIVE_INFINITY;
+  readonly #silence: DatabaseSilence;
   #beating: Promise<void> | null = null;
   #asking: Promise<void> | null = null;
   #isComparing = false;
@@ -66,6 +65,7 @@ export class NodeMembership implements Membership {
     this.#self = facts;
     this.#options = options;
     this.#monotonicMs = monotonicMs;
+    this.#silence = new DatabaseSilence(monotonicMs);
     this.#time = { databaseMs: facts.startedAtMs, atMs: monotonicMs() };
     this.#known = new KnownNodes(facts.id);
     this.#right = new ServingRight({
@@ -169,14 +169,13 @@ export class NodeMembership implements Membership {
 
   /** For a peer that cannot reach the database. */
   async renewFor(nodeId: string): Promise<PeerRenewal> {
-    const silentMs = this.#monotonicMs() - this.#answeredAtMs;
-    if (silentMs > NO_DATABASE_MS || this.#renewalsForOthers >= RENEWALS_AT_ONCE)
-      return { hasDatabase: false, silentMs };
+    if (this.#silence.isAway || this.#renewalsForOthers >= RENEWALS_AT_ONCE)
+      return { hasDatabase: false, silentMs: this.#silence.ms };
     this.#renewalsForOthers += 1;
     try {
       return { hasDatabase: true, heartbeat: await this.#options.store.renewFor(nodeId, NODE_LEASE_MS) };
     } catch {
-      return { hasDatabase: false, silentMs: this.#monotonicMs() - this.#answeredAtMs };
+      return { hasDatabase: false, silentMs: this.#silence.ms };
     } finally {
       this.#renewalsForOthers -= 1;
     }
@@ -225,9 +224,10 @@ export class NodeMembership implements Membership {
 
   async #beat(): Promise<void> {
     const sentAtMs = this.#monotonicMs();
+    this.#silence.sent();
     try {
       const heartbeat = await this.#heartbeat();
-      this.#answeredAtMs = this.#monotonicMs();
+      this.#silence.answered();
       this.#reportFailure(null);
       this.#preferred = null;
       this.#renewed(heartbeat, sentAtMs);

@@ -94,6 +94,25 @@ suite('sessions that move', () => {
     await eventually('both serve it again', () => cluster.serving(id).length === 2);
   });
 
+  test('a holder whose link to the home is broken serves on, while a third node reaches both', async (t) => {
+    const cluster = await GatewayCluster.open(t, store, 3);
+    const agent = cluster.agent(cluster.nodes[0] ?? assert.fail(), { tunnels: [tunnelOf('relayed.gateway.test')] });
+    await agent.ready;
+    const id = agent.tunnels[0]?.id;
+    await eventually('two serve it', () => cluster.serving(id).length === 2);
+    const [one, two] = cluster.serving(id) as [string, string];
+    cluster.network.cut(one, two);
+    cluster.network.cut(two, one);
+    const longerThanGrantsMs = 4_000;
+    const began = performance.now();
+    await eventually('time has passed', () => {
+      assert.deepEqual(cluster.serving(id), [one, two]);
+      return performance.now() - began > longerThanGrantsMs;
+    });
+    cluster.network.isolate(two);
+    await eventually('one of them stops', () => cluster.serving(id).length === 1);
+  });
+
   test('a node whose lease lapsed ends what others took, and claims again what is free', async (t) => {
     const cluster = await GatewayCluster.open(t, store, 2);
     const [one, two] = cluster.nodes;

@@ -21,6 +21,10 @@ const a = await world.node();
 const b = await world.node({
   start: (links) => {
     links.serve('echo', async (message, from) => ({ ...message, from }));
+    links.serve('session.echo', async (message, from) => ({ ...message, from }));
+    links.serve('session.refuse', async () => {
+      throw new PeerRefusal('ERR_OF_B', 'because of a test');
+    });
     links.serve('refuse', async () => {
       throw new PeerRefusal('ERR_OF_B', 'because of a test');
     });
@@ -55,6 +59,22 @@ suite('calls', () => {
       return true;
     });
     await assert.rejects(a.links.call(b.id, 'unheard_of', {}), { code: 'unknown_method' });
+  });
+
+  test('reach a node without a link over another one, in the name of the caller', async () => {
+    const c = await world.node();
+    await linked(c, a);
+    assert.deepEqual(await c.links.relay(b.id, 'session.echo', { text: 'x' }, 2_000), { text: 'x', from: c.id });
+    await assert.rejects(c.links.relay(b.id, 'session.refuse', {}, 2_000), { code: 'ERR_OF_B' });
+    await assert.rejects(c.links.relay(b.id, 'echo', {}, 2_000), { code: 'malformed' });
+    await assert.rejects(c.links.relay(newNodeId(), 'session.echo', {}, 2_000), PeerUnreachable);
+    const inTheNameOf = (from: string) => ({ from, method: 'session.echo', message: {} });
+    for (const from of [a.id, b.id, newNodeId()]) {
+      await assert.rejects(a.links.call(b.id, 'node.relayed', inTheNameOf(from)), { code: 'unknown_node' });
+    }
+    await assert.rejects(a.links.call(b.id, 'node.relay', { to: b.id }), { code: 'malformed' });
+    await c.links.drain(0);
+    world.installation.remove(c.id);
   });
 
   test('hide what went wrong inside the other node', async () => {

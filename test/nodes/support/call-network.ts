@@ -9,7 +9,7 @@ import {
 } from '../../../src/nodes/links/peer-links.ts';
 import { fakeLink } from './fake-network.ts';
 
-type Links = Pick<PeerLinks, 'get' | 'all' | 'call' | 'serve' | 'onDown'>;
+type Links = Pick<PeerLinks, 'get' | 'all' | 'call' | 'relay' | 'serve' | 'onDown'>;
 
 /** Calls between nodes in memory. Each direction of a pair can be cut, or lose answers. */
 export class CallNetwork {
@@ -113,6 +113,16 @@ export class CallLinks implements Links {
       throw new PeerUnreachable('no answer in time');
     });
     return Promise.race([answered, late]);
+  }
+
+  async relay(nodeId: string, method: string, message: PeerMessage, timeoutMs: number): Promise<PeerMessage> {
+    const via = [...this.#links.keys()].find((each) => each !== nodeId && this.#network.isUp(each, nodeId));
+    const handler = via === undefined ? undefined : this.#network.handler(nodeId, method);
+    if (handler === undefined) throw new PeerUnreachable('no way');
+    const late = sleep(timeoutMs, undefined, { ref: false }).then(() => {
+      throw new PeerUnreachable('no answer in time');
+    });
+    return Promise.race([handler(message, this.nodeId), late]);
   }
 
   up(nodeId: string): void {
