@@ -6,13 +6,13 @@ test('logs the same warning once in ten seconds, with the number of those that w
   const lines: unknown[] = [];
   let nowMs = 0;
   const warnings = new RepeatedWarnings({ warn: (fields) => lines.push(fields) }, 'rejected', () => nowMs);
-  for (let count = 0; count < 300; count += 1) warnings.warn('a', { why: 'a' });
-  warnings.warn('b', { why: 'b' });
+  for (let count = 0; count < 300; count += 1) warnings.warn({ why: 'a' }, 'a');
+  warnings.warn({ why: 'b' }, 'b');
   nowMs = 10_000;
-  warnings.warn('a', { why: 'a' });
-  warnings.warn('a', { why: 'a' });
+  warnings.warn({ why: 'a' }, 'a');
+  warnings.warn({ why: 'a' }, 'a');
   nowMs = 20_000;
-  warnings.warn('a', { why: 'a' });
+  warnings.warn({ why: 'a' }, 'a');
   assert.deepEqual(lines, [{ why: 'a' }, { why: 'b' }, { why: 'a', unlogged: 299 }, { why: 'a', unlogged: 1 }]);
 });
 
@@ -24,9 +24,9 @@ test('knows a thousand warnings', () => {
     },
   };
   const warnings = new RepeatedWarnings(log, 'rejected', () => 0);
-  for (let count = 0; count < 1_001; count += 1) warnings.warn(`${count}`, {});
-  warnings.warn('1000', {});
+  for (let count = 0; count < 1_001; count += 1) warnings.warn({}, `${count}`);
+  warnings.warn({}, '1000');
   assert.equal(lines, 1_001);
-  warnings.warn('0', {});
+  warnings.warn({}, '0');
   assert.equal(lines, 1_002, 'the oldest was forgotten');
 });

@@ -20,7 +20,7 @@ export class RepeatedWarnings {
   }
 
   /** `key`: warnings with the same one are the same. */
-  warn(key: string, fields: object): void {
+  warn(fields: object, key: string): void {
     const nowMs = this.#monotonicMs();
     const known = this.#known.get(key);
     if (known !== undefined && nowMs - known.loggedAtMs < EVERY_MS) {

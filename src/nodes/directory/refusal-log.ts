@@ -6,13 +6,13 @@ export interface RefusalLog {
 }
 
 export class LoggedRefusals implements RefusalLog {
-  readonly #warnings: RepeatedWarnings;
+  readonly #log: RepeatedWarnings;
 
   constructor(log: { warn(fields: object, message: string): void }) {
-    this.#warnings = new RepeatedWarnings(log, 'refused an announcement of another node');
+    this.#log = new RepeatedWarnings(log, 'refused an announcement of another node');
   }
 
   refused(nodeId: string, reason: string, facts: Readonly<Record<string, string | number>>): void {
-    this.#warnings.warn(`${nodeId} ${reason}`, { peer_id: nodeId, why: reason, ...facts });
+    this.#log.warn({ peer_id: nodeId, why: reason, ...facts }, `${nodeId} ${reason}`);
   }
 }

@@ -60,7 +60,7 @@ export class IncomingLinks {
     const reject = (why: string): void => {
       socket.destroy();
       // Not by node: each certificate could name another one.
-      rejections.warn(why, { ip, peer_id: nodeId, why });
+      rejections.warn({ ip, peer_id: nodeId, why }, why);
     };
     if (nodeId === membership.self.id) {
       reject('this node dialled itself');

@@ -7,12 +7,12 @@ export type OpenFeed = (nodeId: string, feed: FollowedFeed) => FeedHandler;
 
 /** Feeds that this node follows, on all links. */
 export class LinkFeeds {
-  readonly #warnings: RepeatedWarnings;
+  readonly #log: RepeatedWarnings;
   readonly #followed = new Map<string, OpenFeed>();
   readonly #open = new Map<OutgoingLink, LinkFeed[]>();
 
   constructor(log: { warn(fields: object, message: string): void }) {
-    this.#warnings = new RepeatedWarnings(log, 'opening a feed of a node again');
+    this.#log = new RepeatedWarnings(log, 'opening a feed of a node again');
   }
 
   follow(name: string, open: OpenFeed): void {
@@ -35,12 +35,7 @@ export class LinkFeeds {
 
   #feed(link: OutgoingLink, name: string, open: OpenFeed): LinkFeed {
     const onProblem = (why: string): void =>
-      this.#warnings.warn(`${link.nodeId} ${name} ${why}`, {
-        peer: link.nodeName,
-        peer_id: link.nodeId,
-        feed: name,
-        why,
-      });
+      this.#log.warn({ peer: link.nodeName, peer_id: link.nodeId, feed: name, why }, `${link.nodeId} ${name} ${why}`);
     return new LinkFeed({ name, link, open, onProblem });
   }
 }

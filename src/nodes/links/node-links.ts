@@ -72,7 +72,7 @@ export class NodeLinks implements PeerLinks {
       calls: new ServedCalls(),
       feeds: new ServedFeeds(),
       streams: null,
-      onViolation: (nodeId, why) => violations.warn(`${nodeId} ${why}`, { peer_id: nodeId, why }),
+      onViolation: (nodeId, why) => violations.warn({ peer_id: nodeId, why }, `${nodeId} ${why}`),
     };
     this.#incoming = new IncomingLinks({ ...options, rejections }, this.#served);
     this.#feeds = new LinkFeeds(options.log);
@@ -86,7 +86,7 @@ export class NodeLinks implements PeerLinks {
     this.listener = createPeerListener({
       identity,
       onConnection: (socket: TLSSocket, nodeId) => this.#incoming.admit(socket, nodeId, peerOf(socket).address),
-      onRejected: (fields) => rejections.warn(fields.why, fields),
+      onRejected: (fields) => rejections.warn(fields, fields.why),
     });
   }
 
