@@ -33,9 +33,9 @@ export class ServedCalls {
 
   /** A call that another node passed on. */
   async carryOut(method: string, message: PeerMessage, fromNodeId: string): Promise<PeerMessage> {
-    const handler = this.#handlers.get(method);
-    if (handler === undefined) throw new PeerRefusal('unknown_method', `this node does not know ${method}`);
-    return await handler(message, fromNodeId);
+    const served = this.#handlers.get(method);
+    if (served === undefined) throw new PeerRefusal('unknown_method', `this node does not know ${method}`);
+    return await served.handler(message, fromNodeId);
   }
 
   accept(stream: ServerHttp2Stream, method: string, fromNodeId: string): void {
