@@ -72,13 +72,13 @@ export class RelayedCalls {
   }
 
   #carryOut(request: PeerMessage, viaNodeId: string): Promise<PeerMessage> {
-    const { ownNodeId, isNode, carryOut } = this.#parts;
+    const parts = this.#parts;
     if (!relayed.Check(request)) throw malformed();
     const { from } = request;
-    if (from === ownNodeId || from === viaNodeId || !isNode(from)) {
+    if (from === parts.ownNodeId || from === viaNodeId || !parts.isNode(from)) {
       throw new PeerRefusal('unknown_node', 'the call is in the name of a node that does not exist');
     }
-    return carryOut(request.method, request.message as PeerMessage, from);
+    return parts.carryOut(request.method, request.message as PeerMessage, from);
   }
 }
 

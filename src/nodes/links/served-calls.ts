@@ -35,7 +35,7 @@ export class ServedCalls {
   async carryOut(method: string, message: PeerMessage, fromNodeId: string): Promise<PeerMessage> {
     const served = this.#handlers.get(method);
     if (served === undefined) throw new PeerRefusal('unknown_method', `this node does not know ${method}`);
-    return await served.handler(message, fromNodeId);
+    return served.handler(message, fromNodeId);
   }
 
   accept(stream: ServerHttp2Stream, method: string, fromNodeId: string): void {
