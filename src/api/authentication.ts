@@ -53,7 +53,7 @@ function tokenIn(header: string): string | null {
 }
 
 /** The key's owner, or a 401. The token is neither logged nor part of any message. */
-function callerOf(header: string | undefined, find: FindPrincipal): Caller {
+export function callerOf(header: string | undefined, find: FindPrincipal): Caller {
   if (header === undefined) throw unauthenticated('the request has no API key');
   const token = tokenIn(header);
   if (token === null) throw unauthenticated('the Authorization header is malformed');

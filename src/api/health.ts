@@ -6,6 +6,7 @@ export type HealthState = 'starting' | 'ready' | 'draining';
 
 export class Health {
   #state: HealthState = 'starting';
+  #drained: readonly (() => void)[] = [];
 
   get state(): HealthState {
     return this.#state;
@@ -19,7 +20,14 @@ export class Health {
     if (this.#state === 'starting') this.#state = 'ready';
   }
 
+  /** Called once, when draining starts. */
+  onDraining(listener: () => void): void {
+    this.#drained = [...this.#drained, listener];
+  }
+
   startDraining(): void {
+    if (this.#state === 'draining') return;
     this.#state = 'draining';
+    for (const listener of this.#drained) listener();
   }
 }

@@ -18,7 +18,8 @@ export function printConfig({ values, sources }: LoadedConfig): string {
   return lines.join('');
 }
 
-function shownValue(name: string, value: unknown): WireValue | null {
+/** No secret or part of one. */
+export function shownValue(name: string, value: unknown): WireValue | null {
   const setting = settingOf(name);
   if (value === null) return null;
   if (setting.secrecy === 'secret') return MASK;

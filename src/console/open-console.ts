@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ApiExtension } from '../api/api-extension.ts';
-import type { AuthenticationAttempt, Caller } from '../api/authentication.ts';
+import { type AuthenticationAttempt, type Caller, callerOf, type FindPrincipal } from '../api/authentication.ts';
 import { FailedAuthenticationDelay } from '../api/failed-authentication-delay.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Replica } from '../replica/replica.ts';
 import { concernsSessions } from '../resources/console-session-record.ts';
 import type { Store } from '../store/store.ts';
+import { addLiveRoutes } from './live/live-routes.ts';
+import { type LiveSources, LiveStreams } from './live/live-streams.ts';
 import { LoginFlows } from './people/login-flow.ts';
 import { addLoginRoutes, type People } from './people/login-routes.ts';
 import { ConsoleFiles } from './serving/console-files.ts';
@@ -23,6 +25,7 @@ const PATHS = [
   { method: 'GET', path: '/console/callback' },
   { method: 'GET', path: '/console/config' },
   { method: 'GET', path: '/console/login' },
+  { method: 'GET', path: '/live' },
   { method: 'GET', path: '/console/session' },
   { method: 'POST', path: '/console/session' },
   { method: 'DELETE', path: '/console/session' },
@@ -40,6 +43,9 @@ export interface ConsoleOptions {
   readonly scopes: readonly string[];
   readonly idleSeconds: number;
   readonly lifetimeSeconds: number;
+  /** Null: there is no GET /live. */
+  readonly live: LiveSources | null;
+  readonly findKey: FindPrincipal;
   /** Null: sign-in with API keys only. */
   readonly people: People | null;
 }
@@ -48,6 +54,8 @@ export interface OpenedConsole {
   readonly extension: ApiExtension;
   /** The caller of a request with a session; null when it has no token of one. Throws when the session is not valid. */
   findSession(attempt: AuthenticationAttempt): Caller | null;
+  /** Ends the live views. */
+  endStreams(): void;
   close(): void;
 }
 
@@ -62,6 +70,13 @@ export function openConsole(options: ConsoleOptions): OpenedConsole {
     peopleSettings: people?.fingerprint ?? null,
     onProblem: (err) => logger.warn({ err }, 'failed to record the use of a console session'),
   });
+  const streams = options.live === null ? null : new LiveStreams(options.live);
+  /** Without an effect: a live view that stays open does not keep its session in use. */
+  const again = ({ headers }: AuthenticationAttempt): Caller | null => {
+    if (headers.authorization !== undefined) return keyOf(headers.authorization, options.findKey);
+    const session = sessions.find(headers, { isUse: false });
+    return session === null ? null : { principal: principalOf(session, scopes), token: '' };
+  };
   const sweep = (): void => {
     sessions.sweep().catch((err: unknown) => logger.warn({ err }, 'failed to delete ended console sessions'));
   };
@@ -84,6 +99,7 @@ export function openConsole(options: ConsoleOptions): OpenedConsole {
           delay: new FailedAuthenticationDelay(clock, (ms) => sleep(ms, undefined, { ref: false })),
           startSession: begin,
         });
+        if (streams !== null) addLiveRoutes(app, { streams, authenticate, again });
         app.get('/console/config', (_request, reply) =>
           reply
             .type('application/json; charset=utf-8')
@@ -91,6 +107,7 @@ export function openConsole(options: ConsoleOptions): OpenedConsole {
         );
       },
     },
+    endStreams: () => streams?.close(),
     findSession: (attempt) => {
       const token = attempt.headers[TOKEN_HEADER];
       if (typeof token !== 'string') return null;
@@ -103,4 +120,12 @@ export function openConsole(options: ConsoleOptions): OpenedConsole {
       unfollow();
     },
   };
+}
+
+function keyOf(authorization: string, find: FindPrincipal): Caller | null {
+  try {
+    return callerOf(authorization, find);
+  } catch {
+    return null;
+  }
 }

@@ -40,7 +40,9 @@ import type {
   OperationPorts,
   RequestsPort,
   SessionCommands,
+  TrafficPort,
 } from '../resources/operation.ts';
+import { withRefs } from '../resources/request-refs.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
 import type { FilePair } from '../resources/tls_certificates/certificate-files.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
@@ -54,6 +56,7 @@ import { HostCertificateIndex } from './host-certificates.ts';
 import { loginLimits } from './login-limits.ts';
 import type { OpenedNodes } from './nodes.ts';
 import { onlineInStore } from './online-in-store.ts';
+import type { OpenedTraffic } from './traffic.ts';
 import { programVersion } from './version.ts';
 
 export interface ApiDependencies {
@@ -80,6 +83,10 @@ export interface ApiDependencies {
   readonly nodes?: Pick<OpenedNodes, 'membership' | 'links'>;
   /** Absent where nothing is served. */
   readonly requests?: RequestsPort;
+  /** Absent where nothing is served. */
+  readonly traffic?: OpenedTraffic;
+  /** Settings in effect, with secrets masked. */
+  readonly settings?: readonly JsonObject[];
   /** Null while this process delivers no events. */
   destinationTester?(): DestinationTester | null;
 }
@@ -154,6 +161,8 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     sessionCommands: deps.sessionCommands ?? { send: () => Promise.resolve('unreachable') },
     nodes: () => deps.nodes?.membership.nodes() ?? [],
     requests: deps.requests ?? NO_REQUESTS,
+    traffic: deps.traffic?.series ?? NO_TRAFFIC,
+    settings: () => deps.settings ?? [],
     get destinationTester() {
       return deps.destinationTester?.() ?? null;
     },
@@ -170,8 +179,12 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     own: { baseUrl, isTls: config.api_tls_cert !== null },
     idleSeconds: config.console_session_idle,
     lifetimeSeconds: config.console_session_lifetime,
+    live: deps.traffic?.live((request) => withRefs(request, ports.ref)) ?? null,
+    findKey: (token) => keys.find(token),
     people: consolePeople(config, { clock, logger: deps.logger }),
   });
+  // They would never end by themselves.
+  deps.health.onDraining(() => webConsole.endStreams());
   const storeSince = followStoreState(store, clock);
   const operations = operationsOf(catalog, documents);
   const changesets = new Changesets(context, new WriteOperations(operations));
@@ -249,6 +262,11 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     },
   };
 }
+
+const NO_TRAFFIC: TrafficPort = {
+  points: async () => ({ points: [], nodes: [] }),
+  routes: async () => ({ routes: [], nodes: [] }),
+};
 
 const NO_REQUESTS: RequestsPort = {
   find: async () => ({ requests: [], nodes: [] }),

@@ -9,6 +9,7 @@ import { createCatalog } from '../documents/catalog.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import type { JsonObject } from '../lib/json.ts';
 import { followBugs } from '../logging/bug-log.ts';
 import { addLogMetrics } from '../logging/log-metrics.ts';
 import { createLog } from '../logging/logger.ts';
@@ -48,6 +49,7 @@ import { proxiedClients } from './proxied-clients.ts';
 import { openRequests } from './requests.ts';
 import type { CloseOptions, RunningServer } from './running-server.ts';
 import { type ShutDownParts, shutDown } from './shut-down.ts';
+import { openTraffic } from './traffic.ts';
 import { programVersion } from './version.ts';
 
 export interface ServerOptions {
@@ -61,6 +63,8 @@ export interface ServerOptions {
   readonly modules?: readonly Module[];
   /** Replaces the system's resolver in diagnoses of failed certificate orders. */
   readonly resolveName?: ResolveName;
+  /** Settings in effect, with secrets masked, for GET /settings. */
+  readonly settings?: readonly JsonObject[];
   /** Where listening sockets come from; by default they are new. */
   readonly sockets?: ListeningSockets;
   /** The process that this one takes over from. */
@@ -139,7 +143,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   addPeerMetrics(registry, links);
   const directory = openDirectory({ membership, links, local: tunnels, nodes: store.nodes, replica, logger });
   opened.defer(() => directory.close());
-  const { history, requests } = openRequests(config, nodes);
+  const recorded = openRequests(config, nodes);
+  const { history, requests } = recorded;
+  const traffic = openTraffic({ ...recorded, clock, logger, replica, membership });
   const base = { config, store, replica, catalog, registry, clock, logger, requestLogger };
   let snapshots: Snapshots | null = null;
   const api = await openApi({
@@ -150,6 +156,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     served: (revision) => snapshots?.served(revision) ?? null,
     nodes,
     requests,
+    traffic,
+    ...(options.settings !== undefined && { settings: options.settings }),
     destinationTester: () => delivery?.tester ?? null,
     // A server that is linked to no other one shares its lists with those that are through the store.
     ...(links !== null && { online: directory.online }),

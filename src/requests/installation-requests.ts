@@ -57,13 +57,14 @@ export class InstallationRequests {
 
   async list(filter: RequestFilter, limit: number): Promise<FoundRequests> {
     const answers = await this.#questions.askOthers({ kind: LIST, limit, ...filter });
-    const others = answers.flatMap(({ answer }) => {
-      const requests = answer?.['requests'];
-      return Array.isArray(requests) ? (requests as readonly JsonValue[]).filter(isRequest) : [];
-    });
-    const all = [...this.#ownRequests(filter, limit), ...others];
+    const all = [...this.#ownRequests(filter, limit), ...answers.flatMap(requestsIn)];
     all.sort((one, other) => (one.id < other.id ? 1 : -1));
     return { requests: all.slice(0, limit), nodes: this.#asked(answers) };
+  }
+
+  /** Without those of this node; newest first for each node. */
+  async ofOthers(filter: RequestFilter, limit: number): Promise<readonly RequestDocument[]> {
+    return (await this.#questions.askOthers({ kind: LIST, limit, ...filter })).flatMap(requestsIn);
   }
 
   #asked(answers: readonly AnsweringNode[]): readonly AskedNode[] {
@@ -83,6 +84,11 @@ export class InstallationRequests {
   #ownRequests(filter: RequestFilter, limit: number): readonly RequestDocument[] {
     return this.#history.list(filter, limit).map((request) => requestDocument(request, this.#questions.ownName));
   }
+}
+
+function requestsIn({ answer }: AnsweringNode): readonly RequestDocument[] {
+  const requests = answer?.['requests'];
+  return Array.isArray(requests) ? (requests as readonly JsonValue[]).filter(isRequest) : [];
 }
 
 function limitOf({ limit }: JsonObject): number {

@@ -102,6 +102,10 @@ export interface OperationPorts {
   readonly nodes: () => readonly ListedNode[];
   /** Requests that the edges of all nodes have finished. */
   readonly requests: RequestsPort;
+  /** Traffic of all nodes over time. */
+  readonly traffic: TrafficPort;
+  /** Settings in effect in this process, with secrets masked. */
+  readonly settings: () => readonly JsonObject[];
   /** Null when this server does not deliver events. */
   readonly destinationTester: DestinationTester | null;
   readonly eventTypes: readonly EventType[];
@@ -136,6 +140,35 @@ export interface RequestsPort {
   find(id: string): Promise<FoundRequests>;
   /** Newest first. */
   list(filter: RequestFilter, limit: number): Promise<FoundRequests>;
+}
+
+export interface TrafficPort {
+  points(query: {
+    readonly fromMs: number;
+    readonly stepSeconds: number;
+    readonly routeId: string | null;
+  }): Promise<{ readonly points: readonly TrafficPoint[]; readonly nodes: FoundRequests['nodes'] }>;
+  /** The busiest first. */
+  routes(
+    fromMs: number,
+    limit: number,
+  ): Promise<{ readonly routes: readonly RouteTraffic[]; readonly nodes: FoundRequests['nodes'] }>;
+}
+
+/** What happened within one step. */
+export interface TrafficPoint {
+  readonly atMs: number;
+  readonly requests: number;
+  readonly errors: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+}
+
+export interface RouteTraffic extends Omit<TrafficPoint, 'atMs'> {
+  readonly routeId: string;
+  readonly edgeId: string;
 }
 
 export interface LoginLimits {

@@ -24,8 +24,10 @@ import { requests } from './requests/requests.ts';
 import { reservedDomains } from './reserved_domains/reserved-domains.ts';
 import type { Resource } from './resource.ts';
 import { search } from './search/search.ts';
+import { series } from './series/series.ts';
 import { serviceAccountTokens } from './service_account_tokens/service-account-tokens.ts';
 import { serviceAccounts } from './service_accounts/service-accounts.ts';
+import { settings } from './settings/settings.ts';
 import { tlsCertificates } from './tls_certificates/tls-certificates.ts';
 import { tunnelSessions } from './tunnel_sessions/tunnel-sessions.ts';
 import { tunnels } from './tunnels/tunnels.ts';
@@ -62,4 +64,6 @@ export const resources: readonly Resource[] = [
   requests,
   nodes,
   consoleSessions,
+  series,
+  settings,
 ];

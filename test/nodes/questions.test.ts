@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { OthersRequests } from '../../src/console/live/others-requests.ts';
+import { InstallationSeries } from '../../src/console/series/installation-series.ts';
+import { TrafficSeries } from '../../src/console/series/traffic-series.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { NodeQuestions } from '../../src/nodes/questions/node-questions.ts';
 import { InstallationRequests } from '../../src/requests/installation-requests.ts';
 import { RequestHistory } from '../../src/requests/request-history.ts';
@@ -71,4 +75,41 @@ test('a full page of the largest requests fits into an answer', async () => {
     two.history.record(recorded({ path: `/${'x'.repeat(1_024)}`, query: 'z'.repeat(1_024), headers, host: 'large' }));
   const { requests, nodes } = await one.requests.list({ host: 'large' }, 101);
   assert.deepEqual([requests.length, nodes[1]?.answered], [101, true]);
+});
+
+test('traffic over time is that of all nodes, and names those that did not answer', async () => {
+  const sample = { isError: true, bytesIn: 1, bytesOut: 2, durationMs: 4 };
+  const [own, other] = [new TrafficSeries(systemClock), new TrafficSeries(systemClock)];
+  const series = new InstallationSeries(own, one.questions, systemClock);
+  new InstallationSeries(other, two.questions, systemClock);
+  own.add(sample, { routeId: 'r1', edgeId: 'e' });
+  other.add(sample, { routeId: 'r1', edgeId: 'e' });
+  other.add({ ...sample, isError: false }, { routeId: 'r2', edgeId: 'e' });
+  const { points, nodes } = await series.points({ fromMs: 0, stepSeconds: 60, routeId: null });
+  const sum = (name: 'requests' | 'errors' | 'bytesOut'): number => points.reduce((all, point) => all + point[name], 0);
+  assert.deepEqual([sum('requests'), sum('errors'), sum('bytesOut')], [3, 2, 6]);
+  assert.deepEqual(
+    nodes.map(({ answered }) => answered),
+    [true, true, false],
+  );
+  const { routes } = await series.routes(0, 10);
+  assert.deepEqual(
+    routes.map(({ routeId, requests }) => [routeId, requests]),
+    [
+      ['r1', 2],
+      ['r2', 1],
+    ],
+  );
+});
+
+test('a live view sees each request of another node once', async () => {
+  const others = new OthersRequests((sinceMs) => one.requests.ofOthers({ sinceMs }, 100), systemClock);
+  await others.next();
+  two.history.record(recorded({ path: '/live' }));
+  one.history.record(recorded({ path: '/own' }));
+  const seen = [...(await others.next()), ...(await others.next())].map(({ path }) => path);
+  assert.deepEqual(
+    seen.filter((path) => path === '/live' || path === '/own'),
+    ['/live'],
+  );
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { loadConfig } from '../../src/config/load.ts';
+import { shownSettings } from '../../src/config/shown-settings.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { RunningServer } from '../../src/main/running-server.ts';
 import { type ServerOptions, startServer } from '../../src/main/server.ts';
@@ -76,15 +77,16 @@ export class TestWorld {
       ...(options.databaseUrl !== undefined && { POSTERN_DATABASE_URL: options.databaseUrl }),
       ...options.env,
     };
-    const { config } = loadConfig({ flags: new Map(), env });
+    const loaded = loadConfig({ flags: new Map(), env });
     const logDestination = new Writable({
       write(chunk: Buffer, _encoding, done) {
         logLines.push(...chunk.toString().trimEnd().split('\n'));
         done();
       },
     });
-    const server = await startServer(config, {
+    const server = await startServer(loaded.config, {
       logDestination,
+      settings: shownSettings(loaded).map((setting) => ({ ...setting })),
       ...(options.clock !== undefined && { clock: options.clock }),
       ...(options.modules !== undefined && { modules: options.modules }),
       ...(options.resolveName !== undefined && { resolveName: options.resolveName }),

@@ -81,11 +81,11 @@ export class ConsoleSessions {
   }
 
   /** The session of a request with both secrets; null when there is none or it is over. */
-  find(headers: IncomingHttpHeaders): ConsoleSession | null {
+  find(headers: IncomingHttpHeaders, { isUse = true } = {}): ConsoleSession | null {
     const token = headers[TOKEN_HEADER];
     if (typeof token !== 'string') return null;
     const session = this.ofCookie(headers.cookie, (found) => isSecret(token, found.tokenHash));
-    if (session !== null) this.#touch(session);
+    if (session !== null && isUse) this.#touch(session);
     return session;
   }
 

@@ -4,6 +4,7 @@ import { foreignApiUrl } from '../../config/foreign-api-url.ts';
 import { configFlags, loadConfig } from '../../config/load.ts';
 import { printConfig } from '../../config/print.ts';
 import { settingsHelp } from '../../config/settings-help.ts';
+import { shownSettings } from '../../config/shown-settings.ts';
 import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
 import { serviceManager } from '../../lib/service-manager.ts';
 import { Predecessor } from '../handover/predecessor.ts';
@@ -77,7 +78,8 @@ async function serve({ args, context, env, predecessor }: Start): Promise<number
     onReload: manager.isPresent ? () => void reload({ server, manager, flags, env: context.env, loaded }) : null,
   });
   const sockets = predecessor?.sockets ?? new ListeningSockets(systemdSockets(process.env));
-  server = await startServer(loaded.config, { isTerminal: context.isTerminal, predecessor, sockets });
+  const settings = shownSettings(loaded).map((setting) => ({ ...setting }));
+  server = await startServer(loaded.config, { isTerminal: context.isTerminal, predecessor, sockets, settings });
   void manager.notify('READY=1', `STATUS=Serving the API at ${server.baseUrl}`);
   const stopWatchdog = manager.startWatchdog();
   const restarts = await Restarts.open(server, { args, env, dataDir: loaded.config.data_dir });

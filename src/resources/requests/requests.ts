@@ -1,9 +1,9 @@
 import Type from 'typebox';
-import type { JsonObject } from '../../lib/json.ts';
 import { resourceErrors } from '../errors.ts';
 import { LIST_DESCRIPTION } from '../live-operations.ts';
-import type { Operation, OperationPorts } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import { idParameter, nextPageUri, pageOf, pagingQuery } from '../paging.ts';
+import { withRefs } from '../request-refs.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import { askedNodes, requestSchema } from './request-schema.ts';
 
@@ -66,7 +66,7 @@ const list: Operation = {
     const hasMore = found.requests.length > limit;
     return {
       body: {
-        requests: shown.map((each) => withRefs(each, ports)),
+        requests: shown.map((each) => withRefs(each, ports.ref)),
         nodes: found.nodes.map((node) => ({ ...node })),
         uri,
         next_page_uri: hasMore ? nextPageUri(uri, query, limit, shown.at(-1)?.id ?? '') : null,
@@ -89,7 +89,7 @@ const get: Operation = {
     const id = request.params['id'] as string;
     const { requests, nodes } = await ports.requests.find(id);
     const [found] = requests;
-    if (found !== undefined) return { body: withRefs(found, ports) };
+    if (found !== undefined) return { body: withRefs(found, ports.ref) };
     const silent = nodes.filter(({ answered }) => !answered).map(({ name }) => name);
     const advice =
       silent.length === 0
@@ -113,18 +113,6 @@ export const requests: LiveResource = {
   description: 'A request to the edge that has finished, with the decision of each module, its timings and its target.',
   operations: [list, get],
 };
-
-function withRefs(request: JsonObject, ports: OperationPorts): JsonObject {
-  const { edge, route } = request;
-  const hasEdge = typeof edge === 'string';
-  // An agent's endpoint is its own route.
-  const hasRoute = hasEdge && typeof route === 'string' && route !== edge;
-  return {
-    ...request,
-    edge: hasEdge ? { ...ports.ref(edge) } : null,
-    route: hasRoute ? { ...ports.ref(route, edge) } : null,
-  };
-}
 
 function timeOf(text: string): number {
   const ms = Date.parse(text);

@@ -1,0 +1,39 @@
+// Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer } from '../answer.ts';
+import type { RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface Setting {
+  /** Name in the configuration file. */
+  readonly name: string;
+  /** Value in effect; null if it is unset. A secret is "********". */
+  readonly value: string | number | boolean | readonly string[] | Readonly<Record<string, unknown>> | null;
+  /** Where the value comes from: a flag, a variable, a line of a file, or "default". */
+  readonly source: string;
+  /** Whether the value, or a part of it, is secret. */
+  readonly secret: boolean;
+  /** What the setting does. */
+  readonly description: string;
+}
+
+export interface SettingPage {
+  /** All settings, in the order of the documentation. */
+  readonly settings: readonly Setting[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** Always null: the list has one page. */
+  readonly next_page_uri: null;
+}
+
+/** A setting of the server, as in its configuration file. */
+export class SettingsClient extends ResourceClient {
+  /** List settings in effect: every one. */
+  list(options?: RequestOptions): AsyncGenerator<Setting, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/settings' }, 'settings', options);
+  }
+
+  /** List settings in effect: one page. */
+  page(options?: RequestOptions): Promise<Answer<SettingPage>> {
+    return this.call({ method: 'GET', path: '/settings' }, options);
+  }
+}

@@ -1,0 +1,83 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import type { Authenticate, AuthenticationAttempt, Caller } from '../../api/authentication.ts';
+import { apiErrors } from '../../api/errors.ts';
+import { queryDecoder } from '../../api/query.ts';
+import { coversScope } from '../../resources/covers-scope.ts';
+import { refuseWithout, resourceErrors } from '../../resources/errors.ts';
+import type { LiveStreams } from './live-streams.ts';
+
+const MAX_TEXT = 256;
+/** The scope that each topic needs. */
+const TOPICS: ReadonlyMap<string, string> = new Map([
+  ['overview', 'series:read'],
+  ['requests', 'requests:read'],
+  ['tunnels', 'tunnels:read'],
+]);
+const QUERY = Type.Object(
+  {
+    topics: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
+    host: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
+    status: Type.Optional(Type.String({ pattern: '^(0|[1-5]([0-9][0-9]|xx))$' })),
+    user: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
+  },
+  { additionalProperties: false },
+);
+
+export interface LiveRoutesOptions {
+  readonly streams: LiveStreams;
+  readonly authenticate: Authenticate;
+  /** The same caller again, without any effect; null when its key or session has ended. */
+  again(attempt: AuthenticationAttempt): Caller | null;
+}
+
+/** A stream of lines, since a page needs the headers of its session, which EventSource cannot send. */
+export function addLiveRoutes(app: FastifyInstance, { streams, authenticate, again }: LiveRoutesOptions): void {
+  const decode = queryDecoder(QUERY);
+  app.get('/live', { exposeHeadRoute: false }, async (request, reply) => {
+    const { principal } = await authenticate(request);
+    request.postern.apiKeyId = principal.apiKeyId;
+    const { topics: text, host, status, user } = decode(request.query as Record<string, unknown>);
+    const topics = topicsOf(text);
+    const scopes = [...topics].map((topic) => TOPICS.get(topic) as string);
+    for (const scope of scopes) {
+      if (coversScope(principal.scopes, scope)) continue;
+      refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });
+    }
+    if (streams.isFull) {
+      throw apiErrors.create('ERR_POSTERN_RATE_LIMITED', 'too many live views of this node are open: close some', {
+        headers: { 'retry-after': '30' },
+      });
+    }
+    const attempt = attemptOf(request);
+    reply.hijack();
+    streams.open(reply.raw, {
+      topics,
+      filter: {
+        ...(host !== undefined && { host: host.toLowerCase() }),
+        ...(status !== undefined && { status }),
+        ...(user !== undefined && { user }),
+      },
+      isAllowed: () => {
+        const now = again(attempt)?.principal.scopes;
+        return now !== undefined && scopes.every((scope) => coversScope(now, scope));
+      },
+    });
+  });
+}
+
+function topicsOf(text: string | undefined): ReadonlySet<string> {
+  const topics = (text ?? [...TOPICS.keys()].join(',')).split(',').map((topic) => topic.trim());
+  const unknown = topics.find((topic) => !TOPICS.has(topic));
+  if (unknown === undefined) return new Set(topics);
+  throw resourceErrors.create(
+    'ERR_POSTERN_INVALID_QUERY',
+    `topics must be a list of ${[...TOPICS.keys()].join(', ')}, separated by commas`,
+    { details: { parameter: 'topics' } },
+  );
+}
+
+/** Copied: the request itself need not stay in memory. */
+function attemptOf({ method, headers, ip }: FastifyRequest): AuthenticationAttempt {
+  return { method, headers: { ...headers }, ip };
+}

@@ -1,0 +1,100 @@
+import type { ServerResponse } from 'node:http';
+import { rfc3339 } from '../../lib/clock.ts';
+import { closing, listen } from '../../lib/guarded-listeners.ts';
+import type { JsonObject } from '../../lib/json.ts';
+
+/** More than a person can read; the rest is counted. */
+const MAX_REQUESTS_PER_SECOND = 200;
+/** A reader that takes nothing for so long is gone. */
+const MAX_BLOCKED_MS = 60_000;
+
+export interface LiveFilter {
+  readonly host?: string;
+  readonly status?: string;
+  readonly user?: string;
+}
+
+/**
+ * One reader of GET /live. While it reads too slowly, lines are not written but counted: nothing is buffered beyond what
+ * the socket holds. When it reads again, one line says how many requests it missed, and the state lines that follow are
+ * current.
+ */
+export class LiveStream {
+  readonly topics: ReadonlySet<string>;
+  readonly filter: LiveFilter;
+  /** Whether the reader may still see this: its session or key may have ended. */
+  readonly isAllowed: () => boolean;
+  readonly #response: ServerResponse;
+  #isBlocked = false;
+  #blockedSinceMs = 0;
+  #missed = 0;
+  #sent = 0;
+
+  constructor(
+    response: ServerResponse,
+    wanted: {
+      readonly topics: ReadonlySet<string>;
+      readonly filter: LiveFilter;
+      readonly isAllowed: () => boolean;
+    },
+    onEnd: () => void,
+  ) {
+    this.#response = response;
+    this.topics = wanted.topics;
+    this.filter = wanted.filter;
+    this.isAllowed = wanted.isAllowed;
+    const owner = closing(response, 'live stream');
+    listen(response, 'close', owner, onEnd);
+    listen(response, 'drain', owner, () => {
+      this.#isBlocked = false;
+    });
+    response.writeHead(200, {
+      'content-type': 'application/x-ndjson; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'cross-origin-resource-policy': 'same-origin',
+      // nginx would keep lines back until a buffer is full.
+      'x-accel-buffering': 'no',
+    });
+    response.flushHeaders();
+  }
+
+  /** Whether a request would be written now; otherwise it counts as missed. Asked first: a line takes time to make. */
+  takesRequest(): boolean {
+    if (!this.#isBlocked && this.#sent < MAX_REQUESTS_PER_SECOND) {
+      this.#sent += 1;
+      return true;
+    }
+    this.#missed += 1;
+    return false;
+  }
+
+  /** Skipped while the reader is slow: a state line is replaced by the next one anyway. */
+  write(line: string): void {
+    if (this.#isBlocked || this.#response.destroyed) return;
+    this.#isBlocked = !this.#response.write(line);
+    if (this.#isBlocked) this.#blockedSinceMs = performance.now();
+  }
+
+  /** Once a second. */
+  tick(nowMs: number): void {
+    if (this.#isBlocked && performance.now() - this.#blockedSinceMs > MAX_BLOCKED_MS) {
+      this.#response.destroy();
+      return;
+    }
+    this.#sent = 0;
+    if (this.#missed === 0 || this.#isBlocked) return;
+    const missed = this.#missed;
+    this.#missed = 0;
+    this.write(liveLine('missed', nowMs, { requests: missed }));
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+}
+
+/** JSON.stringify escapes line breaks, so one object is one line. */
+export function liveLine(topic: string, nowMs: number, data: JsonObject): string {
+  return `${JSON.stringify({ topic, at: rfc3339(nowMs), data })}\n`;
+}

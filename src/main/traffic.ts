@@ -1,0 +1,101 @@
+import type { Logger } from 'pino';
+import type { LiveSources } from '../console/live/live-streams.ts';
+import { OthersRequests } from '../console/live/others-requests.ts';
+import { InstallationSeries } from '../console/series/installation-series.ts';
+import { SHORT_STEP_SECONDS, TrafficSeries } from '../console/series/traffic-series.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Membership } from '../nodes/membership/membership.ts';
+import type { Replica } from '../replica/replica.ts';
+import type { RecordedRequest } from '../requests/recorded-request.ts';
+import { requestDocument } from '../requests/request-document.ts';
+import { matches } from '../requests/request-filter.ts';
+import type { OpenedRequests } from './requests.ts';
+
+const OTHERS_AT_ONCE = 100;
+const FIRST_SERVER_ERROR = 500;
+
+export interface TrafficDependencies extends OpenedRequests {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly replica: Pick<Replica, 'count'>;
+  readonly membership: Pick<Membership, 'nodes'>;
+}
+
+export interface OpenedTraffic {
+  readonly series: InstallationSeries;
+  /** `shown`: a request as GET /requests shows it. */
+  live(shown: (request: JsonObject) => JsonObject): LiveSources;
+}
+
+/** What the console shows as it happens: series of this node and the others, and streams of requests. */
+export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
+  const { clock, logger, history, questions, requests, membership, replica } = deps;
+  const own = new TrafficSeries(clock);
+  history.subscribe((request) => {
+    const { edgeId, routeId } = request;
+    own.add(
+      { ...request, isError: request.status >= FIRST_SERVER_ERROR },
+      edgeId === null || routeId === null ? null : { edgeId, routeId },
+    );
+  });
+  const series = new InstallationSeries(own, questions, clock);
+  const others = new OthersRequests((sinceMs) => requests.ofOthers({ sinceMs }, OTHERS_AT_ONCE), clock);
+  return {
+    series,
+    live: (shown) => ({
+      clock,
+      followRequests: (onRequest) =>
+        history.subscribe((request) =>
+          onRequest({
+            matches: (filter) => matches(request, filter),
+            document: () => shown(requestDocument(request, questions.ownName)),
+          }),
+        ),
+      othersRequests: async () =>
+        (await others.next()).map((document) => ({
+          matches: (filter) => matches(asRecorded(document), filter),
+          document: () => shown(document),
+        })),
+      overview: async () => ({
+        ...(await latest(series, clock)),
+        edges: replica.count('https_edge'),
+        ...onlineOf(membership),
+      }),
+      tunnels: () => onlineOf(membership),
+      onProblem: (err) => logger.warn({ err }, 'failed to read what a live view shows'),
+    }),
+  };
+}
+
+/** The last complete step, as rates. */
+async function latest(series: InstallationSeries, clock: Clock): Promise<JsonObject> {
+  const fromMs = clock.nowMs() - 2 * SHORT_STEP_SECONDS * 1000;
+  const { points, nodes } = await series.points({ fromMs, stepSeconds: SHORT_STEP_SECONDS, routeId: null });
+  const last = points.at(-2);
+  const rate = (value = 0): number => Math.round((value / SHORT_STEP_SECONDS) * 100) / 100;
+  return {
+    requests_per_second: rate(last?.requests),
+    errors_per_second: rate(last?.errors),
+    bytes_in_per_second: rate(last?.bytesIn),
+    bytes_out_per_second: rate(last?.bytesOut),
+    p50_ms: last === undefined || last.requests === 0 ? null : last.p50Ms,
+    p95_ms: last === undefined || last.requests === 0 ? null : last.p95Ms,
+    asked_nodes: nodes.map((node) => ({ ...node })),
+  };
+}
+
+function onlineOf(membership: Pick<Membership, 'nodes'>): JsonObject {
+  const nodes = membership.nodes().map(({ name, status, agents, tunnels }) => ({ name, status, agents, tunnels }));
+  const online = nodes.filter(({ status }) => status !== 'lost');
+  return {
+    agents: online.reduce((sum, { agents }) => sum + agents, 0),
+    tunnels: online.reduce((sum, { tunnels }) => sum + tunnels, 0),
+    nodes,
+  };
+}
+
+/** The fields that a filter of a live view compares. */
+function asRecorded({ host, status, user }: JsonObject): RecordedRequest {
+  return { host, status, userId: user } as unknown as RecordedRequest;
+}
