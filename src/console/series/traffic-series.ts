@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { type Point, type Sample, StepRing } from './step-ring.ts';
 
 export const SHORT_STEP_SECONDS = 10;
-export const LONG_STEP_SECONDS = 60;
+const LONG_STEP_SECONDS = 60;
 const SHORT_STEPS = 360;
 const LONG_STEPS = 1440;
 const MAX_ROUTES = 500;
