@@ -26,8 +26,10 @@ import { NodesClient } from './nodes.ts';
 import { RequestsClient } from './requests.ts';
 import { ReservedDomainsClient } from './reserved-domains.ts';
 import { SearchClient } from './search.ts';
+import { SeriesClient } from './series.ts';
 import { ServiceAccountTokensClient } from './service-account-tokens.ts';
 import { ServiceAccountsClient } from './service-accounts.ts';
+import { SettingsClient } from './settings.ts';
 import { StaticBackendsClient } from './static-backends.ts';
 import { TlsCertificatesClient } from './tls-certificates.ts';
 import { TunnelGroupBackendsClient } from './tunnel-group-backends.ts';
@@ -68,8 +70,10 @@ export type * from './oidc-module.ts';
 export type * from './requests.ts';
 export type * from './reserved-domains.ts';
 export type * from './search.ts';
+export type * from './series.ts';
 export type * from './service-account-tokens.ts';
 export type * from './service-accounts.ts';
+export type * from './settings.ts';
 export type * from './static-backends.ts';
 export type * from './tls-certificates.ts';
 export type * from './tls-termination-module.ts';
@@ -170,6 +174,10 @@ export class Resources {
   readonly nodes: NodesClient;
   /** A sign-in to the console, with an API key or with OpenID Connect. */
   readonly consoleSessions: ConsoleSessionsClient;
+  /** Requests, errors, bytes and latency over time. */
+  readonly series: SeriesClient;
+  /** A setting of the server, as in its configuration file. */
+  readonly settings: SettingsClient;
 
   constructor(transport: Transport) {
     this.httpsEdges = new HttpsEdgesClient(transport);
@@ -206,5 +214,7 @@ export class Resources {
     this.requests = new RequestsClient(transport);
     this.nodes = new NodesClient(transport);
     this.consoleSessions = new ConsoleSessionsClient(transport);
+    this.series = new SeriesClient(transport);
+    this.settings = new SettingsClient(transport);
   }
 }
