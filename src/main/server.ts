@@ -1,6 +1,4 @@
-import type { DestinationStream } from 'pino';
 import { Registry } from 'prom-client';
-import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
 import { Health } from '../api/health.ts';
 import { type ApiHandler, startingApi } from '../api/starting-api.ts';
 import { bootstrap } from '../bootstrap/bootstrap.ts';
@@ -8,19 +6,16 @@ import type { Config } from '../config/schema.ts';
 import { createCatalog } from '../documents/catalog.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
-import { type Clock, systemClock } from '../lib/clock.ts';
-import type { JsonObject } from '../lib/json.ts';
+import { systemClock } from '../lib/clock.ts';
 import { followBugs } from '../logging/bug-log.ts';
 import { addLogMetrics } from '../logging/log-metrics.ts';
 import { createLog } from '../logging/logger.ts';
-import type { Module } from '../modules/module.ts';
 import { modules } from '../modules/registry.ts';
 import { receiveHops } from '../nodes/hop/receive-hops.ts';
 import type { NodeCounts } from '../nodes/membership/node-document.ts';
 import { internalCaOf } from '../pki/server-internal-ca.ts';
 import { openApiTls } from '../pki/tls-source.ts';
 import { Replica } from '../replica/replica.ts';
-import type { SessionCommands } from '../resources/operation.ts';
 import { resources } from '../resources/registry.ts';
 import { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
@@ -37,7 +32,6 @@ import { openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
 import { type OpenedGateway, openGateway } from './gateway.ts';
 import { ownedStore } from './handover/owned-store.ts';
-import type { Predecessor } from './handover/predecessor.ts';
 import { listenedAddresses, readyAddresses } from './listened-addresses.ts';
 import { openListener } from './listener.ts';
 import { ListeningSockets } from './listening-sockets.ts';
@@ -48,28 +42,12 @@ import { addPeerMetrics } from './peer-metrics.ts';
 import { proxiedClients } from './proxied-clients.ts';
 import { openRequests } from './requests.ts';
 import type { CloseOptions, RunningServer } from './running-server.ts';
+import type { ServerOptions } from './server-options.ts';
 import { type ShutDownParts, shutDown } from './shut-down.ts';
 import { openTraffic } from './traffic.ts';
 import { programVersion } from './version.ts';
 
-export interface ServerOptions {
-  readonly clock?: Clock;
-  readonly logDestination?: DestinationStream;
-  /** Whether a person reads the output. */
-  readonly isTerminal?: boolean;
-  /** Sends commands to agents; tests pass their own. */
-  readonly sessionCommands?: SessionCommands;
-  /** Replaces the registry; tests add their own modules. */
-  readonly modules?: readonly Module[];
-  /** Replaces the system's resolver in diagnoses of failed certificate orders. */
-  readonly resolveName?: ResolveName;
-  /** Settings in effect, with secrets masked, for GET /settings. */
-  readonly settings?: readonly JsonObject[];
-  /** Where listening sockets come from; by default they are new. */
-  readonly sockets?: ListeningSockets;
-  /** The process that this one takes over from. */
-  readonly predecessor?: Predecessor | null;
-}
+export type { ServerOptions } from './server-options.ts';
 
 /** The composition root: opens everything from top to bottom; on a failure it closes what was opened. */
 export async function startServer(config: Config, options: ServerOptions = {}): Promise<RunningServer> {

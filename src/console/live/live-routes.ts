@@ -28,7 +28,7 @@ export interface LiveRoutesOptions {
   readonly streams: LiveStreams;
   readonly authenticate: Authenticate;
   /** The same caller again, without any effect; null when its key or session has ended. */
-  again(attempt: AuthenticationAttempt): Caller | null;
+  readonly again: (attempt: AuthenticationAttempt) => Caller | null;
 }
 
 /** A stream of lines, since a page needs the headers of its session, which EventSource cannot send. */

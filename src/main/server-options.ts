@@ -1,0 +1,27 @@
+import type { DestinationStream } from 'pino';
+import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Module } from '../modules/module.ts';
+import type { SessionCommands } from '../resources/operation.ts';
+import type { Predecessor } from './handover/predecessor.ts';
+import type { ListeningSockets } from './listening-sockets.ts';
+
+export interface ServerOptions {
+  readonly clock?: Clock;
+  readonly logDestination?: DestinationStream;
+  /** Whether a person reads the output. */
+  readonly isTerminal?: boolean;
+  /** Sends commands to agents; tests pass their own. */
+  readonly sessionCommands?: SessionCommands;
+  /** Replaces the registry; tests add their own modules. */
+  readonly modules?: readonly Module[];
+  /** Replaces the system's resolver in diagnoses of failed certificate orders. */
+  readonly resolveName?: ResolveName;
+  /** Settings in effect, with secrets masked, for GET /settings. */
+  readonly settings?: readonly JsonObject[];
+  /** Where listening sockets come from; by default they are new. */
+  readonly sockets?: ListeningSockets;
+  /** The process that this one takes over from. */
+  readonly predecessor?: Predecessor | null;
+}
