@@ -6,6 +6,8 @@ import { scopeOf } from './scopes.ts';
 const OTHER_TYPES: readonly EventType[] = [
   { type: 'agent_session_start.v0', description: 'An agent connected.', scope: 'tunnel_sessions:read' },
   { type: 'agent_session_stop.v0', description: 'An agent disconnected.', scope: 'tunnel_sessions:read' },
+  { type: 'alert_raised.v0', description: 'Something has been wrong for a while.', scope: 'alerts:read' },
+  { type: 'alert_resolved.v0', description: 'What an alert was about is right again.', scope: 'alerts:read' },
   {
     type: 'certificate_issued.v0',
     description: 'An ACME server issued a certificate.',

@@ -11,6 +11,7 @@ import { AddressesInUse } from './addresses-in-use.ts';
 import { Admission } from './admission.ts';
 import { answerVacant } from './answer-vacant.ts';
 import { backendTargets } from './backend-targets.ts';
+import type { BackendTraffic } from './backend-traffic.ts';
 import { ClientAddresses } from './client-address.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeMetrics, LiveCounts } from './edge-metrics.ts';
@@ -58,6 +59,8 @@ export interface EdgeOptions {
   readonly traffic?: { wantsRequests(): boolean; requestComplete(facts: RequestFacts): void };
   /** Keeps finished requests. Absent: nobody wants them. */
   readonly history?: Pick<RequestHistory, 'isWanted' | 'record'>;
+  /** Counts finished requests by backend. Absent: nobody wants to know. */
+  readonly backendTraffic?: Pick<BackendTraffic, 'finished'>;
   createMetrics(live: LiveCounts): EdgeMetrics;
   /** Ports of the listeners as clients see them. Called once these are open. */
   readonly publicPorts: PublicPorts;
@@ -165,6 +168,7 @@ export function createEdge(options: EdgeOptions): Edge {
       live.delete(exchange);
       const seconds = (performance.now() - exchange.startedAt) / 1000;
       metrics.finished(exchange, seconds);
+      options.backendTraffic?.finished(exchange);
       accessLog?.(accessLine(exchange, seconds));
       if (traffic?.wantsRequests() === true) traffic.requestComplete(accessLine(exchange, seconds));
       if (history?.isWanted === true) history.record(recordedRequest(exchange, seconds * 1000, recording));

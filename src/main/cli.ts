@@ -127,6 +127,17 @@ const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'alerts',
+    summary: 'list what is wrong now',
+    load: async () => {
+      const [{ createAlertsCommand }, api] = await Promise.all([
+        import('../cli/alerts/alerts-command.ts'),
+        loadApiCommand(),
+      ]);
+      return createAlertsCommand(api);
+    },
+  },
+  {
     name: 'edge',
     summary: 'serve a host: edge, route, backend and login in one change',
     load: async () => (await import('../cli/edge/edge-command.ts')).edgeCommand,

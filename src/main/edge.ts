@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
+import type { BackendTraffic } from '../edge/backend-traffic.ts';
 import { createEdge } from '../edge/edge.ts';
 import { EdgeMetrics } from '../edge/edge-metrics.ts';
 import type { EdgeSettings } from '../edge/edge-settings.ts';
@@ -45,6 +46,7 @@ export interface EdgeDependencies {
   readonly own: OwnAddresses;
   readonly internalCa: () => Promise<InternalCa>;
   readonly traffic: TrafficReporter;
+  readonly backendTraffic: BackendTraffic;
   readonly history: RequestHistory;
   readonly clientsOf: (listener: ProxiedListener) => ArrivingClients;
   /** Tunnels of agents, from this process's gateway. */
@@ -109,6 +111,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     log: logger,
     accessLog: config.access_log ? (line) => requestLogger.info(line, 'traffic') : null,
     traffic: deps.traffic,
+    backendTraffic: deps.backendTraffic,
     history: deps.history,
     createMetrics: (live) => new EdgeMetrics(deps.registry, live, config.metrics_level),
     isUpstreamAllowed: isAddressAllowed,

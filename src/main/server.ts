@@ -4,6 +4,7 @@ import { type ApiHandler, startingApi } from '../api/starting-api.ts';
 import { bootstrap } from '../bootstrap/bootstrap.ts';
 import type { Config } from '../config/schema.ts';
 import { createCatalog } from '../documents/catalog.ts';
+import { BackendTraffic } from '../edge/backend-traffic.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -24,6 +25,7 @@ import { reportStore } from '../store/store-reports.ts';
 import { startStoreUpkeep } from '../store/store-upkeep.ts';
 import { OwnAddresses } from '../upstream/own-addresses.ts';
 import { openAcme } from './acme.ts';
+import { openAlerts } from './alerts.ts';
 import { openApi } from './api.ts';
 import { derivedBaseUrl } from './base-url.ts';
 import { CertificateFiles } from './certificate-files.ts';
@@ -37,6 +39,7 @@ import { openListener } from './listener.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 import { addNodeMetrics } from './node-metrics.ts';
 import { nodeName, openNodes } from './nodes.ts';
+import { onlineInStore } from './online-in-store.ts';
 import { openStore } from './open-store.ts';
 import { addPeerMetrics } from './peer-metrics.ts';
 import { proxiedClients } from './proxied-clients.ts';
@@ -158,6 +161,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
         });
   opened.defer(() => certificateFiles?.close());
 
+  const backendTraffic = new BackendTraffic();
   const own = new OwnAddresses();
   own.addControl(listener.address);
   const clientsOf = proxiedClients({ config, logger, registry });
@@ -167,6 +171,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
         own,
         internalCa,
         traffic: recording.traffic,
+        backendTraffic,
         history,
         clientsOf,
         tunnels: directory.tunnels,
@@ -245,6 +250,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   };
   if (predecessor === null) await deliver();
   opened.defer(() => delivery?.close(0));
+
+  const alerts = openAlerts({
+    ...{ config, store, replica, catalog, clock, logger, membership, baseUrl, traffic: backendTraffic },
+    online: links === null ? onlineInStore(store, clock) : directory.online,
+  });
+  opened.defer(() => alerts.close());
 
   const isTerminal = options.isTerminal ?? false;
   const bootstrapped = await bootstrap({ config, port: api.bootstrapPort, logger, isTerminal });

@@ -1,3 +1,4 @@
+import { alerts } from './alerts/alerts.ts';
 import { apiKeys } from './api_keys/api-keys.ts';
 import { appSessions } from './app_sessions/app-sessions.ts';
 import { appUsers } from './app_users/app-users.ts';
@@ -46,6 +47,7 @@ export const resources: readonly Resource[] = [
   changesets,
   changes,
   search,
+  alerts,
   tunnels,
   tunnelSessions,
   endpoints,

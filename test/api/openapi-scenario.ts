@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { alertPut } from '../../src/alerts/alert-record.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
 import { resources } from '../../src/resources/registry.ts';
 import { makeCertificate } from '../conformance/certificates.ts';
@@ -12,6 +13,14 @@ import type { DocumentedOperation } from './openapi-document.ts';
 
 const HOUR_MS = 3_600_000;
 const STARTED_AT = '2026-11-01T09:30:00.000Z';
+
+const ALERT = {
+  kind: 'node_lost',
+  subject: 'n',
+  title: 'the node n is lost',
+  node: 'm',
+  raised_at: '2026-11-01T00:00:00Z',
+};
 
 /** Maps the document's sample ids to a running server's ids, by prefix. */
 export class Scenario {
@@ -78,6 +87,9 @@ export class Scenario {
       this.learn(id);
       return id;
     }) as [string, string, string, string, string, string];
+    const alert = newId('al');
+    this.learn(alert);
+    await store.commit({ puts: [alertPut(alert, ALERT)] });
     const held = { credentialId, bootId: 'boot', expiresAtMs: Date.now() + HOUR_MS };
     await store.presence.put([
       { ...held, kind: 'tunnel_session', id: session, parent: null, doc: SESSION },

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { alertPut } from '../../src/alerts/alert-record.ts';
 import { createCatalog } from '../../src/documents/catalog.ts';
 import type { Documents } from '../../src/documents/documents.ts';
 import { operationsOf } from '../../src/documents/operations.ts';
@@ -177,6 +178,14 @@ export class FurnishedWorld {
       add('as'),
       add('evd'),
     ];
+    const alert = {
+      kind: 'node_lost',
+      subject: 'n',
+      title: 'the node n is lost',
+      node: 'm',
+      raised_at: '2026-11-01T00:00:00Z',
+    };
+    await store.commit({ puts: [alertPut(add('al'), alert)] });
     this.#add((await this.world.api('GET', '/nodes')).body.nodes[0].id);
     for (let count = 0; count < 3; count += 1) {
       const request = recorded();

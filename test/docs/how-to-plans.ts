@@ -96,6 +96,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /the history is intact/ },
     ],
   },
+  'docs/how-to/get-alerts.md': { blocks: [{ run: quiet }, { run: /alert_raised\.v0/ }] },
   'docs/how-to/try-a-risky-change.md': {
     blocks: [
       { run: /confirm_by/ },

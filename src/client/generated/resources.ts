@@ -1,5 +1,6 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Transport } from '../transport.ts';
+import { AlertsClient } from './alerts.ts';
 import { ApiKeysClient } from './api-keys.ts';
 import { AppSessionsClient } from './app-sessions.ts';
 import { AppUsersClient } from './app-users.ts';
@@ -38,6 +39,7 @@ import { TunnelsClient } from './tunnels.ts';
 import { WeightedBackendsClient } from './weighted-backends.ts';
 
 export type * from './access-module.ts';
+export type * from './alerts.ts';
 export type * from './api-keys.ts';
 export type * from './app-sessions.ts';
 export type * from './app-users.ts';
@@ -125,6 +127,11 @@ export class Resources {
   readonly changes: ChangesClient;
   /** Finds resources by host name, path, name, description, metadata or id. */
   readonly search: SearchClient;
+  /**
+   * Something that is wrong now: an agent that is away, a failing backend, a certificate, a stuck delivery, a full
+   * disk, a lost node.
+   */
+  readonly alerts: AlertsClient;
   /** A tunnel that an agent keeps open. Only online tunnels are listed. */
   readonly tunnels: TunnelsClient;
   /** The session of a connected agent. */
@@ -196,6 +203,7 @@ export class Resources {
     this.changesets = new ChangesetsClient(transport);
     this.changes = new ChangesClient(transport);
     this.search = new SearchClient(transport);
+    this.alerts = new AlertsClient(transport);
     this.tunnels = new TunnelsClient(transport);
     this.tunnelSessions = new TunnelSessionsClient(transport);
     this.endpoints = new EndpointsClient(transport);

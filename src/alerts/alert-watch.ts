@@ -1,0 +1,152 @@
+import { type Clock, rfc3339 } from '../lib/clock.ts';
+import type { Replica } from '../replica/replica.ts';
+import type { Store, StoredRecord } from '../store/store.ts';
+import type { AlertFacts, AlertKind, AlertLimits, Finding } from './alert-kind.ts';
+import { ALERT_KIND, ALERT_RAISED, ALERT_RESOLVED, alertDoc, alertEvent, alertForm, alertPut } from './alert-record.ts';
+import { alertKinds } from './kinds/registry.ts';
+import { SteadyState } from './steady-state.ts';
+
+export interface AlertWatchOptions {
+  readonly store: Pick<Store, 'commit' | 'accountId'>;
+  readonly replica: Pick<Replica, 'all' | 'get' | 'refresh'>;
+  readonly clock: Clock;
+  readonly limits: AlertLimits;
+  /** This node's name. */
+  readonly node: string;
+  /** Whether this node looks for all: exactly one does, as long as they agree about who is there. */
+  isLooking(): boolean;
+  readonly sources: Pick<AlertFacts, 'resource' | 'nodes' | 'agents' | 'lanes' | 'diskPercent' | 'backendTraffic'>;
+  newId(prefix: string): string;
+  ref(id: string): { readonly id: string; readonly uri: string };
+  onProblem(error: unknown): void;
+  readonly kinds?: readonly AlertKind[];
+  readonly everyMs?: number;
+}
+
+interface Watched {
+  readonly kind: AlertKind;
+  readonly look: ReturnType<AlertKind['createLook']>;
+  readonly steady: SteadyState;
+}
+
+const EVERY_MS = 5_000;
+/** A flood of alerts tells no more than some of them. */
+const MAX_RAISED_PER_KIND = 200;
+
+/** Looks at what is known every few seconds, and raises and resolves alerts: each once for the whole installation. */
+export class AlertWatch {
+  readonly #options: AlertWatchOptions;
+  readonly #watched: readonly Watched[];
+  readonly #timer: NodeJS.Timeout | null;
+  #running: Promise<void> | null = null;
+  #isFailing = false;
+
+  constructor(options: AlertWatchOptions) {
+    this.#options = options;
+    this.#watched = (options.kinds ?? alertKinds)
+      .filter((kind) => kind.isOn(options.limits))
+      .map((kind) => ({ kind, look: kind.createLook(), steady: new SteadyState() }));
+    // With every kind turned off, only alerts of an earlier start remain to be resolved.
+    const isNeeded = this.#watched.length > 0 || [...options.replica.all(ALERT_KIND)].length > 0;
+    this.#timer = isNeeded ? setInterval(() => void this.look(), options.everyMs ?? EVERY_MS).unref() : null;
+  }
+
+  /** One look at everything. Calls during one wait for it. */
+  look(): Promise<void> {
+    this.#running ??= this.#lookAtAll().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  async #lookAtAll(): Promise<void> {
+    try {
+      for (const watched of this.#watched) await this.#lookAt(watched);
+      await this.#resolveOrphans();
+      this.#isFailing = false;
+    } catch (error) {
+      // The store is away: reported once.
+      if (!this.#isFailing) this.#options.onProblem(error);
+      this.#isFailing = true;
+    }
+  }
+
+  async #lookAt({ kind, look, steady }: Watched): Promise<void> {
+    const { clock, limits, node } = this.#options;
+    if (kind.sight === 'installation' && !this.#options.isLooking()) {
+      steady.forget();
+      return;
+    }
+    const own = this.#raised(kind).filter((record) => kind.sight === 'installation' || alertDoc(record).node === node);
+    const bySubject = new Map(own.map((record) => [alertDoc(record).subject, record]));
+    const raised = new Set(bySubject.keys());
+    const findings = await look(this.#facts(raised));
+    const nowMs = clock.nowMs();
+    const times = { raiseAfterMs: kind.raiseAfterMs(limits), resolveAfterMs: kind.resolveAfterMs };
+    const room = MAX_RAISED_PER_KIND - raised.size;
+    for (const finding of steady.toRaise(findings, raised, nowMs, times).slice(0, Math.max(0, room))) {
+      await this.#raise(kind, finding);
+    }
+    for (const subject of steady.toResolve(findings, raised, nowMs, times)) {
+      await this.#resolve(bySubject.get(subject) as StoredRecord);
+    }
+  }
+
+  /** Alerts of nodes that are gone, and of kinds that are turned off: nobody else looks at them. */
+  async #resolveOrphans(): Promise<void> {
+    if (!this.#options.isLooking()) return;
+    const names = new Set([this.#options.node, ...this.#options.sources.nodes().map(({ name }) => name)]);
+    const kinds = new Map(this.#watched.map(({ kind }) => [kind.name, kind]));
+    for (const record of [...this.#options.replica.all(ALERT_KIND)]) {
+      const { kind: name, node } = alertDoc(record);
+      const kind = kinds.get(name);
+      if (kind === undefined || (kind.sight === 'node' && !names.has(node))) await this.#resolve(record);
+    }
+  }
+
+  #raised({ name }: AlertKind): StoredRecord[] {
+    return [...this.#options.replica.all(ALERT_KIND)].filter((record) => alertDoc(record).kind === name);
+  }
+
+  #facts(raised: ReadonlySet<string>): AlertFacts {
+    const { replica, clock, limits, node, sources } = this.#options;
+    return {
+      ...sources,
+      ...{ limits, node, raised, nowMs: clock.nowMs() },
+      records: (kind) => replica.all(kind),
+      record: (kind, id) => replica.get(kind, id),
+    };
+  }
+
+  /** Refused if another node was first: then there is nothing to do. */
+  async #raise({ name }: AlertKind, { subject, title }: Finding): Promise<void> {
+    const { store, node, newId } = this.#options;
+    const nowMs = this.#options.clock.nowMs();
+    const id = newId('al');
+    const alert = { kind: name, subject, title, node, raised_at: rfc3339(nowMs) };
+    const object = alertForm(this.#options.ref(id), alert);
+    const event = alertEvent(ALERT_RAISED, object, { id: newId('ev'), accountId: store.accountId, nowMs });
+    const result = await store.commit({ puts: [alertPut(id, alert)], events: [event] });
+    if (!result.ok) await this.#options.replica.refresh();
+  }
+
+  async #resolve(record: StoredRecord): Promise<void> {
+    const { store, newId } = this.#options;
+    const nowMs = this.#options.clock.nowMs();
+    const { kind, id, revision } = record;
+    const form = alertForm(this.#options.ref(id), alertDoc(record));
+    const object = { ...form, status: 'resolved', resolved_at: rfc3339(nowMs) };
+    const event = alertEvent(ALERT_RESOLVED, object, { id: newId('ev'), accountId: store.accountId, nowMs });
+    const result = await store.commit({
+      expect: [{ kind, id, revision }],
+      deletes: [{ kind, id }],
+      events: [event],
+    });
+    if (!result.ok) await this.#options.replica.refresh();
+  }
+}

@@ -1,0 +1,19 @@
+import type { AlertKind } from '../alert-kind.ts';
+import { agentAway } from './agent_away/agent-away.ts';
+import { backendFailing } from './backend_failing/backend-failing.ts';
+import { certificateExpiring } from './certificate_expiring/certificate-expiring.ts';
+import { certificateFailing } from './certificate_failing/certificate-failing.ts';
+import { deliveryStuck } from './delivery_stuck/delivery-stuck.ts';
+import { diskNearlyFull } from './disk_nearly_full/disk-nearly-full.ts';
+import { nodeLost } from './node_lost/node-lost.ts';
+
+/** Every kind of alert. */
+export const alertKinds: readonly AlertKind[] = [
+  agentAway,
+  backendFailing,
+  certificateExpiring,
+  certificateFailing,
+  deliveryStuck,
+  diskNearlyFull,
+  nodeLost,
+];

@@ -1,0 +1,42 @@
+import type { Exchange } from './exchange.ts';
+import { TUNNEL_BACKEND_KIND } from './tunnels/tunnel-backend.ts';
+
+/** Answers of the edge that say that no upstream of the backend did its work. */
+const FAILURES: ReadonlySet<string> = new Set([
+  'ERR_POSTERN_UPSTREAM_UNREACHABLE',
+  'ERR_POSTERN_UPSTREAM_BROKEN',
+  'ERR_POSTERN_UPSTREAM_TIMEOUT',
+  'ERR_POSTERN_NO_TUNNEL',
+]);
+
+export interface BackendCounts {
+  readonly backendId: string;
+  readonly failed: number;
+  readonly succeeded: number;
+}
+
+/** Counts forwarded requests by the backend of their route, until they are taken. There are as many as backends in use. */
+export class BackendTraffic {
+  #counts = new Map<string, { failed: number; succeeded: number }>();
+
+  finished({ route, errorCode, targetName }: Pick<Exchange, 'route' | 'errorCode' | 'targetName'>): void {
+    const backend = route?.backend ?? null;
+    if (backend === null || backend.kind === TUNNEL_BACKEND_KIND) return;
+    const isFailed = errorCode !== null && FAILURES.has(errorCode);
+    // Anything else was not forwarded.
+    if (!isFailed && (errorCode !== null || targetName === null)) return;
+    let counts = this.#counts.get(backend.id);
+    if (counts === undefined) {
+      counts = { failed: 0, succeeded: 0 };
+      this.#counts.set(backend.id, counts);
+    }
+    if (isFailed) counts.failed += 1;
+    else counts.succeeded += 1;
+  }
+
+  take(): readonly BackendCounts[] {
+    const taken = [...this.#counts].map(([backendId, counts]) => ({ backendId, ...counts }));
+    this.#counts = new Map();
+    return taken;
+  }
+}

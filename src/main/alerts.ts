@@ -1,0 +1,80 @@
+import { statfs } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import { AlertWatch } from '../alerts/alert-watch.ts';
+import type { Config } from '../config/schema.ts';
+import type { Catalog } from '../documents/catalog.ts';
+import type { BackendTraffic } from '../edge/backend-traffic.ts';
+import { allPages } from '../lib/all-pages.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createKsuidSource } from '../lib/ksuid.ts';
+import type { Membership } from '../nodes/membership/membership.ts';
+import type { Replica } from '../replica/replica.ts';
+import type { OnlinePort } from '../resources/operation.ts';
+import type { Store } from '../store/store.ts';
+
+export interface AlertDependencies {
+  readonly config: Config;
+  readonly store: Store;
+  readonly replica: Replica;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly membership: Membership;
+  readonly online: OnlinePort;
+  readonly traffic: BackendTraffic;
+  readonly baseUrl: string;
+}
+
+const SECOND_MS = 1_000;
+
+/** Raises and resolves alerts from what this process knows. */
+export function openAlerts(deps: AlertDependencies): AlertWatch {
+  const { config, store, replica, catalog, clock, logger, membership, online, traffic, baseUrl } = deps;
+  const ksuid = createKsuidSource();
+  return new AlertWatch({
+    store,
+    replica,
+    clock,
+    node: membership.self.name,
+    limits: {
+      agentAwayMs: config.alert_agent_away * SECOND_MS,
+      backendFailingMs: config.alert_backend_failing * SECOND_MS,
+      certificateDays: config.alert_certificate_days,
+      deliveryStuckMs: config.alert_delivery_stuck * SECOND_MS,
+      diskPercent: config.alert_disk_percent,
+      nodeLostMs: config.alert_node_lost * SECOND_MS,
+    },
+    isLooking: () => isFirstNode(membership),
+    sources: {
+      resource: (id) => replica.get(catalog.kindOfId(id) ?? '', id),
+      nodes: () => membership.nodes(),
+      agents: async () => {
+        const sessions = await allPages((query) => online.list('tunnel_session', query));
+        return sessions.map(({ credentialId, doc }) => ({
+          credentialId: credentialId ?? '',
+          metadata: String(doc['metadata'] ?? ''),
+        }));
+      },
+      lanes: () => store.deliveries.ledger(),
+      diskPercent: () => usedPercent(config.data_dir),
+      backendTraffic: () => traffic.take(),
+    },
+    newId: (prefix) => `${prefix}_${ksuid(clock.nowMs())}`,
+    ref: (id) => ({ id, uri: `${baseUrl}/alerts/${id}` }),
+    onProblem: (err) => logger.error({ err }, 'failed to look for alerts'),
+  });
+}
+
+/** The oldest ready node. A node whose lease has ended cannot know whether it still is. */
+function isFirstNode(membership: Membership): boolean {
+  const ready = membership.nodes().filter(({ status }) => status === 'ready');
+  const [first] = ready.map(({ id }) => id).sort();
+  return first === membership.self.id && membership.mayServe();
+}
+
+/** As `df` shows it: blocks that are reserved for root do not count as free. */
+async function usedPercent(folder: string): Promise<number> {
+  const { blocks, bfree, bavail } = await statfs(folder);
+  const used = blocks - bfree;
+  return used + bavail === 0 ? 0 : (100 * used) / (used + bavail);
+}
