@@ -11,6 +11,7 @@ import type { Membership } from '../nodes/membership/membership.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { OnlinePort } from '../resources/operation.ts';
 import type { Store } from '../store/store.ts';
+import { onlineInStore } from './online-in-store.ts';
 
 export interface AlertDependencies {
   readonly config: Config;
@@ -19,9 +20,10 @@ export interface AlertDependencies {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly membership: Membership;
-  readonly online: OnlinePort;
-  readonly traffic: BackendTraffic;
+  readonly nodes: { readonly membership: Membership };
+  /** Null: what processes have written into the store. */
+  readonly online: OnlinePort | null;
+  readonly backendTraffic: BackendTraffic;
   readonly baseUrl: string;
 }
 
@@ -29,7 +31,9 @@ const SECOND_MS = 1_000;
 
 /** Raises and resolves alerts from what this process knows. */
 export function openAlerts(deps: AlertDependencies): AlertWatch {
-  const { config, store, replica, catalog, clock, logger, membership, online, traffic, baseUrl } = deps;
+  const { config, store, replica, catalog, clock, logger, backendTraffic, baseUrl } = deps;
+  const { membership } = deps.nodes;
+  const online = deps.online ?? onlineInStore(store, clock);
   const ksuid = createKsuidSource();
   return new AlertWatch({
     store,
@@ -57,7 +61,7 @@ export function openAlerts(deps: AlertDependencies): AlertWatch {
       },
       lanes: () => store.deliveries.ledger(),
       diskPercent: () => usedPercent(config.data_dir),
-      backendTraffic: () => traffic.take(),
+      backendTraffic: () => backendTraffic.take(),
     },
     newId: (prefix) => `${prefix}_${ksuid(clock.nowMs())}`,
     ref: (id) => ({ id, uri: `${baseUrl}/alerts/${id}` }),

@@ -39,7 +39,6 @@ import { openListener } from './listener.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 import { addNodeMetrics } from './node-metrics.ts';
 import { nodeName, openNodes } from './nodes.ts';
-import { onlineInStore } from './online-in-store.ts';
 import { openStore } from './open-store.ts';
 import { addPeerMetrics } from './peer-metrics.ts';
 import { proxiedClients } from './proxied-clients.ts';
@@ -251,10 +250,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   if (predecessor === null) await deliver();
   opened.defer(() => delivery?.close(0));
 
-  const alerts = openAlerts({
-    ...{ config, store, replica, catalog, clock, logger, membership, baseUrl, traffic: backendTraffic },
-    online: links === null ? onlineInStore(store, clock) : directory.online,
-  });
+  const online = links === null ? null : directory.online;
+  const alerts = openAlerts({ config, store, replica, catalog, clock, logger, nodes, baseUrl, backendTraffic, online });
   opened.defer(() => alerts.close());
 
   const isTerminal = options.isTerminal ?? false;
