@@ -1,19 +1,34 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { Random } from '../durability/random.ts';
+import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { TestWorld } from '../support/test-world.ts';
 
-const CHANGES = 60;
+/** Few on PostgreSQL: the rules are the same, and only the store differs. */
+const CHANGES = { sqlite: 60, postgres: 15 } as const;
 const OIDC = { issuer: 'https://accounts.example.com', client_id: 'id' };
 
-test('undo of random changes, newest first, restores the documents before each of them', async (t) => {
-  const world = await TestWorld.open({ after });
+const postgres = await startPostgres();
+after(() => postgres.stop());
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  test(`undo of random changes on ${engine}, newest first, restores the documents before each of them`, async (t) => {
+    const databaseUrl = engine === 'postgres' ? (await freshDatabase(postgres)).url : undefined;
+    await undoRandomChanges(
+      t,
+      await TestWorld.open(t, databaseUrl === undefined ? {} : { databaseUrl }),
+      CHANGES[engine],
+    );
+  });
+}
+
+async function undoRandomChanges(t: TestContext, world: TestWorld, changes: number): Promise<void> {
   const seed = Date.now();
   t.diagnostic(`seed ${seed}`);
   const random = new Random(seed);
   const paths: string[] = [];
   const steps: { readonly revision: string; readonly before: unknown; readonly call: string }[] = [];
-  while (steps.length < CHANGES) {
+  while (steps.length < changes) {
     const before = documents(world);
     const { method, path, body } = randomWrite(random, paths);
     const answer = await world.api(method, path, body);
@@ -31,7 +46,7 @@ test('undo of random changes, newest first, restores the documents before each o
     assert.equal(answer.status, 200, `${call}: ${answer.text}`);
     assert.deepEqual(documents(world), before, `seed ${seed}: ${call}`);
   }
-});
+}
 
 interface Write {
   readonly method: string;

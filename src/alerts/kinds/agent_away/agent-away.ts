@@ -3,7 +3,7 @@ import type { AlertKind, SeenAgent } from '../../alert-kind.ts';
 /** More are not remembered: agents with random metadata must not fill the memory. */
 const MAX_REMEMBERED = 10_000;
 
-/** An agent that was connected, and no longer is. Agents are told apart by credential and metadata. */
+/** An agent that was connected, and no longer is. Credential and metadata identify an agent. */
 export const agentAway: AlertKind = {
   name: 'agent_away',
   description: 'An agent that was connected has been away for longer than alert_agent_away.',
