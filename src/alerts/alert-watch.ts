@@ -125,23 +125,31 @@ export class AlertWatch {
 
   /** Refused if another node was first: then there is nothing to do. */
   async #raise({ name }: AlertKind, { subject, title }: Finding): Promise<void> {
-    const { store, node, newId } = this.#options;
+    const { store, node } = this.#options;
     const nowMs = this.#options.clock.nowMs();
-    const id = newId('al');
+    const id = this.#options.newId('al');
     const alert = { kind: name, subject, title, node, raised_at: rfc3339(nowMs) };
     const object = alertForm(this.#options.ref(id), alert);
-    const event = alertEvent(ALERT_RAISED, object, { id: newId('ev'), accountId: store.accountId, nowMs });
+    const event = alertEvent(ALERT_RAISED, object, {
+      id: this.#options.newId('ev'),
+      accountId: store.accountId,
+      nowMs,
+    });
     const result = await store.commit({ puts: [alertPut(id, alert)], events: [event] });
     if (!result.ok) await this.#options.replica.refresh();
   }
 
   async #resolve(record: StoredRecord): Promise<void> {
-    const { store, newId } = this.#options;
+    const { store } = this.#options;
     const nowMs = this.#options.clock.nowMs();
     const { kind, id, revision } = record;
     const form = alertForm(this.#options.ref(id), alertDoc(record));
     const object = { ...form, status: 'resolved', resolved_at: rfc3339(nowMs) };
-    const event = alertEvent(ALERT_RESOLVED, object, { id: newId('ev'), accountId: store.accountId, nowMs });
+    const event = alertEvent(ALERT_RESOLVED, object, {
+      id: this.#options.newId('ev'),
+      accountId: store.accountId,
+      nowMs,
+    });
     const result = await store.commit({
       expect: [{ kind, id, revision }],
       deletes: [{ kind, id }],

@@ -56,7 +56,7 @@ export function openAlerts(deps: AlertDependencies): AlertWatch {
         const sessions = await allPages((query) => online.list('tunnel_session', query));
         return sessions.map(({ credentialId, doc }) => ({
           credentialId: credentialId ?? '',
-          metadata: String(doc['metadata'] ?? ''),
+          metadata: (doc['metadata'] ?? '') as string,
         }));
       },
       lanes: () => store.deliveries.ledger(),

@@ -7,7 +7,7 @@ import { AlertWatch } from '../../src/alerts/alert-watch.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { createKsuidSource } from '../../src/lib/ksuid.ts';
 import { Replica } from '../../src/replica/replica.ts';
-import type { Store, StoredRecord } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { operatorEnv, runCommand } from '../cli/run-command.ts';
 import { makeCertificate } from '../conformance/certificates.ts';
 import { destinationPut, subscriptionPut } from '../store/conformance/lane-world.ts';
@@ -66,7 +66,7 @@ async function open(t: TestContext, store: Store, around: Surroundings, limits: 
     replica.close();
     assert.deepEqual(problems, []);
   });
-  const titles = (): string[] => [...replica.all('alert')].map(({ doc }) => String(doc['title']));
+  const titles = (): string[] => [...replica.all('alert')].map(({ doc }) => doc['title'] as string);
   const after = async (ms: number): Promise<string[]> => {
     around.nowMs += ms;
     await watch.look();
@@ -79,7 +79,7 @@ async function open(t: TestContext, store: Store, around: Surroundings, limits: 
 async function heard(store: Store): Promise<string[]> {
   const events = await store.events.list({ beforeId: null, limit: 1_000 });
   return events
-    .map(({ type, payload }) => `${type.slice(6, -3)} ${(payload['object'] as StoredRecord['doc'])['title']}`)
+    .map(({ type, payload }) => `${type.slice(6, -3)} ${(payload['object'] as { title: string }).title}`)
     .reverse();
 }
 

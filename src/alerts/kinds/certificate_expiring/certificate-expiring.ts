@@ -13,7 +13,7 @@ export const certificateExpiring: AlertKind = {
   isOn: ({ certificateDays }) => certificateDays > 0,
   createLook: () => (facts) => [
     ...expiring(facts, 'tls_certificate', ({ id, doc }) => `${textOf(doc['description'])}${id}`),
-    ...expiring(facts, 'managed_certificate', ({ doc }) => `for ${String(doc['hostname'])}`),
+    ...expiring(facts, 'managed_certificate', ({ doc }) => `for ${doc['hostname'] as string}`),
   ],
 };
 

@@ -11,12 +11,11 @@ export const diskNearlyFull: AlertKind = {
   raiseAfterMs: () => 30_000,
   resolveAfterMs: 60_000,
   isOn: ({ diskPercent }) => diskPercent > 0,
-  createLook:
-    () =>
-    async ({ node, raised, limits, diskPercent }) => {
-      const percent = await diskPercent();
-      const limit = raised.has(node) ? limits.diskPercent - MARGIN_PERCENT : limits.diskPercent;
-      const title = `the disk of node ${node} is ${Math.floor(percent)} % full`;
-      return [{ subject: node, state: percent >= limit ? 'bad' : 'well', title }];
-    },
+  createLook: () => async (facts) => {
+    const { node, raised, limits } = facts;
+    const percent = await facts.diskPercent();
+    const limit = raised.has(node) ? limits.diskPercent - MARGIN_PERCENT : limits.diskPercent;
+    const title = `the disk of node ${node} is ${Math.floor(percent)} % full`;
+    return [{ subject: node, state: percent >= limit ? 'bad' : 'well', title }];
+  },
 };
