@@ -20,9 +20,8 @@ export interface AlertDependencies {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly nodes: { readonly membership: Membership };
-  /** Null: what processes have written into the store. */
-  readonly online: OnlinePort | null;
+  readonly nodes: { readonly membership: Membership; readonly links: object | null };
+  readonly directory: { readonly online: OnlinePort };
   readonly backendTraffic: BackendTraffic;
   readonly baseUrl: string;
 }
@@ -32,8 +31,9 @@ const SECOND_MS = 1_000;
 /** Raises and resolves alerts from what this process knows. */
 export function openAlerts(deps: AlertDependencies): AlertWatch {
   const { config, store, replica, catalog, clock, logger, backendTraffic, baseUrl } = deps;
-  const { membership } = deps.nodes;
-  const online = deps.online ?? onlineInStore(store, clock);
+  const { membership, links } = deps.nodes;
+  // A server that is linked to no other one knows the agents of others only through the store.
+  const online = links === null ? onlineInStore(store, clock) : deps.directory.online;
   const ksuid = createKsuidSource();
   return new AlertWatch({
     store,

@@ -250,8 +250,18 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   if (predecessor === null) await deliver();
   opened.defer(() => delivery?.close(0));
 
-  const online = links === null ? null : directory.online;
-  const alerts = openAlerts({ config, store, replica, catalog, clock, logger, nodes, baseUrl, backendTraffic, online });
+  const alerts = openAlerts({
+    config,
+    store,
+    replica,
+    catalog,
+    clock,
+    logger,
+    nodes,
+    baseUrl,
+    backendTraffic,
+    directory,
+  });
   opened.defer(() => alerts.close());
 
   const isTerminal = options.isTerminal ?? false;
