@@ -1,6 +1,13 @@
 import type { Reference } from '../../components/ref-link.tsx';
 import type { Decision } from '../traffic/request-record.ts';
 
+export interface Target {
+  readonly name: string;
+  readonly kind: string;
+  readonly node?: string;
+  readonly forwards_to?: string;
+}
+
 export interface Explanation {
   readonly edge: Reference | null;
   readonly route: Reference | null;
@@ -9,10 +16,13 @@ export interface Explanation {
   readonly outcome: {
     readonly status?: number;
     readonly error_code?: string;
-    readonly targets: readonly unknown[];
+    readonly targets: readonly Target[];
     readonly node?: string;
   };
-  readonly upstream_request: { readonly headers_added: unknown; readonly headers_removed: unknown } | null;
+  readonly upstream_request: {
+    readonly headers_added: Readonly<Record<string, string>>;
+    readonly headers_removed: readonly string[];
+  } | null;
 }
 
 export interface Question {

@@ -3,7 +3,7 @@ import { Decisions } from '../../components/decisions.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { RefLink } from '../../components/ref-link.tsx';
 import { ValueView } from '../../components/value-view.tsx';
-import type { Explanation } from './explain-record.ts';
+import type { Explanation, Target } from './explain-record.ts';
 
 export function ExplanationView({ explanation }: { explanation: Explanation }) {
   const { outcome, upstream_request: upstream } = explanation;
@@ -71,7 +71,7 @@ export function ExplanationView({ explanation }: { explanation: Explanation }) {
           <div class="body">
             <Facts
               rows={[
-                ['Headers added', <ValueView key="added" value={upstream.headers_added} />],
+                ['Headers added', <pre key="added">{headerLines(upstream.headers_added)}</pre>],
                 ['Headers removed', <ValueView key="removed" value={upstream.headers_removed} />],
               ]}
             />
@@ -82,6 +82,12 @@ export function ExplanationView({ explanation }: { explanation: Explanation }) {
   );
 }
 
-function targetText(target: unknown): string {
-  return typeof target === 'string' ? target : JSON.stringify(target);
+function targetText({ name, kind, node, forwards_to }: Target): string {
+  const via = [forwards_to && `forwards to ${forwards_to}`, node && `on node ${node}`].filter(Boolean).join(', ');
+  return `${kind} ${name}${via === '' ? '' : ` (${via})`}`;
+}
+
+function headerLines(headers: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return lines.length === 0 ? 'none' : lines.join('\n');
 }

@@ -1,37 +1,54 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { isAllowed } from '../../api/scopes.ts';
+import { useLive } from '../../api/use-live.ts';
 import { rateText } from '../../format/amounts.ts';
 import { href } from '../../router/location.ts';
-import { useFirstPage, useSeries } from './overview-data.ts';
+import { useFirstPage } from './overview-data.ts';
 
+interface LiveOverview {
+  readonly requests_per_second: number;
+  readonly errors_per_second: number;
+  readonly edges: number;
+  readonly agents: number;
+}
+
+/** Live where the server and the scopes allow it; otherwise from lists and series that are loaded again and again. */
 export function Tiles() {
+  const [live, setLive] = useState<LiveOverview | null>(null);
+  useLive(isAllowed('series:read') ? 'topics=overview' : '', ({ topic, data }) => {
+    if (topic === 'overview') setLive(data as LiveOverview);
+  });
   const nodes = useFirstPage('/nodes', 'nodes', 'nodes:read');
   const edges = useFirstPage('/edges/https', 'https_edges', 'edges:read');
   const agents = useFirstPage('/tunnel_sessions', 'tunnel_sessions', 'tunnel_sessions:read');
-  const series = useSeries();
-  const last = series.data?.points.at(-2) ?? series.data?.points.at(-1);
-  const step = series.data?.step ?? 60;
   const ready = nodes.data?.filter(({ status }) => status === 'ready').length ?? 0;
   return (
     <div class="tiles">
       <Tile
         name="Requests per second"
-        value={last === undefined ? '–' : rateText(last.requests / step)}
-        note="last full minute"
+        value={live === null ? '–' : rateText(live.requests_per_second)}
+        note="over ten seconds"
         below="/traffic"
         scope="requests:read"
       />
       <Tile
         name="Errors per second"
-        value={last === undefined ? '–' : rateText(last.errors / step)}
+        value={live === null ? '–' : rateText(live.errors_per_second)}
         note="status 500 and above"
         below="/traffic"
         scope="requests:read"
       />
-      <Tile name="Edges" value={countText(edges)} note="hosts served" below="/edges" scope="edges:read" />
+      <Tile
+        name="Edges"
+        value={live === null ? countText(edges) : live.edges.toLocaleString('en')}
+        note="hosts served"
+        below="/edges"
+        scope="edges:read"
+      />
       <Tile
         name="Agents online"
-        value={countText(agents)}
+        value={live === null ? countText(agents) : live.agents.toLocaleString('en')}
         note="connected now"
         below="/tunnels"
         scope="tunnel_sessions:read"

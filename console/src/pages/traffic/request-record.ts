@@ -3,7 +3,10 @@ import type { Reference } from '../../components/ref-link.tsx';
 export interface Decision {
   readonly module: string;
   readonly decision: string;
+  /** Stable name of the reason. */
   readonly reason: string;
+  /** The reason for people. */
+  readonly text?: string;
   readonly rule?: string | null;
   readonly ms?: number;
 }
