@@ -10,9 +10,10 @@ import { resumeSession } from './api/session.ts';
 import { takeTokenFromAddress } from './api/session-token.ts';
 import { followLinks } from './router/location.ts';
 import { App } from './shell/app.tsx';
-import { applyTheme } from './shell/theme.ts';
+import { applyTheme, followSystemTheme } from './shell/theme.ts';
 
 applyTheme();
+followSystemTheme();
 takeTokenFromAddress();
 followLinks();
 const root = document.getElementById('console');

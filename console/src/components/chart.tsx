@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { theme } from '../shell/theme.ts';
+import { isSystemDark, theme } from '../shell/theme.ts';
 
 export interface Line {
   readonly name: string;
@@ -21,6 +21,7 @@ const HEIGHT = 180;
 export function Chart({ label, times, lines }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const chosen = theme.value;
+  const isDark = isSystemDark.value;
   useEffect(() => {
     let isGone = false;
     let remove = (): void => {};
@@ -44,7 +45,6 @@ export function Chart({ label, times, lines }: ChartProps) {
               label: line.name,
               stroke: colour(line.colour),
               width: 1.5,
-              points: { show: false },
             })),
           ],
         },
@@ -64,7 +64,7 @@ export function Chart({ label, times, lines }: ChartProps) {
       isGone = true;
       remove();
     };
-  }, [times, lines, chosen]);
+  }, [times, lines, chosen, isDark]);
   return (
     <figure class="stack-small">
       <div class="chart" ref={box} role="img" aria-label={label} />

@@ -8,6 +8,7 @@ import { LoadedView } from '../../components/loaded-view.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { RefLink } from '../../components/ref-link.tsx';
 import { href, query } from '../../router/location.ts';
+import { typeOfKind } from '../../schema/resource-types.ts';
 
 interface Result {
   readonly kind: string;
@@ -43,7 +44,7 @@ export function SearchPage() {
                 class: 'col-wide',
                 cell: ({ id, uri, title }) => <RefLink reference={{ id, uri }} name={title === '' ? id : title} />,
               },
-              { name: 'Kind', cell: ({ kind }) => <Chip>{kind.replaceAll('_', ' ')}</Chip> },
+              { name: 'Kind', cell: ({ kind }) => <Chip>{typeOfKind(kind)?.title ?? kind.replaceAll('_', ' ')}</Chip> },
               { name: 'Found in', class: 'middle', cell: ({ matched }) => String(matched) },
             ]}
             empty={

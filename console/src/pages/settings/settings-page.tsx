@@ -52,7 +52,7 @@ export function SettingsPage() {
             label="Settings"
             rows={settings.filter(
               ({ name, description, source }) =>
-                (!isOnlySet || source !== 'default') && `${name} ${description}`.toLowerCase().includes(wanted),
+                (!isOnlySet || !isDefault(source)) && `${name} ${description}`.toLowerCase().includes(wanted),
             )}
             rowKey={({ name }) => name}
             columns={[
@@ -71,8 +71,12 @@ export function SettingsPage() {
               },
               {
                 name: 'From',
-                class: 'col-time',
-                cell: ({ source }) => <Chip tone={source === 'default' ? 'plain' : 'accent'}>{source}</Chip>,
+                class: 'middle col-action',
+                cell: ({ source }) => (
+                  <Chip tone={isDefault(source) ? 'plain' : 'accent'} title={source}>
+                    {source}
+                  </Chip>
+                ),
               },
               {
                 name: 'Meaning',
@@ -90,6 +94,10 @@ export function SettingsPage() {
       </LoadedView>
     </>
   );
+}
+
+function isDefault(source: string): boolean {
+  return source === 'default' || source === 'unset';
 }
 
 function textOf(value: unknown): string {
