@@ -116,19 +116,6 @@ test('the request is in the traffic view, with what each module decided', { skip
   const decisions = page.getByRole('region', { name: 'Decisions' });
   await decisions.getByRole('listitem').filter({ hasText: 'oidc' }).getByText('pass').waitFor();
   await page.getByText(world.upstreamAddress).waitFor();
-  await page.getByRole('link', { name: 'Explain', exact: true }).last().click();
-  await page.getByRole('region', { name: 'Outcome' }).getByText('302').waitFor();
-  await page.getByLabel('As this person (e-mail)').fill('ana@example.com');
-  await page.getByRole('button', { name: 'Explain', exact: true }).click();
-  await page.getByRole('region', { name: 'Outcome' }).getByText(world.upstreamAddress).waitFor();
-});
-
-test('a request appears in the traffic view while it is open', { skip }, async () => {
-  const { page } = admin;
-  await admin.navigate('Live traffic');
-  await page.getByText('live', { exact: true }).waitFor();
-  await world.edge.ask(HOST, '/arrives');
-  await page.getByRole('link', { name: /\/arrives$/ }).waitFor();
 });
 
 test('of two people who edit one edge, the second sees both versions and overwrites nothing', { skip }, async () => {
@@ -204,6 +191,8 @@ test('hostile names run nothing, and axe-core has no serious finding on any page
     if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, nameOf(below)));
   }
   assert.deepEqual(findings, []);
+  // A page that takes text for markup violates its policy (trusted types) before anything runs.
+  assert.deepEqual(admin.complaints, []);
   assert.deepEqual(
     admin.requested.filter((url) => !url.startsWith(`${baseUrl}/`)),
     [],
