@@ -37,6 +37,10 @@ suite('real servers share sessions and names', () => {
     const ids = [agent.sessionId, agent.tunnels[0]?.id];
     const statuses: string[] = [];
     agent.on('status', ({ status }) => statuses.push(status));
+    const lonely = await Promise.all(
+      [1, 2, 3].map(() => cluster.agent([{ proto: 'https', addr: 1 }], { at: [one, two], connections: 1 })),
+    );
+    const sessions = lonely.map(({ sessionId }) => sessionId);
     await one.kill();
     const tookMs = await until('the other node has both', async () => {
       const sessions = await listedIds(two, 'tunnel_sessions');
@@ -50,5 +54,14 @@ suite('real servers share sessions and names', () => {
     t.diagnostic(`taken over after ${Math.round(tookMs)} ms`);
     assert.deepEqual([agent.sessionId, agent.tunnels[0]?.id], ids);
     assert.deepEqual(statuses, [], 'the agent noticed');
+    const lonelyMs = await until('agents with one connection are back', async () => {
+      const tunnels = await listedIds(two, 'tunnels');
+      return lonely.every((each) => each.status === 'online' && tunnels.has(each.tunnels[0]?.id ?? ''));
+    });
+    t.diagnostic(`agents with one connection are back after ${Math.round(tookMs + lonelyMs)} ms`);
+    assert.deepEqual(
+      lonely.map(({ sessionId }) => sessionId),
+      sessions,
+    );
   });
 });
