@@ -197,6 +197,14 @@ END`,
       { background: /online|app=shop/ },
     ],
   },
+  'docs/how-to/move-from-ngrok.md': {
+    blocks: [
+      { skip: 'needs the retired API; test/cli/import has a copy of it' },
+      { run: /saml > idp_metadata[\s\S]*Wrote orders\.yaml/ },
+      { run: /\/staff/ },
+      { run: /Wrote agent\.yml: 2 tunnels/ },
+    ],
+  },
   'docs/how-to/connect-a-remote-agent.md': {
     blocks: [
       { run: /tunnel_names: \[?.*gateway\.example\.com/ },

@@ -201,6 +201,13 @@ endpoints:
     upstream: {url: "tcp://localhost:22"}
   - url: https://api.internal
     upstream: {url: 9}
+  - name: private
+    url: https://private.example.com
+    bindings: [internal]
+    upstream: {url: 9}
+  - name: path
+    url: https://app.example.com/path
+    upstream: {url: 9}
 `;
 
 const FRPC = `serverAddr = "frps.example.com"
@@ -309,6 +316,9 @@ suite('import of agents', () => {
         'endpoints > web > upstream > protocol',
         'endpoints > guarded',
         'endpoints > endpoint-4 > url',
+        'endpoints > private',
+        'endpoints > path > url',
+        'endpoints > ssh > url',
       ],
     ],
     [
@@ -398,7 +408,14 @@ suite('import of Caddy', () => {
     const routes = [
       { match: [{ host: ['x.example.com'] }], handle: [{ handler: 'subroute', routes: [deny, { handle: [proxy] }] }] },
     ];
-    const config = { apps: { http: { servers: { s: { listen: [':443'], routes } } } } };
+    const config = { apps: { http: { servers: { s: { listen: [':443'], routes: routes as object[] } } } } };
+    const bound = structuredClone(config);
+    bound.apps.http.servers.s = {
+      listen: ['10.0.0.1:443'],
+      routes: [{ match: [{ host: ['x.example.com'] }], handle: [proxy] }],
+    };
+    const onOneAddress = await imported(['caddy', await written(JSON.stringify(bound))]);
+    assert.equal(parse(onOneAddress.text).https_edges['x.example.com'].routes['/'].backend, undefined);
     const denied = await imported(['caddy', await written(JSON.stringify(config))]);
     assert.equal(parse(denied.text).https_edges['x.example.com'].routes['/'].backend, undefined);
   });

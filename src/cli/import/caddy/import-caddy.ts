@@ -34,13 +34,13 @@ export function importCaddy(input: ImportInput, report: ImportReport): CaddySite
 function readServer(server: JsonObject, place: readonly string[], sites: CaddySites, report: ImportReport): void {
   const { listen, routes, ...rest } = server;
   for (const [name, value] of Object.entries(rest)) report.dropFields([...place, name], value as JsonValue, NO_APP);
-  const addresses = Array.isArray(listen) ? (listen as readonly JsonValue[]) : [];
+  const addresses = Array.isArray(listen) ? (listen as readonly JsonValue[]).map((each) => JSON.stringify(each)) : [];
   for (const address of addresses) {
-    if (address !== ':443')
-      report.drop(
-        [...place, 'listen'],
-        `the edge listens where the setting edge_listen says, not at ${String(address as string)}`,
-      );
+    if (address === '":443"') continue;
+    report.drop([...place, 'listen'], `the edge listens where the setting edge_listen says, not at ${address}`);
   }
-  new CaddyRoutes(sites, report).read(routes, { hosts: null, paths: null }, place);
+  // A site on one address may be private.
+  const own = addresses.find((address) => !/^":\d+"$/.test(address));
+  const obstacle = own === undefined ? null : `its server listens at ${own} only`;
+  new CaddyRoutes(sites, report).read(routes, { hosts: null, paths: null }, place, { isCompressed: false, obstacle });
 }

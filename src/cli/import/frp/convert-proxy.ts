@@ -54,19 +54,22 @@ export function addProxy(proxy: JsonObject, index: number, file: AgentFile, repo
     );
     return;
   }
-  const base = {
-    proto: target.proto,
-    addr: target.addr,
-    host_header: target.proto === 'http' ? (hostHeaderRewrite ?? null) : null,
-  };
-  if (target.proto === 'tcp') {
+  const hostHeader = hostHeaderRewrite ?? (isJsonObject(plugin) ? plugin['hostHeaderRewrite'] : undefined) ?? null;
+  const { proto, addr } = target;
+  if (proto !== 'http')
+    report.dropFields([...place, 'hostHeaderRewrite'], hostHeader, 'the agent forwards the bytes unchanged');
+  if (proto === 'tcp') {
+    report.dropFields([...place, 'customDomains'], customDomains, 'a tcp tunnel has a port, not a host');
     const port = typeof remotePort === 'number' && remotePort > 0 ? { remote_port: remotePort } : {};
-    file.add(title, { ...base, ...port }, place);
+    file.add(title, { proto, addr, ...port }, place);
     return;
   }
+  report.dropFields([...place, 'remotePort'], remotePort, 'a tunnel with a host has no port of its own');
   const domains = Array.isArray(customDomains) ? (customDomains as readonly JsonValue[]) : [];
   // A tunnel has one host.
-  for (const domain of domains.length === 0 ? [null] : domains) file.add(title, { ...base, domain }, place);
+  for (const domain of domains.length === 0 ? [null] : domains) {
+    file.add(title, { proto, addr, host_header: proto === 'http' ? hostHeader : null, domain }, place);
+  }
 }
 
 interface Target {
@@ -91,7 +94,7 @@ function targetOf({ localIP, localPort, plugin }: JsonObject, kind: string): Tar
 }
 
 function reportPlugin(
-  { type: _type, localAddr: _addr, ...plugin }: JsonObject,
+  { type: _type, localAddr: _addr, hostHeaderRewrite: _host, ...plugin }: JsonObject,
   place: readonly string[],
   report: ImportReport,
 ): void {

@@ -20,7 +20,9 @@ export function addEndpoint(
   for (const [field, value] of Object.entries(upstreamRest)) {
     report.dropFields([...place, 'upstream', field], value as JsonValue, NO_OPTION);
   }
-  const lost = PROTECTIONS.filter((each) => !isUnset(rest[each]));
+  const { bindings } = rest;
+  const isPrivate = Array.isArray(bindings) && bindings.some((each) => each !== 'public');
+  const lost = [...PROTECTIONS.filter((each) => !isUnset(rest[each])), ...(isPrivate ? ['bindings'] : [])];
   if (lost.length > 0) {
     report.drop(
       place,
@@ -36,17 +38,22 @@ export function addEndpoint(
 
 /** Null after it was reported. */
 function publicAddress(url: string, place: readonly string[], report: ImportReport): JsonObject | null {
-  const [, scheme = 'https', host = '', port] = /^(?:([a-z]+):\/\/)?([^:/]*)(?::(\d+))?\/?$/.exec(url) ?? [];
-  if (/\.internal$/.test(host)) {
-    report.drop([...place, 'url'], 'internal endpoints do not exist in Postern: use a tunnel with labels');
+  const [whole, scheme = 'https', host = '', port] = /^(?:([a-z]+):\/\/)?([^:/]*)(?::(\d+))?\/?$/.exec(url) ?? [];
+  const drop = (why: string): null => {
+    report.drop([...place, 'url'], why);
     return null;
+  };
+  if (whole === undefined) return drop('must be a scheme and a host, without a path');
+  if (/\.internal$/.test(host)) return drop('internal endpoints do not exist in Postern: use a tunnel with labels');
+  if (scheme === 'tcp') {
+    if (host !== '') drop('only the port is carried over, as remote_port: the server must have it in tcp_ports');
+    return { proto: 'tcp', ...(port !== undefined && { remote_port: Number(port) }) };
   }
-  if (scheme === 'tcp') return { proto: 'tcp', ...(port !== undefined && { remote_port: Number(port) }) };
+  if (port !== undefined) drop(`the port ${port} is that of the server: its settings say where it listens`);
   if (scheme === 'tls') return { proto: 'tls', domain: host };
   if (scheme === 'https') return { proto: 'http', domain: host };
   if (scheme === 'http') return { proto: 'http', schemes: ['http'], domain: host };
-  report.drop([...place, 'url'], 'has a scheme that the agent does not publish');
-  return null;
+  return drop('has a scheme that the agent does not publish');
 }
 
 /** A port, or a URL whose scheme the agent knows. */
