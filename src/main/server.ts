@@ -250,18 +250,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   if (predecessor === null) await deliver();
   opened.defer(() => delivery?.close(0));
 
-  const alerts = openAlerts({
-    config,
-    store,
-    replica,
-    catalog,
-    clock,
-    logger,
-    nodes,
-    baseUrl,
-    backendTraffic,
-    directory,
-  });
+  const known = { config, store, replica, catalog, clock, logger, nodes, baseUrl, directory };
+  const alerts = openAlerts({ ...known, backendTraffic });
   opened.defer(() => alerts.close());
 
   const isTerminal = options.isTerminal ?? false;
