@@ -49,6 +49,8 @@ const open = (options: BrowserContextOptions = {}): Promise<ConsoleVisitor> =>
 const admin = browser === null ? (null as never) : await open();
 /** Page of the route, which is below /console as below /edges/https in the API. */
 let routePage = '';
+const { paths } = (await world.edge.world.api('GET', '/openapi.json')).body;
+const withoutExplain = !('/explain' in paths) && 'this server cannot explain requests';
 const api: LoginWorld['edge']['api'] = (method, path, body) => world.edge.api(method, path, body);
 
 test('a wrong key is refused with advice, and a right one is not kept', { skip }, async () => {
@@ -116,6 +118,24 @@ test('the request is in the traffic view, with what each module decided', { skip
   const decisions = page.getByRole('region', { name: 'Decisions' });
   await decisions.getByRole('listitem').filter({ hasText: 'oidc' }).getByText('pass').waitFor();
   await page.getByText(world.upstreamAddress).waitFor();
+});
+
+test('a request appears in the traffic view while it is open', { skip }, async () => {
+  const { page } = admin;
+  await admin.navigate('Live traffic');
+  await page.getByText('live', { exact: true }).waitFor();
+  await world.edge.ask(HOST, '/arrives');
+  await page.getByRole('link', { name: /\/arrives$/ }).waitFor();
+});
+
+test('the request is explained, without and with a person', { skip: skip || withoutExplain }, async () => {
+  const { page } = admin;
+  await admin.go(`/explain?url=${encodeURIComponent(`https://${HOST}/seen`)}`);
+  const outcome = page.getByRole('region', { name: 'Outcome' });
+  await outcome.getByText('ERR_POSTERN_LOGIN_REQUIRED').waitFor();
+  await page.getByLabel('As this person (e-mail)').fill('ana@example.com');
+  await page.getByRole('button', { name: 'Explain', exact: true }).click();
+  await outcome.getByText(world.upstreamAddress).waitFor();
 });
 
 test('of two people who edit one edge, the second sees both versions and overwrites nothing', { skip }, async () => {
