@@ -352,6 +352,17 @@ suite('postern plan and apply', () => {
     });
   }
 
+  test('let the server take a change back that nobody confirms', async () => {
+    await writeFile(file, 'version: 1\nip_policies:\n  risky: {}\n');
+    const { code, stdout, stderr } = await postern(['apply', '-f', file, '--yes', '--confirm-within', '10m']);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /takes it back unless "postern confirm" comes within 10m\n$/);
+    const confirmed = await postern(['confirm']);
+    assert.equal(confirmed.code, 0, confirmed.stderr);
+    const wrong = await postern(['apply', '-f', file, '--yes', '--confirm-within', 'soon']);
+    assert.deepEqual([wrong.code, /must be a time such as 90s/.test(wrong.stderr)], [2, true]);
+  });
+
   test('need an owner to prune', async () => {
     const { code, stderr } = await apply('version: 1\n', '--prune');
     assert.equal(code, 1);

@@ -88,6 +88,15 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/change-several-things-at-once.md': {
     blocks: [{ run: /dry_run[\s\S]*true/ }, { run: /revision/ }, { run: /revision/ }],
   },
+  'docs/how-to/keep-the-configuration-in-git.md': {
+    blocks: [
+      { run: quiet },
+      { run: /the file is valid/ },
+      { run: /\+ https_edge git.localhost[\s\S]*3 added/ },
+      { run: /applied: 3 added \(revision \d+\)\nnothing to do/ },
+      { run: /applied: 2 removed/ },
+    ],
+  },
   'docs/how-to/undo-a-change.md': {
     blocks: [
       { run: /updated ip_policy ipp_/ },

@@ -1,7 +1,7 @@
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import type { Transport } from '../../client/transport.ts';
-import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import { type FlagForm, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { FILE_FLAGS, pathsOf } from './file-flags.ts';
@@ -26,6 +26,7 @@ that the files do not have stay, unless --prune removes them. Applying the same 
   --prune             also remove what an earlier apply of the same owner had and the files no longer have
   --take-over         take over objects that the files of another owner have
   --message           message for the history
+  --confirm-within    the server takes the change back unless "postern confirm" comes within this time: 90s, 5m, 1h
   --api-url           address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080)
   --api-key-file      file with the API key, - reads standard input (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then
                       first-api-key in the data directory)
@@ -39,6 +40,7 @@ const EXIT_FAILED = 1;
 const EXIT_CONFLICT = 3;
 const MAX_ATTEMPTS = 5;
 const MAX_OPERATIONS = 50_000;
+const CONFIRM_WITHIN = /^[1-9]\d{0,5}[smh]$/;
 /** The revision moved, or other writers kept changing the same objects. */
 const CONFLICTS = new Set(['ERR_POSTERN_PRECONDITION_FAILED', 'ERR_POSTERN_TOO_MANY_CONFLICTS']);
 
@@ -47,9 +49,13 @@ export const applyCommand: Command = {
   help: HELP,
   run: (args, context) => {
     const switches = ['yes', 'prune', 'take-over'].map((name) => [name, 'switch'] as const);
-    const known = new Map([...CONNECTION_FLAGS, ...switches, ['message', 'value']] as const);
+    const values = ['message', 'confirm-within'].map((name) => [name, 'value'] as const);
+    const known = new Map<string, FlagForm>([...CONNECTION_FLAGS, ...switches, ...values]);
     const parsed = parseRepeatedFlags(args, known, ...FILE_FLAGS);
     const paths = pathsOf(parsed, 'apply');
+    const within = parsed.flags.get('confirm-within');
+    if (within !== undefined && !CONFIRM_WITHIN.test(within))
+      throw usage('--confirm-within must be a time such as 90s, 5m or 1h');
     if (!isOn(parsed, 'yes') && context.ask === undefined) {
       throw usage('postern apply asks before it changes anything, and there is no terminal: add --yes');
     }
@@ -94,10 +100,12 @@ async function apply(
       agreed = plan;
     }
     progress.report(`applying ${plan.operations.length} operations`);
-    const revision = await send(transport, plan, parsed.flags.get('message'), context);
+    const revision = await send(transport, plan, parsed, context);
     if (revision === null) continue;
     const summary = summaryText(plan.changes);
     context.print(`applied${summary === '' ? '' : `: ${summary}`} (revision ${revision})`);
+    const within = parsed.flags.get('confirm-within');
+    if (within !== undefined) context.print(`the server takes it back unless "postern confirm" comes within ${within}`);
     return 0;
   }
   return reportConflict('others kept changing the configuration', context);
@@ -107,10 +115,15 @@ async function apply(
 async function send(
   transport: Transport,
   plan: PreparedPlan,
-  message: string | undefined,
+  { flags }: ParsedFlags,
   context: CommandContext,
 ): Promise<number | null> {
-  const body = { ...plan.changeset, ...(message !== undefined && { message }) };
+  const [message, within] = [flags.get('message'), flags.get('confirm-within')];
+  const body = {
+    ...plan.changeset,
+    ...(message !== undefined && { message }),
+    ...(within !== undefined && { confirm_within: within }),
+  };
   try {
     const answer = await transport.send(
       { method: 'POST', path: '/changesets', body },
