@@ -216,7 +216,7 @@ export interface DocumentsPort {
 export interface ChangesetsPort {
   run(request: OperationRequest): Promise<OperationResult>;
   /** What an owner's files had, among the resources that the caller may read. */
-  claims(owner: string, principal: Principal): JsonObject;
+  claims(owner: string | null, principal: Principal): JsonObject;
 }
 
 export interface SearchResult {

@@ -227,7 +227,7 @@ suite('objects that the files do not have', () => {
     assert.equal((await apply(other, '--take-over')).code, 0);
     assert.equal((await apply(SITE, '--take-over')).code, 0);
     const { body } = await world.api('GET', '/changesets/claims?owner=team-b');
-    assert.deepEqual(body, { owner: 'team-b', claims: [] });
+    assert.deepEqual(body, { claims: [] });
   });
 
   test('keep their names when one of several with the same description is deleted', async () => {

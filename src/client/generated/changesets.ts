@@ -81,10 +81,10 @@ export interface ChangesetCreate {
 }
 
 export interface ChangesetClaimsAnswer {
-  /** Name of the owner. */
-  readonly owner: string;
-  /** The resources of the owner that the key may read; never paged. */
+  /** The owned resources that the key may read; never paged. */
   readonly claims: readonly {
+    /** Name of the owner. */
+    readonly owner: string;
     /** Id of the resource. */
     readonly id: string;
     /** Kind of the resource. */
@@ -95,7 +95,7 @@ export interface ChangesetClaimsAnswer {
 }
 
 export interface ChangesetQuery extends PageQuery {
-  /** Name of the owner. */
+  /** Only resources of the owner with this name. */
   readonly owner?: string | undefined;
 }
 
@@ -110,7 +110,10 @@ export class ChangesetsClient extends ResourceClient {
     return this.call({ method: 'POST', path: '/changesets', body }, options);
   }
 
-  /** List what an owner has. Returns the resources that an owner's files had, as changesets stated them. */
+  /**
+   * List what owners have. Returns the resources that the files of an owner had, or of all owners, as changesets
+   * stated them.
+   */
   claims(query?: ChangesetQuery, options?: RequestOptions): Promise<Answer<ChangesetClaimsAnswer>> {
     return this.call({ method: 'GET', path: '/changesets/claims', query }, options);
   }

@@ -92,7 +92,7 @@ export class Changesets implements ChangesetsPort {
     return { body, ...(!changeset.isDryRun && { revision }) };
   }
 
-  claims(owner: string, principal: Principal): JsonObject {
+  claims(owner: string | null, principal: Principal): JsonObject {
     const { replica: reader, catalog } = this.#context;
     return claimsOf(owner, { reader, catalog, principal });
   }

@@ -67,9 +67,9 @@ function ownedByOthers(others: readonly string[]): Error {
   );
 }
 
-/** What an owner's files had, among the resources that the caller may read. */
+/** What the files of an owner, or of all owners, had, among the resources that the caller may read. */
 export function claimsOf(
-  owner: string,
+  owner: string | null,
   {
     reader,
     catalog,
@@ -80,10 +80,10 @@ export function claimsOf(
   const claims = records.flatMap(({ doc, parent }) => {
     const id = parent ?? '';
     const resource = catalog.resourceOfKind(catalog.kindOfId(id) ?? '');
-    if (doc['owner'] !== owner || resource === undefined) return [];
+    if ((owner !== null && doc['owner'] !== owner) || resource === undefined) return [];
     return hasScope(principal, scopeOf('GET', resource.path))
-      ? [{ id, kind: resource.kind, name: doc['name'] ?? '' }]
+      ? [{ owner: doc['owner'] ?? '', id, kind: resource.kind, name: doc['name'] ?? '' }]
       : [];
   });
-  return { owner, claims };
+  return { claims };
 }

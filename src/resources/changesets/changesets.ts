@@ -2,7 +2,6 @@ import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
 import { pendingSchema } from '../changes/pending-schema.ts';
-import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
 
@@ -68,14 +67,14 @@ const ownerSchema = Type.Object(
 );
 
 const claimsSchema = Type.Object({
-  owner: Type.String({ description: 'Name of the owner.' }),
   claims: Type.Array(
     Type.Object({
+      owner: Type.String({ description: 'Name of the owner.' }),
       id: Type.String({ description: 'Id of the resource.' }),
       kind: Type.String({ description: 'Kind of the resource.', examples: ['https_edge'] }),
       name: Type.String({ description: "Its name in the owner's files." }),
     }),
-    { description: 'The resources of the owner that the key may read; never paged.' },
+    { description: 'The owned resources that the key may read; never paged.' },
   ),
 });
 
@@ -156,24 +155,21 @@ const claims: Operation = {
   verb: 'claims',
   method: 'GET',
   path: `${PATH}/claims`,
-  summary: 'List what an owner has',
-  description: "Returns the resources that an owner's files had, as changesets stated them.",
+  summary: 'List what owners have',
+  description: 'Returns the resources that the files of an owner had, or of all owners, as changesets stated them.',
   query: Type.Object(
-    { owner: Type.String({ minLength: 1, maxLength: 64, description: 'Name of the owner.' }) },
+    {
+      owner: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 64, description: 'Only resources of the owner with this name.' }),
+      ),
+    },
     { additionalProperties: false },
   ),
-  success: { status: 200, schema: claimsSchema, description: 'The resources of the owner.' },
-  errors: ['ERR_POSTERN_INVALID_QUERY'],
+  success: { status: 200, schema: claimsSchema, description: 'The owned resources.' },
+  errors: [],
   // Each resource needs its own.
   scopes: [],
-  run: ({ query, principal }, { changesets: port }) => {
-    const owner = query['owner'] ?? '';
-    if (owner === '') {
-      const message = 'the query parameter "owner" is required: the name of an owner, such as owner=team-web';
-      throw resourceErrors.create('ERR_POSTERN_INVALID_QUERY', message, { details: { parameter: 'owner' } });
-    }
-    return { body: port.claims(owner, principal) };
-  },
+  run: ({ query, principal }, { changesets: port }) => ({ body: port.claims(query['owner'] || null, principal) }),
 };
 
 /** Several writes of the API in one transaction. */
