@@ -54,6 +54,9 @@ suite('credentials of agents on several nodes', async () => {
       }
       assert.deepEqual(cluster.serving(id), []);
       cluster.network.rejoin(two.id);
+      await eventually('the name is free', async () => {
+        return (await store.nodes.getClaim(`name ${token}.gateway.test`)) === null;
+      });
     });
   }
 });
