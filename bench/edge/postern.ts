@@ -12,8 +12,13 @@ export const QUIET = {
 };
 
 /** Issues its own certificates: ECDSA P-256, like the others'. No access log, as they have none. */
-export async function startPostern(name: string, options: ContenderOptions, checkout?: string): Promise<Contender> {
-  const server = await startPosternServer(options.directory, QUIET, checkout);
+export async function startPostern(
+  name: string,
+  options: ContenderOptions,
+  checkout?: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Contender> {
+  const server = await startPosternServer(options.directory, { ...QUIET, ...env }, checkout);
   const { port } = server;
   const backend = await call(port, 'POST', '/backends/static', { address: `127.0.0.1:${options.upstreamPort}` });
   const authority = await call(port, 'POST', '/certificate_authorities', {

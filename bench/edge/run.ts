@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { say, words } from '../support/flags.ts';
 import { helpIfRequested } from '../support/usage.ts';
 import { compare } from './comparison.ts';
+import { history } from './history.ts';
 import { idle } from './idle.ts';
 import { manyEdges } from './many-edges.ts';
 import { renewals } from './renewals.ts';
@@ -16,6 +17,7 @@ const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = 
   edges: manyEdges,
   idle,
   renewals,
+  history,
 };
 
 helpIfRequested({
@@ -25,6 +27,7 @@ helpIfRequested({
     compare: 'CPU per request, requests per second and latency next to the other proxies',
     storms: 'WebSockets and a steady load while other hosts get 50 changes per second',
     edges: 'start, memory, a request and a change with 10,000 edges, compared with 10',
+    history: 'CPU per request with the request history, compared with none',
     idle: 'memory per idle TLS connection, next to the other proxies',
   },
   flags: {

@@ -9,8 +9,11 @@ const keptHeaders = textList(
   (value) => /^[a-z0-9_-]{1,64}$/.test(value) && !SECRET_HEADERS.has(value),
 );
 
-/** Settings of the request history. */
+/** Settings of the access log and the request history. */
 export const requestSettings = {
+  access_log: required(boolean, {
+    description: 'Log one line per request at the edge, without headers or query.',
+  }),
   request_history: required(integer(0, 100_000), {
     description:
       'Number of finished requests that each node keeps in memory for GET /requests, at most 16 MiB of them. 0: none.',

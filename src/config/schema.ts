@@ -110,9 +110,6 @@ const ownSettings = {
     description:
       'Listen address of the plain HTTP edge, or several, as for edge_listen. It redirects requests for the hosts of edges to HTTPS and rejects all others.',
   }),
-  access_log: required(boolean, {
-    description: 'Log one line per request at the edge, without headers or query.',
-  }),
   ...requestSettings,
   trusted_proxies: required(cidrList, {
     description: 'Address ranges of proxies in front of the edge whose X-Forwarded-For header is trusted. Empty: none.',

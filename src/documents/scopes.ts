@@ -19,7 +19,10 @@ export function scopesOf(resources: readonly Resource[]): readonly string[] {
 
 /** Not if each of its operations names the scopes that it needs. */
 function hasOwnScope(resource: Resource): boolean {
-  return resource.type === 'configuration' || resource.operations.some(({ scopes }) => scopes === undefined);
+  return (
+    resource.type === 'configuration' ||
+    resource.operations.some(({ scopes }) => scopes === undefined || scopes.length > 0)
+  );
 }
 
 export function scopeOf(method: string, path: string): string {

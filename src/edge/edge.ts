@@ -18,7 +18,7 @@ import type { EdgeMetrics, LiveCounts } from './edge-metrics.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
 import type { EdgeSettings } from './edge-settings.ts';
 import type { Exchange } from './exchange.ts';
-import { DroppedHeaders } from './http/dropped-headers.ts';
+import { headRules } from './http/head-rules.ts';
 import { HttpServers, type IncomingRequest } from './http/http-servers.ts';
 import type { RequestHead } from './http/request-head.ts';
 import { answerChallenge } from './listeners/answer-challenge.ts';
@@ -88,6 +88,8 @@ export interface Edge {
    */
   drain(timeoutMs: number, lingerMs?: number): Promise<void>;
   readonly requestsInFlight: number;
+  /** Whether connections for a host go to an agent undecrypted. */
+  isPassthrough(host: string): boolean;
 }
 
 /** A stream is cut within a second of its permit ending. */
@@ -107,10 +109,7 @@ export function createEdge(options: EdgeOptions): Edge {
   });
   const upstreams = new Upstreams(settings.upstream, (ip, port) => options.isUpstreamAllowed(ip, port));
   const addresses = new ClientAddresses(settings.trustedProxies);
-  const rules = {
-    dropped: new DroppedHeaders(settings.droppedHeaders, options.reserved.headers),
-    hostPorts: settings.hostPorts.length === 0 ? null : new Set(settings.hostPorts),
-  };
+  const rules = headRules(settings, options.reserved);
   const random = options.random ?? Math.random;
   const metrics = options.createMetrics({
     requests: () => admission.requests,
@@ -303,6 +302,7 @@ export function createEdge(options: EdgeOptions): Edge {
     get requestsInFlight() {
       return live.count;
     },
+    isPassthrough: (host) => tunnels.passthroughFor(host) !== undefined,
     drain: async (timeoutMs, lingerMs = 0) => {
       const deadline = performance.now() + timeoutMs;
       const left = (): number => Math.max(0, deadline - performance.now());

@@ -1,15 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import type { HeaderList } from '../lib/header-list.ts';
+import type { TrafficRequest } from '../modules/prepared-module.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
-import type { RequestBody, UpstreamRequest } from '../upstream/upstream.ts';
+import type { RequestBody, RequestWay, UpstreamRequest } from '../upstream/upstream.ts';
 import type { ClientSide } from './client-side.ts';
-import type { Exchange } from './exchange.ts';
-import { forwardedHeaders } from './forwarded-headers.ts';
+import { type ForwardingSettings, forwardedHeaders } from './forwarded-headers.ts';
+import type { RequestHead } from './http/request-head.ts';
 import { withoutOwnCookies } from './own-cookies.ts';
+
+export interface ForwardingRuntime {
+  readonly scheme: 'http' | 'https';
+  readonly forwarding: ForwardingSettings;
+  trustedChain(remoteAddress: string, head: RequestHead): string | null;
+}
+
+/** What a request that is forwarded must know: an exchange, or one that is only explained. */
+export interface ForwardableRequest extends TrafficRequest, RequestWay {
+  readonly connection: { readonly remoteAddress: string };
+  readonly runtime: ForwardingRuntime;
+  bytesIn: number;
+}
 
 /** The request as its upstream receives it. */
 export function forwardedRequest(
-  exchange: Exchange,
+  exchange: ForwardableRequest,
   client: ClientSide,
   changedHeaders: HeaderList,
   route: RouteSnapshot,
@@ -31,7 +45,7 @@ export function forwardedRequest(
   return { method, target: path.target, authority, headers, standing, body, switchTo, way: exchange };
 }
 
-function requestBody(exchange: Exchange, client: ClientSide): RequestBody {
+function requestBody(exchange: ForwardableRequest, client: ClientSide): RequestBody {
   const { head, source, trailers, isBodyWhole: isWhole } = client;
   const { contentLength, isChunked, expectsContinue } = head;
   if (source === null || contentLength === 0) return { framing: 'none' };

@@ -87,6 +87,7 @@ export interface ApiDependencies {
   readonly traffic?: OpenedTraffic;
   /** Settings in effect, with secrets masked. */
   readonly settings?: readonly JsonObject[];
+  readonly explain?: OperationPorts['explain'];
   /** Null while this process delivers no events. */
   destinationTester?(): DestinationTester | null;
 }
@@ -163,6 +164,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     requests: deps.requests ?? NO_REQUESTS,
     traffic: deps.traffic?.series ?? NO_TRAFFIC,
     settings: () => deps.settings ?? [],
+    explain: deps.explain ?? (() => Promise.reject(new Error('no requests are served here'))),
     get destinationTester() {
       return deps.destinationTester?.() ?? null;
     },

@@ -178,6 +178,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('../cli/configuration/apply-command.ts')).applyCommand,
   },
   {
+    name: 'explain',
+    summary: 'explain what the edge would do with a request, and why',
+    load: async () => (await import('../cli/explain/explain-command.ts')).explainCommand,
+  },
+  {
     name: 'requests',
     summary: 'list the last requests, show one by its id, or watch them',
     load: async () => {

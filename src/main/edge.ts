@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
 import type { BackendTraffic } from '../edge/backend-traffic.ts';
-import { createEdge } from '../edge/edge.ts';
+import { createEdge, type Edge } from '../edge/edge.ts';
 import { EdgeMetrics } from '../edge/edge-metrics.ts';
 import type { EdgeSettings } from '../edge/edge-settings.ts';
 import { type OpenServer, openEdgeListener } from '../edge/listeners/edge-listener.ts';
@@ -67,6 +67,7 @@ export interface OpenedEdge {
   /** Serves visitors from now on, first those who are waiting. */
   admit(): void;
   drain(timeoutMs: number, lingerMs?: number): Promise<void>;
+  readonly isPassthrough: Edge['isPassthrough'];
 }
 
 const SECOND = 1000;
@@ -169,6 +170,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
         return { name: 'tcp', wanted: formatListenAddress(address), address, server };
       }),
     admit: () => gate.open(),
+    isPassthrough: (host) => edge.isPassthrough(host),
     drain: async (timeoutMs, lingerMs) => {
       gate.close();
       // The listeners stop first, then the edge closes its connections, and the listeners see the last of them close.
@@ -191,7 +193,7 @@ function openersOf(
   return all.map((address) => (server) => sockets.open(server, setting, address, all));
 }
 
-function edgeSettings(config: Config): EdgeSettings {
+export function edgeSettings(config: Config): EdgeSettings {
   return {
     http: {
       maxHeaderBytes: config.edge_header_bytes,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -23,6 +23,7 @@ import { settingsOf } from '../modules/module-settings.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import { followedRecords } from './followed-records.ts';
+import { inertPorts } from './inert-ports.ts';
 import { moduleCounter } from './module-counter.ts';
 import { moduleRecords } from './module-records.ts';
 
@@ -36,7 +37,7 @@ export interface ModuleRuntimes {
   close(): Promise<void>;
 }
 
-interface RuntimeDependencies {
+export interface RuntimeDependencies {
   readonly config: Config;
   readonly store: Store;
   readonly replica: Replica;
@@ -47,6 +48,8 @@ interface RuntimeDependencies {
   readonly isAddressAllowed: (ip: string, port: number) => boolean;
   /** Compiles the edges again that read this record. */
   readonly recompile: (kind: string, id: string) => void;
+  /** For explanations: nothing that the modules do has an effect. */
+  readonly isInert?: true;
 }
 
 /** Opens the modules' per-process state. */
@@ -122,6 +125,17 @@ const timers: ModuleTimers = {
 };
 
 function sharedPorts(
+  owner: Pick<Module, 'name' | 'recordKinds' | 'followedKinds'>,
+  deps: RuntimeDependencies,
+  network: ModuleNetwork,
+  ksuid: (nowMs: number) => string,
+): SharedPorts {
+  return deps.isInert === true
+    ? inertPorts(actualPorts(owner, { ...deps, registry: new Registry() }, network, ksuid))
+    : actualPorts(owner, deps, network, ksuid);
+}
+
+function actualPorts(
   owner: Pick<Module, 'name' | 'recordKinds' | 'followedKinds'>,
   { store, replica, clock, logger, registry, recompile }: RuntimeDependencies,
   network: ModuleNetwork,

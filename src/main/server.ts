@@ -32,6 +32,7 @@ import { CertificateFiles } from './certificate-files.ts';
 import { openDirectory } from './directory.ts';
 import { openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
+import { Explainer } from './explainer.ts';
 import { type OpenedGateway, openGateway } from './gateway.ts';
 import { ownedStore } from './handover/owned-store.ts';
 import { listenedAddresses, readyAddresses } from './listened-addresses.ts';
@@ -127,6 +128,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const { history, requests } = recorded;
   const traffic = openTraffic({ ...recorded, clock, logger, replica, membership });
   const base = { config, store, replica, catalog, registry, clock, logger, requestLogger };
+  const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe() };
+  const explainer = new Explainer({ ...base, ...seen, node: membership.self.name });
+  opened.defer(() => explainer.close());
   let snapshots: Snapshots | null = null;
   const api = await openApi({
     ...base,
@@ -138,6 +142,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     requests,
     traffic,
     ...(options.settings !== undefined && { settings: options.settings }),
+    explain: (question) => explainer.explain(question),
     destinationTester: () => delivery?.tester ?? null,
     // A server that is linked to no other one shares its lists with those that are through the store.
     ...(links !== null && { online: directory.online }),
@@ -173,8 +178,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
         backendTraffic,
         history,
         clientsOf,
-        tunnels: directory.tunnels,
-        mayServeNames: () => membership.mayServe(),
+        ...seen,
         sockets,
       })
     : null;
@@ -239,6 +243,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => served.close());
   problems.follow(served);
   snapshots = served;
+  explainer.follow(served, edge?.isPassthrough);
 
   let isClosing = false;
   const deliver = async (): Promise<void> => {

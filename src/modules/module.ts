@@ -46,6 +46,8 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
   readonly ownPaths?: readonly string[];
   /** Those whose requests carry secrets: on hosts where no module serves them, they are rejected and not forwarded. */
   readonly secretPaths?: readonly string[];
+  /** Sentences for the reasons of its verdicts, for people who ask why; absent ones appear by their name alone. */
+  readonly reasons?: Readonly<Record<string, string>>;
   /** Read-only operations about its configuration, for modules of routes. */
   readonly questions?: readonly ModuleQuestion[];
   /** How agents may request it on their own endpoints; absent: they may not. */

@@ -58,6 +58,11 @@ export interface PreparedModule {
    */
   judge?(request: TrafficRequest): Verdict | Promise<Verdict>;
   /**
+   * For explanations: decides as `judge` would if this person were logged in here, whether or not they ever were. For
+   * login modules.
+   */
+  assume?(request: TrafficRequest, person: AssumedPerson): Verdict | Promise<Verdict>;
+  /**
    * Headers for the upstream, after client headers of the same names were removed. Return the same list as long as its
    * content is the same: it is checked and serialized once.
    */
@@ -194,6 +199,13 @@ export interface Identity {
   readonly claims: JsonObject;
   /** Claims that were too large to keep; `*` stands for any name. A rule about one of them cannot be evaluated. */
   readonly droppedClaims: readonly string[];
+}
+
+/** Somebody whom an explanation takes for logged in. */
+export interface AssumedPerson {
+  readonly email: string;
+  /** Beside the email address, which counts as verified unless `email_verified` says otherwise. */
+  readonly claims: JsonObject;
 }
 
 /** A certificate verified in the handshake. */

@@ -14,6 +14,7 @@ import { eventDestinations } from './event_destinations/event-destinations.ts';
 import { eventSources } from './event_sources/event-sources.ts';
 import { eventSubscriptions } from './event_subscriptions/event-subscriptions.ts';
 import { eventTypes } from './event_types/event-types.ts';
+import { explain } from './explain/explain.ts';
 import { guestLinks } from './guest_links/guest-links.ts';
 import { httpsEdgeRoutes } from './https_edge_routes/https-edge-routes.ts';
 import { httpsEdges } from './https_edges/https-edges.ts';
@@ -64,6 +65,7 @@ export const resources: readonly Resource[] = [
   serviceAccounts,
   serviceAccountTokens,
   requests,
+  explain,
   nodes,
   consoleSessions,
   series,

@@ -24,6 +24,9 @@ export function admissionSteps(inOrder: readonly NamedModule[], registry: readon
       module: name,
       grantsPermit: isLogin(name),
       ask: (request) => prepared.judge?.(request) ?? NOBODY,
+      ...(prepared.assume !== undefined && {
+        assume: (request, person) => prepared.assume?.(request, person) ?? NOBODY,
+      }),
     });
   }
   return steps;

@@ -1,5 +1,6 @@
 import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
 import type {
+  AssumedPerson,
   PreparationProblem,
   PreparedModule,
   TlsPolicy,
@@ -66,6 +67,8 @@ export interface AdmissionStep {
   /** Whether it sets the permit. Such a step is not repeated while its permit is held. */
   readonly grantsPermit: boolean;
   ask(request: TrafficRequest): Verdict | Promise<Verdict>;
+  /** For explanations, where the module logs people in: see `PreparedModule.assume`. */
+  assume?(request: TrafficRequest, person: AssumedPerson): Verdict | Promise<Verdict>;
 }
 
 export interface RequestChanger extends NamedModule {

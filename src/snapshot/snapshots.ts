@@ -33,6 +33,7 @@ export class Snapshots {
   readonly #ephemeral = new Map<string, EdgeSnapshot>();
   readonly #ephemeralHosts = new Map<string, EdgeSnapshot>();
   readonly #plainHosts = new Map<string, EdgeSnapshot>();
+  readonly #detached = new WeakMap<EdgeSnapshot, DetachedEdge>();
   readonly #listeners = new Set<SnapshotListener>();
   readonly #unsubscribe: () => void;
   #running: Compilation | null = null;
@@ -87,7 +88,17 @@ export class Snapshots {
 
   /** Compiled like all others, and served only once it is added. */
   compileDetached(edge: DetachedEdge): EdgeSnapshot {
-    return compileDetached(edge, this.#definitions);
+    const compiled = compileDetached(edge, this.#definitions);
+    this.#detached.set(compiled, edge);
+    return compiled;
+  }
+
+  /** The same edge with other runtimes of the modules. Null: it was deleted meanwhile. */
+  compileWith(edge: EdgeSnapshot, runtimes: NonNullable<Definitions['runtimes']>): EdgeSnapshot | null {
+    const definitions = { ...this.#definitions, runtimes };
+    const detached = this.#detached.get(edge);
+    if (detached !== undefined) return compileDetached(detached, definitions);
+    return compileEdge(edge.id, new TrackingReader(this.#replica), definitions, 'operator');
   }
 
   addEphemeral(edge: EdgeSnapshot): void {

@@ -38,6 +38,7 @@ const NOT_IN_THE_CLIENT = [
   'event_destinations.resume',
   'event_destinations.test',
   'event_types.list',
+  'explain.request',
   'guest_links.create',
   'guest_links.delete',
   'guest_links.get',

@@ -122,6 +122,14 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/monitor-a-server.md': {
     blocks: [{ run: /"status":"ready"/ }, { run: /^postern_store_up 1$/m }, { custom: runDoctorAsJson }],
   },
+  'docs/how-to/find-out-why-a-request-was-answered-so.md': {
+    setup: ownEdge('why.localhost'),
+    blocks: [
+      { run: /GET why\.localhost\/cart {2}→ {2}200[\s\S]*http_response/ },
+      { run: /200 {2}GET {3}why\.localhost\/cart/ },
+      { run: /no_login[\s\S]*outcome {2}200/ },
+    ],
+  },
   'docs/how-to/upgrade-without-downtime.md': { blocks: [{ custom: replaceServer }, { custom: replaceBySignal }] },
   'docs/how-to/stop-and-drain.md': { blocks: [{ run: /drain_delay: 12[\s\S]*shutdown_timeout: 30/ }] },
   'docs/how-to/run-behind-a-proxy.md': {

@@ -29,6 +29,7 @@ suite('permissions of a key with one scope', () => {
     ['https_edge_routes.access.test', ['edges:read']],
     ['https_edge_routes.access.review', ['edges:read', 'app:read']],
     ['https_edge_routes.access.review_proposed', ['edges:read', 'app:read']],
+    ['explain.request', ['explain:read']],
     // Each of its operations needs its own scope.
     ['changesets.create', []],
     ['search.query', []],

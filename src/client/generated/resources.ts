@@ -15,6 +15,7 @@ import { EventDestinationsClient } from './event-destinations.ts';
 import { EventSourcesClient } from './event-sources.ts';
 import { EventSubscriptionsClient } from './event-subscriptions.ts';
 import { EventTypesClient } from './event-types.ts';
+import { ExplainClient } from './explain.ts';
 import { FailoverBackendsClient } from './failover-backends.ts';
 import { GuestLinksClient } from './guest-links.ts';
 import { HttpResponseBackendsClient } from './http-response-backends.ts';
@@ -56,6 +57,7 @@ export type * from './event-destinations.ts';
 export type * from './event-sources.ts';
 export type * from './event-subscriptions.ts';
 export type * from './event-types.ts';
+export type * from './explain.ts';
 export type * from './failover-backends.ts';
 export type * from './guest-links.ts';
 export type * from './http-response-backends.ts';
@@ -177,6 +179,8 @@ export class Resources {
   readonly serviceAccountTokens: ServiceAccountTokensClient;
   /** A request to the edge that has finished, with the decision of each module, its timings and its target. */
   readonly requests: RequestsClient;
+  /** What the edge would do with a request, and why. */
+  readonly explain: ExplainClient;
   /** A server of this installation. Several of them share a PostgreSQL database. */
   readonly nodes: NodesClient;
   /** A sign-in to the console, with an API key or with OpenID Connect. */
@@ -220,6 +224,7 @@ export class Resources {
     this.serviceAccounts = new ServiceAccountsClient(transport);
     this.serviceAccountTokens = new ServiceAccountTokensClient(transport);
     this.requests = new RequestsClient(transport);
+    this.explain = new ExplainClient(transport);
     this.nodes = new NodesClient(transport);
     this.consoleSessions = new ConsoleSessionsClient(transport);
     this.series = new SeriesClient(transport);

@@ -14,8 +14,14 @@ export function verifiedCertificateOf(socket: TLSSocket): ClientCertificate | nu
   if (!socket.authorized || socket.isSessionReused()) return null;
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return null;
+  const verified = describedCertificate(certificate);
+  SOCKETS.set(verified, socket);
+  return verified;
+}
+
+export function describedCertificate(certificate: X509Certificate): ClientCertificate {
   const { subject, issuer } = certificate.toLegacyObject();
-  const verified: ClientCertificate = {
+  return {
     der: certificate.raw,
     subjectCommonName: firstOf(subject?.CN),
     serialNumber: certificate.serialNumber,
@@ -25,8 +31,6 @@ export function verifiedCertificateOf(socket: TLSSocket): ClientCertificate | nu
     notAfterMs: certificate.validToDate.getTime(),
     subjectAltNames: certificate.subjectAltName ?? '',
   };
-  SOCKETS.set(verified, socket);
-  return verified;
 }
 
 /** Read only where a revocation list asks for them. */

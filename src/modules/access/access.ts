@@ -36,6 +36,13 @@ export const access = defineModule({
   agent: { form: accessAgentForm, schema: accessAgentSchema, accept: agentRules },
   questions: [testAccess, ...reviewAccess],
   prepare,
+  reasons: {
+    allowed: 'The rules let the requester in.',
+    token: 'A bearer token identifies a program.',
+    guest: 'A guest link identifies the requester.',
+    nobody_recognized: 'No token and no guest link identifies the requester.',
+    options_passthrough: 'The login module admits OPTIONS requests without a login.',
+  },
   errors: { title: 'Traffic: access rules', rows: accessErrors.rows },
   shared: [login],
   ownPaths: [GUEST_PATH],

@@ -33,6 +33,7 @@ export const ipRestriction = defineModule({
   example: { ip_policy_ids: ['ipp_2zXAMPLEpolicyOfTheDocsAAAA'] },
   check,
   agent: { form: ipRestrictionAgentForm, schema: ipRestrictionAgentSchema, accept: agentPolicy },
+  reasons: { address: 'A rule allows the address of the client.' },
   errors: { title: 'Traffic: IP restriction', rows: ipRestrictionErrors.rows },
   prepare: (config, ports) => restrictAddresses(config.ip_policy_ids, ports),
 });

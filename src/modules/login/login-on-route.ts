@@ -1,4 +1,5 @@
 import {
+  type AssumedPerson,
   type Identity,
   isPass,
   type OwnPaths,
@@ -9,6 +10,7 @@ import {
   type TrafficRequest,
   type Verdict,
 } from '../prepared-module.ts';
+import { assumedGrant } from './assumed-grant.ts';
 import { type CookieNames, cookieNames } from './cookies/session-cookie.ts';
 import { loginRequired } from './flow/login-required.ts';
 import { type GrantKeeper, GrantPermit } from './grant-permit.ts';
@@ -75,6 +77,14 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
         : this.#judgeSession(request, session);
     if (!(verdict instanceof Promise)) return verdict;
     return verdict.catch((error: unknown) => this.#runtime.storeUnavailable(request, error).refusal);
+  }
+
+  /** Nothing is stored: the login exists for this request alone. */
+  assume(request: TrafficRequest, person: AssumedPerson): Verdict | Promise<Verdict> {
+    const { permit } = request;
+    const isRecognized = permit !== null && permit.identity.kind !== 'user';
+    if (isRecognized || (request.method === 'OPTIONS' && this.config.passesOptions)) return this.judge(request);
+    return this.#admit(request, assumedGrant(request, person, this.config));
   }
 
   upstreamHeaders(request: TrafficRequest): readonly string[] {
@@ -189,6 +199,13 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
     return this.#admit(request, grant);
   }
 }
+
+/** See `Module.reasons`. */
+export const LOGIN_REASONS = {
+  logged_in: 'The person is logged in.',
+  recognized: 'A token or a guest link identifies the requester, so no login is needed.',
+  options_passthrough: 'OPTIONS requests need no login here.',
+};
 
 const LOGGED_IN: Pass = { isPass: true, reason: 'logged_in' };
 const RECOGNIZED: Pass = { isPass: true, reason: 'recognized' };

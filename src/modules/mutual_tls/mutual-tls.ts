@@ -36,6 +36,7 @@ export const mutualTls = defineModule({
   example: { certificate_authority_ids: ['ca_2zXAMPLEauthorityOfTheDocsA'] },
   check,
   agent: { form: mutualTlsAgentForm, schema: mutualTlsAgentSchema, accept: agentAuthorities },
+  reasons: { client_certificate: 'The client certificate is valid.' },
   errors: { title: 'Traffic: mutual TLS', rows: mutualTlsErrors.rows },
   // RFC 9440 has Client-Cert and Client-Cert-Chain; upstreams made for ngrok's edges trust its names.
   reservedHeaders: ['client-cert*', 'postern-mtls-*', 'ngrok-mtls-*'],

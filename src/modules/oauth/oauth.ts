@@ -1,5 +1,5 @@
 import { login } from '../login/login.ts';
-import { type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
+import { LOGIN_REASONS, type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
 import { defineModule } from '../module.ts';
 import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
 import { acceptOauthForm, oauthAgentForm, oauthFormSchema } from './agent-form.ts';
@@ -38,6 +38,7 @@ export const oauth = defineModule({
   agent: { form: oauthAgentForm, schema: oauthFormSchema, accept: acceptOauthForm },
   settings: oauthSettings,
   shared: [login],
+  reasons: LOGIN_REASONS,
   createRuntime: (ports, settings) => Promise.resolve(new OauthRuntime(ports, settings as never)),
 });
 

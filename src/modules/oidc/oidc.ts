@@ -4,7 +4,7 @@ import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { checkIssuer } from '../login/check-issuer.ts';
 import { login } from '../login/login.ts';
-import { type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
+import { LOGIN_REASONS, type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
 import { askedParameters } from '../login/login-parameters.ts';
 import type { LoginSettings } from '../login/settings.ts';
 import { type CheckContext, defineModule, enabledField } from '../module.ts';
@@ -91,6 +91,7 @@ export const oidc = defineModule({
   prepare,
   agent: { form: oidcAgentForm },
   shared: [login],
+  reasons: LOGIN_REASONS,
   createRuntime: (ports) => Promise.resolve(new OidcRuntime(ports)),
 });
 

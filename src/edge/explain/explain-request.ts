@@ -1,0 +1,154 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Module } from '../../modules/module.ts';
+import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
+import { unreadReason } from '../access-log.ts';
+import type { ClientAddresses } from '../client-address.ts';
+import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
+import type { ForwardingRuntime } from '../forwarded-request.ts';
+import { type HeadRules, type RequestHead, readHead } from '../http/request-head.ts';
+import { MISDIRECTED } from '../misdirected.ts';
+import { isOwnPath } from '../own-paths.ts';
+import { UNMATCHED } from '../unmatched-path.ts';
+import { unpreparedModule } from '../unprepared-module.ts';
+import { judgeHandshake } from './client-certificate.ts';
+import { explainRoute } from './explain-route.ts';
+import type { ExplainedDecision, Explanation, HypotheticalQuestion } from './explanation.ts';
+import { HypotheticalRequest } from './hypothetical-request.ts';
+import type { TunnelView } from './possible-targets.ts';
+import { routeCandidates } from './route-candidates.ts';
+
+export interface ExplainPorts {
+  readonly clock: Clock;
+  readonly rules: HeadRules;
+  readonly addresses: ClientAddresses;
+  runtimeOf(scheme: 'http' | 'https'): ForwardingRuntime;
+  readonly tunnels: TunnelView;
+  readonly modules: readonly Module[];
+  findEdge(scheme: 'http' | 'https', host: string): EdgeSnapshot | undefined;
+  /** Whether connections for the host go to an agent undecrypted. */
+  isPassthrough(host: string): boolean;
+  /** Whether the name is below the own domain, so that its visitors get a page. */
+  isVacant(scheme: 'http' | 'https', host: string): boolean;
+  /** The same edge with modules whose effects go nowhere. Null: it was deleted meanwhile. */
+  inertEdge(edge: EdgeSnapshot): Promise<EdgeSnapshot | null>;
+}
+
+/** Runs a request that nobody has sent through the code of traffic, up to the point where something would be sent. */
+export async function explainRequest(question: HypotheticalQuestion, ports: ExplainPorts): Promise<Explanation> {
+  const { url, method, headers, address } = question;
+  const { scheme } = url;
+  const live = ports.findEdge(scheme, url.host);
+  if (live === undefined) return withoutEdge(question, ports);
+  const edge = await ports.inertEdge(live);
+  if (edge === null) return withoutEdge(question, ports);
+  const found: Found = { edgeId: edge.id, routeId: null, candidates: [] };
+
+  const handshake =
+    scheme === 'https' ? judgeHandshake(edge.tls, question.clientCertificatePem, ports.clock.nowMs()) : NO_TLS;
+  if ('reason' in handshake) {
+    const { reason, text } = handshake;
+    return refused(found, { module: certificateModule(edge), decision: 'refuse', reason, text }, {});
+  }
+  const hasHost = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
+  const reading = readHead(
+    {
+      method,
+      target: url.target,
+      scheme: 'http/1',
+      absoluteScheme: scheme,
+      rawHeaders: hasHost ? headers : ['host', url.authority, ...headers],
+      authority: null,
+      protocol: null,
+      hasUpgrade: headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'upgrade'),
+      isFromProxy: ports.addresses.isTrusted(address),
+    },
+    ports.rules,
+  );
+  if (!reading.ok)
+    return refusedByEdge(found, reading.code, unreadReason(reading.code), `Rejected: ${reading.message}.`);
+  const { head } = reading;
+  if (ports.findEdge(scheme, head.host)?.id !== edge.id) return refusedByEdge(found, ...MISDIRECTED);
+  if (isOwnPath(edge, head.path)) return ownPath(edge, head, found);
+
+  const match = edge.routes.match(head.path, head.host);
+  const candidates = routeCandidates(edge, head.path, match.found);
+  if (match.found === null) {
+    const [code, reason, text] = UNMATCHED[match.reason];
+    return refusedByEdge({ ...found, candidates }, code, reason, text);
+  }
+  const route = match.found;
+  const at: Found = { ...found, candidates, routeId: route.id === edge.id ? null : route.id };
+  if (route.problem !== null) {
+    const { status, code } = unpreparedModule(route.problem);
+    const { module, message } = route.problem;
+    const decision = { module, decision: 'refuse', reason: 'unprepared', text: `${message}.` } as const;
+    return refused(at, decision, { status, errorCode: code });
+  }
+  const request = new HypotheticalRequest({
+    head,
+    address,
+    clientAddress: ports.addresses.of(address, head),
+    clientCertificate: handshake.certificate,
+    nowMs: ports.clock.nowMs(),
+    runtime: ports.runtimeOf(scheme),
+  });
+  return { ...at, ...(await explainRoute(request, route, question, ports)) };
+}
+
+const NO_TLS = { certificate: null } as const;
+
+/** The module that asks clients for certificates. */
+function certificateModule({ routes }: EdgeSnapshot): string {
+  const modules = routes.all.flatMap((route) => route.modules);
+  return modules.find(({ prepared }) => prepared.tls?.clientAuthorities !== undefined)?.name ?? 'edge';
+}
+
+type Found = Pick<Explanation, 'edgeId' | 'routeId' | 'candidates'>;
+
+/** Names of agents' TLS tunnels, redirects to HTTPS, and hosts that nothing serves. */
+function withoutEdge({ url }: HypotheticalQuestion, ports: ExplainPorts): Explanation {
+  const nothing: Found = { edgeId: null, routeId: null, candidates: [] };
+  const { host, scheme } = url;
+  const decided = (decision: ExplainedDecision['decision'], reason: string, text: string): ExplainedDecision => ({
+    ...{ module: 'edge', decision, reason, text },
+  });
+  if (scheme === 'http' && ports.findEdge('https', host) !== undefined) {
+    const text = 'The plain HTTP listener redirects requests for this host to HTTPS.';
+    return refused(nothing, decided('refuse', 'redirect_to_https', text), { status: 308 });
+  }
+  if (scheme === 'https' && ports.isPassthrough(host)) {
+    const text = 'A TLS tunnel serves this host: the agent decrypts its connections, and the edge sees no request.';
+    return refused(nothing, decided('pass', 'tls_passthrough', text), {});
+  }
+  if (ports.isVacant(scheme, host)) {
+    const code = 'ERR_POSTERN_NOTHING_HERE';
+    return refusedByEdge(nothing, code, unreadReason(code), `Nothing is online at ${host}.`);
+  }
+  if (scheme === 'http')
+    return refusedByEdge(nothing, 'ERR_POSTERN_NO_ROUTE', 'no_route', `No edge and no tunnel has the host ${host}.`);
+  const text = `No edge and no tunnel has the host ${host}: the TLS handshake fails.`;
+  return refused(nothing, decided('refuse', 'unknown_host', text), {});
+}
+
+function ownPath(edge: EdgeSnapshot, { path }: RequestHead, found: Found): Explanation {
+  if (edge.ownPathRoutes.length === 0) return refusedByEdge(found, ...UNMATCHED.none);
+  const serving = edge.ownPathRoutes
+    .flatMap(({ modules }) => modules)
+    .find(({ ownPaths, prepared }) => prepared.ownPaths !== undefined && ownPaths?.includes(path.path) === true);
+  const module = serving?.name ?? 'edge';
+  const text = `The edge serves ${path.path} itself. An explanation does not run it.`;
+  return refused(found, { module, decision: 'pass', reason: 'own_path', text }, {});
+}
+
+function refusedByEdge(found: Found, code: EdgeErrorCode, reason: string, text: string): Explanation {
+  const { status } = edgeErrors.rows[code];
+  return refused(found, { module: 'edge', decision: 'refuse', reason, text }, { status, errorCode: code });
+}
+
+function refused(
+  found: Found,
+  decision: ExplainedDecision,
+  outcome: { readonly status?: number; readonly errorCode?: string },
+): Explanation {
+  return { ...found, decisions: [decision], outcome: { ...outcome, targets: [] }, upstreamRequest: null };
+}

@@ -1,0 +1,49 @@
+import type { ClientCertificate, Permit, TrafficRequest } from '../../modules/prepared-module.ts';
+import type { ClientSide } from '../client-side.ts';
+import type { ConnectionFacts } from '../connection-facts.ts';
+import type { ForwardingRuntime } from '../forwarded-request.ts';
+import type { RequestHead } from '../http/request-head.ts';
+import { ReceivedRequest } from '../received-request.ts';
+
+/** As long as a real one, and never given to one. */
+const EXPLAINED_ID = `rq_${'0'.repeat(27)}`;
+
+export interface HypotheticalFacts {
+  readonly head: RequestHead;
+  readonly address: string;
+  readonly clientAddress: string;
+  readonly clientCertificate: ClientCertificate | null;
+  readonly nowMs: number;
+  readonly runtime: ForwardingRuntime;
+}
+
+/** A request that nobody has sent, as modules see it: its body is empty, and nothing waits for its response. */
+export class HypotheticalRequest extends ReceivedRequest implements TrafficRequest {
+  readonly id = EXPLAINED_ID;
+  readonly nowMs: number;
+  readonly clientAddress: string;
+  readonly runtime: ForwardingRuntime;
+  bytesIn = 0;
+  tunnelNode: string | null = null;
+  permit: Permit | null = null;
+  isExemptFromLogin = false;
+
+  constructor({ head, address, clientAddress, clientCertificate, nowMs, runtime }: HypotheticalFacts) {
+    const connection: ConnectionFacts = {
+      edgeId: '',
+      tlsGeneration: '',
+      tlsVersion: 'TLSv1.3',
+      clientAuthorities: [],
+      remoteAddress: address,
+      isFromProxy: false,
+      clientCertificate,
+      retire: () => {},
+    };
+    const client = { head, source: null, trailers: () => [], isBodyWhole: () => true };
+    // Modules and the forwarded request read only what is here: a request without a body has nothing to write to.
+    super(connection, client as unknown as ClientSide);
+    this.nowMs = nowMs;
+    this.clientAddress = clientAddress;
+    this.runtime = runtime;
+  }
+}

@@ -1,0 +1,81 @@
+import type { BackendSnapshot } from '../../backends/backend-snapshot.ts';
+import { backendOfRecordKind } from '../../backends/record-kinds.ts';
+import type { Target } from '../../backends/target.ts';
+import { isJsonObject } from '../../lib/json.ts';
+import type { Upstream } from '../../upstream/upstream.ts';
+import { AGENT_OFFLINE, NO_TUNNEL, NODE_ISOLATED } from '../tunnels/no-tunnel.ts';
+import type { OnlineTunnel, OnlineTunnels } from '../tunnels/online-tunnels.ts';
+import { TUNNEL_BACKEND_KIND } from '../tunnels/tunnel-backend.ts';
+import type { ExplainedTarget } from './explanation.ts';
+
+export interface TunnelView {
+  readonly online: OnlineTunnels;
+  mayServe(): boolean;
+}
+
+export interface PossibleTarget extends ExplainedTarget {
+  /** The status, where the edge itself responds. */
+  readonly status?: number;
+  readonly errorCode?: string;
+}
+
+/** Nothing is opened and nothing is sent. */
+const INERT_UPSTREAM: Upstream = {
+  send: () => {
+    throw new Error('an explanation sends nothing');
+  },
+  drain: () => Promise.resolve(),
+  stats: () => ({ idle: 0, active: 0 }),
+};
+
+/** Every target that a request to this backend could get, in no order: weights and load decide between them. */
+export function possibleTargets(backend: BackendSnapshot, tunnels: TunnelView): readonly PossibleTarget[] {
+  if (backend.kind === TUNNEL_BACKEND_KIND) return [agentTarget(backend, tunnels)];
+  if (backend.members.size > 0) {
+    const members = [...backend.members].filter(([id]) => hasShare(backend, id));
+    return distinct(members.flatMap(([, member]) => possibleTargets(member, tunnels)));
+  }
+  const labelled: PossibleTarget[] = [];
+  const found = backendOfRecordKind(backend.kind)?.targets(backend as never, {
+    upstreamFor: () => INERT_UPSTREAM,
+    random: () => 0,
+    tunnelsWith: (labels) => {
+      const online = tunnels.online.matching(labels);
+      labelled.push(...(online.length === 0 ? [unreachable('no_tunnel', NO_TUNNEL)] : online.map(tunnelTarget)));
+      return [];
+    },
+    targetsOf: () => [],
+  });
+  return distinct([...labelled, ...(found ?? []).map(targetOf)]);
+}
+
+/** A member with the weight 0 gets nothing. */
+function hasShare({ config }: BackendSnapshot, id: string): boolean {
+  const { backends } = config;
+  return !isJsonObject(backends) || backends[id] !== 0;
+}
+
+function agentTarget({ config }: BackendSnapshot, tunnels: TunnelView): PossibleTarget {
+  if (!tunnels.mayServe()) return unreachable('node_isolated', NODE_ISOLATED);
+  const tunnel = tunnels.online.get(config['tunnel_id'] as string);
+  return tunnel === undefined ? unreachable('agent_offline', AGENT_OFFLINE) : tunnelTarget(tunnel);
+}
+
+function tunnelTarget(tunnel: OnlineTunnel): PossibleTarget {
+  const node = tunnel.link()?.nodeName;
+  return { name: tunnel.id, kind: 'tunnel', forwardsTo: tunnel.forwardsTo, ...(node !== undefined && { node }) };
+}
+
+function targetOf(target: Target): PossibleTarget {
+  if (target.kind === 'unreachable') return unreachable(target.reason, target.error);
+  if (target.kind === 'response') return { name: target.name, kind: 'response', status: target.status };
+  return { name: target.name, kind: 'upstream' };
+}
+
+function unreachable(reason: string, { status, code }: { status: number; code: string }): PossibleTarget {
+  return { name: reason, kind: 'unreachable', status, errorCode: code };
+}
+
+function distinct(targets: readonly PossibleTarget[]): readonly PossibleTarget[] {
+  return [...new Map(targets.map((target) => [`${target.kind} ${target.name} ${target.status}`, target])).values()];
+}

@@ -1,0 +1,28 @@
+import type { CanonicalPath } from '../../snapshot/canonical-path.ts';
+import { matchKey } from '../../snapshot/canonical-path.ts';
+import type { EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { Candidate } from './explanation.ts';
+
+const MAX_CANDIDATES = 1_000;
+
+/** The other routes of the edge, and why none of them serves the path. */
+export function routeCandidates(
+  edge: EdgeSnapshot,
+  { key }: CanonicalPath,
+  found: RouteSnapshot | null,
+): readonly Candidate[] {
+  return edge.routes.all
+    .filter((route) => route.id !== found?.id)
+    .slice(0, MAX_CANDIDATES)
+    .map((route) => ({ routeId: route.id, whyNot: whyNot(route, key, found) }));
+}
+
+function whyNot({ matchType, match }: RouteSnapshot, key: string, found: RouteSnapshot | null): string {
+  const wanted = matchKey(match);
+  if (matchType === 'exact_path' && key !== wanted) return `The path is not exactly "${match}".`;
+  if (matchType === 'path_prefix' && !key.startsWith(wanted)) return `The path does not start with "${match}".`;
+  if (found === null) return 'The path is ambiguous, so no route serves it.';
+  return found.matchType === 'exact_path'
+    ? `It matches, but the exact path "${found.match}" takes precedence.`
+    : `It matches, but the prefix "${found.match}" is longer.`;
+}

@@ -1,0 +1,39 @@
+import type { HeaderList } from '../../lib/header-list.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { UpstreamRequest } from '../../upstream/upstream.ts';
+
+const JWT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/;
+
+/** How the forwarded request differs from what the client sent. */
+export function upstreamChanges(
+  sent: HeaderList,
+  { headers, standing = [] }: UpstreamRequest,
+): { readonly headersAdded: JsonObject; readonly headersRemoved: readonly string[] } {
+  const before = linesByName(sent);
+  const after = linesByName([...headers, ...standing.flat()]);
+  const added: Record<string, string> = {};
+  for (const [name, lines] of after) {
+    const fresh = lines.filter((line) => before.get(name)?.includes(line) !== true);
+    if (fresh.length > 0) added[name] = fresh.map(shown).join(', ');
+  }
+  const removed = [...before]
+    .filter(([name, lines]) => lines.some((line) => after.get(name)?.includes(line) !== true))
+    .map(([name]) => name);
+  return { headersAdded: added, headersRemoved: removed.filter((name) => name !== 'host').sort() };
+}
+
+/** An assertion appears as its claims: nothing leaves that an upstream could accept. */
+function shown(value: string): string {
+  const payload = JWT.exec(value)?.[2];
+  if (payload === undefined) return value;
+  return `(unsigned) ${Buffer.from(payload, 'base64url').toString('utf8')}`;
+}
+
+function linesByName(headers: HeaderList): ReadonlyMap<string, readonly string[]> {
+  const byName = new Map<string, string[]>();
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = (headers[at] as string).toLowerCase();
+    byName.set(name, [...(byName.get(name) ?? []), headers[at + 1] as string]);
+  }
+  return byName;
+}

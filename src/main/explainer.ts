@@ -1,0 +1,89 @@
+import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
+import type { Config } from '../config/schema.ts';
+import type { Catalog } from '../documents/catalog.ts';
+import { ClientAddresses } from '../edge/client-address.ts';
+import { type ExplainPorts, explainRequest } from '../edge/explain/explain-request.ts';
+import { headRules } from '../edge/http/head-rules.ts';
+import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
+import { VacantNames } from '../edge/vacant-names.ts';
+import type { Clock } from '../lib/clock.ts';
+import { reservedNames } from '../modules/reserved-names.ts';
+import type { Replica } from '../replica/replica.ts';
+import type { ExplainedRequest, HypotheticalRequest } from '../resources/operation.ts';
+import type { Snapshots } from '../snapshot/snapshots.ts';
+import type { Store } from '../store/store.ts';
+import { edgeSettings } from './edge.ts';
+import { InertEdges } from './inert-edges.ts';
+import { openModuleRuntimes } from './module-runtimes.ts';
+
+export interface ExplainerDependencies {
+  readonly config: Config;
+  readonly store: Store;
+  readonly replica: Replica;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Name of this node. */
+  readonly node: string;
+  readonly tunnels: OnlineTunnels;
+  readonly mayServeNames: () => boolean;
+}
+
+/** Explains requests, also in a process without an edge: the same snapshots are compiled there. */
+export class Explainer {
+  readonly #deps: ExplainerDependencies;
+  readonly #inert: InertEdges;
+  readonly #ports: Omit<ExplainPorts, 'findEdge' | 'inertEdge'>;
+  #snapshots: Snapshots | null = null;
+  #isPassthrough: (host: string) => boolean = () => false;
+
+  constructor(deps: ExplainerDependencies) {
+    const { config, catalog, clock, tunnels: online, mayServeNames: mayServe } = deps;
+    const settings = edgeSettings(config);
+    const addresses = new ClientAddresses(settings.trustedProxies);
+    const vacant = new VacantNames(config.domain);
+    this.#deps = deps;
+    this.#inert = new InertEdges(() =>
+      openModuleRuntimes({
+        ...deps,
+        registry: new Registry(),
+        isAddressAllowed: () => false,
+        recompile: () => {},
+        isInert: true,
+      }),
+    );
+    this.#ports = {
+      ...{ clock, addresses, modules: catalog.modules, tunnels: { online, mayServe } },
+      rules: headRules(settings, reservedNames(catalog.modules)),
+      runtimeOf: (scheme) => ({
+        ...{ scheme, forwarding: settings.forwarding },
+        trustedChain: (remoteAddress, head) => addresses.chain(remoteAddress, head),
+      }),
+      isPassthrough: (host) => this.#isPassthrough(host),
+      // Over TLS only where there is a certificate for such names.
+      isVacant: (scheme, host) => (scheme === 'http' ? vacant.has(host) : vacant.certificateNameOf(host) !== null),
+    };
+  }
+
+  /** The API opens before what it explains. */
+  follow(snapshots: Snapshots, isPassthrough: ((host: string) => boolean) | undefined): void {
+    this.#snapshots = snapshots;
+    if (isPassthrough !== undefined) this.#isPassthrough = isPassthrough;
+  }
+
+  async explain(question: HypotheticalRequest): Promise<ExplainedRequest> {
+    const snapshots = this.#snapshots;
+    if (snapshots === null) throw new Error('requests are explained once the server has started');
+    const explained = await explainRequest(question, {
+      ...this.#ports,
+      findEdge: (scheme, host) => (scheme === 'https' ? snapshots.find(host) : snapshots.findPlain(host)),
+      inertEdge: (edge) => this.#inert.of(edge, snapshots),
+    });
+    return { ...explained, node: this.#deps.node };
+  }
+
+  close(): Promise<void> {
+    return this.#inert.close();
+  }
+}

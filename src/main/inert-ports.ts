@@ -1,0 +1,74 @@
+import type { LoginStore } from '../modules/login/login-store.ts';
+import type { ModuleRecord, SharedPorts } from '../modules/module-runtime.ts';
+
+/**
+ * The same ports without effects, for explanations: a module with these reads what traffic reads, and does nothing. Keys
+ * that it makes stay in memory, so that what it signs is accepted nowhere.
+ */
+export function inertPorts(ports: SharedPorts): SharedPorts {
+  const made = new Map<string, ModuleRecord[]>();
+  return {
+    ...ports,
+    timers: { every: () => () => {}, sleep: (ms) => ports.timers.sleep(ms) },
+    log: { info() {}, warn() {}, error() {} },
+    network: {
+      ...ports.network,
+      createFetch: () => () => Promise.reject(new Error('an explanation fetches nothing')),
+    },
+    records: {
+      list: (kind) => made.get(kind) ?? [],
+      add: async (kind, record) => void made.set(kind, [...(made.get(kind) ?? []), record]),
+      remove: async (kind, id) =>
+        void made.set(
+          kind,
+          (made.get(kind) ?? []).filter((record) => record.id !== id),
+        ),
+    },
+    followed: {
+      ...ports.followed,
+      write: () => Promise.resolve(false),
+      remove: () => Promise.resolve(),
+      refresh: () => Promise.resolve(),
+      recompile: () => {},
+    },
+    ownStore: ports.ownStore === null ? null : readOnlyLogins(ports.ownStore as OwnLogins),
+    // What it seals opens nowhere.
+    seal: () => '',
+    randomText: (bytes) => 'A'.repeat(Math.ceil((bytes * 4) / 3)),
+    counter: () => () => {},
+  };
+}
+
+type OwnLogins = LoginStore & { readonly isShared: boolean };
+
+/** Reads as the store does; writes are ignored. */
+function readOnlyLogins(logins: OwnLogins): OwnLogins {
+  return {
+    get isShared() {
+      return logins.isShared;
+    },
+    findByKey: (keyHash) => logins.findByKey(keyHash),
+    getUser: (id) => logins.getUser(id),
+    getSession: (id) => logins.getSession(id),
+    listUsers: (query) => logins.listUsers(query),
+    listSessions: (query) => logins.listSessions(query),
+    changesSince: (seq) => logins.changesSince(seq),
+    currentSeq: () => logins.currentSeq(),
+    onChanged: (listener) => logins.onChanged(listener),
+    onForeignChange: (listener) => logins.onForeignChange(listener),
+    onReset: (reload) => logins.onReset(reload),
+    recordLogin: () => Promise.reject(new Error('an explanation stores nothing')),
+    touch: () => Promise.resolve(),
+    claimRefresh: () => Promise.resolve(false),
+    replaceTokens: () => Promise.resolve(null),
+    releaseRefresh: () => Promise.resolve(),
+    deleteSession: () => Promise.resolve(false),
+    deleteUser: () => Promise.resolve(false),
+    endByKey: () => Promise.resolve([]),
+    endByProvider: () => Promise.resolve(null),
+    claimOnce: () => Promise.resolve(false),
+    endOrphans: () => Promise.resolve([]),
+    listEdgeIds: () => Promise.resolve([]),
+    prune: () => Promise.resolve([]),
+  };
+}

@@ -1,0 +1,47 @@
+import type { AssumedPerson, TrafficRequest } from '../prepared-module.ts';
+import { originOf } from './flow/return-target.ts';
+import { Grant, type GrantDoc } from './sessions/grant.ts';
+
+export interface AssumedClient {
+  readonly edgeId: string;
+  readonly routeId: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+}
+
+/** A login that somebody could have, for explanations. It is in no store. */
+export function assumedGrant(request: TrafficRequest, { email, claims }: AssumedPerson, client: AssumedClient): Grant {
+  const { edgeId, routeId, issuer, clientId, scopes } = client;
+  const subject = typeof claims['sub'] === 'string' ? claims['sub'] : 'assumed';
+  const name = typeof claims['name'] === 'string' ? claims['name'] : '';
+  const doc: GrantDoc = {
+    public_url: originOf(request),
+    user_agent: '',
+    ip_address: request.clientAddress,
+    created_at: new Date(request.nowMs).toISOString(),
+    route_id: routeId,
+    host: request.host,
+    scopes,
+    subject,
+    email,
+    name,
+    claims: { email_verified: true, ...claims, email },
+    dropped_claims: [],
+    access_expires_at_ms: null,
+  };
+  return new Grant({
+    id: 'as_assumed',
+    userId: 'au_assumed',
+    keyHash: '',
+    edgeId,
+    issuer,
+    clientId,
+    providerSessionId: null,
+    lastActiveMs: request.nowMs,
+    expiresAtMs: 0,
+    version: 0,
+    doc: doc as never,
+    secrets: null,
+  });
+}

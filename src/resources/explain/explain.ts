@@ -1,0 +1,134 @@
+import { isIP } from 'node:net';
+import { certificatesIn } from '../../lib/describe-certificate.ts';
+import { PosternError } from '../../lib/errors.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { ExplainedRequest, Operation, OperationPorts } from '../operation.ts';
+import type { LiveResource } from '../resource.ts';
+import { explanationSchema, questionSchema } from './explain-schema.ts';
+
+const PATH = '/explain';
+const URL_FORM = /^(https?):\/\/([^/?#\s@]+)([^#\s]*)(#.*)?$/i;
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+const request: Operation = {
+  resource: 'explain',
+  verb: 'request',
+  method: 'POST',
+  path: PATH,
+  scopes: ['explain:read'],
+  summary: 'Explain a request',
+  description:
+    'Runs a request that nobody has sent through the code of traffic: which route it takes, what each module decides and why, which targets it may get. Nothing is sent, fetched, stored, counted or signed.',
+  body: {
+    schema: questionSchema,
+    example: {
+      url: 'https://shop.example.com/admin?tab=1',
+      method: 'GET',
+      headers: { accept: 'text/html' },
+      address: '203.0.113.7',
+      as: { email: 'ada@example.com', claims: { groups: ['ops'] } },
+    },
+  },
+  success: { status: 200, schema: explanationSchema, description: 'The explanation.' },
+  errors: ['ERR_POSTERN_INVALID_BODY'],
+  run: async ({ body }, ports) => {
+    const explained = await ports.explain({
+      url: urlOf(body['url'] as string),
+      method: (body['method'] ?? 'GET') as string,
+      headers: headersOf((body['headers'] ?? {}) as JsonObject),
+      address: addressOf(body['address']),
+      clientCertificatePem: pemOf(body['client_certificate_pem']),
+      as: personOf(body['as']),
+    });
+    return { body: rendered(explained, ports) };
+  },
+};
+
+/** Why a request would be answered as it would. */
+export const explain: LiveResource = {
+  type: 'live',
+  name: 'explain',
+  kind: 'explanation',
+  idPrefix: '',
+  path: PATH,
+  listKey: '',
+  title: 'an explanation',
+  description: 'What the edge would do with a request, and why.',
+  operations: [request],
+};
+
+function rendered(explained: ExplainedRequest, ports: OperationPorts): JsonObject {
+  const { edgeId, routeId, candidates, decisions, outcome, upstreamRequest, node } = explained;
+  return {
+    edge: edgeId === null ? null : { ...ports.ref(edgeId) },
+    route: edgeId === null || routeId === null ? null : { ...ports.ref(routeId, edgeId) },
+    candidates: candidates.map((each) => ({
+      route: { ...ports.ref(each.routeId, edgeId ?? undefined) },
+      why_not: each.whyNot,
+    })),
+    decisions: decisions.map((decision) => ({ ...decision })),
+    outcome: {
+      ...(outcome.status !== undefined && { status: outcome.status }),
+      ...(outcome.errorCode !== undefined && { error_code: outcome.errorCode }),
+      targets: outcome.targets.map(({ forwardsTo, ...target }) => ({
+        ...target,
+        ...(forwardsTo !== undefined && { forwards_to: forwardsTo }),
+      })),
+      node,
+    },
+    upstream_request:
+      upstreamRequest === null
+        ? null
+        : { headers_added: upstreamRequest.headersAdded, headers_removed: upstreamRequest.headersRemoved },
+  };
+}
+
+/** Not with `URL`, which would resolve dots and escapes that the edge must see. */
+function urlOf(text: string) {
+  const [, scheme = '', authority = '', rest = ''] = URL_FORM.exec(text) ?? [];
+  if (scheme === '') throw invalid('url', 'url must be an absolute http or https URL, such as https://example.com/a');
+  return {
+    scheme: scheme.toLowerCase() as 'http' | 'https',
+    authority,
+    host: authority.replace(/:\d*$/, '').toLowerCase(),
+    target: rest.startsWith('/') ? rest : `/${rest}`,
+  };
+}
+
+function headersOf(headers: JsonObject): readonly string[] {
+  return Object.entries(headers).flatMap(([name, value]) => {
+    const lines = (Array.isArray(value) ? value : [value]) as readonly string[];
+    if (!HEADER_NAME.test(name))
+      throw invalid('headers', `headers has a name that is not a header's: ${JSON.stringify(name)}`);
+    if (lines.some((line) => !HEADER_VALUE.test(line)))
+      throw invalid('headers', `headers has a value with forbidden characters for ${name}`);
+    return lines.flatMap((line) => [name, line.trim()]);
+  });
+}
+
+function addressOf(value: JsonValue | undefined): string {
+  if (value === undefined) return '127.0.0.1';
+  if (isIP(value as string) === 0) throw invalid('address', 'address must be an IP address, such as 203.0.113.7');
+  return value as string;
+}
+
+function pemOf(value: JsonValue | undefined): string | null {
+  if (value === undefined) return null;
+  try {
+    if (certificatesIn(value as string).length > 0) return value as string;
+  } catch {
+    // Not readable: answered below.
+  }
+  throw invalid('client_certificate_pem', 'client_certificate_pem must have at least one certificate in PEM');
+}
+
+function personOf(value: JsonValue | undefined) {
+  if (value === undefined || value === null) return null;
+  const { email, claims = {} } = value as JsonObject;
+  return { email: email as string, claims: claims as JsonObject };
+}
+
+function invalid(field: string, message: string): Error {
+  return new PosternError('ERR_POSTERN_INVALID_BODY', 400, message, { details: { field: `/${field}` } });
+}

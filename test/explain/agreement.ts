@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import type { EdgeWorld } from '../support/edge-world.ts';
+
+const MATCHES = ['/', '/a', '/a/b', '/admin', '/Admin', '/%61', '/x/'] as const;
+const PATHS = [
+  '/',
+  '/a',
+  '/a/',
+  '/a/b',
+  '/A',
+  '/admin',
+  '/ADMIN',
+  '/admin/x',
+  '/%61',
+  '/a%2Fb',
+  '/a;x/b',
+  '/b',
+  '/x/',
+  '/a/../b',
+];
+const CIDRS = ['127.0.0.0/8', '127.0.0.1/32', '10.0.0.0/8', '0.0.0.0/0'] as const;
+
+/** Otherwise few requests would reach a backend. */
+const seldom = fc.constantFrom(true, false, false, false);
+
+const route = fc.record({
+  match: fc.constantFrom(...MATCHES),
+  matchType: fc.constantFrom('path_prefix', 'exact_path'),
+  policies: fc.array(fc.record({ action: fc.constantFrom('allow', 'deny'), cidr: fc.constantFrom(...CIDRS) }), {
+    maxLength: 2,
+  }),
+  login: seldom,
+  access: seldom,
+  backend: fc.constantFrom('static', 'fixed', 'weighted', 'failover', 'none'),
+});
+
+const request = fc.record({
+  path: fc.constantFrom(...PATHS),
+  method: fc.constantFrom('GET', 'POST', 'OPTIONS'),
+  accept: fc.constantFrom('text/html', '*/*'),
+  authorization: fc.constantFrom(null, 'Bearer pst_unknown', 'Basic eDp5'),
+});
+
+export const configurations = fc.record({
+  routes: fc.uniqueArray(route, {
+    minLength: 1,
+    maxLength: 4,
+    selector: ({ match, matchType }) => `${match} ${matchType}`,
+  }),
+  requests: fc.array(request, { minLength: 8, maxLength: 8 }),
+});
+
+type Configuration = typeof configurations extends fc.Arbitrary<infer Value> ? Value : never;
+
+export interface Backends {
+  readonly static: string;
+  readonly fixed: string;
+  readonly weighted: string;
+  readonly failover: string;
+}
+
+/** Makes the configuration, asks what would happen to each request, sends it, and compares. */
+export async function assertAgreement(
+  world: EdgeWorld,
+  backends: Backends,
+  host: string,
+  { routes, requests }: Configuration,
+): Promise<void> {
+  const edgeId = await world.edge(host);
+  for (const { match, matchType, policies, login, access, backend } of routes) {
+    const created = await world.world.api('POST', `/edges/https/${edgeId}/routes`, { match, match_type: matchType });
+    // Two spellings of one path are rejected: the others remain.
+    if (created.status !== 201) continue;
+    const path = `/edges/https/${edgeId}/routes/${created.body.id}`;
+    if (backend !== 'none') await world.api('PUT', `${path}/backend`, { backend_id: backends[backend] });
+    const ids = [];
+    for (const { action, cidr } of policies) ids.push((await world.ipPolicy(action, cidr)).policyId);
+    if (ids.length > 0) await world.api('PUT', `${path}/ip_restriction`, { ip_policy_ids: ids });
+    if (login)
+      await world.api('PUT', `${path}/oidc`, { issuer: 'https://id.invalid', client_id: 'c', client_secret: 's' });
+    if (access) await world.api('PUT', `${path}/access`, { allow: [{ emails: ['ada@example.com'] }] });
+  }
+  for (const { path, method, accept, authorization } of requests) {
+    const headers = { accept, ...(authorization !== null && { authorization }) };
+    const explained = await world.api('POST', '/explain', { url: `https://${host}${path}`, method, headers });
+    const answer = await world.ask(host, path, { method, headers });
+    const happened = await world.api('GET', `/requests/${String(answer.headers['postern-request-id'])}`);
+    const seen = JSON.stringify({ path, method, headers, explained, status: answer.status, happened });
+    const { outcome } = explained;
+    if (outcome.status !== undefined) assert.equal(answer.status, outcome.status, seen);
+    assert.equal(answer.headers['postern-error-code'], outcome.error_code, seen);
+    assert.deepEqual(happened.route, explained.route, seen);
+    const names = outcome.targets.map(({ name }: { name: string }) => name);
+    if (happened.target === undefined) assert.deepEqual(names, [], seen);
+    else assert.ok(names.includes(happened.target), seen);
+    const passed = (decisions: { decision: string; module: string; reason: string }[]) =>
+      decisions.filter(({ decision }) => decision === 'pass').map(({ module, reason }) => `${module} ${reason}`);
+    assert.deepEqual(passed(explained.decisions), passed(happened.decisions), seen);
+  }
+  await world.api('DELETE', `/edges/https/${edgeId}`);
+}
+
+export async function makeBackends(world: EdgeWorld, address: string): Promise<Backends> {
+  const [upstream, fixed, gone] = [
+    await world.staticBackend(address),
+    await world.httpResponse('fixed', { status_code: 203 }),
+    await world.staticBackend('127.0.0.1:1'),
+  ];
+  const weighted = await world.api('POST', '/backends/weighted', { backends: { [upstream]: 1, [fixed]: 1 } });
+  const failover = await world.api('POST', '/backends/failover', { backends: [gone, upstream] });
+  return { static: upstream, fixed, weighted: weighted.id, failover: failover.id };
+}
