@@ -129,8 +129,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const traffic = openTraffic({ ...recorded, clock, logger, replica, membership });
   const base = { config, store, replica, catalog, registry, clock, logger, requestLogger };
   const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe() };
-  const explainer = new Explainer({ ...base, ...seen, node: membership.self.name });
-  opened.defer(() => explainer.close());
+  const explainer = opened.adopt(new Explainer({ ...base, ...seen, node: membership.self.name }), (it) => it.close());
   let snapshots: Snapshots | null = null;
   const api = await openApi({
     ...base,
