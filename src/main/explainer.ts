@@ -10,7 +10,7 @@ import { VacantNames } from '../edge/vacant-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
 import type { Replica } from '../replica/replica.ts';
-import type { ExplainedRequest, HypotheticalRequest } from '../resources/operation.ts';
+import type { ExplainedRequest, HypotheticalRequest } from '../resources/explain/explained-request.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import type { Store } from '../store/store.ts';
 import { edgeSettings } from './edge.ts';

@@ -193,12 +193,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       onProblem: (err) => logger.error({ err }, 'failed to record an agent event'),
     });
     gateway = await openGateway({
-      config,
-      store,
-      replica,
-      clock,
-      logger,
-      registry,
+      ...base,
       internalCa,
       endpoints,
       events,

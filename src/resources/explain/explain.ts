@@ -2,9 +2,10 @@ import { isIP } from 'node:net';
 import { certificatesIn } from '../../lib/describe-certificate.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { ExplainedRequest, Operation, OperationPorts } from '../operation.ts';
+import type { Operation, OperationPorts } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
 import { explanationSchema, questionSchema } from './explain-schema.ts';
+import type { ExplainedRequest } from './explained-request.ts';
 
 const PATH = '/explain';
 const URL_FORM = /^(https?):\/\/([^/?#\s@]+)([^#\s]*)(#.*)?$/i;
