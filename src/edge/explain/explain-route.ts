@@ -41,7 +41,7 @@ export async function explainRoute(
     if (verdict === 'undecided') return { decisions, outcome: { targets: [] }, upstreamRequest: null };
     if (!isPass(verdict)) refusal = verdict;
   }
-  if (question.as !== null && route.steps.every(({ assume }) => assume === undefined))
+  if (question.as !== null && route.steps.every((step) => step.assume === undefined))
     decisions.push(skipped('edge', 'no_login', 'The route has no login module, so "as" changes nothing.'));
   for (const { name } of route.modules) {
     if (route.steps.every(({ module }) => module !== name))
