@@ -126,7 +126,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => directory.close());
   const recorded = openRequests(config, nodes);
   const { history, requests } = recorded;
-  const traffic = openTraffic({ ...recorded, clock, logger, replica, membership });
+  const traffic = openTraffic({ ...recorded, clock, logger, replica, membership, problems });
   const base = { config, store, replica, catalog, registry, clock, logger, requestLogger };
   const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe() };
   const explainer = opened.adopt(new Explainer({ ...base, ...seen, node: membership.self.name }), (it) => it.close());

@@ -10,16 +10,20 @@ import type { Replica } from '../replica/replica.ts';
 import type { RecordedRequest } from '../requests/recorded-request.ts';
 import { requestDocument } from '../requests/request-document.ts';
 import { matches } from '../requests/request-filter.ts';
+import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import type { OpenedRequests } from './requests.ts';
 
 const OTHERS_AT_ONCE = 100;
 const FIRST_SERVER_ERROR = 500;
+/** The page shows the first few. */
+const MAX_PROBLEMS = 50;
 
 export interface TrafficDependencies extends OpenedRequests {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly replica: Pick<Replica, 'count'>;
   readonly membership: Pick<Membership, 'nodes'>;
+  readonly problems: Pick<ProblemIndex, 'all'>;
 }
 
 export interface OpenedTraffic {
@@ -61,6 +65,7 @@ export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
         ...(await latest(series, clock)),
         edges: replica.count('https_edge'),
         ...onlineOf(membership),
+        problems: problemsOf(deps).slice(0, MAX_PROBLEMS),
       }),
       tunnels: () => onlineOf(membership),
       onProblem: (err) => logger.warn({ err }, 'failed to read what a live view shows'),
@@ -93,6 +98,22 @@ function onlineOf(membership: Pick<Membership, 'nodes'>): JsonObject {
     tunnels: online.reduce((sum, { tunnels }) => sum + tunnels, 0),
     nodes,
   };
+}
+
+/** What this server knows of; `postern doctor` also asks from outside. */
+function problemsOf({ problems, membership }: TrafficDependencies): readonly JsonObject[] {
+  const refusing = problems
+    .all()
+    .map(({ edge, route, module, message }) => ({
+      kind: 'module',
+      id: route ?? edge,
+      message: `${module}: ${message}`,
+    }));
+  const ofNodes = membership.nodes().flatMap(({ name, status, problems: own }) => {
+    const lost = status === 'lost' ? ['the node is lost: it has not renewed its lease'] : [];
+    return [...lost, ...own].map((message) => ({ kind: 'node', id: name, message }));
+  });
+  return [...refusing, ...ofNodes];
 }
 
 /** The fields that a filter of a live view compares. */

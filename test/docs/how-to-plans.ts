@@ -116,6 +116,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/manage-api-keys.md': {
     blocks: [{ run: /edges:read/ }, { run: /deploy job/ }, { custom: createKeyOffline }],
   },
+  'docs/reference/live.md': { blocks: [{ run: /"topic":"overview"/ }] },
   'docs/how-to/use-the-console.md': {
     blocks: [{ run: /^http.*\/console$/m }, { run: /\*:read/ }, { run: quiet }],
   },

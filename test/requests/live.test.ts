@@ -26,6 +26,7 @@ suite('GET /live', () => {
     const overview = view.with('overview')[0]?.data;
     assert.deepEqual([overview.edges, overview.agents, overview.asked_nodes.length], [1, 0, 1]);
     assert.equal(overview.nodes[0].status, 'ready');
+    assert.deepEqual(overview.problems, []);
   });
 
   test('sends only the topics and requests that are wanted', async (t) => {

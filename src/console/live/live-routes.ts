@@ -8,11 +8,11 @@ import { refuseWithout, resourceErrors } from '../../resources/errors.ts';
 import type { LiveStreams } from './live-streams.ts';
 
 const MAX_TEXT = 256;
-/** The scope that each topic needs. */
-const TOPICS: ReadonlyMap<string, string> = new Map([
-  ['overview', 'series:read'],
-  ['requests', 'requests:read'],
-  ['tunnels', 'tunnels:read'],
+/** The scopes that each topic needs. */
+const TOPICS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['overview', ['series:read', 'edges:read', 'nodes:read']],
+  ['requests', ['requests:read']],
+  ['tunnels', ['tunnels:read']],
 ]);
 const QUERY = Type.Object(
   {
@@ -39,7 +39,7 @@ export function addLiveRoutes(app: FastifyInstance, { streams, authenticate, aga
     request.postern.apiKeyId = principal.apiKeyId;
     const { topics: text, host, status, user } = decode(request.query as Record<string, unknown>);
     const topics = topicsOf(text);
-    const scopes = [...topics].map((topic) => TOPICS.get(topic) as string);
+    const scopes = [...topics].flatMap((topic) => TOPICS.get(topic) ?? []);
     for (const scope of scopes) {
       if (coversScope(principal.scopes, scope)) continue;
       refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });

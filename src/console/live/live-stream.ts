@@ -4,7 +4,10 @@ import { closing, listen } from '../../lib/guarded-listeners.ts';
 import type { JsonObject } from '../../lib/json.ts';
 
 /** More than a person can read; the rest is counted. */
-const MAX_REQUESTS_PER_SECOND = 200;
+const MAX_REQUESTS_PER_SECOND = 100;
+/** Lines leave together: a write for each was most of the cost of a live view. */
+const GATHER_MS = 100;
+const MAX_GATHERED = 65_536;
 /** A reader that takes nothing for so long is gone. */
 const MAX_BLOCKED_MS = 60_000;
 
@@ -29,6 +32,8 @@ export class LiveStream {
   #blockedSinceMs = 0;
   #missed = 0;
   #sent = 0;
+  #gathered = '';
+  #timer: NodeJS.Timeout | null = null;
 
   constructor(
     response: ServerResponse,
@@ -72,7 +77,17 @@ export class LiveStream {
   /** Skipped while the reader is slow: a state line is replaced by the next one anyway. */
   write(line: string): void {
     if (this.#isBlocked || this.#response.destroyed) return;
-    this.#isBlocked = !this.#response.write(line);
+    this.#gathered += line;
+    if (this.#gathered.length > MAX_GATHERED) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS).unref();
+  }
+
+  #flush(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#gathered === '' || this.#response.destroyed || this.#response.writableEnded) return;
+    this.#isBlocked = !this.#response.write(this.#gathered);
+    this.#gathered = '';
     if (this.#isBlocked) this.#blockedSinceMs = performance.now();
   }
 
@@ -90,6 +105,7 @@ export class LiveStream {
   }
 
   end(): void {
+    this.#flush();
     this.#response.end();
   }
 }
