@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildConsole } from './build-console.ts';
+import { buildConsoleIfStale } from './build-console.ts';
 import { programAssets } from './program-assets.ts';
 import { pruneDeclarations } from './prune-declarations.ts';
 
@@ -44,6 +44,6 @@ const { status } = spawnSync(process.execPath, [compiler, '--project', PROJECT_F
 rmSync(PROJECT_FILE);
 if (status !== 0) process.exit(status ?? 1);
 for (const asset of programAssets()) cpSync(join(root, 'src', asset), join(output, asset));
-buildConsole();
+buildConsoleIfStale();
 pruneDeclarations(output, ['client/index.d.ts', 'agent/index.d.ts']);
 console.log('built dist/ and console/dist/');

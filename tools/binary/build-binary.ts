@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildConsole } from '../build-console.ts';
+import { buildConsoleIfStale } from '../build-console.ts';
 import { consoleAssets, programAssets } from '../program-assets.ts';
 import { bundleProgram, bundleWorker } from './bundle.ts';
 
@@ -19,7 +19,7 @@ export function buildBinary(folder: string): string {
   const scratch = mkdtempSync(join(tmpdir(), 'postern-binary-'));
   const output = join(folder, `postern-${process.platform}-${process.arch}`);
   try {
-    buildConsole();
+    buildConsoleIfStale();
     bundleProgram(join(scratch, 'program.mjs'));
     for (const path of WORKERS) bundleWorker(`src/${path}.ts`, join(scratch, 'workers', `${path}.js`));
     const config = {

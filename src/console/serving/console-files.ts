@@ -45,7 +45,13 @@ export class ConsoleFiles {
     const manifest = this.#read('manifest.json');
     if (manifest === null) return null;
     const { files } = JSON.parse(manifest.toString()) as { files: readonly string[] };
-    const bytes = new Map(files.map((path) => [path, this.#read(path) ?? Buffer.alloc(0)]));
+    const bytes = new Map<string, Buffer>();
+    for (const path of files) {
+      const found = this.#read(path);
+      // A build is replacing it: the next request looks again.
+      if (found === null) return null;
+      bytes.set(path, found);
+    }
     const isEncoded = (path: string): boolean => ENCODINGS.some(({ suffix }) => path.endsWith(suffix));
     return new Map(
       [...bytes]
