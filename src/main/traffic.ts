@@ -102,13 +102,11 @@ function onlineOf(membership: Pick<Membership, 'nodes'>): JsonObject {
 
 /** What this server knows of; `postern doctor` also asks from outside. */
 function problemsOf({ problems, membership }: TrafficDependencies): readonly JsonObject[] {
-  const refusing = problems
-    .all()
-    .map(({ edge, route, module, message }) => ({
-      kind: 'module',
-      id: route ?? edge,
-      message: `${module}: ${message}`,
-    }));
+  const refusing = problems.all().map(({ edge, route, module, message }) => ({
+    kind: 'module',
+    id: route ?? edge,
+    message: `${module}: ${message}`,
+  }));
   const ofNodes = membership.nodes().flatMap(({ name, status, problems: own }) => {
     const lost = status === 'lost' ? ['the node is lost: it has not renewed its lease'] : [];
     return [...lost, ...own].map((message) => ({ kind: 'node', id: name, message }));
