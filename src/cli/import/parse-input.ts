@@ -1,3 +1,5 @@
+import { parse, TomlError } from 'smol-toml';
+import { LineCounter, parseDocument } from 'yaml';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { type ImportInput, inputError } from './read-input.ts';
 
@@ -19,8 +21,7 @@ export function parseJsonInput({ name, text }: ImportInput): JsonValue {
   return checkedDepth(value as JsonValue, name);
 }
 
-export async function parseYamlInput({ name, text }: ImportInput): Promise<JsonObject> {
-  const { LineCounter, parseDocument } = await import('yaml');
+export function parseYamlInput({ name, text }: ImportInput): JsonObject {
   const lines = new LineCounter();
   let value: unknown;
   try {
@@ -38,8 +39,7 @@ export async function parseYamlInput({ name, text }: ImportInput): Promise<JsonO
   return mapOf(checkedDepth(value as JsonValue, name), name);
 }
 
-export async function parseTomlInput({ name, text }: ImportInput): Promise<JsonObject> {
-  const { parse, TomlError } = await import('smol-toml');
+export function parseTomlInput({ name, text }: ImportInput): JsonObject {
   try {
     return mapOf(checkedDepth(parse(text, { maxDepth: MAX_DEPTH }) as JsonValue, name), name);
   } catch (error) {

@@ -18,7 +18,7 @@ const WHY: Readonly<Record<string, string>> = {
 
 /** frpc.toml, or the older frpc.ini. */
 export async function importFrp(input: ImportInput, report: ImportReport): Promise<AgentFile> {
-  const { proxies, visitors, ...settings } = isIni(input.text) ? readIni(input) : await parseTomlInput(input);
+  const { proxies, visitors, ...settings } = isIni(input.text) ? readIni(input) : parseTomlInput(input);
   const file = new AgentFile(report);
   for (const [name, value] of Object.entries(settings) as [string, JsonValue][]) {
     report.dropFields([name], value, WHY[name] ?? NO_SETTING);

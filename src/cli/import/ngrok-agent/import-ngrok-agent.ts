@@ -22,7 +22,7 @@ const NO_SETTING = "Postern's agent has no such setting";
 
 /** ngrok.yml of version 2 (tunnels) and 3 (agent, endpoints, tunnels). */
 export async function importNgrokAgent(input: ImportInput, report: ImportReport): Promise<AgentFile> {
-  const { version, agent, tunnels, endpoints, ...top } = await parseYamlInput(input);
+  const { version, agent, tunnels, endpoints, ...top } = parseYamlInput(input);
   if (![undefined, 2, 3, '2', '3'].includes(version as string)) {
     throw inputError(input.name, null, 'has an unknown version: this import reads the versions 2 and 3');
   }
