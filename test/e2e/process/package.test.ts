@@ -15,8 +15,8 @@ const TIMEOUT_MS = 240_000;
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-/** 0.8 MB in November 2026. */
-const MAX_PACKAGE_BYTES = 1.5 * 1024 * 1024;
+/** 1.6 MB in November 2026, with the console. */
+const MAX_PACKAGE_BYTES = 2 * 1024 * 1024;
 
 /** The agent as a library, as a dependent program uses it. */
 const AGENT = `

@@ -21,6 +21,8 @@ import { advance, ownLists } from './own-lists.ts';
 const TIMEOUT_MS = 30_000;
 /** More wait until one is free. */
 const MAX_AT_ONCE = 4;
+/** After another process claimed the same list: its result arrives through the store. */
+const LOST_CLAIM_MS = 5_000;
 /** After a failure of the store. */
 const PAUSE_MS = 30_000;
 
@@ -39,6 +41,7 @@ export class CrlFetcher {
   readonly #fetch: GuardedFetch;
   readonly #count: (result: string) => void;
   readonly #running = new Map<string, Promise<void>>();
+  readonly #lostUntilMs = new Map<string, number>();
   readonly #closing = new AbortController();
   #pausedUntilMs = 0;
 
@@ -63,12 +66,17 @@ export class CrlFetcher {
   /** Starts a request if it is time for one. */
   look(authority: FollowedRecord, url: string): void {
     const key = `${authority.id} ${url}`;
-    if (this.#ports.clock.nowMs() < this.#pausedUntilMs) return;
+    const nowMs = this.#ports.clock.nowMs();
+    if (nowMs < Math.max(this.#pausedUntilMs, this.#lostUntilMs.get(key) ?? 0)) return;
     if (this.#closing.signal.aborted || this.#running.has(key) || this.#running.size >= MAX_AT_ONCE) return;
     const seen = this.#ports.followed.get(CRL_FETCH_KIND, crlFetchId(authority.id));
     const state = stateFor(seen?.doc, url);
-    if (!isDue(state, this.#ports.clock.nowMs())) return;
+    if (!isDue(state, nowMs)) return;
     const run = this.#refresh(authority, state, seen)
+      .then((isClaimed) => {
+        if (isClaimed) this.#lostUntilMs.delete(key);
+        else this.#lostUntilMs.set(key, this.#ports.clock.nowMs() + LOST_CLAIM_MS);
+      })
       .catch((err: unknown) => {
         // The store failed, or this process may no longer write to it.
         this.#pausedUntilMs = this.#ports.clock.nowMs() + PAUSE_MS;
@@ -86,10 +94,11 @@ export class CrlFetcher {
     await Promise.all(this.#running.values());
   }
 
-  async #refresh(authority: FollowedRecord, state: FetchState, seen: FollowedRecord | undefined): Promise<void> {
+  /** Whether this process could claim it. */
+  async #refresh(authority: FollowedRecord, state: FetchState, seen: FollowedRecord | undefined): Promise<boolean> {
     const { clock, followed, log } = this.#ports;
     const claim = this.#statePut(authority, { ...state, claimedUntilMs: clock.nowMs() + CLAIM_MS }, seen);
-    if (!(await followed.write([claim]))) return;
+    if (!(await followed.write([claim]))) return false;
     const claimed = followed.get(claim.kind, claim.id);
     const stored = followed.get(CRL_KIND, crlId(authority.id));
     const puts: OwnRecordPut[] = [];
@@ -112,7 +121,7 @@ export class CrlFetcher {
       );
       result = isNew ? 'updated' : 'unchanged';
     } catch (error) {
-      if (this.#closing.signal.aborted) return;
+      if (this.#closing.signal.aborted) return true;
       const reason = explain(error);
       log.warn(
         { certificate_authority: authority.id, url: state.url, why: reason },
@@ -123,6 +132,7 @@ export class CrlFetcher {
     }
     // Not written if the authority was deleted, or has another URL by now.
     if (await followed.write(puts)) this.#count(result);
+    return true;
   }
 
   async #listsIn(
