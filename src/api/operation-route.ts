@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify';
 import type { TObject } from 'typebox';
 import { invalidBody } from '../documents/errors.ts';
-import { hasScope, scopesNeeded } from '../documents/scopes.ts';
+import { canWrite, hasScope, scopesNeeded } from '../documents/scopes.ts';
 import { checkIds } from '../documents/well-formed-ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { createDecoder } from '../lib/schema/decode-body.ts';
@@ -15,6 +15,9 @@ import { takesBody, unwrapBody } from './request-body.ts';
 import { idempotencyOf, parseIfMatch } from './request-headers.ts';
 import type { Admission } from './request-state.ts';
 import { requestedVersion } from './version.ts';
+
+/** Parsing a large body takes the event loop's time: only keys that can write something may send one. */
+const MAX_BYTES_OF_READERS = 65_536;
 
 export interface Gate {
   readonly authenticate: Authenticate;
@@ -32,6 +35,7 @@ export function operationGate(operation: Operation, gate: Gate): onRequestHookHa
       if (hasScope(caller.principal, scope)) continue;
       refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });
     }
+    if (operation.body?.maxBytes !== undefined) refuseLargeBodyOfReader(request, caller);
     request.postern.admission = { principal: caller.principal, token: caller.token, version };
   };
   return (request, _reply, proceed) => {
@@ -49,6 +53,14 @@ export function operationGate(operation: Operation, gate: Gate): onRequestHookHa
     }
     proceed();
   };
+}
+
+function refuseLargeBodyOfReader({ headers }: FastifyRequest, { principal }: Caller): void {
+  if (canWrite(principal) || Number(headers['content-length']) <= MAX_BYTES_OF_READERS) return;
+  refuseWithout({
+    scope: '*',
+    message: `this API key has no scope for writing, so its body must have a Content-Length of at most ${MAX_BYTES_OF_READERS} bytes: use a key that can write`,
+  });
 }
 
 export type OnAnswered = (request: FastifyRequest, status: number) => void;

@@ -1,6 +1,8 @@
 import type { JsonObject } from '../lib/json.ts';
+import type { RecordReader } from '../replica/record-reader.ts';
 import { refuseWithout } from '../resources/errors.ts';
 import type { Principal } from '../resources/operation.ts';
+import type { Catalog } from './catalog.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { DocumentsContext } from './documents-context.ts';
 
@@ -14,7 +16,11 @@ export interface Change {
 }
 
 /** Throws unless the key may perform this change. Its scope for the path has already been checked. */
-export function authorize({ resource }: CompiledResource, change: Change, context: DocumentsContext): void {
+export function authorize(
+  { resource }: CompiledResource,
+  change: Change,
+  context: { readonly replica: RecordReader; readonly catalog: Catalog },
+): void {
   const { principal, id, config, previous } = change;
   const about = { id, reader: context.replica, eventTypes: context.catalog.eventTypes };
   refuseWithout(resource.authorize?.(principal, config as never, previous as never, about) ?? null);

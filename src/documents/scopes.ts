@@ -42,6 +42,11 @@ export function hasScope(principal: Principal, scope: string): boolean {
   return coversScope(principal.scopes, scope);
 }
 
+/** Whether the key has any scope for writing. */
+export function canWrite({ scopes }: Principal): boolean {
+  return scopes.some((scope) => scope === ALL_SCOPES || scope.endsWith(':write'));
+}
+
 export function canReadSecrets(principal: Principal): boolean {
   return hasScope(principal, READ_SECRETS);
 }

@@ -227,6 +227,61 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.deepEqual([status, body.details.operation, body.details.scope], [403, '1', 'ip_policies:write']);
     });
 
+    test('let a key claim only what it may write', async () => {
+      const keyWith = async (...scopes: string[]): Promise<string> =>
+        (await world.api('POST', '/api_keys', { scopes })).body.token;
+      const [{ body: backend }, { body: own }] = (await applied(site('claimed.example.com', 'x'))).results;
+      const unknown = `${backend.id.split('_')[0]}_${'0'.repeat(27)}`;
+      const full = (await world.api('POST', '/api_keys', { scopes: ['*'] })).body.id;
+      const [reader, writer, keys] = [
+        await keyWith('backends:read'),
+        await keyWith('ip_policies:write'),
+        await keyWith('api_keys:write'),
+      ];
+      const claim = (key: string, id: string, more: object = {}) => {
+        const owner = { name: 'thief', claims: [{ id, name: 'x' }], take_over: true };
+        return world.api('POST', '/changesets', { operations: [], owner, ...more }, { key });
+      };
+      await applied([], { owner: { name: 'team', claims: [{ id: backend.id, name: 'mine' }] } });
+      const bothWriter = await keyWith('backends:read', 'ip_policies:write');
+      for (const [key, id, scope] of [
+        [reader, backend.id, '*'],
+        [writer, backend.id, 'backends:write'],
+        [writer, unknown, 'backends:write'],
+        [bothWriter, backend.id, 'backends:write'],
+        [keys, full, '*'],
+      ]) {
+        for (const more of [{}, { dry_run: true }]) {
+          const { status, body } = await claim(key, id, more);
+          assert.deepEqual([status, body.details?.scope], [403, scope], body.msg);
+        }
+      }
+      const [known, missing] = [await claim(writer, backend.id), await claim(writer, unknown)];
+      assert.equal(known.body.msg, missing.body.msg);
+      assert.equal((await claim(await keyWith('edges:write'), own.id)).status, 200);
+      const { claims } = (await world.api('GET', '/changesets/claims')).body;
+      const ownerOf = (id: string) => claims.find((each: { id: string }) => each.id === id)?.owner;
+      assert.deepEqual([ownerOf(backend.id), ownerOf(own.id), ownerOf(full)], ['team', 'thief', undefined]);
+      // An export asks for the revision in this way.
+      const question = { operations: [], dry_run: true };
+      assert.equal((await world.api('POST', '/changesets', question, { key: reader })).status, 200);
+      const empty = await world.api('POST', '/changesets', { operations: [], confirm_within: '1h' }, { key: reader });
+      assert.equal(empty.status, 403);
+    });
+
+    test('refuse a large body of a key that cannot write before it is read', async () => {
+      const { token } = (await world.api('POST', '/api_keys', { scopes: ['*:read'] })).body;
+      const { host, port } = world.server.addresses.api;
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'service-version': '2' };
+      for (const framing of [{ 'content-length': '60000000' }, { 'transfer-encoding': 'chunked' }]) {
+        const sent = request({ host, port, method: 'POST', path: '/changesets', headers: { ...headers, ...framing } });
+        sent.flushHeaders();
+        const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+        assert.equal(answer.statusCode, 403);
+        sent.destroy();
+      }
+    });
+
     test('refuse a body of more than 64 MiB before it is read', async () => {
       const { host, port } = world.server.addresses.api;
       const headers = {

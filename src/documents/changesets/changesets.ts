@@ -19,7 +19,7 @@ import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
 import { noteOf } from '../history/change-note.ts';
 import { refusalError } from '../refusal-error.ts';
-import { canReadSecrets, hasScope, scopesNeeded } from '../scopes.ts';
+import { canReadSecrets, canWrite, hasScope, scopesNeeded } from '../scopes.ts';
 import { withoutAddedFields } from '../unwrap-body.ts';
 import { checkIds } from '../well-formed-ids.ts';
 import { changesetOf } from './decode-changeset.ts';
@@ -82,6 +82,12 @@ export class Changesets implements ChangesetsPort {
 
   async run(request: OperationRequest): Promise<OperationResult> {
     const changeset = changesetOf(request.body);
+    if (!canWrite(request.principal) && !isQuestion(changeset)) {
+      refuseWithout({
+        scope: '*',
+        message: 'this API key has no scope for writing: use a key with the scopes of the writes',
+      });
+    }
     const { revision, results, pending } = await this.#run(changeset, request);
     const body = {
       revision,
@@ -162,7 +168,8 @@ export class Changesets implements ChangesetsPort {
       turnEndsAtMs = performance.now() + TURN_MS;
     }
     if (ownership !== null) {
-      const puts = ownershipPuts(ownership, { results: bodies, reader: commits.records, catalog });
+      const { principal } = request;
+      const puts = ownershipPuts(ownership, { results: bodies, reader: commits.records, catalog, principal });
       await commits.commit({ puts });
     }
     return { commits, results, afterwards };
@@ -239,6 +246,11 @@ export class Changesets implements ChangesetsPort {
     const cause = commits.causeOf(refusal);
     return cause === null ? error : (ofOperation(error, cause) as Error);
   }
+}
+
+/** What is the revision? Exports with a key that only reads ask this. */
+function isQuestion({ operations, isDryRun, ownership }: Changeset): boolean {
+  return isDryRun && operations.length === 0 && ownership === null;
 }
 
 /** The same error, with the number of the operation that it belongs to. */

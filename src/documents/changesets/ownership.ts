@@ -1,10 +1,14 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { OWNERSHIP_KIND, ownershipId } from '../../lib/ownership-records.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
+import { refuseWithout } from '../../resources/errors.ts';
 import type { Principal } from '../../resources/operation.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import { authorize } from '../authorize.ts';
 import type { Catalog } from '../catalog.ts';
+import type { CompiledResource } from '../compiled.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
-import type { PlacedPut } from '../record-puts.ts';
+import { configOf, type PlacedPut } from '../record-puts.ts';
 import { hasScope, scopeOf } from '../scopes.ts';
 import { type EarlierResults, resolvePath } from './earlier-results.ts';
 
@@ -24,25 +28,33 @@ interface OwnershipDoc {
 /** Enough for one page of text. */
 const MAX_NAMED = 10;
 
+/** Where claims are judged. */
+interface Claimed {
+  readonly reader: RecordReader;
+  readonly catalog: Catalog;
+  readonly principal: Principal;
+}
+
 /** The records to write; none for objects that are owned by this name already. */
 export function ownershipPuts(
   { name: owner, claims, isTakeOver }: Ownership,
-  {
-    results,
-    reader,
-    catalog,
-  }: { readonly results: EarlierResults; readonly reader: RecordReader; readonly catalog: Catalog },
+  { results, ...about }: Claimed & { readonly results: EarlierResults },
 ): readonly PlacedPut[] {
+  const { reader, catalog } = about;
   const puts: PlacedPut[] = [];
   const others: string[] = [];
   for (const [index, { id: given, name }] of claims.entries()) {
     const id = resolvePath(given, results);
-    const kind = catalog.kindOfId(id);
-    if (kind === null || reader.get(kind, id) === undefined) {
+    const resource = catalog.compiled.get(catalog.kindOfId(id) ?? '');
+    // Before anything tells whether the resource exists.
+    if (resource !== undefined) requireScope(resource, 'GET', about);
+    const record = resource && reader.get(resource.kind, id);
+    if (resource === undefined || record === undefined) {
       throw invalidBody([{ path: `/owner/claims/${index}/id`, message: 'must be the id of a resource that exists' }]);
     }
     const current = reader.get(OWNERSHIP_KIND, ownershipId(id))?.doc as unknown as OwnershipDoc | undefined;
     if (current?.owner === owner && current.name === name) continue;
+    authorizeClaim(resource, record, about);
     if (current !== undefined && current.owner !== owner && !isTakeOver) others.push(`${id} (${current.owner})`);
     const doc = { owner, name };
     puts.push({
@@ -59,6 +71,24 @@ export function ownershipPuts(
   return puts;
 }
 
+/** A claim lets `apply --prune` of the owner delete the resource, so it needs the same rights. */
+function authorizeClaim(resource: CompiledResource, record: StoredRecord, about: Claimed): void {
+  requireScope(resource, 'DELETE', about);
+  const { principal, reader: replica, catalog } = about;
+  const change = { principal, id: record.id, config: null, previous: configOf(resource, record) };
+  authorize(resource, change, { replica, catalog });
+}
+
+/** A key that may write a resource learns from its own writes whether it exists. */
+function requireScope({ resource }: CompiledResource, method: 'GET' | 'DELETE', { principal }: Claimed): void {
+  const write = scopeOf('DELETE', resource.path);
+  if (hasScope(principal, write) || hasScope(principal, scopeOf(method, resource.path))) return;
+  refuseWithout({
+    scope: write,
+    message: `this API key lacks the scope "${write}", which a claim of such a resource needs: use a key that has it`,
+  });
+}
+
 function ownedByOthers(others: readonly string[]): Error {
   const more = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : '';
   return documentErrors.create(
@@ -68,14 +98,7 @@ function ownedByOthers(others: readonly string[]): Error {
 }
 
 /** What the files of an owner, or of all owners, had, among the resources that the caller may read. */
-export function claimsOf(
-  owner: string | null,
-  {
-    reader,
-    catalog,
-    principal,
-  }: { readonly reader: RecordReader; readonly catalog: Catalog; readonly principal: Principal },
-): JsonObject {
+export function claimsOf(owner: string | null, { reader, catalog, principal }: Claimed): JsonObject {
   const records = reader.page(OWNERSHIP_KIND, { beforeId: null, limit: Number.MAX_SAFE_INTEGER });
   const claims = records.flatMap(({ doc, parent }) => {
     const id = parent ?? '';
