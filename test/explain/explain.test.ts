@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
 import { after, suite, test } from 'node:test';
 import { recordingUpstream } from '../edge/traffic/recording-upstream.ts';
-import { EdgeWorld, newHost } from '../support/edge-world.ts';
+import { EdgeWorld, newHost, trustIn } from '../support/edge-world.ts';
 import { makeBackends } from './agreement.ts';
 
 const upstream = await recordingUpstream({ after });
@@ -176,7 +177,16 @@ suite('a request is explained', () => {
   });
 
   test('and a wrong question is rejected', async () => {
+    const [pem = ''] = trustIn(world.world.dataDir);
+    // The object identifier of an elliptic curve key, with another last number.
+    const unknownKey = new X509Certificate(pem).raw
+      .toString('latin1')
+      .replace('\x2a\x86\x48\xce\x3d\x02\x01', '\x2a\x86\x48\xce\x3d\x02\x7f');
+    const base64 = Buffer.from(unknownKey, 'latin1').toString('base64').replace(/.{64}/g, '$&\n');
+    const unknownPem = `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`;
     for (const body of [
+      { url: 'https://example.com/', client_certificate_pem: pem.repeat(17) },
+      { url: 'https://example.com/', client_certificate_pem: unknownPem },
       { url: 'ftp://example.com/' },
       { url: '/path' },
       { url: 'https://example.com/', address: 'somewhere' },

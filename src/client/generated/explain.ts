@@ -67,7 +67,7 @@ export interface ExplanationRequest {
   readonly headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
   /** IP address of the client, or of the proxy in front of it. Default: 127.0.0.1. */
   readonly address?: string | undefined;
-  /** Client certificate in PEM, followed by its intermediates. */
+  /** Client certificate in PEM, followed by its intermediates: at most 16 certificates. */
   readonly client_certificate_pem?: string | undefined;
   /** A person who is logged in on the route, whether or not they ever were. */
   readonly as?:

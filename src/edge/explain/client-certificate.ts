@@ -1,7 +1,10 @@
 import type { X509Certificate } from 'node:crypto';
 import { certificatesIn } from '../../lib/describe-certificate.ts';
 import type { ClientCertificate, TlsPolicy } from '../../modules/prepared-module.ts';
-import { describedCertificate } from '../tls/client-certificate.ts';
+import { describedCertificate, MAX_PRESENTED } from '../tls/client-certificate.ts';
+
+/** A chain needs one for each of its certificates; with names that several authorities share, a few more. */
+const MAX_SIGNATURES = 32;
 
 export type HandshakeVerdict =
   | { readonly certificate: ClientCertificate | null }
@@ -31,23 +34,36 @@ export function judgeHandshake(
   return refusal === null ? { certificate } : { reason: refusal.reason, text: `${refusal.message}.` };
 }
 
-/** Each certificate is tried once, so a chain that runs in circles ends. */
+/**
+ * Walks up from the client's certificate. Each certificate is visited once, and signatures are few: seven self-signed
+ * ones with one name and key took 2.4 s when all of their orders were tried.
+ */
 function isVouchedFor(
-  certificate: X509Certificate,
+  leaf: X509Certificate,
   others: readonly X509Certificate[],
   authorities: readonly X509Certificate[],
 ): boolean {
-  const isIssuedBy = (issuer: X509Certificate): boolean =>
-    certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-  if (authorities.some((authority) => authority.ca && isIssuedBy(authority))) return true;
-  return others.some(
-    (other) =>
-      other.ca &&
-      isIssuedBy(other) &&
-      isVouchedFor(
-        other,
-        others.filter((each) => each !== other),
-        authorities,
-      ),
-  );
+  let signatures = 0;
+  const isIssued = (certificate: X509Certificate, issuer: X509Certificate): boolean => {
+    if (!issuer.ca || signatures === MAX_SIGNATURES || !certificate.checkIssued(issuer)) return false;
+    signatures += 1;
+    return isSignedBy(certificate, issuer);
+  };
+  const unvisited = new Set(others.slice(0, MAX_PRESENTED - 1));
+  const reached = new Set([leaf]);
+  // Grows while it is iterated.
+  for (const certificate of reached) {
+    if (authorities.some((authority) => isIssued(certificate, authority))) return true;
+    for (const other of unvisited) if (isIssued(certificate, other) && unvisited.delete(other)) reached.add(other);
+  }
+  return false;
+}
+
+function isSignedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  try {
+    return certificate.verify(issuer.publicKey);
+  } catch {
+    // A key of an unknown type.
+    return false;
+  }
 }

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import type { ClientCertificate } from '../../modules/prepared-module.ts';
 
 /** OpenSSL accepts a message of 100 KB, which is hundreds of certificates. */
-const MAX_PRESENTED = 16;
+export const MAX_PRESENTED = 16;
 
 /**
  * The certificate verified by this connection's own handshake; null when there is none, or another handshake verified

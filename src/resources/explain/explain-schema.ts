@@ -34,7 +34,10 @@ export const questionSchema = Type.Object(
       }),
     ),
     client_certificate_pem: Type.Optional(
-      Type.String({ maxLength: 65_536, description: 'Client certificate in PEM, followed by its intermediates.' }),
+      Type.String({
+        maxLength: 65_536,
+        description: 'Client certificate in PEM, followed by its intermediates: at most 16 certificates.',
+      }),
     ),
     as: Type.Optional(
       Type.Union(

@@ -8,6 +8,9 @@ import { explanationSchema, questionSchema } from './explain-schema.ts';
 import type { ExplainedRequest } from './explained-request.ts';
 
 const PATH = '/explain';
+const PEM = 'client_certificate_pem';
+/** As many as the edge reads of a client. */
+const MAX_CERTIFICATES = 16;
 const URL_FORM = /^(https?):\/\/([^/?#\s@]+)([^#\s]*)(#.*)?$/i;
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -39,7 +42,7 @@ const request: Operation = {
       method: (body['method'] ?? 'GET') as string,
       headers: headersOf((body['headers'] ?? {}) as JsonObject),
       address: addressOf(body['address']),
-      clientCertificatePem: pemOf(body['client_certificate_pem']),
+      clientCertificatePem: pemOf(body[PEM]),
       as: personOf(body['as']),
     });
     return { body: rendered(explained, ports) };
@@ -116,12 +119,21 @@ function addressOf(value: JsonValue | undefined): string {
 
 function pemOf(value: JsonValue | undefined): string | null {
   if (value === undefined) return null;
+  const count = readableCertificates(value as string);
+  if (count === 0) throw invalid(PEM, `${PEM} must have at least one certificate in PEM, with a key of a known type`);
+  if (count > MAX_CERTIFICATES)
+    throw invalid(PEM, `${PEM} has ${count} certificates; send at most ${MAX_CERTIFICATES}`);
+  return value as string;
+}
+
+/** 0: not readable. */
+function readableCertificates(pem: string): number {
   try {
-    if (certificatesIn(value as string).length > 0) return value as string;
+    // The runtime throws when it reads a key of a type that OpenSSL does not know.
+    return certificatesIn(pem).filter((certificate) => certificate.toLegacyObject() && certificate.publicKey).length;
   } catch {
-    // Not readable: answered below.
+    return 0;
   }
-  throw invalid('client_certificate_pem', 'client_certificate_pem must have at least one certificate in PEM');
 }
 
 function personOf(value: JsonValue | undefined) {
