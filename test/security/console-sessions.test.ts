@@ -122,6 +122,8 @@ for (const engine of ENGINES) {
         { host: `127.0.0.1.evil.example:${port}`, origin: `http://127.0.0.1.evil.example:${port}` },
         { host: `localhost@evil.example`, origin: world.baseUrl },
         { host: `evil.example:${port}` },
+        { host: '127.0.0.1:99999', origin: 'http://127.0.0.1:99999' },
+        { host: 'localhost:65536' },
       ];
       for (const headers of refused) {
         const written = await browser.send('POST', '/edges/https', { headers, body });

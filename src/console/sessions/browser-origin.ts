@@ -24,7 +24,9 @@ export interface BrowserHeaders {
 export function checkBrowserOrigin({ method, headers }: BrowserHeaders, own: OwnAddress): void {
   const base = new URL(own.baseUrl);
   const host = (headers.host ?? '').toLowerCase();
-  if (!PLAIN_HOST.test(host) || !isOwnName(hostNameOf(host), base.hostname)) {
+  // Null for a port above 65535.
+  const page = URL.parse(`${own.isTls ? 'https' : 'http'}://${host}`);
+  if (!PLAIN_HOST.test(host) || page === null || !isOwnName(hostNameOf(host), base.hostname)) {
     throw consoleErrors.create(
       'ERR_POSTERN_CONSOLE_ORIGIN',
       `the console is not available under the name in this address: open ${own.baseUrl}/console, or set api_url to the address that you use`,
@@ -34,9 +36,7 @@ export function checkBrowserOrigin({ method, headers }: BrowserHeaders, own: Own
   const site = headers['sec-fetch-site'];
   const isSameSite = site === undefined || site === 'same-origin';
   const isOwnOrigin =
-    origin === undefined
-      ? SAFE_METHODS.has(method)
-      : origin === base.origin || origin === new URL(`${own.isTls ? 'https' : 'http'}://${host}`).origin;
+    origin === undefined ? SAFE_METHODS.has(method) : origin === base.origin || origin === page.origin;
   if (isSameSite && isOwnOrigin) return;
   throw consoleErrors.create(
     'ERR_POSTERN_CONSOLE_ORIGIN',
