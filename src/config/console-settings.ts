@@ -30,6 +30,6 @@ export const consoleSettings = {
   }),
   console_roles: required(roleRules, {
     description:
-      'Roles of people who sign in to the console, as ROLE=CLAIM:VALUE. A person gets the highest role of all rules that match a claim of the login; a list matches if it contains the value, and an email address only if the provider has verified it. ROLE=* matches everybody. viewer reads everything except secrets, operator also writes everything except keys and credentials, admin may do everything. People without a role cannot sign in.',
+      'Roles of people who sign in to the console, as ROLE=CLAIM:VALUE. A person gets the highest role of all rules that match a claim of the login; a list matches if it contains the value, and an email address only if the provider has verified it. ROLE=* matches everybody. viewer reads everything except secrets, operator also writes everything except keys, credentials, service accounts and their tokens, guest links and console sessions, admin may do everything. People without a role cannot sign in.',
   }),
 };

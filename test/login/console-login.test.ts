@@ -77,10 +77,17 @@ suite('sign-in to the console with OpenID Connect', () => {
     const send = await signIn('bob');
     assert.equal((await send('GET', '/console/session')).body.role, 'operator');
     assert.equal((await send('POST', '/ip_policies', {})).status, 201);
-    for (const path of ['/api_keys', '/credentials', '/service_accounts']) {
+    for (const path of ['/api_keys', '/credentials', '/service_accounts', '/service_account_tokens', '/guest_links']) {
       assert.equal((await send('GET', path)).status, 200, path);
       assert.equal((await send('POST', path, {})).status, 403, path);
     }
+    const account = (await world.api('POST', '/service_accounts', { name: 'backup' })).body;
+    const made = await world.api('POST', '/service_account_tokens', { service_account_id: account.id });
+    const token = `/service_account_tokens/${made.body.id}`;
+    await world.api('PATCH', token, { expires_at: '2026-12-01T00:00:00Z' });
+    const [change] = (await send('GET', '/changes?limit=1')).body.changes;
+    const undone = await send('POST', `/changes/${change.revision}/undo`, {});
+    assert.deepEqual([undone.status, undone.body.error_code], [403, 'ERR_POSTERN_FORBIDDEN']);
   });
 
   test('refuses people without a role, and says whom to ask', async () => {

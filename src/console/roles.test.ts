@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { scopesOf } from '../documents/scopes.ts';
+import { resources } from '../resources/registry.ts';
+import { scopesOfRole } from './roles.ts';
+
+suite('the role operator', () => {
+  const scopes = scopesOfRole('operator', scopesOf(resources));
+  const writable = (path: string): boolean => scopes.includes(`${path.split('/')[1]}:write`);
+
+  test('writes no resource whose responses contain a token or a link', () => {
+    const granting = resources.filter((each) => each.type === 'configuration' && each.shownOnce !== undefined);
+    assert.deepEqual(granting.map(({ name }) => name).sort(), [
+      'api_keys',
+      'credentials',
+      'guest_links',
+      'service_account_tokens',
+    ]);
+    assert.deepEqual(
+      granting.filter(({ path }) => writable(path)),
+      [],
+    );
+  });
+
+  test('writes neither service accounts nor sessions of the console, and no secret is readable', () => {
+    for (const path of ['/service_accounts', '/console/sessions']) assert.equal(writable(path), false, path);
+    assert.ok(!scopes.includes('secrets:read') && !scopes.includes('*'));
+  });
+
+  test('writes edges, routes and backends', () => {
+    for (const path of ['/edges', '/backends', '/ip_policies']) assert.equal(writable(path), true, path);
+  });
+});
