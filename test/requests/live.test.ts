@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { after, suite, test } from 'node:test';
 import { makeKey } from '../security/keys.ts';
 import { ConsoleBrowser } from '../support/console-browser.ts';
@@ -92,6 +93,31 @@ suite('GET /live', () => {
     await edges.api('PATCH', `/api_keys/${key.id}`, { scopes: ['edges:read'] });
     await browser.send('DELETE', '/console/session');
     await eventually('both have ended', () => views.every(({ isEnded }) => isEnded));
+  });
+
+  test('a key has a limit, and loses all of its views at once, also those that it never reads', async (t) => {
+    const [key, other] = [await makeKey(world, ['tunnels:read']), await makeKey(world, ['tunnels:read'])];
+    const socket = connect(Number(new URL(world.baseUrl).port), '127.0.0.1').pause();
+    t.after(() => socket.destroy());
+    socket.on('error', () => {});
+    const get = (path: string): string =>
+      `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key.token}\r\n\r\n`;
+    // The first responses fill the buffers, so the live views never get their turn.
+    socket.write(get('/openapi.json').repeat(20) + get('/live?topics=tunnels').repeat(20));
+    const open = async ({ token }: { readonly token: string }): Promise<number | undefined> => {
+      const view = await LiveView.open(world, 'topics=tunnels', { authorization: `Bearer ${token}` });
+      view.close();
+      return view.response.statusCode;
+    };
+    await eventually('the limit of the key', async () => (await open(key)) === 429);
+    assert.equal(await open(other), 200);
+    await edges.api('PATCH', `/api_keys/${key.id}`, { scopes: ['edges:read'] });
+    await eventually('the connection is cut', () => {
+      socket.write('\r\n');
+      return socket.destroyed;
+    });
+    await edges.api('PATCH', `/api_keys/${key.id}`, { scopes: ['tunnels:read'] });
+    assert.equal(await open(key), 200);
   });
 
   const REFUSALS: readonly (readonly [string, string, number])[] = [

@@ -44,14 +44,12 @@ export function addLiveRoutes(app: FastifyInstance, { streams, authenticate, aga
       if (coversScope(principal.scopes, scope)) continue;
       refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });
     }
-    if (streams.isFull) {
-      throw apiErrors.create('ERR_POSTERN_RATE_LIMITED', 'too many live views of this node are open: close some', {
-        headers: { 'retry-after': '30' },
-      });
-    }
+    if (streams.isFull) throw tooMany('too many live views of this node are open: close some');
+    if (streams.isFullFor(principal.apiKeyId)) throw tooMany('this key has too many open live views: close some');
     const attempt = attemptOf(request);
     reply.hijack();
     streams.open(reply.raw, {
+      owner: principal.apiKeyId,
       topics,
       filter: {
         ...(host !== undefined && { host: host.toLowerCase() }),
@@ -64,6 +62,10 @@ export function addLiveRoutes(app: FastifyInstance, { streams, authenticate, aga
       },
     });
   });
+}
+
+function tooMany(message: string): Error {
+  return apiErrors.create('ERR_POSTERN_RATE_LIMITED', message, { headers: { 'retry-after': '30' } });
 }
 
 function topicsOf(text: string | undefined): ReadonlySet<string> {

@@ -17,17 +17,22 @@ export interface LiveFilter {
   readonly user?: string;
 }
 
+export type WantedStream = Pick<LiveStream, 'owner' | 'topics' | 'filter' | 'isAllowed'>;
+
 /**
  * One reader of GET /live. While it reads too slowly, lines are not written but counted: nothing is buffered beyond what
  * the socket holds. When it reads again, one line says how many requests it missed, and the state lines that follow are
  * current.
  */
 export class LiveStream {
+  /** Id of the API key, or of the session of a person. */
+  readonly owner: string;
   readonly topics: ReadonlySet<string>;
   readonly filter: LiveFilter;
   /** Whether the reader may still see this: its session or key may have ended. */
   readonly isAllowed: () => boolean;
   readonly #response: ServerResponse;
+  readonly #onEnd: () => void;
   #isBlocked = false;
   #blockedSinceMs = 0;
   #missed = 0;
@@ -35,16 +40,10 @@ export class LiveStream {
   #gathered = '';
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(
-    response: ServerResponse,
-    wanted: {
-      readonly topics: ReadonlySet<string>;
-      readonly filter: LiveFilter;
-      readonly isAllowed: () => boolean;
-    },
-    onEnd: () => void,
-  ) {
+  constructor(response: ServerResponse, wanted: WantedStream, onEnd: () => void) {
     this.#response = response;
+    this.#onEnd = onEnd;
+    this.owner = wanted.owner;
     this.topics = wanted.topics;
     this.filter = wanted.filter;
     this.isAllowed = wanted.isAllowed;
@@ -94,7 +93,7 @@ export class LiveStream {
   /** Once a second. */
   tick(nowMs: number): void {
     if (this.#isBlocked && performance.now() - this.#blockedSinceMs > MAX_BLOCKED_MS) {
-      this.#response.destroy();
+      this.cut();
       return;
     }
     this.#sent = 0;
@@ -102,6 +101,15 @@ export class LiveStream {
     const missed = this.#missed;
     this.#missed = 0;
     this.write(liveLine('missed', nowMs, { requests: missed }));
+  }
+
+  /** At once: `end` waits for a reader that never reads. A pipelined response has no socket yet, its request has one. */
+  cut(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#response.req.socket.destroy();
+    this.#response.destroy();
+    this.#onEnd();
   }
 
   end(): void {

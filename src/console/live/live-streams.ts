@@ -1,12 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { type LiveFilter, LiveStream, liveLine } from './live-stream.ts';
+import { type LiveFilter, LiveStream, liveLine, type WantedStream } from './live-stream.ts';
 
 const TICK_MS = 1000;
 const OVERVIEW_EVERY = 2;
 const PING_EVERY = 15;
 const MAX_STREAMS = 100;
+/** Of one key or person, so that one cannot take all. Colleagues may share a key, each with several pages. */
+const MAX_STREAMS_OF_OWNER = 20;
 
 export interface LiveSources {
   readonly clock: Clock;
@@ -45,10 +47,13 @@ export class LiveStreams {
     return this.#isClosed || this.#streams.size >= MAX_STREAMS;
   }
 
-  open(
-    response: ServerResponse,
-    wanted: { readonly topics: ReadonlySet<string>; readonly filter: LiveFilter; readonly isAllowed: () => boolean },
-  ): void {
+  isFullFor(owner: string): boolean {
+    let own = 0;
+    for (const stream of this.#streams) if (stream.owner === owner) own += 1;
+    return own >= MAX_STREAMS_OF_OWNER;
+  }
+
+  open(response: ServerResponse, wanted: WantedStream): void {
     const stream = new LiveStream(response, wanted, () => this.#remove(stream));
     this.#streams.add(stream);
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref();
@@ -105,7 +110,7 @@ export class LiveStreams {
     this.#ticks += 1;
     for (const stream of this.#streams) {
       if (stream.isAllowed()) stream.tick(nowMs);
-      else stream.end();
+      else stream.cut();
     }
     if (this.#ticks % PING_EVERY === 0) this.#send([...this.#streams], liveLine('ping', nowMs, {}));
     this.#sendTunnels(nowMs);
