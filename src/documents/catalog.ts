@@ -14,6 +14,8 @@ export interface Catalog {
   readonly compiled: ReadonlyMap<string, CompiledResource>;
   readonly eventTypes: readonly EventType[];
   readonly scopes: readonly string[];
+  /** See `derivedKinds` of a resource. */
+  readonly derivedKinds: ReadonlySet<string>;
   /** The kind of an id, by its prefix; null unless it is well-formed and its prefix is known. */
   readonly kindOfId: KindOfId;
   resourceOfKind(kind: string): Resource | undefined;
@@ -35,6 +37,7 @@ export function createCatalog(resources: readonly Resource[], modules: readonly 
     compiled,
     eventTypes: eventTypesOf(resources),
     scopes: scopesOf(resources),
+    derivedKinds: new Set([...compiled.values()].flatMap(({ resource }) => resource.derivedKinds ?? [])),
     kindOfId: (id) => byPrefix.get(idPattern.exec(id)?.[1] ?? '') ?? null,
     resourceOfKind: (kind) => byKind.get(kind),
     childrenOf: (kind) => [...compiled.values()].filter((child) => child.resource.parent?.kind === kind),

@@ -47,6 +47,8 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   readonly live?: LiveFields;
   /** Once deleted it stays deleted, because it is a credential: undoing a change does not bring it back. */
   readonly isNeverRestored?: true;
+  /** Kinds of records below it that the server keeps by itself, such as its last use: an undo does not restore them. */
+  readonly derivedKinds?: readonly string[];
   /** Fields that only the response to the create shows. */
   readonly shownOnce?: TProperties;
   /** The record that this one belongs to and is deleted with: by path parameter, or by a field of the configuration. */

@@ -156,6 +156,27 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       await refused(undo(removed.revision, { force: true }), 409, 'ERR_POSTERN_CANNOT_UNDO');
     });
 
+    test('brings back no revoked key by the undo of an earlier change of it', async () => {
+      const { id, token } = (await ok('POST', '/api_keys', { scopes: ['edges:read'] })).body;
+      const patched = await ok('PATCH', `/api_keys/${id}`, { description: 'later' });
+      await ok('DELETE', `/api_keys/${id}`);
+      await refused(undo(patched.revision, { force: true }), 409, 'ERR_POSTERN_CANNOT_UNDO');
+      assert.equal((await world.api('GET', '/edges/https', undefined, { key: token })).status, 401);
+    });
+
+    test('refuses when a route would have two logins', async () => {
+      const { edge, route } = await site('logins');
+      const path = `/edges/https/${edge.id}/routes/${route.id}`;
+      const removed = await ok('DELETE', `${path}/oidc`);
+      await ok('PUT', `${path}/oauth`, { provider: { github: { client_id: 'a', client_secret: 'b' } } });
+      await refused(undo(removed.revision, { force: true }), 409, 'ERR_POSTERN_CANNOT_UNDO');
+      await ok('PUT', `${path}/oauth`, {
+        enabled: false,
+        provider: { github: { client_id: 'a', client_secret: 'b' } },
+      });
+      await undone(removed.revision);
+    });
+
     test('needs the scopes of what it shows and of what it restores', async () => {
       const { revision } = await site('scoped');
       const keyWith = async (scopes: string[]) => ({ key: (await ok('POST', '/api_keys', { scopes })).body.token });

@@ -116,8 +116,10 @@ export class Changes implements ChangesPort {
   }
 
   async confirm(revision: number, message: string, request: OperationRequest): Promise<OperationResult> {
-    const entry = await this.#require(revision);
-    for (const item of entry.items) this.#requireScope(item, 'POST', request.principal);
+    // A wait without an entry has nothing to confirm, and ends.
+    const isWaiting = pendingNow(this.#context)?.revision === revision;
+    const entry = isWaiting ? await this.#history.get(revision) : await this.#require(revision);
+    for (const item of entry?.items ?? []) this.#requireScope(item, 'POST', request.principal);
     return confirmChange(revision, message, request, this.#context);
   }
 
@@ -137,6 +139,8 @@ export class Changes implements ChangesPort {
   }
 
   #requireScope(key: RecordKey, method: string, principal: Principal): void {
+    // The entry has the document that it belongs to.
+    if (this.#context.catalog.derivedKinds.has(key.kind)) return;
     const form = documentForm(this.#context.catalog, key.kind);
     const scope = form === null ? '*' : scopeOf(method, form.path);
     if (hasScope(principal, scope)) return;

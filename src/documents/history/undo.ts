@@ -18,9 +18,12 @@ import { touchedParent } from '../parent-of.ts';
 import { configOf, extraOf, modulePut, type PlacedPut, type PlacedWriteSet, resourcePut } from '../record-puts.ts';
 import { joinSecrets } from '../secret-fields.ts';
 import { type DocumentForm, documentForm } from './document-form.ts';
+import { otherLogins } from './restored-logins.ts';
 
 export interface UndoOptions {
   readonly isForced: boolean;
+  /** Nobody can be asked: what contradicts the restored documents gives way. */
+  readonly isRevert?: true;
   readonly principal: Principal;
   readonly context: DocumentsContext;
 }
@@ -51,8 +54,9 @@ export function planUndo(entry: HistoryEntry, options: UndoOptions): UndoPlan {
 /** The same; empty when there is nothing to restore. */
 export function planRestore(entry: HistoryEntry, options: UndoOptions): UndoPlan {
   const { context, isForced } = options;
-  const steps = entry.items.map((item) => stepOf(item, entry.revision, context));
-  const lost = steps.filter(({ item, owner }) => item.after === null && owner.resource.isNeverRestored === true);
+  const items = entry.items.filter(({ kind }) => !context.catalog.derivedKinds.has(kind));
+  const steps = items.map((item) => stepOf(item, entry.revision, context));
+  const lost = steps.filter(isRevoked);
   const undone = steps.filter((step) => !lost.includes(step));
   if (!isForced) refuseLaterChanges(undone, entry.revision);
   const back = undone.filter(({ item }) => item.before !== null && !isSame(item.before, currentOf(item, context)));
@@ -61,9 +65,12 @@ export function planRestore(entry: HistoryEntry, options: UndoOptions): UndoPlan
   const puts = back.map((step) => putOf(step, context));
   const goneIds = new Set(away.map(({ item }) => item.id));
   // The store deletes what is below a deleted record.
+  const logins = otherLogins(back, new Set([...back, ...away].map(({ item }) => item.id)), context.replica);
+  if (logins.enabled.length > 0 && options.isRevert !== true) throw secondLogin(entry.revision, logins.enabled);
   const deletes = away
     .filter(({ current }) => !goneIds.has(current?.parent ?? ''))
-    .map(({ item }) => ({ kind: item.kind, id: item.id }));
+    .map(({ item }) => ({ kind: item.kind, id: item.id }))
+    .concat(logins.enabled);
   const touches = [...back, ...away].flatMap(touchesOf).filter(({ id }) => !goneIds.has(id));
   const expect = [...back, ...away].map(
     ({ item: { kind, id }, current }): Expectation => ({
@@ -72,6 +79,7 @@ export function planRestore(entry: HistoryEntry, options: UndoOptions): UndoPlan
       revision: current?.revision ?? 'absent',
     }),
   );
+  expect.push(...logins.expect);
   const keepAtLeastOne = [...new Set(away.flatMap(({ owner }) => owner.resource.keepAtLeastOne ?? []))];
   const changed: PlacedWriteSet = { puts, deletes };
   return {
@@ -82,6 +90,18 @@ export function planRestore(entry: HistoryEntry, options: UndoOptions): UndoPlan
       return [async () => owner.resource.afterDelete?.(current, context.ports())];
     }),
   };
+}
+
+/** Whatever the entry did with it: a secret that does not exist now was revoked. */
+function isRevoked({ item, owner, current }: Step): boolean {
+  return owner.resource.isNeverRestored === true && item.before !== null && current === undefined;
+}
+
+function secondLogin(revision: number, enabled: readonly RecordKey[]): Error {
+  const [{ kind, id }] = enabled as [RecordKey];
+  return cannotUndo(
+    `revision ${revision} cannot be undone: ${ownerIdOf(id)} has the ${kind.split('.')[1]} module by now, and a route has one login: delete or disable that module first`,
+  );
 }
 
 export function cannotUndo(message: string): Error {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { certificatesIn, describeCertificate } from '../../lib/describe-certificate.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { CRL_MODES } from '../../revocation/authority-crl.ts';
+import { CRL_FETCH_KIND, CRL_KIND, CRL_MODES } from '../../revocation/authority-crl.ts';
 import { type Creation, defineResource, describedFields, timestamp } from '../resource.ts';
 import { checkCrl } from './check-crl.ts';
 import { liveCrl } from './live-crl.ts';
@@ -11,6 +11,7 @@ const MAX_UPLOAD_CHARACTERS = 524_288;
 
 /** Authorities that verify client certificates. */
 export const certificateAuthorities = defineResource({
+  derivedKinds: [CRL_KIND, CRL_FETCH_KIND],
   name: 'certificate_authorities',
   kind: 'certificate_authority',
   idPrefix: 'ca',

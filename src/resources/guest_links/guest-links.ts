@@ -8,6 +8,7 @@ import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { hashToken } from '../../lib/token-hash.ts';
 import { guestLinkUrl, newGuestSecret } from '../../modules/guest-link-secret.ts';
+import { GUEST_LINK_USE_KIND } from '../../modules/guest-link-use.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import { type CreatePorts, type Creation, defineResource, describedFields } from '../resource.ts';
 import { expiryProblem, timeProblem } from './link-expiry.ts';
@@ -58,6 +59,7 @@ type GuestLink = Static<typeof config>;
 /** Lets guests without an account into a route, until a time. */
 export const guestLinks = defineResource({
   isNeverRestored: true,
+  derivedKinds: [GUEST_LINK_USE_KIND],
   name: 'guest_links',
   kind: 'guest_link',
   idPrefix: 'gl',

@@ -3,7 +3,7 @@ import { rfc3339 } from '../../lib/clock.ts';
 import { parseRfc3339 } from '../../lib/rfc3339-time.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { TOKEN_PREFIX } from '../../lib/service-account-records.ts';
+import { TOKEN_PREFIX, TOKEN_USE_KIND } from '../../lib/service-account-records.ts';
 import { hashToken } from '../../lib/token-hash.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { lastUse } from './last-use.ts';
@@ -13,6 +13,7 @@ const YEAR_MS = 365 * 86_400_000;
 /** Secrets with which programs pass routes. */
 export const serviceAccountTokens = defineResource({
   isNeverRestored: true,
+  derivedKinds: [TOKEN_USE_KIND],
   name: 'service_account_tokens',
   kind: 'service_account_token',
   idPrefix: 'sat',
