@@ -195,6 +195,8 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     reverted: (revision, by) =>
       deps.logger.warn({ revision, reverted_by: by }, 'reverted a change that nobody confirmed'),
     failed: (revision, err) => deps.logger.error({ err, revision }, 'failed to revert a change that nobody confirmed'),
+    gaveUp: (revision, reason) =>
+      deps.logger.error({ revision, reason }, 'gave up reverting a change that nobody confirmed: it stays, check it'),
   });
   addStoreMetrics(registry, store, replica);
   addProblemMetrics(registry, deps.problems);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
+import { TOKEN_USE_KIND, tokenUseId } from '../../src/lib/service-account-records.ts';
 import { backupStore } from '../../src/store/backup/backup-store.ts';
 import { restoreStore } from '../../src/store/backup/restore-store.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import { PENDING_CHANGE } from '../../src/store/pending-change.ts';
 import { until } from '../support/cluster.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { startServerProcess } from '../support/server-process.ts';
@@ -184,6 +186,73 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         const body = { operations: [operation('POST', '/ip_policies', {})], confirm_within };
         await refused(world.api('POST', '/changesets', body), 400, 'INVALID_BODY');
       }
+    });
+
+    test('waits for nothing when there is nothing to revert', async () => {
+      const { backend, edge } = await site('nothing');
+      const routes = `/edges/https/${edge}/routes`;
+      const route = operation('POST', routes, { match: '/q', match_type: 'path_prefix' });
+      const owner = { name: 'team', claims: [{ id: backend, name: 'x' }] };
+      const made = await apply([route, operation('DELETE', `${routes}/\${0.id}`)]);
+      const claimed = await apply([], { owner });
+      assert.deepEqual([made.body.pending, claimed.body.pending, await pending()], [null, null, null]);
+    });
+
+    test('ends when the history has no entry of it, by the clock or by a confirmation', async () => {
+      const waitFor = async (ms: number): Promise<number> => {
+        const doc = { confirm_by_ms: clock.nowMs() + ms, confirm_within_ms: ms };
+        const put = { ...PENDING_CHANGE, parent: null, doc, secrets: null, uniqueKeys: [], references: [] };
+        const result = await world.store.commit({ puts: [put] });
+        assert.ok(result.ok);
+        await world.server.replica.refresh();
+        return result.revision;
+      };
+      assert.equal((await confirm(await waitFor(300_000))).status, 200);
+      const revision = await waitFor(300_000);
+      await timePasses();
+      const [{ message }] = (await ok('GET', '/changes?limit=1')).body.changes;
+      assert.match(message, new RegExp(`^revision ${revision} was not confirmed .* no entry of it`));
+    });
+
+    test('leaves no way to make its revert impossible, and ends if it is', async () => {
+      const spare = (await ok('POST', '/backends/http_response', { body: 'spare' })).body.id;
+      const group = async (...backends: string[]) => (await ok('POST', '/backends/failover', { backends })).body.id;
+      const b = await group(spare);
+      const a = await group(b);
+      const c = await group(a);
+      const { body } = await apply([operation('PATCH', `/backends/failover/${a}`, { backends: [spare] })]);
+      for (const backends of [[a], [c]]) await refused(world.api('PATCH', `/backends/failover/${b}`, { backends }));
+      // Written without the check, as no request can.
+      const record = world.server.replica.get('failover_backend', b);
+      assert.ok(record);
+      const references = [{ field: 'backends', to: { kind: 'failover_backend', id: a } }];
+      const forced = await world.store.commit({ puts: [{ ...record, uniqueKeys: [], references }] });
+      assert.ok(forced.ok);
+      await timePasses();
+      const [{ message }] = (await ok('GET', '/changes?limit=1')).body.changes;
+      assert.match(message, new RegExp(`^revision ${body.revision} .* could not be reverted: .* cycle`));
+      assert.ok(world.logLines.some((line) => line.includes('gave up reverting')));
+    });
+
+    test('is reverted without records of use, revoked tokens and a second login', async () => {
+      const account = (await ok('POST', '/service_accounts', { name: 'used' })).body.id;
+      const token = (await ok('POST', '/service_account_tokens', { service_account_id: account })).body.id;
+      const use = { kind: TOKEN_USE_KIND, id: tokenUseId(token), parent: token, doc: {}, secrets: null };
+      assert.ok((await world.store.commit({ puts: [{ ...use, uniqueKeys: [], references: [] }] })).ok);
+      const { routePath } = await site('logins');
+      await apply([
+        operation('PATCH', `/service_account_tokens/${token}`, { description: 'x' }),
+        operation('DELETE', `/service_accounts/${account}`),
+        operation('DELETE', `${routePath}/oidc`),
+      ]);
+      await ok('PUT', `${routePath}/oauth`, { provider: { github: { client_id: 'a', client_secret: 'b' } } });
+      await timePasses();
+      assert.equal((await ok('GET', `/service_accounts/${account}`)).body.name, 'used');
+      assert.equal((await world.api('GET', `/service_account_tokens/${token}`)).status, 404);
+      const { oidc, oauth } = (await ok('GET', routePath)).body;
+      assert.deepEqual([oidc?.issuer, oauth], [OIDC.issuer, null]);
+      const [{ author }] = (await ok('GET', '/changes?limit=1')).body.changes;
+      assert.equal(author.via, 'revert');
     });
 
     test('needs the write scope of its documents to be confirmed', async () => {

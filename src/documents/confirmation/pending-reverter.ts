@@ -1,17 +1,22 @@
+import { PosternError } from '../../lib/errors.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { PendingChange } from '../../store/pending-change.ts';
-import type { HistoryStore } from '../../store/store.ts';
+import type { CommitResult, HistoryStore } from '../../store/store.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { pendingNow } from './pending-form.ts';
-import { revert } from './revert.ts';
+import { endWithoutRevert, revert } from './revert.ts';
 
 /** At most this long until it looks again: clocks jump, and machines sleep. */
 const LOOK_AGAIN_MS = 500;
 const RETRY_MS = 2_000;
+/** A revert that fails this often for the same reason never succeeds, and nobody could change the documents. */
+const MAX_FAILURES = 3;
 
 export interface RevertLog {
   reverted(revision: number, by: number): void;
   failed(revision: number, error: unknown): void;
+  /** The change stays, and waits no longer. */
+  gaveUp(revision: number, why: string): void;
 }
 
 /**
@@ -28,7 +33,7 @@ export class PendingReverter {
   #isClosed = false;
   #seen = { revision: 0, atMs: 0 };
   /** Reported once per change. */
-  #failedRevision = 0;
+  #failed = { revision: 0, times: 0 };
 
   constructor(context: DocumentsContext, replica: Pick<Replica, 'onChange'>, history: HistoryStore, log: RevertLog) {
     this.#context = context;
@@ -74,8 +79,12 @@ export class PendingReverter {
   #settle(pending: PendingChange): void {
     this.#running = this.#revert(pending)
       .catch((error: unknown) => {
-        if (this.#failedRevision !== pending.revision) this.#log.failed(pending.revision, error);
-        this.#failedRevision = pending.revision;
+        if (this.#failed.revision !== pending.revision) {
+          this.#failed = { revision: pending.revision, times: 0 };
+          this.#log.failed(pending.revision, error);
+        }
+        // A database that is away comes back.
+        if (!(error instanceof PosternError && error.status === 503)) this.#failed.times += 1;
         return RETRY_MS;
       })
       .then((againInMs) => {
@@ -89,18 +98,39 @@ export class PendingReverter {
   /** Milliseconds until the next attempt. */
   async #revert({ revision }: PendingChange): Promise<number> {
     const entry = await this.#history.get(revision);
-    if (entry === null) throw new Error(`the history has no revision ${revision}`);
-    const result = await revert(entry, this.#context);
-    if (result.ok) {
-      this.#log.reverted(revision, result.revision);
-      return 0;
+    if (entry === null) return this.#giveUp(revision, 'the history has no entry of it');
+    let result: CommitResult;
+    try {
+      result = await revert(entry, this.#context);
+      if (!result.ok && !isPassing(result)) throw new Error(`the store refused it: ${result.reason}`);
+    } catch (error) {
+      const { revision: failed, times } = this.#failed;
+      if (failed !== revision || times < MAX_FAILURES) throw error;
+      return this.#giveUp(revision, (error as Error).message);
     }
+    if (result.ok) this.#log.reverted(revision, result.revision);
+    return this.#againIn(result);
+  }
+
+  async #giveUp(revision: number, why: string): Promise<number> {
+    const result = await endWithoutRevert(revision, why, this.#context);
+    if (result.ok) this.#log.gaveUp(revision, why);
+    return this.#againIn(result);
+  }
+
+  async #againIn(result: CommitResult): Promise<number> {
+    if (result.ok) return 0;
     // The database's clock is behind this one.
     if (result.reason === 'not_settled' && result.why === 'early') return Math.max(1, result.remainingMs);
     if (result.reason === 'not_settled' || result.reason === 'conflict') {
       await this.#context.replica.refresh();
       return result.reason === 'conflict' ? LOOK_AGAIN_MS : 0;
     }
-    throw new Error(`the store refused to revert revision ${revision}: ${result.reason}`);
+    return RETRY_MS;
   }
+}
+
+/** Another process did it, the time is not over, or somebody wrote meanwhile. */
+function isPassing({ reason }: Extract<CommitResult, { ok: false }>): boolean {
+  return reason === 'not_settled' || reason === 'conflict';
 }

@@ -18,15 +18,24 @@ export async function revert(entry: HistoryEntry, context: DocumentsContext): Pr
   return commitRevert({ ...entry, items: kept }, context);
 }
 
+/** Ends the wait of a change that cannot be reverted, so that other writes and changes go on. The change stays. */
+export function endWithoutRevert(revision: number, why: string, { store }: DocumentsContext): Promise<CommitResult> {
+  return store.commit({
+    deletes: [PENDING_CHANGE],
+    settles: { revision, as: 'reverted' },
+    note: noteOfRevert(`revision ${revision} was not confirmed in time, and could not be reverted: ${why}`),
+  });
+}
+
 async function commitRevert(entry: HistoryEntry, context: DocumentsContext): Promise<CommitResult> {
   const { revision } = entry;
-  const { writeSet, afterwards } = planRestore(entry, { isForced: true, principal: SERVER, context });
+  const { writeSet, afterwards } = planRestore(entry, { isForced: true, isRevert: true, principal: SERVER, context });
   const settles: Settlement = { revision, as: 'reverted' };
   const result = await context.store.commit({
     ...writeSet,
     deletes: [...(writeSet.deletes ?? []), PENDING_CHANGE],
     settles,
-    note: noteOfRevert(revision),
+    note: noteOfRevert(`revert of revision ${revision}: nobody confirmed it in time`),
   });
   if (!result.ok) return result;
   await context.served(result.revision);
@@ -34,7 +43,7 @@ async function commitRevert(entry: HistoryEntry, context: DocumentsContext): Pro
   return result;
 }
 
-function noteOfRevert(revision: number): ChangeNote {
+function noteOfRevert(message: string): ChangeNote {
   const author = { kind: 'server', id: '', address: null, operation_id: 'changes.revert', via: 'revert' };
-  return { author, message: `revert of revision ${revision}: nobody confirmed it in time` };
+  return { author, message };
 }

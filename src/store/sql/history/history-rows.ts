@@ -73,21 +73,32 @@ export function* readBefore({ puts, gone, revisions }: Judged): Program<Readonly
   return new Map(records.map((record) => [keyText(record), record]));
 }
 
-/** Null: no record changes. A parent that is only touched does not count. */
-export function historyRows(
-  { note, nowMs, settles }: Pick<SealedWriteSet, 'note' | 'nowMs' | 'settles'>,
-  { puts, gone }: Judged,
-  before: ReadonlyMap<string, SealedRecord>,
-  revision: number,
-): HistoryRows | null {
-  if (note === null) return null;
+/** Whether the history will have an entry: only then there is something to revert. */
+export function changesDocuments(judged: Judged): boolean {
+  return documentsIn(judged).length > 0;
+}
+
+function documentsIn({
+  puts,
+  gone,
+}: Judged): readonly (RecordKey & { readonly after: SealedHistoryDocument | null })[] {
   const deleted = [...gone]
     .filter(([key, { kind }]) => !puts.has(key) && kind !== PENDING_CHANGE.kind)
     .map(([, key]) => ({ ...key, after: null }));
   const written = [...puts.values()].map((put) => ({ kind: put.kind, id: put.id, after: put }));
   // Who applies an object is no part of it: an undo neither takes it back nor fails because of it.
-  const documents = [...deleted, ...written].filter(({ kind }) => kind !== OWNERSHIP_KIND);
-  const items = documents.map(({ kind, id, after }, position): SqlValue[] => {
+  return [...deleted, ...written].filter(({ kind }) => kind !== OWNERSHIP_KIND);
+}
+
+/** Null: no record changes. A parent that is only touched does not count. */
+export function historyRows(
+  { note, nowMs, settles }: Pick<SealedWriteSet, 'note' | 'nowMs' | 'settles'>,
+  judged: Judged,
+  before: ReadonlyMap<string, SealedRecord>,
+  revision: number,
+): HistoryRows | null {
+  if (note === null) return null;
+  const items = documentsIn(judged).map(({ kind, id, after }, position): SqlValue[] => {
     const was = before.get(keyText({ kind, id })) ?? null;
     return [
       revision,

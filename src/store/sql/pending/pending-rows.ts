@@ -1,5 +1,6 @@
 import { PENDING_CHANGE } from '../../pending-change.ts';
 import type { RecordKey, UniqueKey } from '../../store.ts';
+import { reachable } from '../records/judge-references.ts';
 import type { Judged } from '../records/judged.ts';
 import { keyOf } from '../records/record-rows.ts';
 import {
@@ -125,7 +126,20 @@ export function* judgePending(
   if (note === null) return null;
   const parents = [...puts.values()].flatMap(({ parent }) => parent ?? []);
   const parent = yield* readCreated(parents);
-  return parent === null ? null : changePending(pending, parent);
+  const reached = parent ?? (yield* readReachedChange(puts));
+  return reached === null ? null : changePending(pending, reached);
+}
+
+/** The earlier version of a record may refer to one that now would refer to it: a cycle, which the revert cannot make. */
+function* readReachedChange(puts: Judged['puts']): Program<RecordKey | null> {
+  for (const { kind, id, isAcyclic } of puts.values()) {
+    if (!isAcyclic) continue;
+    const targets = [...(yield* reachable({ kind, id }, puts)).values()];
+    const holds = yield* readHolds(targets);
+    const changed = targets.find((key) => key.kind !== PENDING_CHANGE.kind && holds.get(keyText(key)) === 'changed');
+    if (changed !== undefined) return changed;
+  }
+  return null;
 }
 
 /** A refusal because of what the pending change holds is one of the pending change. */

@@ -1,7 +1,7 @@
 import type { RecordKey } from '../../store.ts';
 import { WriteGroup } from '../commits/write-group.ts';
 import { followEventRecords, movesLanes } from '../deliveries/lane-rows.ts';
-import { historyRows, readBefore } from '../history/history-rows.ts';
+import { changesDocuments, historyRows, readBefore } from '../history/history-rows.ts';
 import { explainedByPending, holdRecords, judgePending, judgeSettlement, readNeeds } from '../pending/pending-rows.ts';
 import {
   type AppliedChange,
@@ -36,7 +36,8 @@ export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Pro
     return { ok: true, revision: yield* group.revision(), changes: [], enqueued: 0, recorded: [] };
 
   const before = writeSet.note === null ? null : yield* readBefore(judged);
-  const needs = writeSet.confirmWithinMs === null || before === null ? null : yield* readNeeds(before);
+  const isWaiting = writeSet.confirmWithinMs !== null && changesDocuments(judged);
+  const needs = isWaiting && before !== null ? yield* readNeeds(before) : null;
   const isMovingLanes = movesLanes(judged);
   if (isMovingLanes) yield* group.flush();
   const revision = yield* group.takeRevision();

@@ -90,15 +90,23 @@ export function* judgeCycles({ puts }: Judged): Program<Refused | null> {
  * Follows references breadth-first over the state after the write: a put's own references, otherwise the stored ones.
  */
 function* reachesItself(start: RecordKey, puts: ReadonlyMap<string, SealedPut>): Program<boolean> {
-  const seen = new Set<string>();
+  return (yield* reachable(start, puts)).has(keyText(start));
+}
+
+/** Everything that a record refers to, directly or not. */
+export function* reachable(
+  start: RecordKey,
+  puts: ReadonlyMap<string, SealedPut>,
+): Program<ReadonlyMap<string, RecordKey>> {
+  const seen = new Map<string, RecordKey>();
   let frontier: readonly RecordKey[] = [start];
   while (frontier.length > 0) {
     const targets = yield* readTargets(frontier, puts);
-    if (targets.has(keyText(start))) return true;
     frontier = [...targets].filter(([target]) => !seen.has(target)).map(([, key]) => key);
-    for (const key of frontier) seen.add(keyText(key));
+    for (const key of frontier) seen.set(keyText(key), key);
+    if (seen.has(keyText(start))) break;
   }
-  return false;
+  return seen;
 }
 
 function* readTargets(
