@@ -28,7 +28,7 @@ interface OwnershipDoc {
 /** Enough for one page of text. */
 const MAX_NAMED = 10;
 
-/** Where claims are judged. */
+/** What claims are checked against. */
 interface Claimed {
   readonly reader: RecordReader;
   readonly catalog: Catalog;
