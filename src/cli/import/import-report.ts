@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 
 export interface Dropped {
   /** Where it was: `https_edges > app.example.com > routes > / > saml > idp_metadata`. */
@@ -29,6 +29,21 @@ export class ImportReport {
   note(text: string): void {
     if (!this.notes.includes(text)) this.notes.push(text);
   }
+}
+
+/** Names come from the input: "constructor" must not find a function. */
+export function textFor(table: Readonly<Record<string, string>>, name: string, otherwise: string): string {
+  return Object.hasOwn(table, name) ? (table[name] ?? otherwise) : otherwise;
+}
+
+/**
+ * Fields that are not known to be harmless: each may restrict access, so what has one must not be served. An empty map has an
+ * unexpected shape; an empty text or list says nothing.
+ */
+export function unknownFields(fields: JsonObject, harmless: ReadonlySet<string>): readonly string[] {
+  return Object.entries(fields)
+    .filter(([name, value]) => !harmless.has(name) && (isJsonObject(value) || !isUnset(value as JsonValue)))
+    .map(([name]) => name);
 }
 
 /** Unset fields of an API's answer: null, empty texts, lists and objects. `false` and 0 are values. */

@@ -25,7 +25,8 @@ export function parseYamlInput({ name, text }: ImportInput): JsonObject {
   const lines = new LineCounter();
   let value: unknown;
   try {
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+    // Programs in Go resolve "<<": a protection may come from there.
+    const document = parseDocument(text, { merge: true, lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
     const [fault] = document.errors;
     if (fault !== undefined)
       throw inputError(name, lines.linePos(fault.pos[0]).line, `is not valid YAML (${fault.code})`);

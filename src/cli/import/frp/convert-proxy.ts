@@ -1,10 +1,41 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import type { AgentFile } from '../agent-file.ts';
-import { type ImportReport, isUnset } from '../import-report.ts';
+import { type ImportReport, textFor, unknownFields } from '../import-report.ts';
 
 const NO_OPTION = "Postern's agent has no such option";
-/** Options that decide who gets in: a tunnel that loses one is left out of the file. */
-const PROTECTIONS = ['httpUser', 'httpPassword', 'routeByHTTPUser', 'route_by_http_user'];
+const PUBLISHED = ['tcp', 'http', 'https'];
+/** Options that do not decide who gets in. A tunnel that loses any other is left out of the file. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  'subdomain',
+  'requestHeaders',
+  'responseHeaders',
+  'transport',
+  'metadatas',
+  'annotations',
+  'loadBalancer',
+  'healthCheck',
+  'use_encryption',
+  'use_compression',
+  'bandwidth_limit',
+  'bandwidth_limit_mode',
+  'proxy_protocol_version',
+  'group',
+  'group_key',
+  'health_check_type',
+  'health_check_timeout_s',
+  'health_check_max_failed',
+  'health_check_interval_s',
+  'health_check_url',
+]);
+const HARMLESS_IN_PLUGIN: ReadonlySet<string> = new Set([
+  'type',
+  'localAddr',
+  'hostHeaderRewrite',
+  'crtPath',
+  'keyPath',
+  'requestHeaders',
+  'enableHTTP2',
+]);
 const NOT_CARRIED: Readonly<Record<string, string>> = {
   udp: 'Postern has no UDP tunnels',
   sudp: 'Postern has no UDP tunnels',
@@ -34,23 +65,26 @@ export function addProxy(proxy: JsonObject, index: number, file: AgentFile, repo
   } = proxy;
   const title = typeof name === 'string' && name !== '' ? name : `proxy-${index + 1}`;
   const place = ['proxies', title];
-  const kind = typeof type === 'string' ? type : 'tcp';
+  const kind = typeof type === 'string' ? type : type === undefined ? 'tcp' : '';
   const target = targetOf(proxy, kind);
-  const why = NOT_CARRIED[kind] ?? (target === null ? 'its plugin has no counterpart in Postern' : null);
-  if (why !== null || target === null) {
-    report.dropFields(place, withoutName(proxy), why ?? NO_OPTION);
+  if (target === null || !PUBLISHED.includes(kind)) {
+    const why = PUBLISHED.includes(kind)
+      ? 'its plugin has no counterpart in Postern'
+      : textFor(NOT_CARRIED, kind.toLowerCase(), 'not written: Postern has no such type');
+    report.dropFields(place, withoutName(proxy), why);
     return;
   }
   for (const [field, value] of Object.entries(rest) as [string, JsonValue][]) {
     const isWholeSite = field === 'locations' && Array.isArray(value) && value.join() === '/';
-    if (!isWholeSite) report.dropFields([...place, field], value, WHY[field] ?? NO_OPTION);
+    const isOn = field === 'enabled' && value === true;
+    if (!isWholeSite && !isOn) report.dropFields([...place, field], value, textFor(WHY, field, NO_OPTION));
   }
   if (isJsonObject(plugin)) reportPlugin(plugin, place, report);
-  const lost = PROTECTIONS.filter((each) => !isUnset(rest[each]));
+  const lost = lostIn(rest, plugin);
   if (lost.length > 0) {
     report.drop(
       place,
-      `not written, because ${lost.join(' and ')} protected it: add the tunnel with another protection`,
+      `not written, because ${lost.join(' and ')} may have protected it: add the tunnel with another protection`,
     );
     return;
   }
@@ -72,6 +106,18 @@ export function addProxy(proxy: JsonObject, index: number, file: AgentFile, repo
   }
 }
 
+/** What may have restricted access and has no counterpart. */
+function lostIn({ enabled, locations, ...rest }: JsonObject, plugin: JsonValue | undefined): readonly string[] {
+  const hasAllPaths = Array.isArray(locations) && locations.includes('/');
+  return [
+    ...(enabled === undefined || enabled === true ? [] : ['enabled']),
+    // Some paths only: the tunnel would publish all.
+    ...unknownFields(hasAllPaths ? {} : { locations: locations ?? null }, HARMLESS),
+    ...unknownFields(rest, HARMLESS).filter((field) => !/^(meta|header)_/.test(field)),
+    ...unknownFields(isJsonObject(plugin) ? plugin : {}, HARMLESS_IN_PLUGIN).map((field) => `plugin.${field}`),
+  ];
+}
+
 interface Target {
   readonly proto: 'http' | 'tcp' | 'tls';
   readonly addr: JsonValue;
@@ -85,7 +131,7 @@ function targetOf({ localIP, localPort, plugin }: JsonObject, kind: string): Tar
     if (plugin['type'] !== 'https2http') return null;
     return { proto: 'http', addr: plugin['localAddr'] ?? null };
   }
-  if (typeof plugin === 'string') return null;
+  if (plugin !== undefined) return null;
   const host = typeof localIP === 'string' && localIP !== '' ? localIP : '127.0.0.1';
   return {
     proto,
@@ -103,7 +149,7 @@ function reportPlugin(
     report.dropFields(
       [...place, 'plugin', field],
       value,
-      isCertificate ? 'the server has the certificate: upload it, or let it order one' : (WHY[field] ?? NO_OPTION),
+      isCertificate ? 'the server has the certificate: upload it, or let it order one' : textFor(WHY, field, NO_OPTION),
     );
   }
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { AgentFile } from '../agent-file.ts';
-import type { ImportReport } from '../import-report.ts';
+import { type ImportReport, isUnset, textFor } from '../import-report.ts';
 import { parseTomlInput } from '../parse-input.ts';
 import type { ImportInput } from '../read-input.ts';
 import { addProxy } from './convert-proxy.ts';
@@ -21,10 +21,14 @@ export async function importFrp(input: ImportInput, report: ImportReport): Promi
   const { proxies, visitors, ...settings } = isIni(input.text) ? readIni(input) : parseTomlInput(input);
   const file = new AgentFile(report);
   for (const [name, value] of Object.entries(settings) as [string, JsonValue][]) {
-    report.dropFields([name], value, WHY[name] ?? NO_SETTING);
+    report.dropFields([name], value, textFor(WHY, name, NO_SETTING));
   }
-  for (const [index, proxy] of objectsIn(proxies).entries()) addProxy(proxy, index, file, report);
-  for (const { name, ...visitor } of objectsIn(visitors)) {
+  const isStarted = startedProxies(settings['start']);
+  for (const [index, proxy] of objectsIn('proxies', proxies, report).entries()) {
+    if (isStarted(proxy['name'])) addProxy(proxy, index, file, report);
+    else report.drop(['proxies', String(proxy['name'] as string)], 'not written: frpc does not start it');
+  }
+  for (const { name, ...visitor } of objectsIn('visitors', visitors, report)) {
     report.dropFields(
       ['visitors', String(name as string)],
       visitor as JsonObject,
@@ -34,6 +38,17 @@ export async function importFrp(input: ImportInput, report: ImportReport): Promi
   return file;
 }
 
-function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? (value as readonly JsonValue[]).filter(isJsonObject) : [];
+/** `start` names the proxies that frpc publishes: without it, all. */
+function startedProxies(start: JsonValue | undefined): (name: JsonValue | undefined) => boolean {
+  if (isUnset(start)) return () => true;
+  const names = typeof start === 'string' ? start.split(',').map((each) => each.trim()) : start;
+  return (name) => Array.isArray(names) && names.includes(name);
+}
+
+function objectsIn(list: string, value: JsonValue | undefined, report: ImportReport): readonly JsonObject[] {
+  if (isUnset(value)) return [];
+  const items = Array.isArray(value) ? (value as readonly JsonValue[]) : [null];
+  const objects = items.filter(isJsonObject);
+  if (objects.length < items.length) report.drop([list], 'not written: it has an unexpected shape');
+  return objects;
 }

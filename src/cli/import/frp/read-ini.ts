@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import { textFor } from '../import-report.ts';
 import { type ImportInput, inputError } from '../read-input.ts';
 
 /** Fields of the older form, and what they are called in TOML. */
@@ -31,14 +32,20 @@ export function readIni({ name, text }: ImportInput): JsonObject {
     if (line === '' || line.startsWith('#') || line.startsWith(';')) continue;
     const [, title] = /^\[(.+)\]$/.exec(line) ?? [];
     if (title !== undefined) {
+      // A section "a.b" has the fields of "a" too.
+      if (sections.has(title.replace(/\.[^.]*$/, '')) && title.includes('.'))
+        throw inputError(name, index + 1, 'is a section inside another: write its fields out');
       section = sections.get(title) ?? {};
       sections.set(title, section);
       continue;
     }
-    const at = line.indexOf('=');
-    if (at <= 0 || section === null) throw inputError(name, index + 1, 'must be a section "[name]" or "field = value"');
-    const field = line.slice(0, at).trim();
-    section[NAMES[field] ?? field] = parsedValue(NAMES[field] ?? field, line.slice(at + 1).trim());
+    // frp accepts both "=" and ":". Quoted names and continued lines are rejected: they may hide a protection.
+    const [, written, value = ''] = /^([A-Za-z][\w.-]*)\s*[=:]\s*(.*)$/.exec(line) ?? [];
+    if (written === undefined || section === null || /^("{3}|`)|\\$/.test(value)) {
+      throw inputError(name, index + 1, 'must be a section "[name]" or "field = value"');
+    }
+    const field = textFor(NAMES, written, written);
+    section[field] = parsedValue(field, value);
   }
   const { common = {}, ...others } = Object.fromEntries(sections);
   const all = Object.entries(others).map(([title, fields]): JsonObject => ({ name: title, type: 'tcp', ...fields }));

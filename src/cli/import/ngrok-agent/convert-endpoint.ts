@@ -1,9 +1,10 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import type { AgentFile } from '../agent-file.ts';
-import { type ImportReport, isUnset } from '../import-report.ts';
+import { type ImportReport, unknownFields } from '../import-report.ts';
 
 const NO_OPTION = "Postern's agent has no such option";
-const PROTECTIONS = ['traffic_policy', 'traffic_policy_file'];
+const HARMLESS: ReadonlySet<string> = new Set(['pooling_enabled']);
+const HARMLESS_UPSTREAM: ReadonlySet<string> = new Set(['protocol', 'proxy_protocol']);
 
 /** One endpoint of version 3: a public URL and an upstream. */
 export function addEndpoint(
@@ -20,9 +21,13 @@ export function addEndpoint(
   for (const [field, value] of Object.entries(upstreamRest)) {
     report.dropFields([...place, 'upstream', field], value as JsonValue, NO_OPTION);
   }
-  const { bindings } = rest;
-  const isPrivate = Array.isArray(bindings) && bindings.some((each) => each !== 'public');
-  const lost = [...PROTECTIONS.filter((each) => !isUnset(rest[each])), ...(isPrivate ? ['bindings'] : [])];
+  const { bindings, ...others } = rest;
+  const isPublic = Array.isArray(bindings) && bindings.every((each) => each === 'public');
+  const lost = [
+    ...unknownFields(others, HARMLESS),
+    ...unknownFields(isPublic ? {} : { bindings: bindings ?? null }, HARMLESS),
+    ...unknownFields(upstreamRest as JsonObject, HARMLESS_UPSTREAM).map((each) => `upstream.${each}`),
+  ];
   if (lost.length > 0) {
     report.drop(
       place,
@@ -30,21 +35,22 @@ export function addEndpoint(
     );
     return;
   }
-  const published = publicAddress(typeof url === 'string' ? url : '', place, report);
+  const published = publicAddress(url ?? '', place, report);
   if (published === null) return;
   const texts = [description, metadata].filter((each): each is string => typeof each === 'string' && each !== '');
   file.add(title, { ...published, addr: localAddress(target), metadata: texts.join(' ') }, place);
 }
 
 /** Null after it was reported. */
-function publicAddress(url: string, place: readonly string[], report: ImportReport): JsonObject | null {
-  const [whole, scheme = 'https', host = '', port] = /^(?:([a-z]+):\/\/)?([^:/]*)(?::(\d+))?\/?$/.exec(url) ?? [];
+function publicAddress(url: JsonValue, place: readonly string[], report: ImportReport): JsonObject | null {
+  const [whole, scheme = 'https', host = '', port] =
+    /^(?:([a-z]+):\/\/)?([^:/]*)(?::(\d+))?\/?$/.exec(typeof url === 'string' ? url : '/') ?? [];
   const drop = (why: string): null => {
     report.drop([...place, 'url'], why);
     return null;
   };
   if (whole === undefined) return drop('must be a scheme and a host, without a path');
-  if (/\.internal$/.test(host)) return drop('internal endpoints do not exist in Postern: use a tunnel with labels');
+  if (/\.internal\.?$/i.test(host)) return drop('internal endpoints do not exist in Postern: use a tunnel with labels');
   if (scheme === 'tcp') {
     if (host !== '') drop('only the port is carried over, as remote_port: the server must have it in tcp_ports');
     return { proto: 'tcp', ...(port !== undefined && { remote_port: Number(port) }) };

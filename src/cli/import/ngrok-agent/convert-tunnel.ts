@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import type { AgentFile } from '../agent-file.ts';
-import { type ImportReport, isUnset } from '../import-report.ts';
+import { type ImportReport, isUnset, unknownFields } from '../import-report.ts';
 
 export interface TunnelTarget {
   readonly place: readonly string[];
@@ -8,16 +8,18 @@ export interface TunnelTarget {
   readonly report: ImportReport;
 }
 
-/** Options that decide who gets in: a tunnel that loses one is left out of the file. */
-const PROTECTIONS = [
-  'basic_auth',
-  'auth',
-  'verify_webhook',
-  'user_agent_filter',
-  'traffic_policy',
-  'policy',
-  'client_cas',
-];
+/** Options that do not decide who gets in. A tunnel that loses any other is left out of the file. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  'circuit_breaker',
+  'response_header',
+  'websocket_tcp_converter',
+  'proxy_proto',
+  'app_protocol',
+  'crt',
+  'key',
+  'verify_upstream_tls',
+  'verify_upstream_tls_cas',
+]);
 const NO_OPTION = "Postern's agent has no such option";
 const SAME = [
   'proto',
@@ -51,14 +53,22 @@ export function addTunnel(name: string, tunnel: JsonObject, { place, file, repor
     subdomain,
     'a subdomain of the retired service: write domain with a host of your own',
   );
-  if (isJsonObject(oidc)) readOidc(oidc, fields, place, report);
-  if (isJsonObject(oauth)) readOauth(oauth, fields, place, report);
-  const lost = PROTECTIONS.filter((each) => !isUnset(rest[each]));
+  const lost: string[] = [];
+  for (const [login, value, read] of [
+    ['oidc', oidc, readOidc],
+    ['oauth', oauth, readOauth],
+  ] as const) {
+    if (isJsonObject(value) && isUnset(value)) lost.push(login);
+    else if (isJsonObject(value)) lost.push(...read(value, fields, place, report).map((each) => `${login}.${each}`));
+    else rest[login] = value ?? null;
+  }
+  lost.push(...unknownFields(rest, HARMLESS));
+  if (/\.internal\.?$/i.test(String(fields['domain']))) lost.push('its internal domain');
   for (const [field, value] of Object.entries(rest)) report.dropFields([...place, field], value, NO_OPTION);
   if (lost.length > 0) {
     report.drop(
       place,
-      `not written, because ${lost.join(' and ')} protected it: add the tunnel with another protection`,
+      `not written, because ${lost.join(' and ')} may have protected it: add the tunnel with another protection`,
     );
     return;
   }
@@ -88,7 +98,7 @@ function readOidc(
   fields: Record<string, JsonValue>,
   place: readonly string[],
   report: ImportReport,
-): void {
+): readonly string[] {
   const own = [
     'client_id',
     'client_secret',
@@ -98,9 +108,11 @@ function readOidc(
     'inactivity_timeout',
     'maximum_duration',
   ];
-  fields['oidc'] = { issuer: issuer ?? '', ...pick(oidc, own, [...place, 'oidc'], report) };
+  const { carried, unknown } = pick(oidc, own, [...place, 'oidc'], report);
+  fields['oidc'] = { issuer: issuer ?? '', ...carried };
   const access = { allow_emails: emails ?? [], allow_email_domains: domains ?? [] };
   if (!isUnset(access)) fields['access'] = withoutUnset(access);
+  return unknown;
 }
 
 function readOauth(
@@ -108,7 +120,7 @@ function readOauth(
   fields: Record<string, JsonValue>,
   place: readonly string[],
   report: ImportReport,
-): void {
+): readonly string[] {
   const own = [
     'provider',
     'client_id',
@@ -124,7 +136,7 @@ function readOauth(
     'maximum_duration',
     'auth_check_interval',
   ];
-  const carried = pick(oauth, own, [...place, 'oauth'], report);
+  const { carried, unknown } = pick(oauth, own, [...place, 'oauth'], report);
   const rules = withoutUnset({ email_addresses: emails ?? [], email_domains: domains ?? [] });
   fields['oauth'] = { ...carried, ...rules };
   if (isUnset(carried['client_id'])) {
@@ -132,12 +144,20 @@ function readOauth(
       `${[...place, 'oauth'].join(' > ')}: register an application of your own at the provider, and set client_id and client_secret`,
     );
   }
+  return unknown;
 }
 
-function pick(from: JsonObject, names: readonly string[], place: readonly string[], report: ImportReport): JsonObject {
+/** The known fields of a login, and the names of the others: each may restrict who can log in. */
+function pick(
+  from: JsonObject,
+  names: readonly string[],
+  place: readonly string[],
+  report: ImportReport,
+): { readonly carried: JsonObject; readonly unknown: readonly string[] } {
   const entries = Object.entries(from) as [string, JsonValue][];
   for (const [name, value] of entries) if (!names.includes(name)) report.dropFields([...place, name], value, NO_OPTION);
-  return withoutUnset(Object.fromEntries(entries.filter(([name]) => names.includes(name))));
+  const carried = withoutUnset(Object.fromEntries(entries.filter(([name]) => names.includes(name))));
+  return { carried, unknown: unknownFields(from, new Set(names)) };
 }
 
 function withoutUnset(value: JsonObject): JsonObject {

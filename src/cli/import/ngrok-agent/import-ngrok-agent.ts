@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { AgentFile } from '../agent-file.ts';
-import type { ImportReport } from '../import-report.ts';
+import { type ImportReport, textFor } from '../import-report.ts';
 import { parseYamlInput } from '../parse-input.ts';
 import { type ImportInput, inputError } from '../read-input.ts';
 import { addEndpoint } from './convert-endpoint.ts';
@@ -33,6 +33,13 @@ export async function importNgrokAgent(input: ImportInput, report: ImportReport)
     if (isJsonObject(tunnel)) addTunnel(name, tunnel, { place, file, report });
     else report.drop(place, 'is not a tunnel');
   }
+  for (const [name, value, isExpected] of [
+    ['agent', agent, isJsonObject(agent)],
+    ['tunnels', tunnels, isJsonObject(tunnels)],
+    ['endpoints', endpoints, Array.isArray(endpoints)],
+  ] as const) {
+    if (!isExpected) report.dropFields([name], value, 'not written: it has an unexpected shape');
+  }
   const list = Array.isArray(endpoints) ? (endpoints as readonly JsonValue[]) : [];
   for (const [index, endpoint] of list.entries()) {
     if (isJsonObject(endpoint)) addEndpoint(endpoint, index, { file, report });
@@ -43,9 +50,9 @@ export async function importNgrokAgent(input: ImportInput, report: ImportReport)
 
 function readSettings(settings: JsonObject, place: readonly string[], file: AgentFile, report: ImportReport): void {
   for (const [name, value] of Object.entries(settings) as [string, JsonValue][]) {
-    const target = CARRIED[name];
+    const target = Object.hasOwn(CARRIED, name) ? CARRIED[name] : undefined;
     if (target === undefined || isJsonObject(value))
-      report.dropFields([...place, name], value, WHY[name] ?? NO_SETTING);
+      report.dropFields([...place, name], value, textFor(WHY, name, NO_SETTING));
     else file.set(target, value === 'false' ? false : value);
   }
 }

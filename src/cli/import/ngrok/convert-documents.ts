@@ -4,7 +4,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json
 import { operationList } from '../../api/operation-list.ts';
 import { type ImportReport, isUnset } from '../import-report.ts';
 import { knownPart } from './known-part.ts';
-import { PROTECTIONS } from './not-carried.ts';
+import { accountRestriction, missingReference } from './lost-restrictions.ts';
+import { HARMLESS } from './not-carried.ts';
 import { RETIRED_LISTS } from './retired-lists.ts';
 
 type Documents = ReadonlyMap<string, readonly JsonObject[]>;
@@ -15,6 +16,7 @@ const FOREIGN_DOMAIN = /(^|\.)ngrok(-free)?\.(app|dev|io|pizza)$/;
 /** The retired API's documents as Postern's: unknown fields are reported, and routes that lose a protection are turned off. */
 export function convertDocuments(documents: Documents, report: ImportReport): InstallationDocuments {
   const converted: Record<string, readonly JsonObject[]> = {};
+  const accountWide = accountRestriction(documents);
   for (const { path, key, notCarried } of RETIRED_LISTS) {
     const items = documents.get(key) ?? [];
     if (notCarried !== null) {
@@ -24,24 +26,65 @@ export function convertDocuments(documents: Documents, report: ImportReport): In
     const schema = answerSchema(`${path}/{id}`);
     converted[key] = items.map((item) => {
       const place = [key, nameOf(item)];
-      const known = knownPart(withoutRoutes(item), schema, place, report);
+      const { known, lost } = understood(withoutRoutes(item), schema, place, report);
       noteForeignHosts(known, report);
-      return Array.isArray(item['routes']) ? { ...known, routes: routesOf(item, place, report) } : known;
+      return key === 'https_edges'
+        ? {
+            ...known,
+            routes: routesOf(
+              item,
+              {
+                documents,
+                lostAround:
+                  accountWide ?? missingReference(item['mutual_tls'], 'certificate_authorities', documents) ?? lost,
+              },
+              place,
+              report,
+            ),
+          }
+        : known;
     });
   }
   return converted;
 }
 
-function routesOf(edge: JsonObject, place: readonly string[], report: ImportReport): readonly JsonObject[] {
+/** The known part, and the first other part that may have decided who gets in. */
+function understood(
+  document: JsonObject,
+  schema: TObject,
+  place: readonly string[],
+  report: ImportReport,
+): { readonly known: JsonObject; readonly lost: string | null } {
+  let lost: string | null = null;
+  const known: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(document) as [string, JsonValue][]) {
+    const before = report.dropped.length;
+    Object.assign(known, knownPart({ [name]: value }, schema, place, report));
+    if (report.dropped.length > before && !HARMLESS.has(name) && isEnabled(value)) lost ??= name;
+  }
+  return { known, lost };
+}
+
+function routesOf(
+  edge: JsonObject,
+  { documents, lostAround }: { readonly documents: Documents; readonly lostAround: string | null },
+  place: readonly string[],
+  report: ImportReport,
+): readonly JsonObject[] {
   const schema = answerSchema('/edges/https/{edge_id}/routes/{id}');
-  const routes = (edge['routes'] as readonly JsonValue[]).filter(isJsonObject);
+  const given = isUnset(edge['routes']) ? [] : edge['routes'];
+  const items: readonly JsonValue[] = Array.isArray(given) ? (given as readonly JsonValue[]) : [null];
+  const routes = items.filter(isJsonObject);
+  const isOdd = routes.length < items.length;
+  if (isOdd) report.drop([...place, 'routes'], 'not written: it has an unexpected shape');
   return routes.map((route) => {
     const inEdge = [...place, 'routes', textOf(route['match'])];
-    const known = knownPart(route, schema, inEdge, report);
+    const { known, lost: lostHere } = understood(route, schema, inEdge, report);
     noteManagedApplication(known, inEdge, report);
-    const [lost] = PROTECTIONS.filter((name) => isEnabled(route[name]));
+    const missing = missingReference(route['ip_restriction'], 'ip_policies', documents);
+    const lost = lostAround ?? lostHere ?? missing ?? (isOdd ? 'a route of an unexpected shape' : null);
     const { backend } = known;
-    if (lost === undefined || !isJsonObject(backend)) return known;
+    if (lost === null || !isJsonObject(backend)) return known;
     // Open to everybody would be worse than not served.
     report.drop(
       [...inEdge, 'backend', 'enabled'],
@@ -51,8 +94,9 @@ function routesOf(edge: JsonObject, place: readonly string[], report: ImportRepo
   });
 }
 
+/** A module of an unexpected shape counts as enabled. */
 function isEnabled(module: JsonValue | undefined): boolean {
-  return isJsonObject(module) && module['enabled'] !== false;
+  return !isJsonObject(module) || module['enabled'] !== false;
 }
 
 /** The retired service had applications of its own at some providers. */

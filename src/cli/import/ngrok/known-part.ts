@@ -1,8 +1,10 @@
 import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { isObjectSchema } from '../../../lib/schema/schema-facts.ts';
-import type { ImportReport } from '../import-report.ts';
+import { type ImportReport, isUnset, textFor } from '../import-report.ts';
 import { NO_SUCH_FIELD, NOT_CARRIED } from './not-carried.ts';
+
+const UNEXPECTED = 'not written: it has an unexpected shape';
 
 /** The part of a document that Postern's own answers have. Every other field that is set is reported. */
 export function knownPart(
@@ -14,7 +16,7 @@ export function knownPart(
   const known: Record<string, JsonValue> = {};
   for (const [name, value] of Object.entries(document) as [string, JsonValue][]) {
     const field = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
-    if (field === undefined) report.dropFields([...place, name], value, NOT_CARRIED[name] ?? NO_SUCH_FIELD);
+    if (field === undefined) report.dropFields([...place, name], value, textFor(NOT_CARRIED, name, NO_SUCH_FIELD));
     else known[name] = partOf(value, field, [...place, name], report);
   }
   return known;
@@ -27,5 +29,12 @@ function partOf(value: JsonValue, field: TSchema, place: readonly string[], repo
   if (Array.isArray(value) && items !== undefined) {
     return value.map((item: JsonValue, index) => partOf(item, items, [...place, String(index)], report));
   }
-  return value;
+  const isUnexpected = !isUnset(value) && (isObjectSchema(schema) || items !== undefined || isNoSwitch(value, schema));
+  if (!isUnexpected) return value;
+  report.drop(place, UNEXPECTED);
+  return null;
+}
+
+function isNoSwitch(value: JsonValue, schema: TSchema): boolean {
+  return (schema as { readonly type?: string }).type === 'boolean' && typeof value !== 'boolean';
 }

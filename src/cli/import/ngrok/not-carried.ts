@@ -1,3 +1,5 @@
+import type { JsonValue } from '../../../lib/json.ts';
+
 /** Why a field of the retired API has no place in Postern, by its name. */
 export const NOT_CARRIED: Readonly<Record<string, string>> = {
   circuit_breaker: 'Postern has no such module',
@@ -13,11 +15,13 @@ export const NOT_CARRIED: Readonly<Record<string, string>> = {
 
 export const NO_SUCH_FIELD = 'Postern has no such field';
 
-/** Modules that decide who gets in. A route that loses one must not be open to everybody. */
-export const PROTECTIONS: readonly string[] = [
-  'webhook_verification',
-  'saml',
-  'user_agent_filter',
-  'traffic_policy',
-  'policy',
-];
+/** Modules that do not decide who gets in. A route or edge that loses any other part must not be open to everybody. */
+export const HARMLESS: ReadonlySet<string> = new Set([
+  'circuit_breaker',
+  'request_headers',
+  'response_headers',
+  'websocket_tcp_converter',
+]);
+
+/** What an account-wide IP restriction of these types protects is not served by Postern. */
+export const OTHER_RESTRICTIONS: readonly JsonValue[] = ['api', 'dashboard', 'agent'];

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
-import type { ImportReport } from '../import-report.ts';
+import { type ImportReport, textFor } from '../import-report.ts';
 import { parseJsonInput } from '../parse-input.ts';
 import { type ImportInput, inputError } from '../read-input.ts';
 import { BACKEND_PREFIXES, RETIRED_LISTS } from './retired-lists.ts';
@@ -24,11 +24,13 @@ export function readDump(input: ImportInput, report: ImportReport): Map<string, 
     }
     for (const [key, items] of Object.entries(answer)) {
       if (ENVELOPE.includes(key)) continue;
-      if (!known.has(key) || !Array.isArray(items)) {
+      const isList = Array.isArray(items) && items.every((item) => isJsonObject(item));
+      if (known.has(key) && !isList) throw inputError(input.name, null, `"${key}" is not a list of objects`);
+      if (!known.has(key)) {
         report.dropFields([key], items as JsonValue, 'this import does not know it');
         continue;
       }
-      for (const item of (items as JsonValue[]).filter(isJsonObject)) {
+      for (const item of items as readonly JsonObject[]) {
         // Pages may have been saved twice.
         const { id } = item;
         if (typeof id === 'string' && seen.has(`${key} ${id}`)) continue;
@@ -46,7 +48,7 @@ export function readDump(input: ImportInput, report: ImportReport): Map<string, 
 function keyOf(key: string, { id }: JsonObject): string {
   if (key !== 'backends') return key;
   const [prefix = ''] = typeof id === 'string' ? id.split('_') : [];
-  return BACKEND_PREFIXES[prefix] ?? key;
+  return textFor(BACKEND_PREFIXES, prefix, key);
 }
 
 function add(documents: Map<string, JsonObject[]>, key: string, item: JsonObject): void {
