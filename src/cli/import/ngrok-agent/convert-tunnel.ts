@@ -63,7 +63,7 @@ export function addTunnel(name: string, tunnel: JsonObject, { place, file, repor
     else rest[login] = value ?? null;
   }
   lost.push(...unknownFields(rest, HARMLESS));
-  if (/\.internal\.?$/i.test(String(fields['domain']))) lost.push('its internal domain');
+  if (/\.internal\.?$/i.test(String(fields['domain'] as string))) lost.push('its internal domain');
   for (const [field, value] of Object.entries(rest)) report.dropFields([...place, field], value, NO_OPTION);
   if (lost.length > 0) {
     report.drop(
