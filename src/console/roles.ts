@@ -1,8 +1,6 @@
-import { consoleSessions } from '../resources/console_sessions/console-sessions.ts';
 import { ALL_READS, ALL_SCOPES } from '../resources/covers-scope.ts';
 import { resources } from '../resources/registry.ts';
 import type { Resource } from '../resources/resource.ts';
-import { serviceAccounts } from '../resources/service_accounts/service-accounts.ts';
 
 /** The highest last. */
 export const ROLES = ['viewer', 'operator', 'admin'] as const;
@@ -15,8 +13,8 @@ export type Role = (typeof ROLES)[number];
  */
 const GRANTING_ACCESS: ReadonlySet<string> = new Set([
   ...resources.filter(mintsSecrets).map(({ path }) => segmentOf(path)),
-  segmentOf(serviceAccounts.path),
-  segmentOf(consoleSessions.path),
+  'service_accounts',
+  'console',
 ]);
 
 /** Scopes of a person. `all`: every scope that an API key can have. */

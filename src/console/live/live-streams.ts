@@ -7,7 +7,7 @@ const TICK_MS = 1000;
 const OVERVIEW_EVERY = 2;
 const PING_EVERY = 15;
 const MAX_STREAMS = 100;
-/** Of one key or person, so that one cannot take all. Colleagues may share a key, each with several pages. */
+/** One key or person cannot take all places. Colleagues may share a key, each with several pages. */
 const MAX_STREAMS_OF_OWNER = 20;
 
 export interface LiveSources {
