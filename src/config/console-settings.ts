@@ -5,7 +5,7 @@ const issuer = text('an OpenID issuer, such as https://accounts.example.com', (v
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && !/[?#\s]/.test(value);
 });
 const roleRules = textList('rules such as admin=groups:platform, operator=email:ann@example.com or viewer=*', (value) =>
-  /^(?:viewer|operator|admin)=(?:\*|[^:\s]+:.+)$/.test(value),
+  /^(?:viewer|operator|admin)=(?:\*|(?:https?:\/\/\S+|(?!https?:\/\/)[^:\s]+):.+)$/.test(value),
 );
 
 /** Settings of the console at /console. */
@@ -30,6 +30,6 @@ export const consoleSettings = {
   }),
   console_roles: required(roleRules, {
     description:
-      'Roles of people who sign in to the console, as ROLE=CLAIM:VALUE. A person gets the highest role of all rules that match a claim of the login; a list matches if it contains the value, and an email address only if the provider has verified it. ROLE=* matches everybody. viewer reads everything except secrets, operator also writes everything except keys, credentials, service accounts and their tokens, guest links and console sessions, admin may do everything. People without a role cannot sign in.',
+      'Roles of people who sign in to the console, as ROLE=CLAIM:VALUE. A person gets the highest role of all rules that match a claim of the login; a list matches if it contains the value, and an email address only if the provider has verified it. The name of the claim ends at the first colon, or at the last one if the name is a URL, as in admin=https://example.com/groups:platform. ROLE=* matches everybody. viewer reads everything except secrets, operator also writes everything except keys, credentials, service accounts and their tokens, guest links and console sessions, admin may do everything. People without a role cannot sign in.',
   }),
 };

@@ -51,6 +51,7 @@ export function consolePeople(config: Config, { clock, logger }: Ports): People 
       authorizationUrl: (start) => shown(client.authorizationUrl(start)),
       exchange: (callback) => shown(client.exchange(callback)),
     },
+    issuer,
     rules: roles.map((text) => parseRoleRule(text) as RoleRule),
     fingerprint: hashToken(JSON.stringify([issuer, clientId, roles])),
   };

@@ -306,5 +306,7 @@ export interface Principal {
   readonly apiKeyId: string;
   /** Name of a person who signed in with OpenID Connect. */
   readonly person?: string;
+  /** Who the person is at the OpenID provider. */
+  readonly identity?: { readonly issuer: string | null; readonly subject: string };
   readonly scopes: readonly string[];
 }

@@ -67,6 +67,7 @@ suite('sign-in to the console with OpenID Connect', () => {
     assert.equal((await send('POST', '/ip_policies', { description: 'by a person' })).status, 201);
     const [change] = (await send('GET', '/changes?limit=1')).body.changes;
     assert.deepEqual([change.author.kind, change.author.id], ['person', body.who.name]);
+    assert.deepEqual([change.author.issuer, change.author.subject], [provider.issuer, 'alice']);
     const listed = (await send('GET', '/console/sessions')).body.console_sessions;
     assert.deepEqual([listed[0].kind, listed[0].name, listed[0].role], ['person', body.who.name, 'admin']);
     assert.equal((await send('DELETE', `/console/sessions/${listed[0].id}`)).status, 204);

@@ -13,8 +13,15 @@ export interface Change {
   readonly author: {
     /** "api_key", "person" for somebody in the console, or "server" for what the server did itself. */
     readonly kind: string;
-    /** Id of the API key, or name of the person; empty for the server. */
+    /**
+     * Id of the API key, or name of the person; empty for the server. A name that is not a verified email address
+     * starts with "unverified" or "subject".
+     */
     readonly id: string;
+    /** OpenID issuer of the person; only for people. */
+    readonly issuer?: string | null | undefined;
+    /** Subject of the person at the issuer, which nobody can choose; only for people. */
+    readonly subject?: string | undefined;
     /** IP address of the client. */
     readonly address: string | null;
     /** Id of the request, as in the log. */
@@ -60,8 +67,15 @@ export interface ChangePage {
     readonly author: {
       /** "api_key", "person" for somebody in the console, or "server" for what the server did itself. */
       readonly kind: string;
-      /** Id of the API key, or name of the person; empty for the server. */
+      /**
+       * Id of the API key, or name of the person; empty for the server. A name that is not a verified email address
+       * starts with "unverified" or "subject".
+       */
       readonly id: string;
+      /** OpenID issuer of the person; only for people. */
+      readonly issuer?: string | null | undefined;
+      /** Subject of the person at the issuer, which nobody can choose; only for people. */
+      readonly subject?: string | undefined;
       /** IP address of the client. */
       readonly address: string | null;
       /** Id of the request, as in the log. */

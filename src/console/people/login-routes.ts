@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FailedAuthenticationDelay } from '../../api/failed-authentication-delay.ts';
 import { PosternError } from '../../lib/errors.ts';
-import type { JsonObject } from '../../lib/json.ts';
 import type { SignedIn } from '../../resources/console-session-record.ts';
 import { consoleErrors } from '../errors.ts';
 import { sendErrorPage } from '../serving/error-page.ts';
@@ -9,13 +8,13 @@ import type { StartedSession } from '../sessions/console-sessions.ts';
 import { sessionCookie } from '../sessions/session-cookie.ts';
 import type { LoginFlows } from './login-flow.ts';
 import type { PeopleProvider } from './people-provider.ts';
-import { isEmailVerified, type RoleRule, roleOf } from './role-rules.ts';
-
-const MAX_NAME = 320;
+import { personName } from './person-name.ts';
+import { type RoleRule, roleOf } from './role-rules.ts';
 
 /** How people sign in; null: with API keys only. */
 export interface People {
   readonly provider: PeopleProvider;
+  readonly issuer: string;
   readonly rules: readonly RoleRule[];
   /** Sessions end when it changes: issuer, client and rules. */
   readonly fingerprint: string;
@@ -59,17 +58,18 @@ async function signedIn(request: FastifyRequest, people: People, flows: LoginFlo
   const { subject, claims } = await people.provider.exchange({ ...start, callbackUrl });
   const role = roleOf(claims, people.rules);
   if (role !== null)
-    return { kind: 'person', name: nameOf(claims, subject), subject, role, settings: people.fingerprint };
+    return {
+      kind: 'person',
+      name: personName(claims, subject),
+      subject,
+      issuer: people.issuer,
+      role,
+      settings: people.fingerprint,
+    };
   throw consoleErrors.create(
     'ERR_POSTERN_CONSOLE_NO_ROLE',
     'your login has no role in this console: ask its administrator to add a rule for it to console_roles',
   );
-}
-
-function nameOf(claims: JsonObject, subject: string): string {
-  const { email, name } = claims;
-  const said = isEmailVerified(claims) && email !== undefined ? email : name;
-  return (typeof said === 'string' && said !== '' ? said : subject).slice(0, MAX_NAME);
 }
 
 async function withErrorPage(

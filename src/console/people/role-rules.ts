@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { ROLES, type Role } from '../roles.ts';
 
-const RULE = /^(?<role>[a-z]+)=(?:(?<everybody>\*)|(?<claim>[^:\s]+):(?<value>.+))$/;
+/** A claim whose name is a URL, as some providers require, ends at the last colon; any other at the first. */
+const RULE = /^(?<role>[a-z]+)=(?:(?<everybody>\*)|(?<claim>https?:\/\/\S+|(?!https?:\/\/)[^:\s]+):(?<value>.+))$/;
 
 export interface RoleRule {
   readonly role: Role;

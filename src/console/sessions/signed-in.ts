@@ -7,7 +7,12 @@ import { isRole, scopesOfRole } from '../roles.ts';
 /** Who acts in a session, and with which scopes. `all`: every scope that an API key can have. */
 export function principalOf({ id, who }: ConsoleSession, all: readonly string[]): Principal {
   if (who.kind === 'key') return { apiKeyId: who.apiKeyId, scopes: who.scopes };
-  return { apiKeyId: id, person: who.name, scopes: isRole(who.role) ? scopesOfRole(who.role, all) : [] };
+  return {
+    apiKeyId: id,
+    person: who.name,
+    identity: { issuer: who.issuer ?? null, subject: who.subject },
+    scopes: isRole(who.role) ? scopesOfRole(who.role, all) : [],
+  };
 }
 
 /** What the page learns about its session. */

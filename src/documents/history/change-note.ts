@@ -7,11 +7,12 @@ export function noteOf(
   message = '',
   via: 'api' | 'changeset' | 'apply' | 'undo' | 'confirm' = 'api',
 ): ChangeNote {
-  const { apiKeyId, person } = request.principal;
+  const { apiKeyId, person, identity } = request.principal;
   return {
     author: {
       kind: person !== undefined ? 'person' : apiKeyId === '' ? 'server' : 'api_key',
       id: person ?? apiKeyId,
+      ...(identity !== undefined && { issuer: identity.issuer, subject: identity.subject }),
       address: request.address ?? null,
       operation_id: request.operationId,
       via,

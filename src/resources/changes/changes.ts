@@ -15,7 +15,16 @@ const author = Type.Object(
     kind: Type.String({
       description: '"api_key", "person" for somebody in the console, or "server" for what the server did itself.',
     }),
-    id: Type.String({ description: 'Id of the API key, or name of the person; empty for the server.' }),
+    id: Type.String({
+      description:
+        'Id of the API key, or name of the person; empty for the server. A name that is not a verified email address starts with "unverified" or "subject".',
+    }),
+    issuer: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], { description: 'OpenID issuer of the person; only for people.' }),
+    ),
+    subject: Type.Optional(
+      Type.String({ description: 'Subject of the person at the issuer, which nobody can choose; only for people.' }),
+    ),
     address: Type.Union([Type.String(), Type.Null()], { description: 'IP address of the client.' }),
     operation_id: Type.String({ description: 'Id of the request, as in the log.' }),
     via: Type.String({ description: '"api", "changeset", "apply", "undo", "confirm" or "revert".' }),
