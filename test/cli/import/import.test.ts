@@ -400,6 +400,7 @@ suite('import of Caddy', () => {
     const { https_edges: edges } = parse(text);
     assert.equal(edges['admin.example.com'].routes['/'].backend, undefined);
     assert.equal(edges['api.example.com'].routes['/old/'].backend, undefined);
+    assert.equal(edges['post.example.com'].routes['/'].backend, undefined);
     const proxy = { handler: 'reverse_proxy', upstreams: [{ dial: '127.0.0.1:1' }] };
     const deny = {
       match: [{ remote_ip: { ranges: ['10.0.0.0/8'] } }],

@@ -20,13 +20,14 @@ async function served(source: readonly string[], text: string): Promise<{ code: 
     assert.match(stderr, /ERR_POSTERN_IMPORT_INPUT|input-\d+:/);
     return { code, names: [] };
   }
-  const { tunnels, https_edges: edges } = parse(await readFile(file, 'utf8'));
+  const { tunnels, https_edges: edges, backends } = parse(await readFile(file, 'utf8'));
   const names = Object.keys(tunnels ?? {});
   // biome-ignore lint/suspicious/noExplicitAny: written files are looked into field by field
   for (const [host, { routes }] of Object.entries<any>(edges ?? {})) {
     // biome-ignore lint/suspicious/noExplicitAny: as above
     for (const [match, { backend }] of Object.entries<any>(routes ?? {})) {
-      if (backend !== undefined && backend.enabled !== false) names.push(`${host}${match}`);
+      const isOn = backend !== undefined && backend.enabled !== false;
+      if (isOn && !(backends[backend.backend].status_code >= 400)) names.push(`${host}${match}`);
     }
   }
   return { code, names };
@@ -174,5 +175,164 @@ suite('a route of the retired API that may have been protected is turned off', (
   test('a plain route is written', async () => {
     const others = { ip_restrictions: [{ id: 'ipx_1', type: 'endpoints', enforced: false, ip_policies: [] }] };
     assert.deepEqual((await served(['ngrok', '--from-file'], dump({}, {}, others))).names, ['a.example.com/']);
+  });
+});
+
+type Routes = readonly unknown[];
+const app = { handler: 'reverse_proxy', upstreams: [{ dial: '127.0.0.1:8080' }] };
+const denied = { handler: 'static_response', status_code: 403 };
+const login = { handler: 'authentication', providers: { http_basic: { accounts: [] } } };
+const forwardAuth = {
+  ...app,
+  rewrite: { uri: '/auth' },
+  handle_response: [{ match: { status_code: [2] }, routes: [] }],
+};
+const sub = (...routes: Routes) => ({ handler: 'subroute', routes });
+const path = (...paths: string[]) => [{ path: paths }];
+const outside = [{ not: [{ remote_ip: { ranges: ['10.0.0.0/8'] } }] }];
+const host = (...hosts: string[]) => [{ host: hosts }];
+const server = (routes: unknown, extra: object = {}, others: object = {}): string =>
+  JSON.stringify({ apps: { http: { servers: { srv0: { listen: [':443'], routes, ...extra } } }, ...others } });
+const site = (routes: Routes, extra: object = {}, others: object = {}): string =>
+  server([{ match: host('app.example.com'), handle: [sub(...routes)], terminal: true }], extra, others);
+const group = 'group2';
+const mutualTls = [{ match: { sni: ['app.example.com'] }, client_authentication: { mode: 'require_and_verify' } }, {}];
+
+suite('a site of Caddy that may have been protected is not served', () => {
+  nothingServed(
+    ['caddy'],
+    [
+      [
+        'abort in a group',
+        site([
+          { group, match: outside, handle: [sub({ handle: [{ handler: 'static_response', abort: true }] })] },
+          { group, handle: [sub({ handle: [app] })] },
+        ]),
+      ],
+      [
+        'a login in a group',
+        site([
+          { group, match: [{ header: { X: ['*'] } }], handle: [sub({ handle: [login] })] },
+          { group, handle: [app] },
+        ]),
+      ],
+      [
+        'a login for a path in a group',
+        site([
+          { group, match: path('/a*'), handle: [login, app] },
+          { group, handle: [app] },
+        ]),
+      ],
+      [
+        'a group that ends without an answer',
+        site([
+          { group, match: path('/a*'), handle: [] },
+          { group, handle: [app] },
+        ]),
+      ],
+      [
+        'another upstream for some addresses',
+        site([
+          { group, match: outside, handle: [{ ...app, upstreams: [{ dial: 'public:80' }] }] },
+          { group, handle: [app] },
+        ]),
+      ],
+      [
+        'forward_auth except for a path',
+        site([{ match: [{ not: path('/public/*') }], handle: [forwardAuth] }, { handle: [app] }]),
+      ],
+      ['forward_auth for a path', site([{ match: path('/admin*'), handle: [forwardAuth] }, { handle: [app] }])],
+      ['forward_auth', site([{ handle: [forwardAuth, app] }])],
+      ['a login in a subroute', site([{ handle: [sub({ handle: [login] })] }, { handle: [app] }])],
+      ['a login for a path in a subroute', site([{ handle: [sub({ match: path('/x*'), handle: [login] }), app] }])],
+      [
+        'a login before an error',
+        site([{ handle: [login, { handler: 'error' }] }, { match: path('/b*'), handle: [app] }]),
+      ],
+      ['mutual TLS', site([{ handle: [app] }], { tls_connection_policies: mutualTls })],
+      ['TLS policies of an unexpected shape', site([{ handle: [app] }], { tls_connection_policies: { 0: {} } })],
+      ['an unknown part of the server', site([{ handle: [app] }], { listener_wrappers: [{ wrapper: 'x' }] })],
+      ['an unknown app', site([{ handle: [app] }], {}, { layer4: { servers: {} } })],
+      ['a server on one address', site([{ handle: [app] }], { listen: ['10.0.0.1:443'] })],
+      ['a server that does not listen', site([{ handle: [app] }], { listen: 'x' })],
+      [
+        'a wider 403 first',
+        site([
+          { match: path('/internal/*'), handle: [denied] },
+          { match: path('/internal/api/*'), handle: [app] },
+        ]),
+      ],
+      [
+        '403 for everything first',
+        site([{ handle: [{ ...denied, status_code: 503 }] }, { match: path('/api/*'), handle: [app] }]),
+      ],
+      [
+        '403 for a path and its prefix',
+        site([{ match: path('/admin', '/admin*'), handle: [denied] }, { handle: [app] }]),
+      ],
+      ['403 for a path, in other case', site([{ match: path('/admin/*'), handle: [denied] }, { handle: [app] }])],
+      ['an error for a path', site([{ match: path('/admin/*'), handle: [{ handler: 'error' }] }, { handle: [app] }])],
+      ['403 for the end of a path', site([{ match: path('*/secret'), handle: [denied] }, { handle: [app] }])],
+      ['another upstream for the end of a path', site([{ match: path('*.php'), handle: [app] }, { handle: [app] }])],
+      ['two sets of matchers', site([{ match: [...path('/a'), ...path('/b')], handle: [app] }, { handle: [app] }])],
+      [
+        'a path that is changed before it matches',
+        site([{ handle: [{ handler: 'rewrite' }] }, { match: path('/a'), handle: [app] }]),
+      ],
+      ['a path that is changed', site([{ match: path('/a*'), handle: [{ handler: 'rewrite' }] }, { handle: [app] }])],
+      [
+        'a path that ends without an answer',
+        site([{ match: path('/a*'), handle: [], terminal: true }, { handle: [app] }]),
+      ],
+      ['another host inside', site([{ match: host('internal.example.com'), handle: [app] }])],
+      ['deleted request headers', site([{ handle: [{ handler: 'headers', request: { delete: ['X-User'] } }, app] }])],
+      [
+        'request headers of the proxy',
+        site([{ handle: [{ ...app, headers: { request: { set: { 'X-User': [''] } } } }] }]),
+      ],
+      ['a file server that passes on', site([{ handle: [{ handler: 'file_server', pass_thru: true }, app] }])],
+      [
+        'a 403 without a host first',
+        server([
+          { match: path('/admin*'), handle: [denied], terminal: true },
+          { match: host('app.example.com'), handle: [app], terminal: true },
+        ]),
+      ],
+      [
+        'a login without a host, later',
+        server([{ match: host('app.example.com'), handle: [app] }, { handle: [login] }]),
+      ],
+      [
+        'a wider host first',
+        server([
+          { match: host('*.example.com'), handle: [denied] },
+          { match: host('app.example.com'), handle: [app] },
+        ]),
+      ],
+      ['matchers of an unexpected shape', server([{ match: { host: ['app.example.com'] }, handle: [app] }])],
+      [
+        'a subroute of an unexpected shape',
+        site([{ handle: [{ handler: 'subroute', routes: { 0: { handle: [login] } } }, app] }]),
+      ],
+      ['a handler of an unexpected shape', site([{ handle: [['authentication'], app] }])],
+      ['handlers of an unexpected shape', site([{ handle: login }, { handle: [app] }])],
+      ['a route of an unexpected shape', site([[login], { handle: [app] }])],
+      ['an unknown field of a route', site([{ handle: [app], guard: 'x' }])],
+      ['an unknown handler', site([{ handle: [{ handler: 'constructor' }, app] }])],
+      ['routes of an unexpected shape', server({ 0: { match: host('app.example.com'), handle: [app] } })],
+    ],
+  );
+
+  test('plain sites are written', async () => {
+    const plain = site([
+      { handle: [{ handler: 'encode' }] },
+      { group, match: path('/api/*'), handle: [sub({ handle: [app] })] },
+      { group, handle: [sub({ handle: [{ ...app, headers: { request: { set: { Host: ['x'] } } } }] })] },
+    ]);
+    assert.deepEqual((await served(['caddy'], plain)).names, ['app.example.com/api/', 'app.example.com/']);
+    const fallback = { group, handle: [{ handler: 'static_response', abort: true }] };
+    const wildcard = [{ group, match: host('a.example.com'), handle: [app] }, fallback];
+    const text = server([{ match: host('*.example.com'), handle: [sub(...wildcard)], terminal: true }]);
+    assert.deepEqual((await served(['caddy'], text)).names, ['a.example.com/']);
   });
 });

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
-import type { SitePath } from './caddy-sites.ts';
+import { covers, type SitePath } from './caddy-sites.ts';
 
 /** Requests that reach a handler. Null: all. */
 export interface Scope {
@@ -7,32 +7,57 @@ export interface Scope {
   readonly paths: readonly SitePath[] | null;
 }
 
-export type Narrowed = { readonly scope: Scope } | { readonly problem: string };
+/** With a problem: the hosts that it concerns. */
+export type Narrowed =
+  | { readonly scope: Scope }
+  | { readonly problem: string; readonly hosts: readonly string[] | null };
 
-/** The requests of a scope that also match a route. */
+const HOST_NAME = /^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+$/;
+/** Texts that match one host only, such as "localhost" or an address. */
+const LITERAL = /^[a-z0-9.:[\]-]+$/;
+
+/** The requests of a scope that also match a route. The same scope if it has no matchers. */
 export function narrow(scope: Scope, match: JsonValue | undefined): Narrowed {
-  const sets = Array.isArray(match) ? (match as readonly JsonValue[]).filter(isJsonObject) : [];
-  if (sets.length === 0) return { scope };
+  if (match === undefined || (Array.isArray(match) && match.length === 0)) return { scope };
+  const sets = Array.isArray(match) ? (match as readonly JsonValue[]) : [match];
   const [first, ...others] = sets;
-  if (first === undefined || others.length > 0) return { problem: 'several sets of matchers are not supported' };
+  const problem = (text: string): Narrowed => ({ problem: text, hosts: concerned(sets, scope) });
+  if (!Array.isArray(match) || !isJsonObject(first)) return problem('it has an unexpected shape');
+  if (others.length > 0) return problem('several sets of matchers are not supported');
   const [unknown] = Object.keys(first).filter((name) => name !== 'host' && name !== 'path');
-  if (unknown !== undefined) return { problem: `Postern matches hosts and paths only, not ${unknown}` };
-  return narrowTo(scope, first);
+  if (unknown !== undefined) return problem(`Postern matches hosts and paths only, not ${unknown}`);
+  const narrowed = narrowTo(scope, first);
+  return typeof narrowed === 'string' ? problem(narrowed) : { scope: narrowed };
 }
 
-function narrowTo(scope: Scope, { host, path }: JsonObject): Narrowed {
-  const hosts = texts(host);
-  const bad = hosts?.find((each) => !/^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(each));
-  if (bad !== undefined) return { problem: 'has a host that is not a name' };
-  const given = texts(path)?.map(sitePath);
-  if (given?.includes(null) === true) return { problem: 'a path may have "*" at its end only' };
-  const paths = (given ?? null) as readonly SitePath[] | null;
+/** A text is the problem. */
+function narrowTo(scope: Scope, { host, path }: JsonObject): Scope | string {
+  const hosts = host === undefined ? null : texts(host)?.map((each) => each.toLowerCase());
+  const given = path === undefined ? null : texts(path)?.map(sitePath);
+  if (hosts === undefined || given === undefined) return 'it has an unexpected shape';
+  if (hosts?.some((each) => !HOST_NAME.test(each)) === true) return 'has a host that is not a name';
+  if (hosts?.every((each) => isInside(each, scope)) === false) return 'its host is not one of the hosts around it';
+  if (given?.includes(null) === true) return 'a path may have "*" at its end only';
+  const paths = given as readonly SitePath[] | null;
   if (paths !== null && scope.paths !== null && !paths.every((each) => isWithin(each, scope.paths ?? []))) {
-    return { problem: 'its path is not below the path around it' };
+    return 'its path is not below the path around it';
   }
-  return {
-    scope: { hosts: hosts?.map((each) => each.toLowerCase()) ?? scope.hosts, paths: paths ?? scope.paths },
-  };
+  return { hosts: hosts ?? scope.hosts, paths: paths ?? scope.paths };
+}
+
+/** The hosts that matchers name, if they certainly match no other. */
+function concerned(sets: readonly JsonValue[], scope: Scope): readonly string[] | null {
+  const named = sets.flatMap((set) => {
+    const hosts = isJsonObject(set) ? (texts(set['host'] ?? null) ?? [null]) : [null];
+    return hosts.map((each) => each?.toLowerCase() ?? null);
+  });
+  const isCertain = (each: string | null): each is string =>
+    each !== null && (HOST_NAME.test(each) || LITERAL.test(each)) && isInside(each, scope);
+  return named.every(isCertain) ? named.filter((each) => HOST_NAME.test(each)) : scope.hosts;
+}
+
+function isInside(host: string, { hosts }: Scope): boolean {
+  return hosts === null || hosts.some((outer) => outer === host || covers(outer, host));
 }
 
 /** Null when Postern cannot match it. */
@@ -48,6 +73,8 @@ function isWithin({ match }: SitePath, around: readonly SitePath[]): boolean {
   return around.some((each) => each.matchType === 'path_prefix' && match.startsWith(each.match));
 }
 
-function texts(value: JsonValue | undefined): readonly string[] | null {
-  return Array.isArray(value) ? (value as readonly JsonValue[]).filter((each) => typeof each === 'string') : null;
+/** Undefined unless it is a list of texts. */
+function texts(value: JsonValue): readonly string[] | undefined {
+  const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string');
+  return isList ? (value as readonly string[]) : undefined;
 }

@@ -1,115 +1,150 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
-import type { ImportReport } from '../import-report.ts';
+import { type ImportReport, unknownFields } from '../import-report.ts';
+import { changesRequestHeaders, notUnderstood } from './caddy-handlers.ts';
 import { narrow, type Scope } from './caddy-matchers.ts';
-import type { CaddySites, SiteTarget } from './caddy-sites.ts';
-import { proxyTarget, responseTarget } from './caddy-targets.ts';
+import { type CaddySites, EVERYTHING, type SiteTarget } from './caddy-sites.ts';
+import { isRefusal, proxyTarget, responseTarget } from './caddy-targets.ts';
 
 /** What earlier handlers did to the requests that reach a handler. */
-interface State {
+export interface State {
   isCompressed: boolean;
-  /** Why nothing behind it can be written: it may protect what follows, or change the path. */
-  obstacle: string | null;
+  isRewritten: boolean;
 }
 
 /** Handlers that change nothing about who gets which answer. */
 const HARMLESS = ['vars', 'headers', 'tracing', 'log_append', 'map', 'copy_response_headers', 'request_body', 'push'];
 /** Handlers that answer: nothing behind them is reached. */
 const ANSWERS = ['reverse_proxy', 'static_response', 'file_server', 'error', 'abort'];
-/** A route with other matchers can be left out if it only answers differently. One that refuses must not be lost. */
-const FORWARDS = ['reverse_proxy', 'file_server', 'encode', ...HARMLESS];
+const NONE: ReadonlySet<string> = new Set();
+const UNEXPECTED = 'it has an unexpected shape';
 
-/** Reads routes in order, as Caddy runs them. When in doubt a route is reported instead of written. */
+/** Reads the routes of one server in order, as Caddy runs them. A host of which anything is not understood is not served. */
 export class CaddyRoutes {
   readonly #sites: CaddySites;
   readonly #report: ImportReport;
+  /** Hosts of the server. */
+  readonly hosts = new Set<string>();
+  /** Why no host that follows can be served. */
+  #obstacle: string | null;
 
-  constructor(sites: CaddySites, report: ImportReport) {
+  constructor(sites: CaddySites, report: ImportReport, obstacle: string | null) {
     this.#sites = sites;
     this.#report = report;
+    this.#obstacle = obstacle;
   }
 
   /** Whether every request of the scope is answered: then nothing goes on to what follows. */
-  read(routes: JsonValue | undefined, scope: Scope, place: readonly string[], around?: State): boolean {
-    const state: State = around ?? { isCompressed: false, obstacle: null };
-    const list = Array.isArray(routes) ? (routes as readonly JsonValue[]).filter(isJsonObject) : [];
-    // Only the first matching route of a group runs.
-    const inGroups = new Map<JsonValue, State>();
+  read(routes: JsonValue | undefined, scope: Scope, place: readonly string[], state: State): boolean {
+    if (!Array.isArray(routes) && routes !== undefined) this.#block(scope.hosts, [...place, 'routes'], UNEXPECTED);
     let isAnswered = false;
-    for (const [index, route] of list.entries()) {
-      const { group = null, match } = route;
-      const before = group === null ? state : (inGroups.get(group) ?? { ...state });
-      if (group !== null) inGroups.set(group, { ...before });
-      const own = { ...before };
-      const isRouteAnswered = this.#route(route, scope, [...place, 'routes', String(index)], own);
-      if (isRouteAnswered && match === undefined) isAnswered = true;
-      if (isRouteAnswered) continue;
-      state.obstacle ??= own.obstacle;
-      if (match === undefined) state.isCompressed ||= own.isCompressed;
+    for (const [index, route] of (Array.isArray(routes) ? (routes as readonly JsonValue[]) : []).entries()) {
+      const at = [...place, 'routes', String(index)];
+      if (!isJsonObject(route)) this.#block(scope.hosts, at, UNEXPECTED);
+      else if (isAnswered) this.#report.drop(at, 'not written: an earlier route answers everything');
+      else isAnswered = this.#route(route, scope, at, state);
     }
     return isAnswered;
   }
 
-  /** Whether it answers. What it did otherwise is in the state afterwards, for the routes after it. */
+  /** Whether it answers every request of the scope. What it did otherwise is in the state afterwards. */
   #route(route: JsonObject, scope: Scope, place: readonly string[], state: State): boolean {
-    const { match, handle, terminal: _terminal, group: _group, ...rest } = route;
-    for (const [name, value] of Object.entries(rest)) {
-      this.#report.dropFields([...place, name], value as JsonValue, 'Postern has no such field');
-    }
-    const handlers = Array.isArray(handle) ? (handle as readonly JsonValue[]).filter(isJsonObject) : [];
+    const { match, handle = [], terminal = false, group = null, ...rest } = route;
     const narrowed = narrow(scope, match);
     if ('problem' in narrowed) {
       this.#report.drop([...place, 'match'], `not written: ${narrowed.problem}`);
-      const refusing = handlersIn(handlers).find((name) => !FORWARDS.includes(name));
-      if (refusing !== undefined) {
-        state.obstacle ??= `${refusing} of ${place.join(' > ')} may refuse requests, and was not carried over`;
-      }
+      this.#block(narrowed.hosts, place, 'it may refuse or redirect requests');
       return false;
     }
-    const { hosts } = narrowed.scope;
+    const { hosts, paths } = narrowed.scope;
     const shown = hosts === null || hosts === scope.hosts ? place : [...place, `(${hosts.join(', ')})`];
-    return this.#handlers(handlers, narrowed.scope, shown, state);
+    const isNarrower = narrowed.scope !== scope;
+    const isOdd = !Array.isArray(handle) || typeof terminal !== 'boolean' || unknownFields(rest, NONE).length > 0;
+    if (isOdd) this.#block(hosts, shown, UNEXPECTED);
+    else if (isNarrower && state.isRewritten) this.#block(hosts, shown, 'the path was changed before');
+    const own = isNarrower ? { ...state } : state;
+    const isAnswered = Array.isArray(handle) && this.#handlers(handle, narrowed.scope, shown, own);
+    if (isAnswered) return !isNarrower;
+    // Only the first matching route of a group runs: what follows would answer instead.
+    if (group !== null) this.#block(hosts, shown, 'it does not answer, and the rest of its group is not reached');
+    else if (isNarrower && own.isRewritten) this.#block(hosts, shown, 'it changes the path');
+    else if (terminal === true && paths !== null) this.#block(hosts, shown, 'it ends here without an answer');
+    else if (terminal === true) this.#close(hosts, shown);
+    return false;
   }
 
-  #handlers(handlers: readonly JsonObject[], scope: Scope, place: readonly string[], state: State): boolean {
+  #handlers(handlers: readonly JsonValue[], scope: Scope, place: readonly string[], state: State): boolean {
     let isAnswered = false;
     for (const [index, handler] of handlers.entries()) {
-      const name = String(handler['handler'] as string);
-      const at = [...place, 'handle', String(index), name];
-      if (name === 'subroute') {
-        if (this.read(handler['routes'], scope, at, state)) isAnswered = true;
-      } else if (name === 'encode') {
-        state.isCompressed = true;
-        const { handler: _, ...fields } = handler;
-        this.#report.dropFields(at, fields, 'Postern chooses the encoding by itself');
-      } else if (HARMLESS.includes(name)) this.#drop(handler, at, 'Postern has no such handler: do it in your service');
-      else if (ANSWERS.includes(name)) {
-        isAnswered = true;
-        this.#answer(name, handler, scope, at, state);
-      } else {
-        this.#drop(handler, at, 'Postern has no such handler');
-        state.obstacle ??= `${name} may protect it, or change the path`;
+      const name = isJsonObject(handler) ? handler['handler'] : null;
+      if (!isJsonObject(handler) || typeof name !== 'string') {
+        this.#block(scope.hosts, [...place, 'handle', String(index)], UNEXPECTED);
+        continue;
       }
+      const at = [...place, 'handle', String(index), name];
+      if (isAnswered) this.#report.drop(at, 'not written: an earlier handler answers everything');
+      else isAnswered = this.#handler(name, handler, scope, { place: at, state });
     }
     return isAnswered;
   }
 
-  #answer(name: string, handler: JsonObject, scope: Scope, place: readonly string[], state: State): void {
+  /** Whether it answers. */
+  #handler(
+    name: string,
+    handler: JsonObject,
+    scope: Scope,
+    { place, state }: { readonly place: readonly string[]; readonly state: State },
+  ): boolean {
+    const unknown = notUnderstood(name, handler);
+    if (unknown !== null) this.#block(scope.hosts, place, unknown);
+    if (name === 'subroute') {
+      this.#report.dropFields([...place, 'errors'], handler['errors'], 'Postern has no routes for errors');
+      return this.read(handler['routes'], scope, place, state);
+    }
+    if (ANSWERS.includes(name)) {
+      this.#answer(name, handler, scope, { place, state });
+      return true;
+    }
+    if (name === 'encode') {
+      state.isCompressed = true;
+      const { handler: _, ...fields } = handler;
+      this.#report.dropFields(place, fields, 'Postern chooses the encoding by itself');
+    } else if (HARMLESS.includes(name)) {
+      this.#drop(handler, place, 'Postern has no such handler: do it in your service');
+      if (name === 'headers' && changesRequestHeaders(handler)) {
+        this.#block(scope.hosts, place, 'your service may trust the headers that it sets or deletes');
+      }
+    } else {
+      this.#drop(handler, place, 'Postern has no such handler');
+      if (name === 'rewrite') state.isRewritten = true;
+      else this.#block(scope.hosts, place, `${name} may protect it`);
+    }
+    return false;
+  }
+
+  #answer(
+    name: string,
+    handler: JsonObject,
+    scope: Scope,
+    { place, state }: { readonly place: readonly string[]; readonly state: State },
+  ): void {
     if (scope.hosts === null) {
       this.#drop(handler, place, 'not written: the site has no host name');
+      this.#obstacle ??= `${place.join(' > ')} answers before it, for all hosts`;
       return;
     }
     const found = this.#target(name, handler, place);
-    const target = state.obstacle === null ? found : null;
-    if (found !== null && state.obstacle !== null) {
-      this.#report.drop(place, `written without a backend (503), because ${state.obstacle}`);
+    const target = state.isRewritten ? null : found;
+    if (found !== null && state.isRewritten) {
+      this.#report.drop(place, 'written without a backend (503), because Postern does not change paths');
     }
     if (scope.paths !== null) this.#report.note('paths of Caddy ignore case, those of Postern do not');
     for (const host of scope.hosts) {
-      for (const path of scope.paths ?? [{ matchType: 'path_prefix', match: '/' } as const]) {
-        const isNew = this.#sites.add(host, path, target, state.isCompressed);
-        if (!isNew) {
-          this.#report.drop(place, `not written: ${host} has a route for ${path.match} already, which comes first`);
-        }
+      if (this.#obstacle !== null) this.#block([host], place, this.#obstacle);
+      this.hosts.add(host);
+      for (const path of scope.paths ?? [EVERYTHING]) {
+        const rule = { path, target, isRefusal: isRefusal(name, handler), isCompressed: state.isCompressed };
+        const problem = this.#sites.add(host, rule);
+        if (problem !== null) this.#report.drop(place, `not written for ${host}: ${problem}`);
       }
     }
   }
@@ -117,29 +152,29 @@ export class CaddyRoutes {
   #target(name: string, handler: JsonObject, place: readonly string[]): SiteTarget | null {
     if (name === 'reverse_proxy') return proxyTarget(handler, place, this.#report);
     if (name === 'static_response') return responseTarget(handler, place, this.#report);
-    this.#drop(
-      handler,
-      place,
-      'written without a backend (503): Postern serves no files, forward to a service that does',
-    );
+    this.#drop(handler, place, 'written without a backend (503): forward to a service that does it');
     return null;
+  }
+
+  /** Null: every host of the server. */
+  #block(hosts: readonly string[] | null, place: readonly string[], why: string): void {
+    if (hosts === null) this.#obstacle ??= `${place.join(' > ')}: ${why}`;
+    for (const host of hosts ?? this.hosts) {
+      this.hosts.add(host);
+      if (this.#sites.block(host, why)) {
+        this.#report.drop([...place, host], `the whole host is written without a backend (503): ${why}`);
+      }
+    }
+    if (hosts === null) this.#report.drop(place, `no host of this server is served: ${why}`);
+  }
+
+  #close(hosts: readonly string[] | null, place: readonly string[]): void {
+    if (hosts === null) this.#obstacle ??= `${place.join(' > ')} ends before it, for all hosts`;
+    for (const host of hosts ?? []) this.#sites.close(host);
   }
 
   #drop({ handler: _name, ...fields }: JsonObject, place: readonly string[], why: string): void {
     if (Object.keys(fields).length === 0) this.#report.drop(place, why);
     else this.#report.dropFields(place, fields, why);
   }
-}
-
-/** Names of all handlers, inside subroutes too. */
-function handlersIn(handlers: readonly JsonObject[]): readonly string[] {
-  return handlers.flatMap((handler) => {
-    if (handler['handler'] !== 'subroute') return [String(handler['handler'] as string)];
-    const routes = Array.isArray(handler['routes'])
-      ? (handler['routes'] as readonly JsonValue[]).filter(isJsonObject)
-      : [];
-    return routes.flatMap(({ handle }) =>
-      handlersIn(Array.isArray(handle) ? (handle as readonly JsonValue[]).filter(isJsonObject) : []),
-    );
-  });
 }

@@ -1,5 +1,6 @@
 import type { InstallationDocuments } from '../../../configuration-file/documents.ts';
-import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../../lib/json.ts';
+import type { ImportReport } from '../import-report.ts';
 
 export interface SitePath {
   readonly matchType: 'exact_path' | 'path_prefix';
@@ -15,37 +16,104 @@ export type SiteTarget =
       readonly isOrdered: boolean;
     };
 
+export interface SiteRule {
+  readonly path: SitePath;
+  /** Null: a route without a backend, which answers 503. Without it a shorter path would serve what was not carried over. */
+  readonly target: SiteTarget | null;
+  readonly isRefusal: boolean;
+  readonly isCompressed: boolean;
+}
+
+interface Site {
+  readonly rules: SiteRule[];
+  obstacle: string | null;
+  isClosed: boolean;
+}
+
+export const EVERYTHING: SitePath = { matchType: 'path_prefix', match: '/' };
 const PORT = 443;
+const BLOCKED: SiteRule = { path: EVERYTHING, target: null, isRefusal: true, isCompressed: false };
 
 /** Edges, routes and backends as the API would list them, with ids of their own. */
 export class CaddySites {
-  readonly #edges = new Map<string, { id: string; routes: JsonObject[] }>();
+  readonly #sites = new Map<string, Site>();
   readonly #backends = new Map<string, { listKey: string; document: JsonObject }>();
+  readonly #report: ImportReport;
   #count = 0;
 
-  /**
-   * Null: a route without a backend, which answers 503. Without it a shorter path of the host would serve what was not carried
-   * over. False when the host has a route for this path already, which wins.
-   */
-  add(host: string, { matchType, match }: SitePath, target: SiteTarget | null, isCompressed: boolean): boolean {
-    const edge = this.#edges.get(host) ?? { id: this.#id('edghts'), routes: [] };
-    this.#edges.set(host, edge);
-    if (edge.routes.some((route) => route['match'] === match)) return false;
-    edge.routes.push({
-      id: this.#id('edghtsrt'),
-      match_type: matchType,
-      match,
-      ...(target !== null && { backend: { enabled: true, backend_id: this.#target(target) } }),
-      ...(isCompressed && { compression: { enabled: true } }),
-    });
+  constructor(report: ImportReport) {
+    this.#report = report;
+  }
+
+  /** The first rule that matches a path wins in Caddy, the longest path in Postern. Says why a rule is not written. */
+  add(host: string, rule: SiteRule): string | null {
+    const site = this.#site(host);
+    if (site.obstacle !== null) return null;
+    if (site.isClosed) return 'an earlier site ends before it';
+    const { match, matchType } = rule.path;
+    const covering = site.rules.find(({ path }) => coversPath(path, rule.path));
+    if (covering !== undefined) return `an earlier route answers ${covering.path.match}`;
+    const same = site.rules.findIndex(({ path }) => path.match === match);
+    const [before] = same === -1 ? [] : site.rules.slice(same, same + 1);
+    if (before === undefined) site.rules.push(rule);
+    else if (matchType === 'path_prefix' && isSameAnswer(before, rule)) site.rules[same] = rule;
+    else this.block(host, `${match} has two answers, as a path and as a prefix`, true);
+    return null;
+  }
+
+  /** The whole host is not served. False when it was not before. */
+  block(host: string, why: string, isReported = false): boolean {
+    const site = this.#site(host);
+    if (site.obstacle !== null) return false;
+    site.obstacle = why;
+    if (isReported) this.#report.drop([host], `the whole host is written without a backend (503): ${why}`);
     return true;
   }
 
+  /** Caddy does not reach what follows for this host. */
+  close(host: string): void {
+    this.#site(host).isClosed = true;
+  }
+
   documents(): InstallationDocuments {
-    const edges = Array.from(this.#edges, ([host, edge]) => ({ ...edge, hostports: [`${host}:${PORT}`] }));
+    for (const [host, { rules }] of this.#sites) {
+      const open = rules.find((rule) => isOpenedByCase(rule, rules));
+      if (open !== undefined)
+        this.block(host, `Caddy ignores case in ${open.path.match}, Postern would serve it in capitals`, true);
+    }
+    const edges = Array.from(this.#sites, ([host, { rules, obstacle }]) => ({
+      id: this.#id('edghts'),
+      // Without a route, a host with a wildcard would serve it.
+      routes: (obstacle === null && rules.length > 0 ? rules : [BLOCKED]).map((rule) => this.#route(rule)),
+      hostports: [`${host}:${PORT}`],
+    }));
     const byList = Map.groupBy(this.#backends.values(), ({ listKey }) => listKey);
     const backends = Array.from(byList, ([listKey, own]) => [listKey, own.map(({ document }) => document)] as const);
     return { https_edges: edges, ...Object.fromEntries(backends) };
+  }
+
+  #site(host: string): Site {
+    const found = this.#sites.get(host);
+    if (found !== undefined) return found;
+    const site: Site = { rules: [], obstacle: null, isClosed: false };
+    this.#sites.set(host, site);
+    // Caddy runs the routes of "*.example.com" for the host too, and they come first.
+    const wide = Array.from(this.#sites).find(
+      ([other, { rules, obstacle, isClosed }]) =>
+        covers(other, host) && (rules.length > 0 || obstacle !== null || isClosed),
+    );
+    if (wide !== undefined) this.block(host, `${wide[0]} comes before it`, true);
+    return site;
+  }
+
+  #route({ path, target, isCompressed }: SiteRule): JsonObject {
+    return {
+      id: this.#id('edghtsrt'),
+      match_type: path.matchType,
+      match: path.match,
+      ...(target !== null && { backend: { enabled: true, backend_id: this.#target(target) } }),
+      ...(isCompressed && { compression: { enabled: true } }),
+    };
   }
 
   #target(target: SiteTarget): string {
@@ -77,4 +145,29 @@ export class CaddySites {
     this.#count += 1;
     return `${prefix}_${String(this.#count).padStart(27, '0')}`;
   }
+}
+
+/** Whether a host with a wildcard matches another. */
+export function covers(wide: string, host: string): boolean {
+  return wide.startsWith('*.') && wide !== host && host.endsWith(wide.slice(1));
+}
+
+function coversPath(wide: SitePath, { match, matchType }: SitePath): boolean {
+  if (wide.matchType === 'path_prefix') return match.startsWith(wide.match);
+  return matchType === 'exact_path' && match === wide.match;
+}
+
+function isSameAnswer(one: SiteRule, other: SiteRule): boolean {
+  const { path: _one, ...answer } = one;
+  const { path: _other, ...otherAnswer } = other;
+  return canonicalJson(answer as unknown as JsonObject) === canonicalJson(otherAnswer as unknown as JsonObject);
+}
+
+/** A path that is refused, below one that is served: in another case it is not refused. */
+function isOpenedByCase({ isRefusal, path }: SiteRule, rules: readonly SiteRule[]): boolean {
+  if (!isRefusal || !/[a-z]/i.test(path.match)) return false;
+  return rules.some(
+    (other) =>
+      other.target !== null && !other.isRefusal && other.path.match !== path.match && coversPath(other.path, path),
+  );
 }

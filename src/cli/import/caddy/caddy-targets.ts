@@ -41,9 +41,19 @@ export function proxyTarget(handler: JsonObject, place: readonly string[], repor
   };
 }
 
+/** Whether a handler turns requests away. */
+export function isRefusal(name: string, { status_code: status, abort }: JsonObject): boolean {
+  if (name === 'error' || name === 'abort') return true;
+  return name === 'static_response' && ((!isUnset(abort) && abort !== false) || Number(status ?? 200) >= 400);
+}
+
 /** Null after the reason was reported. */
 export function responseTarget(handler: JsonObject, place: readonly string[], report: ImportReport): SiteTarget | null {
-  const { handler: _, status_code: status, body, headers, ...rest } = handler;
+  const { handler: _, status_code: status, body, headers, abort, ...rest } = handler;
+  if (!isUnset(abort) && abort !== false) {
+    report.drop(place, 'written without a backend (503): Postern does not abort connections');
+    return null;
+  }
   if (JSON.stringify(handler).includes('{http.')) {
     report.drop(place, 'written without a backend (503): a fixed response has no placeholders');
     return null;

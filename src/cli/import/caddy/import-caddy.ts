@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
-import type { ImportReport } from '../import-report.ts';
+import { type ImportReport, textFor, unknownFields } from '../import-report.ts';
 import { mapOf, parseJsonInput } from '../parse-input.ts';
 import { type ImportInput, inputError } from '../read-input.ts';
-import { CaddyRoutes } from './caddy-routes.ts';
+import { readServer } from './caddy-server.ts';
 import { CaddySites } from './caddy-sites.ts';
 
 const WHY: Readonly<Record<string, string>> = {
@@ -10,6 +10,16 @@ const WHY: Readonly<Record<string, string>> = {
   pki: 'Postern has its own internal CA',
 };
 const NO_APP = 'Postern has no such part';
+/** Parts that do not decide who gets in. Beside any other, no site is served. */
+const HARMLESS: ReadonlySet<string> = new Set(['admin', 'logging', 'storage']);
+const HARMLESS_APPS: ReadonlySet<string> = new Set(['tls', 'pki', 'events']);
+const HARMLESS_HTTP: ReadonlySet<string> = new Set([
+  'http_port',
+  'https_port',
+  'grace_period',
+  'shutdown_delay',
+  'metrics',
+]);
 
 /** Caddy's JSON, as `caddy adapt` prints it: sites that forward to upstreams. */
 export function importCaddy(input: ImportInput, report: ImportReport): CaddySites {
@@ -21,26 +31,26 @@ export function importCaddy(input: ImportInput, report: ImportReport): CaddySite
   for (const [name, value] of Object.entries(top)) report.dropFields([name], value as JsonValue, NO_APP);
   const { http: _, ...otherApps } = apps;
   for (const [name, value] of Object.entries(otherApps))
-    report.dropFields(['apps', name], value as JsonValue, WHY[name] ?? NO_APP);
+    report.dropFields(['apps', name], value as JsonValue, textFor(WHY, name, NO_APP));
   const { servers, ...otherHttp } = http;
   report.dropFields(['apps', 'http'], otherHttp, NO_APP);
-  const sites = new CaddySites();
+  const [unknown] = [
+    ...unknownFields(top, HARMLESS),
+    ...unknownFields(otherApps, HARMLESS_APPS),
+    ...unknownFields(otherHttp, HARMLESS_HTTP),
+  ];
+  const obstacle = unknown === undefined ? null : `${unknown} may protect it`;
+  const sites = new CaddySites(report);
+  const hosts = new Map<string, string>();
   for (const [name, server] of Object.entries(servers as JsonObject)) {
-    if (isJsonObject(server)) readServer(server, ['servers', name], sites, report);
+    if (!isJsonObject(server))
+      throw inputError(input.name, null, `the server ${JSON.stringify(name)} is not an object`);
+    const own = readServer(server, ['servers', name], { sites, report, obstacle });
+    for (const host of own) {
+      // On another port the host may have other rules: Postern has one port.
+      if (hosts.has(host)) sites.block(host, `it is in two servers, ${hosts.get(host)} and ${name}`, true);
+      hosts.set(host, name);
+    }
   }
   return sites;
-}
-
-function readServer(server: JsonObject, place: readonly string[], sites: CaddySites, report: ImportReport): void {
-  const { listen, routes, ...rest } = server;
-  for (const [name, value] of Object.entries(rest)) report.dropFields([...place, name], value as JsonValue, NO_APP);
-  const addresses = Array.isArray(listen) ? (listen as readonly JsonValue[]).map((each) => JSON.stringify(each)) : [];
-  for (const address of addresses) {
-    if (address === '":443"') continue;
-    report.drop([...place, 'listen'], `the edge listens where the setting edge_listen says, not at ${address}`);
-  }
-  // A site on one address may be private.
-  const own = addresses.find((address) => !/^":\d+"$/.test(address));
-  const obstacle = own === undefined ? null : `its server listens at ${own} only`;
-  new CaddyRoutes(sites, report).read(routes, { hosts: null, paths: null }, place, { isCompressed: false, obstacle });
 }
