@@ -2,16 +2,15 @@ import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { eventually } from '../../tunnel/support/fault-world.ts';
 import { RawAgent } from '../../tunnel/support/raw-agent.ts';
-import { GatewayCluster } from '../support/gateway-cluster.ts';
+import { type ClusterNode, GatewayCluster } from '../support/gateway-cluster.ts';
 import { sharedStore } from '../support/shared-store.ts';
 
 const store = await sharedStore({ after });
 
-suite('credentials of agents on several nodes', async () => {
-  const cluster = await GatewayCluster.open({ after }, store, 2);
-  const [one, two] = cluster.nodes;
-  assert.ok(one && two);
+const cluster = await GatewayCluster.open({ after }, store, 2);
+const [one, two] = cluster.nodes as [ClusterNode, ClusterNode];
 
+suite('credentials of agents on several nodes', () => {
   test('a credential that another node has just created is accepted', async () => {
     cluster.created.add('cr_new-a');
     const agent = cluster.agent(two, { authtoken: 'new-a', connections: 1 });
