@@ -15,7 +15,7 @@ type BodyOperation = (typeof bodyOperations)[number];
 type Body = Record<string, unknown>;
 
 const isLong = process.env['POSTERN_TEST_LONG'] !== undefined;
-const RUNS = isLong ? 1000 : 10;
+const RUNS = isLong ? 1000 : 6;
 const SEED = Number(process.env['POSTERN_TEST_SEED'] ?? Date.now() % 2 ** 31);
 
 const world = await TestWorld.open({ after });

@@ -2,7 +2,7 @@
 import { test } from 'node:test';
 import { fuzzInProcess } from './support/fuzz-process.ts';
 
-const CASES = 1_500;
+const CASES = 800;
 /**
  * The same cases in every run, so that a failure comes from the change; `test/long` tries others. POSTERN_TEST_SEED
  * chooses.
