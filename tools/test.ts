@@ -6,26 +6,33 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { tryToBuildConsole } from './build-console.ts';
 import { installTestPackages } from './install-test-packages.ts';
 import { bundledProgram } from './test-runner/bundled-program.ts';
+import { costliest } from './test-runner/costs.ts';
 import { filesToRepeat } from './test-runner/files-to-repeat.ts';
+import { isLongForm } from './test-runner/long-forms.ts';
 import { type Outcome, type RunOptions, runFiles } from './test-runner/run-files.ts';
 
 /**
  * Runs `npm test`: all test files, or those given by path or folder.
  *   npm test -- test/e2e            only these
- *   npm test -- --long              also test/long, and longer loops elsewhere
+ *   npm test -- --long              also the long forms, and longer loops elsewhere
+ *   npm test -- --costs             list what every file took, not only the ten costliest
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 const FILE_TIMEOUT_MS = 5 * 60_000;
 const CLOSE_GRACE_MS = 20_000;
 const LONG_FILE_TIMEOUT_MS = 60 * 60_000;
 const FILES_WORTH_A_BUNDLE = 5;
+const COSTLIEST_SHOWN = 10;
+const FLAGS = ['--long', '--costs'];
 const POSTGRES_SUPPORT = join(root, 'test', 'support', 'postgres.ts');
 
 const args = process.argv.slice(2);
 const isLong = args.includes('--long');
 const filters = args.filter((arg) => !arg.startsWith('-'));
-const unknown = args.find((arg) => arg.startsWith('-') && arg !== '--long');
-if (unknown !== undefined) stop(`unknown flag ${unknown}: the only flag is --long, other arguments are paths of tests`);
+const unknown = args.find((arg) => arg.startsWith('-') && !FLAGS.includes(arg));
+if (unknown !== undefined) {
+  stop(`unknown flag ${unknown}: the flags are ${FLAGS.join(' and ')}, other arguments are paths of tests`);
+}
 
 const files = testFiles();
 if (files.length === 0) stop(`no test file under ${filters.join(', ') || 'src and test'}`);
@@ -56,6 +63,8 @@ try {
     closeGraceMs: CLOSE_GRACE_MS,
   };
   const outcome = await runFiles(files, options);
+  const shown = args.includes('--costs') ? files.length : COSTLIEST_SHOWN;
+  if (files.length > COSTLIEST_SHOWN) console.log(`\n${costliest(outcome.costs, shown)}`);
   const code = report(outcome) && (await repeatAlone(outcome, options));
   process.exitCode = (await leftBehind(temporary)) ? 1 : code;
 } finally {
@@ -71,7 +80,7 @@ function testFiles(): string[] {
     if (!existsSync(join(root, filter))) stop(`${filter} does not exist`);
   }
   return all
-    .filter((file) => isLong || !file.startsWith('test/long/') || wanted.includes(file))
+    .filter((file) => isLong || !isLongForm(join(root, file)) || wanted.includes(file))
     .filter((file) => wanted.length === 0 || wanted.some((filter) => isUnder(file, filter)))
     .map((file) => join(root, file));
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { isLongForm, shortFormOf } from '../../tools/test-runner/long-forms.ts';
 import { filesIn, projectRoot } from './source-files.ts';
 
 const files = filesIn('src/**/*.ts', 'test/**/*.ts', 'tools/**/*.ts', 'bench/**/*.ts').map((path) => ({
@@ -32,6 +33,19 @@ test('a test in src stands beside the file that it tests, or in the folder of it
 test('a test in src does not start the server: such tests stand in test', () => {
   const starts = /from '[^']*(?:-world|\/server|\/server-process)\.ts'/;
   const wrong = files.filter(({ path, text }) => /^src\/.*\.test\.ts$/.test(path) && starts.test(text));
+  assert.deepEqual(
+    wrong.map(({ path }) => path),
+    [],
+  );
+});
+
+test('a long form names a short form that npm test runs', () => {
+  const long = files.filter(({ path, text }) => path.endsWith('.test.ts') && /^\/\/ Long form:/m.test(text));
+  assert(long.length > 0);
+  const wrong = long.filter(({ text }) => {
+    const short = files.find(({ path }) => path === shortFormOf(text));
+    return short === undefined || isLongForm(join(projectRoot, short.path));
+  });
   assert.deepEqual(
     wrong.map(({ path }) => path),
     [],

@@ -1,3 +1,4 @@
+// Long form: builds the executable. Short form: test/e2e/process/package.test.ts
 // Own process: takes long, so it starts first.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,3 +1,4 @@
+// Long form: npm installs the package with all its dependencies. Short form: test/e2e/process/package.test.ts
 // Own process: takes long, so it starts first.
 import assert from 'node:assert/strict';
 import { chmod, copyFile, readFile, stat } from 'node:fs/promises';

@@ -5,7 +5,7 @@ import { filesToRepeat } from './files-to-repeat.ts';
 const FILES = Array.from({ length: 100 }, (_, index) => `/project/test/${index}.test.ts`);
 
 function repeated(failures: readonly string[], files: readonly string[] = FILES): readonly string[] {
-  return filesToRepeat({ passed: 1, skipped: 0, failures }, files, '/project');
+  return filesToRepeat({ passed: 1, skipped: 0, failures, costs: [] }, files, '/project');
 }
 
 suite('files to repeat', () => {

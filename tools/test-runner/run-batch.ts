@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { startThreadsFromBundle } from './bundled-program.ts';
+import { type FileCost, startMeter } from './costs.ts';
 
 export interface BatchFile {
   /** As it is reported: from the project's root. */
@@ -22,12 +23,14 @@ export interface BatchOptions {
   readonly progressFile: string;
   /** Sockets and threads need a moment to close. */
   readonly closeGraceMs: number;
+  /** Gets a line of JSON for each file. */
+  readonly costsFile: string;
 }
 
 /** Runs test files one after another in this process. Each is one test, and the tests in it are its subtests. */
 export async function runBatch(
   files: readonly BatchFile[],
-  { progressFile, closeGraceMs }: BatchOptions,
+  { progressFile, closeGraceMs, costsFile }: BatchOptions,
 ): Promise<void> {
   const launcher = process.env['POSTERN_TEST_PROGRAM'];
   if (launcher !== undefined) startThreadsFromBundle(ROOT, launcher);
@@ -35,9 +38,11 @@ export async function runBatch(
   for (const { name, path, timeoutMs, sharesProcess } of files) {
     writeFileSync(progressFile, name);
     const before = { resources: countOf(process.getActiveResourcesInfo()), state: globalState() };
+    const cost = startMeter();
     await test(name, { timeout: timeoutMs }, () => import(pathToFileURL(path).href));
+    const left = sharesProcess ? await leftOpen(before.resources, closeGraceMs) : [];
+    appendFileSync(costsFile, `${JSON.stringify({ name, ...cost() } satisfies FileCost)}\n`);
     if (!sharesProcess) continue;
-    const left = await leftOpen(before.resources, closeGraceMs);
     const changed = changedState(before.state);
     if (left.length + changed.length === 0) continue;
     hasLeft = true;

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { type FileCost, readCosts } from './costs.ts';
 import { type Batch, needsOwnProcess, planBatches } from './plan-batches.ts';
 import type { BatchFile, BatchOptions } from './run-batch.ts';
 
@@ -21,6 +22,7 @@ export interface Outcome {
   readonly skipped: number;
   /** File and test of each failure. */
   readonly failures: readonly string[];
+  readonly costs: readonly FileCost[];
 }
 
 interface Reported {
@@ -34,6 +36,7 @@ const RUN_BATCH = new URL('./run-batch.ts', import.meta.url).href;
 
 /** Runs the test files in batches, writes node's report of each test, and counts. */
 export async function runFiles(files: readonly string[], options: RunOptions): Promise<Outcome> {
+  writeFileSync(costsFile(options), '');
   const batches = planBatches(files);
   const entries = batches.map((batch, index) => writeEntry(batch, index, options));
   const outcome = { passed: 0, skipped: 0, failures: [] as string[] };
@@ -60,7 +63,7 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
     }
   });
   for await (const text of tests.compose(spec())) process.stdout.write(text as string);
-  return outcome;
+  return { ...outcome, costs: readCosts(costsFile(options)) };
 }
 
 function writeEntry({ files }: Batch, index: number, options: RunOptions): string {
@@ -72,7 +75,7 @@ function writeEntry({ files }: Batch, index: number, options: RunOptions): strin
     timeoutMs: fileTimeoutMs,
     sharesProcess: !needsOwnProcess(file),
   }));
-  const batchOptions: BatchOptions = { progressFile: progressFile(path), closeGraceMs };
+  const batchOptions: BatchOptions = { progressFile: progressFile(path), closeGraceMs, costsFile: costsFile(options) };
   const parameters = [batch, batchOptions].map((value) => JSON.stringify(value, undefined, 2)).join(', ');
   writeFileSync(path, `import { runBatch } from '${RUN_BATCH}';\nawait runBatch(${parameters});\n`);
   writeFileSync(progressFile(path), path);
@@ -81,6 +84,10 @@ function writeEntry({ files }: Batch, index: number, options: RunOptions): strin
 
 function progressFile(entry: string): string {
   return `${entry}.running`;
+}
+
+function costsFile({ directory }: RunOptions): string {
+  return join(directory, 'costs.jsonl');
 }
 
 function failedInSubtests({ details }: Reported): boolean {
