@@ -1,3 +1,4 @@
+// Long form: generates everything in a copy of the project. Short form: test/architecture/registries.test.ts
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

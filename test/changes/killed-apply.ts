@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { runCommand } from '../cli/run-command.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { startServerProcess } from '../support/server-process.ts';
+import { isLong } from '../support/share-of-cases.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const KEY = 'test-api-key-0123456789abcdefghij';
-const OBJECTS = 300;
+const OBJECTS = isLong ? 300 : 100;
 
 /** Kills the server while it applies a file; afterwards it has all of its objects or none. Returns how many. */
 export async function killWhileApplying(test: Cleanup, delayMs: number): Promise<number> {

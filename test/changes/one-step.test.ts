@@ -3,11 +3,12 @@ import { after, suite, test } from 'node:test';
 import { until } from '../support/cluster.ts';
 import { EdgeWorld, newHost } from '../support/edge-world.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
+import { isLong } from '../support/share-of-cases.ts';
 
 const postgres = await startPostgres();
 after(() => postgres.stop());
 
-const OPERATIONS = 1_000;
+const OPERATIONS = isLong ? 1_000 : 200;
 const idOf = (operation: number): string => `$\{${operation}.id}`;
 
 for (const engine of ['sqlite', 'postgres'] as const) {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
 import { createKsuidSource } from '../../src/lib/ksuid.ts';
 import type { Delivery, DeliveryState, Lease, RecordPut } from '../../src/store/store.ts';
+import { isLong } from '../support/share-of-cases.ts';
 import type { TestWorld } from '../support/test-world.ts';
 import { cleanupAfterSuite, ENGINES, openWorld, usePostgres } from './worlds.ts';
 
-const MANY = 10_000;
+const MANY = isLong ? 10_000 : 2_000;
 const BATCH = 1_000;
 /** One in this many listed items is deleted, and as many new ones are created, while the list is walked. */
 const DOOMED_EVERY = 10;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
 import { systemClock } from '../../src/lib/clock.ts';
 import { openInternalCa } from '../support/internal-ca.ts';
+import { isLong } from '../support/share-of-cases.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { ApiAnswer, TestWorld } from '../support/test-world.ts';
 import {
@@ -17,7 +18,7 @@ import {
   usePostgres,
 } from './worlds.ts';
 
-const WRITERS = 32;
+const WRITERS = isLong ? 32 : 12;
 
 usePostgres();
 

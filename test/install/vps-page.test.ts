@@ -1,3 +1,4 @@
+// Long form: installs and runs a second tutorial. Short form: test/docs/tutorials.test.ts
 // Own process: takes long, so it starts first.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

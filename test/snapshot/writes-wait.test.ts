@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EdgeWorld } from '../support/edge-world.ts';
+import { isLong } from '../support/share-of-cases.ts';
 import { hostOf, putSharedPolicyEdges, SHARED_RULE } from '../support/shared-policy-edges.ts';
 
-const EDGES = 400;
+const EDGES = isLong ? 400 : 150;
 
 test('answers a write that affects hundreds of edges when all of them serve it', async (t) => {
   const world = await EdgeWorld.open(t);
