@@ -58,7 +58,7 @@ try {
     root,
     directory: temporary,
     // More than there are cores, because many wait for a clock, a disk or a child process.
-    concurrency: cpus().length * 2,
+    concurrency: Math.ceil(cpus().length * 1.5),
     fileTimeoutMs: isLong ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
     closeGraceMs: CLOSE_GRACE_MS,
   };

@@ -46,12 +46,17 @@ export async function runBatch(
     const changed = changedState(before.state);
     if (left.length + changed.length === 0) continue;
     hasLeft = true;
-    await test(`${name} leaves the process as it found it`, () => {
+    await test(leavesNothing(name), () => {
       assert.deepEqual({ open: left, changed }, { open: [], changed: [] });
     });
   }
   // Open handles, as of a file that ran into its limit, would keep the process until the time limit of the whole run.
   setTimeout(() => process.exit(1), hasLeft ? EXIT_GRACE_MS : closeGraceMs).unref();
+}
+
+/** The name of the test that a file fails when it leaves something open or changed. */
+export function leavesNothing(file: string): string {
+  return `${file} leaves the process as it found it`;
 }
 
 /** The kinds of handles beyond those that were open before. */

@@ -4,7 +4,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { type FileCost, readCosts } from './costs.ts';
 import { type Batch, needsOwnProcess, planBatches } from './plan-batches.ts';
-import type { BatchFile, BatchOptions } from './run-batch.ts';
+import { type BatchFile, type BatchOptions, leavesNothing } from './run-batch.ts';
 
 export interface RunOptions {
   /** Names in reports are relative to it. */
@@ -20,8 +20,10 @@ export interface RunOptions {
 export interface Outcome {
   readonly passed: number;
   readonly skipped: number;
-  /** File and test of each failure. */
+  /** File and test of each failure. A test that several test files share is in a file of its own. */
   readonly failures: readonly string[];
+  /** The test files in which something failed, relative to the root, and the batches whose process ended. */
+  readonly failedFiles: readonly string[];
   readonly costs: readonly FileCost[];
 }
 
@@ -40,6 +42,7 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
   const batches = planBatches(files);
   const entries = batches.map((batch, index) => writeEntry(batch, index, options));
   const outcome = { passed: 0, skipped: 0, failures: [] as string[] };
+  const failedFiles = new Set<string>();
   const names = new Set(files.map((file) => relative(options.root, file)));
   const isFileItself = (event: Reported) => event.nesting === 0 && names.has(event.name);
 
@@ -55,15 +58,19 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
   });
   tests.on('test:fail', (event) => {
     if (entries.includes(event.name)) {
+      // The batch itself: the files after the one that ended the process did not run.
+      failedFiles.add(event.name);
       outcome.failures.push(`${readFileSync(progressFile(event.name), 'utf8')}: ended the process of its batch`);
     } else if (isFileItself(event)) {
+      failedFiles.add(event.name);
       if (!failedInSubtests(event)) outcome.failures.push(`${event.name}: the file itself`);
     } else if (event.details.type !== 'suite') {
+      if (event.nesting === 0) for (const name of names) if (event.name === leavesNothing(name)) failedFiles.add(name);
       outcome.failures.push(`${event.file === undefined ? '' : relative(options.root, event.file)}: ${event.name}`);
     }
   });
   for await (const text of tests.compose(spec())) process.stdout.write(text as string);
-  return { ...outcome, costs: readCosts(costsFile(options)) };
+  return { ...outcome, failedFiles: [...failedFiles], costs: readCosts(costsFile(options)) };
 }
 
 function writeEntry({ files }: Batch, index: number, options: RunOptions): string {

@@ -114,6 +114,7 @@ suite('runFiles', () => {
       two: `${HEAD} test('right', () => {});`,
     });
     assert.deepEqual([outcome.passed, outcome.failures], [1, ['test/one.test.ts: wrong']]);
+    assert.deepEqual(outcome.failedFiles, ['test/one.test.ts']);
   });
 
   test('fails a file that cannot be loaded and runs the other files', async (t) => {
@@ -131,6 +132,7 @@ suite('runFiles', () => {
       three: `${HEAD} test('never runs', () => {});`,
     });
     assert.deepEqual(outcome.failures, ['test/two.test.ts: ended the process of its batch']);
+    assert.match(outcome.failedFiles.join(), /^[^,]*\/batch-001\.mjs$/, 'the third file did not run');
   });
 
   test('fails a file that leaves a socket open, changes the environment or replaces fetch', async (t) => {
@@ -143,6 +145,10 @@ suite('runFiles', () => {
     assert.deepEqual(
       outcome.failures.map((failure) => failure.replace(/^.*?: (test\/.*)$/, '$1')),
       ['one', 'two', 'three'].map((name) => `test/${name}.test.ts leaves the process as it found it`),
+    );
+    assert.deepEqual(
+      outcome.failedFiles,
+      ['one', 'two', 'three'].map((name) => `test/${name}.test.ts`),
     );
     assert.match(outcome.output, /TCPServerWrap[\s\S]*env LEFT_BEHIND[\s\S]*'fetch'/);
   });
