@@ -30,6 +30,7 @@ export function checkTogether(config: Config): void {
   checkAcme(config);
   checkConsole(config);
   checkHsts(config);
+  checkTracing(config);
   if (api_tls_cert === null && !isLoopbackHost(api_listen.host)) {
     throw together(
       `api_listen is ${formatListenAddress(api_listen)}, which is not loopback, and API keys would cross the network unencrypted: ` +
@@ -64,6 +65,11 @@ function checkConsole(config: Config): void {
       'console_oidc_issuer is set, but console_roles is empty, so nobody could sign in: add a rule such as admin=email:you@example.com',
     );
   }
+}
+
+function checkTracing({ otel_endpoint, otel_headers }: Config): void {
+  if (otel_headers !== null && otel_endpoint === null)
+    throw together('otel_headers is set without otel_endpoint: set the URL of the OpenTelemetry collector');
 }
 
 const PRELOAD_SECONDS = 31_536_000;

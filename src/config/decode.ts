@@ -24,6 +24,7 @@ export function decodeSetting(name: string, raw: unknown, source: string): unkno
 function fromText(setting: Setting<unknown>, text: string): unknown {
   const { type } = setting.kind.schema as { type?: string };
   if (type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text);
+  if (type === 'number' && /^\d{1,15}(?:\.\d{1,15})?$/.test(text)) return Number(text);
   if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
   if (type === 'object') return mapOf(text);
   if (type === 'array') {

@@ -27,6 +27,7 @@ import { consoleSettings } from './console-settings.ts';
 import { moduleSettingRows } from './module-settings.ts';
 import { nodeSettings } from './node-settings.ts';
 import { requestSettings } from './request-settings.ts';
+import { tracingSettings } from './tracing-settings.ts';
 import { upkeepSettings } from './upkeep-settings.ts';
 
 export { flagOf, variableOf } from '../lib/settings/setting.ts';
@@ -111,6 +112,7 @@ const ownSettings = {
       'Listen address of the plain HTTP edge, or several, as for edge_listen. It redirects requests for the hosts of edges to HTTPS and rejects all others.',
   }),
   ...requestSettings,
+  ...tracingSettings,
   trusted_proxies: required(cidrList, {
     description: 'Address ranges of proxies in front of the edge whose X-Forwarded-For header is trusted. Empty: none.',
   }),

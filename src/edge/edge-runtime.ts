@@ -2,6 +2,7 @@ import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
 import type { Target } from '../backends/target.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import type { UpstreamFailure } from '../upstream/upstream.ts';
 import type { AdmissionLimit } from './admission.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
@@ -31,6 +32,8 @@ export interface EdgeRuntime {
   readonly keepsDecisions: boolean;
   /** Whether responses of upstreams get Postern-Request-Id, as all others do. */
   readonly marksForwarded: boolean;
+  /** Null: requests are not traced. */
+  readonly tracing: Pick<Tracing, 'begin'> | null;
   newRequestId(nowMs: number): string;
   findEdge(host: string): EdgeSnapshot | undefined;
   targetsOf(backend: BackendSnapshot): readonly Target[];

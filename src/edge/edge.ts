@@ -6,6 +6,7 @@ import type { RequestFacts } from '../lib/request-facts.ts';
 import type { ReservedNames } from '../modules/reserved-names.ts';
 import type { RequestHistory } from '../requests/request-history.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
 import { Admission } from './admission.ts';
@@ -27,6 +28,7 @@ import { LiveExchanges } from './live-exchanges.ts';
 import { onPlainHost, plainFacts } from './plain-connection.ts';
 import { recordedRequest, recordedUnread } from './record-request.ts';
 import { OverloadRefusals } from './refuse-overload.ts';
+import { requestSpans } from './request-spans.ts';
 import { serveRequest } from './serve-request.ts';
 import { LOOK_EVERY_MS, SlowSenders } from './slow-senders.ts';
 import { NO_TRANSPORT_SECURITY, strictTransportSecurity } from './strict-transport-security.ts';
@@ -59,6 +61,8 @@ export interface EdgeOptions {
   readonly traffic?: { wantsRequests(): boolean; requestComplete(facts: RequestFacts): void };
   /** Keeps finished requests. Absent: nobody wants them. */
   readonly history?: Pick<RequestHistory, 'isWanted' | 'record'>;
+  /** Absent: requests are not traced. */
+  readonly tracing?: Pick<Tracing, 'begin' | 'send'> | null;
   /** Counts finished requests by backend. Absent: nobody wants to know. */
   readonly backendTraffic?: Pick<BackendTraffic, 'finished'>;
   createMetrics(live: LiveCounts): EdgeMetrics;
@@ -98,7 +102,7 @@ const GO_AWAY_EVERY_MS = 500;
 
 /** The data plane: a pure function of snapshots. It knows no store and no API. */
 export function createEdge(options: EdgeOptions): Edge {
-  const { snapshots, settings, clock, log, accessLog, traffic, history } = options;
+  const { snapshots, settings, clock, log, accessLog, traffic, history, tracing = null } = options;
   const recording = settings.recording ?? { headers: [], keepsQuery: false };
   const live = new LiveExchanges<Exchange>();
   const admission = new Admission(settings.admission, () => live.all());
@@ -138,8 +142,9 @@ export function createEdge(options: EdgeOptions): Edge {
     clock,
     forwarding: settings.forwarding,
     get keepsDecisions() {
-      return history?.isWanted === true;
+      return history?.isWanted === true || tracing !== null;
     },
+    tracing,
     marksForwarded: settings.marksForwarded ?? true,
     newRequestId: createDenseIds('rq'),
     findEdge: (host) => snapshots.find(host),
@@ -171,6 +176,9 @@ export function createEdge(options: EdgeOptions): Edge {
       accessLog?.(accessLine(exchange, seconds));
       if (traffic?.wantsRequests() === true) traffic.requestComplete(accessLine(exchange, seconds));
       if (history?.isWanted === true) history.record(recordedRequest(exchange, seconds * 1000, recording));
+      if (tracing === null) return;
+      const trace = exchange.trace ?? tracing.begin(exchange.client.head.headers);
+      if (trace.isSampled) tracing.send(requestSpans(exchange, trace, seconds * 1000));
     },
     upstreamFailed: (exchange, failure) => {
       metrics.upstreamFailed(failure.phase, failure.reason);

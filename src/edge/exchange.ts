@@ -149,7 +149,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
     try {
       if (isOutdated) this.#judgeFromStart();
       else {
-        if (this.runtime.keepsDecisions) this.keepWait(module, performance.now() - askedAt);
+        if (this.runtime.keepsDecisions) this.keepWait(module, askedAt);
         if (isPass(verdict)) {
           this.#passed(verdict, module, at, route);
           this.#judgeFrom(at + 1, route);
@@ -194,6 +194,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
       this.refuse('ERR_POSTERN_NO_BACKEND', 'no_backend', NO_BACKEND_MESSAGE);
       return;
     }
+    this.trace = this.runtime.tracing?.begin(headers) ?? null;
     this.#forwarding = new Forwarding(this, client, headers, route);
     this.#forwarding.start(targets);
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { TrafficRequest } from '../modules/prepared-module.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { RequestBody, RequestWay, UpstreamRequest } from '../upstream/upstream.ts';
 import type { ClientSide } from './client-side.ts';
 import { type ForwardingSettings, forwardedHeaders } from './forwarded-headers.ts';
@@ -18,6 +19,8 @@ export interface ForwardingRuntime {
 export interface ForwardableRequest extends TrafficRequest, RequestWay {
   readonly connection: { readonly remoteAddress: string };
   readonly runtime: ForwardingRuntime;
+  /** Null: the client's own trace context passes unchanged. */
+  readonly trace?: Pick<RequestTrace, 'writeTo' | 'forHop'> | null;
   bytesIn: number;
 }
 
@@ -36,13 +39,17 @@ export function forwardedRequest(
   }
   forwardedHeaders(headers, head, exchange.connection.remoteAddress, exchange.runtime);
   headers.push('postern-request-id', exchange.id);
+  const { trace = null } = exchange;
+  trace?.writeTo(headers);
   const { method, path, authority, switchTo } = head;
   // RFC 8441 §5.1: HTTP/2 has no key, but an HTTP/1.1 upstream requires one.
   if (switchTo !== null && !headers.includes('sec-websocket-key')) {
     headers.push('sec-websocket-key', randomBytes(16).toString('base64'));
   }
   const body = requestBody(exchange, client);
-  return { method, target: path.target, authority, headers, standing, body, switchTo, way: exchange };
+  const request = { method, target: path.target, authority, headers, standing, body, switchTo, way: exchange };
+  const hopTrace = trace?.forHop;
+  return hopTrace === undefined ? request : { ...request, hopTrace };
 }
 
 function requestBody(exchange: ForwardableRequest, client: ClientSide): RequestBody {

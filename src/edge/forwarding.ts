@@ -14,6 +14,7 @@ import { GatheredBody } from './gathered-body.ts';
 import { withoutOwnHeaders, withRequestId } from './own-cookies.ts';
 import { areWhole, type ChangedResponse, changedResponse, changedTrailers, changedWhole } from './response-changes.ts';
 import { SwitchedSides } from './switched-sides.ts';
+import { TunnelUpstream } from './tunnels/tunnel-upstream.ts';
 import { failureAnswer, mayTryNext } from './upstream-failures.ts';
 
 const NO_TRAILERS: HeaderList = [];
@@ -80,6 +81,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     switch (target.kind) {
       case 'upstream':
         this.#exchange.aimAt(target.name);
+        this.#exchange.trace?.attempt(target.name, target.upstream instanceof TunnelUpstream);
         this.#upstream = target.upstream.send(
           forwardedRequest(this.#exchange, this.#client, this.#headers, this.#route),
           this,
@@ -326,6 +328,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#gathered?.drop();
     this.#gathered = null;
     this.#exchange.runtime.upstreamFailed(this.#exchange, failure);
+    this.#exchange.trace?.attemptFailed(failure.reason, this.#exchange.tunnelNode);
     // Part of a response was sent: the client must see that it is truncated.
     if (this.#client.writer.isHeadSent) this.#exchange.cut(`upstream_${failure.reason}`);
     else

@@ -1,6 +1,7 @@
 import type { Pass } from '../modules/prepared-module.ts';
 import type { PassedBy } from '../requests/recorded-request.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { RequestTrace } from '../tracing/request-trace.ts';
 import { ReceivedRequest } from './received-request.ts';
 
 const NONE: readonly never[] = [];
@@ -26,6 +27,10 @@ export class ObservedRequest extends ReceivedRequest {
   passes: readonly (string | PassedBy)[] = NONE;
   /** Modules that did not answer at once, and how many milliseconds they took, in turn. */
   waits: readonly (string | number)[] = NONE;
+  /** When each of these modules was asked, by `performance.now()`. */
+  waitStarts: readonly number[] = NONE;
+  /** Null until it is forwarded or has ended, and while nothing is traced. */
+  trace: RequestTrace | null = null;
   /** When all modules had admitted it, and when its response began, by `performance.now()`; 0: not yet. */
   admittedAt = 0;
   answeredAt = 0;
@@ -38,8 +43,9 @@ export class ObservedRequest extends ReceivedRequest {
     passes[at * 2 + 1] = pass;
   }
 
-  protected keepWait(module: string, ms: number): void {
-    this.waits = [...this.waits, module, ms];
+  protected keepWait(module: string, askedAt: number): void {
+    this.waits = [...this.waits, module, performance.now() - askedAt];
+    this.waitStarts = [...this.waitStarts, askedAt];
   }
 
   /** The decisions so far do not count. */
@@ -47,5 +53,6 @@ export class ObservedRequest extends ReceivedRequest {
     this.wouldRefuse = null;
     this.passes = NONE;
     this.waits = NONE;
+    this.waitStarts = NONE;
   }
 }

@@ -26,6 +26,7 @@ import { AmbiguousPaths } from '../snapshot/ambiguous-paths.ts';
 import { newProblems } from '../snapshot/problems/new-problems.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
 import type { Store } from '../store/store.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import type { OwnAddresses } from '../upstream/own-addresses.ts';
 import { upstreamGuard } from '../upstream/upstream-guard.ts';
 import type { ListeningSockets, OpenSocket } from './listening-sockets.ts';
@@ -48,6 +49,7 @@ export interface EdgeDependencies {
   readonly traffic: TrafficReporter;
   readonly backendTraffic: BackendTraffic;
   readonly history: RequestHistory;
+  readonly tracing: Tracing | null;
   readonly clientsOf: (listener: ProxiedListener) => ArrivingClients;
   /** Tunnels of agents, from this process's gateway. */
   readonly tunnels: OnlineTunnels;
@@ -114,6 +116,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     traffic: deps.traffic,
     backendTraffic: deps.backendTraffic,
     history: deps.history,
+    tracing: deps.tracing,
     createMetrics: (live) => new EdgeMetrics(deps.registry, live, config.metrics_level),
     isUpstreamAllowed: isAddressAllowed,
     tunnels: {

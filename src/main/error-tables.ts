@@ -19,6 +19,7 @@ import { nodeErrors } from '../nodes/errors.ts';
 import { pkiErrors } from '../pki/errors.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import { storeErrors } from '../store/errors.ts';
+import { tracingErrors } from '../tracing/errors.ts';
 import { mainErrors } from './errors.ts';
 
 /** Every error table, in the order of the error page; modules declare their own. A test compares this list with the sources. */
@@ -39,6 +40,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'The store', rows: storeErrors.rows },
   { title: 'Settings', rows: configErrors.rows },
   { title: 'Nodes', rows: nodeErrors.rows },
+  { title: 'Traces', rows: tracingErrors.rows },
   { title: 'Server certificates', rows: pkiErrors.rows },
   { title: 'Certificates from ACME servers', rows: acmeErrors.rows },
   { title: 'The program', rows: mainErrors.rows },

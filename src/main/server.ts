@@ -23,6 +23,7 @@ import { Snapshots } from '../snapshot/snapshots.ts';
 import { prepareDataDir } from '../store/prepare-data-dir.ts';
 import { reportStore } from '../store/store-reports.ts';
 import { startStoreUpkeep } from '../store/store-upkeep.ts';
+import { HopTracing } from '../tracing/hop-trace.ts';
 import { OwnAddresses } from '../upstream/own-addresses.ts';
 import { openAcme } from './acme.ts';
 import { openAlerts } from './alerts.ts';
@@ -47,6 +48,7 @@ import { openRequests } from './requests.ts';
 import type { CloseOptions, RunningServer } from './running-server.ts';
 import type { ServerOptions } from './server-options.ts';
 import { type ShutDownParts, shutDown } from './shut-down.ts';
+import { openServerTracing, SEND_REST_WITHIN_MS } from './tracing.ts';
 import { openTraffic } from './traffic.ts';
 import { programVersion } from './version.ts';
 
@@ -120,7 +122,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const problems = new ProblemIndex();
   const tunnels = new OnlineTunnelTable();
   const { links } = nodes;
-  links?.serveStreams(receiveHops(tunnels));
+  const tracing = await openServerTracing({ config, store, registry, logger, node: membership.self.name });
+  opened.defer(() => tracing?.close(SEND_REST_WITHIN_MS));
+  const hopTracing = tracing === null ? null : new HopTracing(tracing, () => clock.nowMs());
+  links?.serveStreams(receiveHops(tunnels, hopTracing));
   addPeerMetrics(registry, links);
   const directory = openDirectory({ membership, links, local: tunnels, nodes: store.nodes, replica, logger });
   opened.defer(() => directory.close());
@@ -176,6 +181,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
         traffic: recording.traffic,
         backendTraffic,
         history,
+        tracing,
         clientsOf,
         ...seen,
         sockets,

@@ -18,6 +18,8 @@ export interface UpstreamRequest {
   readonly switchTo: string | null;
   /** Where the upstream client notes the way that the request took; for logs. */
   readonly way?: RequestWay;
+  /** The trace for another node that passes the request on to its agent. Absent: it records nothing. */
+  readonly hopTrace?: string;
 }
 
 export interface RequestWay {

@@ -140,6 +140,12 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /postern_proxy_protocol_refusals_total/ },
     ],
   },
+  'docs/how-to/see-traces.md': {
+    blocks: [
+      { run: /otel_endpoint: http:\/\/127\.0\.0\.1:4318[\s\S]*otel_sample_ratio: 0\.1 / },
+      { run: /^postern_otel_queued_spans 0$/m },
+    ],
+  },
   'docs/how-to/set-limits.md': { blocks: [{ run: /edge_request_timeout: 300[\s\S]*edge_requests_in_flight: 2000/ }] },
   'docs/how-to/change-which-headers-pass.md': { blocks: [{ run: /x-forwarded-\*/ }] },
   'docs/how-to/trust-the-internal-ca.md': { blocks: [{ run: quiet }, { run: /Firefox/ }] },

@@ -34,6 +34,8 @@ export async function runBatch(
 ): Promise<void> {
   const launcher = process.env['POSTERN_TEST_PROGRAM'];
   if (launcher !== undefined) startThreadsFromBundle(ROOT, launcher);
+  // A package that imports "process" as a namespace opens standard input, and no file can close it: it is open for all.
+  process.stdin.pause();
   let hasLeft = false;
   for (const { name, path, timeoutMs, sharesProcess } of files) {
     writeFileSync(progressFile, name);

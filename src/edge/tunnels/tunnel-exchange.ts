@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
+import { HOP_TRACE_HEADER } from '../../tracing/hop-trace.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSafe } from '../../upstream/request-headers.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
@@ -179,7 +180,8 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     const tries = this.#tried?.length ?? 0;
     const isRetry = awaitsBodyWanted ? tries >= MAX_TRIES : tries > 0;
     try {
-      this.#inner = this.#upstream.sendOn(link, { request: this.#request, handler: this, isRetry, awaitsBodyWanted });
+      const request = awaitsBodyWanted ? withHopTrace(this.#request) : this.#request;
+      this.#inner = this.#upstream.sendOn(link, { request, handler: this, isRetry, awaitsBodyWanted });
       if (this.#request.way !== undefined) this.#request.way.tunnelNode = link.nodeName ?? null;
       return true;
     } catch (error) {
@@ -204,4 +206,10 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
       }),
     );
   }
+}
+
+/** For another node, which removes it. */
+function withHopTrace(request: UpstreamRequest): UpstreamRequest {
+  const { hopTrace, headers } = request;
+  return hopTrace === undefined ? request : { ...request, headers: [...headers, HOP_TRACE_HEADER, hopTrace] };
 }

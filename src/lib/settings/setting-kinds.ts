@@ -39,6 +39,13 @@ export function integer(minimum: number, maximum: number): SettingKind<number> {
   };
 }
 
+export const fraction: SettingKind<number> = {
+  schema: Type.Number({ minimum: 0, maximum: 1 }),
+  allowed: 'a number from 0 to 1, such as 0.01',
+  decode: (wire) => wire as number,
+  encode: (value) => value,
+};
+
 export const boolean: SettingKind<boolean> = {
   schema: Type.Boolean(),
   allowed: 'true or false',

@@ -11,6 +11,7 @@ import { ignoreErrors, type ListenerOwner, listenShared, own, shared } from '../
 import { resetStream } from '../../lib/http2-reset.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
+import type { HopTrace } from '../../tracing/hop-trace.ts';
 import { headerObject } from '../../upstream/header-object.ts';
 import { BODY_WANTED } from '../../upstream/http2-exchange.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
@@ -31,6 +32,8 @@ export class Hop implements ListenerOwner {
   readonly #peer: ServerHttp2Stream;
   readonly #tunnel: OnlineTunnel;
   readonly #link: AgentLink;
+  /** Null: nothing is recorded. */
+  readonly #trace: HopTrace | null;
   #agent: ClientHttp2Stream | null = null;
   #isSwitch = false;
   /** NaN without a declared length. The last bytes go with the end of the stream, in one frame. */
@@ -41,10 +44,11 @@ export class Hop implements ListenerOwner {
   #requestTrailers = NO_TRAILERS;
   #trailers = NO_TRAILERS;
 
-  constructor(peer: ServerHttp2Stream, tunnel: OnlineTunnel, link: AgentLink) {
+  constructor(peer: ServerHttp2Stream, tunnel: OnlineTunnel, link: AgentLink, trace: HopTrace | null) {
     this.#peer = peer;
     this.#tunnel = tunnel;
     this.#link = link;
+    this.#trace = trace;
   }
 
   start(headers: IncomingHttpHeaders, raw: Raw): void {
@@ -172,6 +176,7 @@ export class Hop implements ListenerOwner {
     const length = head['content-length'];
     const waitForTrailers = !endStream && !this.#isSwitch && length === undefined;
     peer.respond(raw as string[], { endStream, waitForTrailers });
+    this.#trace?.answered(head[':status']);
     if (endStream) return;
     if (!this.#isSwitch && length !== undefined) this.#responseBytesLeft = Number(length);
     listenShared(peer, 'drain', Hop.#onPeerDrain);
@@ -205,6 +210,7 @@ export class Hop implements ListenerOwner {
     const { rstCode } = hop.#peer;
     const agent = hop.#agent as ClientHttp2Stream;
     const isWhole = hop.#isRequestWhole && hop.#isResponseWhole;
+    hop.#trace?.ended(rstCode === NGHTTP2_NO_ERROR);
     if (!isWhole) resetStream(agent, rstCode === NGHTTP2_NO_ERROR ? NGHTTP2_CANCEL : rstCode);
     // Data left in its buffers would keep the stream alive, with its share of the session's window.
     agent.resume();

@@ -1,6 +1,7 @@
 import { constants } from 'node:http2';
 import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
 import { resetStream } from '../../lib/http2-reset.ts';
+import { HOP_TRACE_HEADER, type HopTracing, withoutHopTrace } from '../../tracing/hop-trace.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { PeerStreamHandler } from '../links/peer-links.ts';
 import { Hop } from './hop.ts';
@@ -9,7 +10,7 @@ import { Hop } from './hop.ts';
  * Serves streams of other nodes for agents that are connected here. `local` knows only those: a stream that came over a
  * link never leaves over another one, so no header has to mark it.
  */
-export function receiveHops(local: OnlineTunnels): PeerStreamHandler {
+export function receiveHops(local: OnlineTunnels, tracing: HopTracing | null = null): PeerStreamHandler {
   return (stream, headers, raw) => {
     const isConnection = headers[':method'] === 'CONNECT' && headers[':protocol'] === undefined;
     const id = isConnection ? headers[':authority'] : headers[TUNNEL_HEADER];
@@ -17,6 +18,11 @@ export function receiveHops(local: OnlineTunnels): PeerStreamHandler {
     const link = tunnel?.link() ?? null;
     // Before a byte of the body was taken: the sender tries another node.
     if (tunnel === undefined || link === null) resetStream(stream, constants.NGHTTP2_REFUSED_STREAM);
-    else new Hop(stream, tunnel, link).start(headers, raw);
+    else {
+      const traced = headers[HOP_TRACE_HEADER];
+      const trace = traced === undefined ? null : (tracing?.begin(traced, tunnel.id) ?? null);
+      // Whether or not this node traces: it is not for the agent.
+      new Hop(stream, tunnel, link, trace).start(headers, traced === undefined ? raw : withoutHopTrace(raw));
+    }
   };
 }

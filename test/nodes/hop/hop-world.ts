@@ -1,6 +1,7 @@
 import type { AgentLink, OnlineTunnel } from '../../../src/edge/tunnels/online-tunnels.ts';
 import { receiveHops } from '../../../src/nodes/hop/receive-hops.ts';
 import type { PeerLink } from '../../../src/nodes/links/peer-links.ts';
+import type { HopTracing } from '../../../src/tracing/hop-trace.ts';
 import { FakeAgent, FakeTunnels } from '../../edge/tunnels/fake-agent.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
@@ -27,7 +28,12 @@ export class HopWorld {
     this.holders = holders;
   }
 
-  static async open(test: Cleanup, holderCount: number, connections = 1): Promise<HopWorld> {
+  static async open(
+    test: Cleanup,
+    holderCount: number,
+    connections = 1,
+    tracing: HopTracing | null = null,
+  ): Promise<HopWorld> {
     const world = await LinkWorld.open(test);
     const client = await world.node();
     const holders: Holder[] = [];
@@ -37,7 +43,7 @@ export class HopWorld {
       tunnels.add(TUNNEL, agent);
       let port = 0;
       const hole = await BlackHole.open(test, () => port);
-      const start = (links: LinkedNode['links']): void => links.serveStreams(receiveHops(tunnels));
+      const start = (links: LinkedNode['links']): void => links.serveStreams(receiveHops(tunnels, tracing));
       const node = await world.node({ through: hole.address, start });
       port = node.port;
       holders.push({ node, agent, tunnels, hole });

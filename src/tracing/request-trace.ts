@@ -1,0 +1,78 @@
+import type { HeaderList } from '../lib/header-list.ts';
+import type { Sampling } from './sampling.ts';
+import { type TraceParent, traceParentOf, writeTraceContext } from './trace-context.ts';
+import type { TraceIds } from './trace-ids.ts';
+
+/** One attempt to send a request to a target. Times are those of `performance.now()`. */
+export interface Attempt {
+  readonly spanId: string;
+  /** Null without a tunnel. */
+  readonly tunnelSpanId: string | null;
+  readonly target: string;
+  readonly startedAt: number;
+  /** 0: the attempt lasted until the request ended. */
+  endedAt: number;
+  failure: string | null;
+  /** The other node that passed the request on to its agent. */
+  node: string | null;
+}
+
+const NONE: readonly never[] = [];
+
+/**
+ * The trace of one request. Ids are chosen while the request is handled, because upstreams and other nodes need them. Spans
+ * are made when it has ended, and only for a trace that is recorded.
+ */
+export class RequestTrace {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parent: TraceParent | null;
+  readonly isSampled: boolean;
+  readonly ids: TraceIds;
+  attempts: readonly Attempt[] = NONE;
+
+  constructor(headers: HeaderList, sampling: Sampling, ids: TraceIds) {
+    const parent = traceParentOf(headers);
+    this.parent = parent;
+    this.traceId = parent?.traceId ?? ids.traceId();
+    this.spanId = ids.spanId();
+    this.isSampled = sampling.includes(this.traceId);
+    this.ids = ids;
+  }
+
+  attempt(target: string, isTunnel: boolean): void {
+    if (!this.isSampled) return;
+    const attempt: Attempt = {
+      spanId: this.ids.spanId(),
+      tunnelSpanId: isTunnel ? this.ids.spanId() : null,
+      target,
+      startedAt: performance.now(),
+      endedAt: 0,
+      failure: null,
+      node: null,
+    };
+    this.attempts = [...this.attempts, attempt];
+  }
+
+  /** The last attempt is over: the request failed, or is sent to another target. */
+  attemptFailed(failure: string, node: string | null): void {
+    const attempt = this.attempts.at(-1);
+    if (attempt === undefined) return;
+    attempt.endedAt = performance.now();
+    attempt.failure = failure;
+    attempt.node = node;
+  }
+
+  /** The upstream's own span becomes a child of the attempt's. */
+  writeTo(headers: string[]): void {
+    const spanId = this.attempts.at(-1)?.spanId ?? this.spanId;
+    const { traceId, isSampled, parent } = this;
+    writeTraceContext(headers, { traceId, spanId, isSampled, state: parent?.state ?? null });
+  }
+
+  /** For the node that passes the request on to its agent; undefined when it records nothing. */
+  get forHop(): string | undefined {
+    const spanId = this.attempts.at(-1)?.tunnelSpanId ?? null;
+    return spanId === null ? undefined : `${this.traceId}-${spanId}`;
+  }
+}
