@@ -9,6 +9,7 @@ import { idle } from './idle.ts';
 import { manyEdges } from './many-edges.ts';
 import { renewals } from './renewals.ts';
 import { storms } from './storms.ts';
+import { traces } from './traces.ts';
 
 /** README.md describes what each of these measures; all of them run when none is named. */
 const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = {
@@ -18,6 +19,7 @@ const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = 
   idle,
   renewals,
   history,
+  traces,
 };
 
 helpIfRequested({
@@ -28,6 +30,7 @@ helpIfRequested({
     storms: 'WebSockets and a steady load while other hosts get 50 changes per second',
     edges: 'start, memory, a request and a change with 10,000 edges, compared with 10',
     history: 'CPU per request with the request history, compared with none',
+    traces: 'CPU per request with OpenTelemetry traces, compared with none',
     idle: 'memory per idle TLS connection, next to the other proxies',
   },
   flags: {

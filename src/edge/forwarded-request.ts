@@ -12,6 +12,8 @@ import { withoutOwnCookies } from './own-cookies.ts';
 export interface ForwardingRuntime {
   readonly scheme: 'http' | 'https';
   readonly forwarding: ForwardingSettings;
+  /** Whether requests that are only explained show a trace context. */
+  readonly isTraced?: boolean;
   trustedChain(remoteAddress: string, head: RequestHead): string | null;
 }
 

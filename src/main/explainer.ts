@@ -57,7 +57,7 @@ export class Explainer {
       ...{ clock, addresses, modules: catalog.modules, tunnels: { online, mayServe } },
       rules: headRules(settings, reservedNames(catalog.modules)),
       runtimeOf: (scheme) => ({
-        ...{ scheme, forwarding: settings.forwarding },
+        ...{ scheme, forwarding: settings.forwarding, isTraced: config.otel_endpoint !== null },
         trustedChain: (remoteAddress, head) => addresses.chain(remoteAddress, head),
       }),
       isPassthrough: (host) => this.#isPassthrough(host),

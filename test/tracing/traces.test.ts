@@ -211,6 +211,15 @@ suite('a trace', { concurrency: true }, () => {
   });
 });
 
+test('an explanation shows the header without a new id', async () => {
+  const explained = async (headers: Readonly<Record<string, string>>): Promise<unknown> => {
+    const { upstream_request } = await edge.api('POST', '/explain', { url: `https://${site.host}/explained`, headers });
+    return upstream_request.headers_added.traceparent;
+  };
+  assert.equal(await explained({}), `00-${'0'.repeat(32)}-${'0'.repeat(16)}-00`);
+  assert.equal(await explained({ traceparent: `00-${TRACE}-${SPAN}-01` }), `00-${TRACE}-${'0'.repeat(16)}-00`);
+});
+
 test('reaches the collector at its path, with the configured headers, which are shown nowhere', async () => {
   const { url, headers } = collector.heads[0] ?? assert.fail();
   assert.equal(url, '/v1/traces');

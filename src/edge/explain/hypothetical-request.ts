@@ -1,9 +1,10 @@
 import type { ClientCertificate, Permit, TrafficRequest } from '../../modules/prepared-module.ts';
 import type { ClientSide } from '../client-side.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
-import type { ForwardingRuntime } from '../forwarded-request.ts';
+import type { ForwardableRequest, ForwardingRuntime } from '../forwarded-request.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import { ReceivedRequest } from '../received-request.ts';
+import { explainedTrace } from './explained-trace.ts';
 
 /** As long as a real one, and never given to one. */
 const EXPLAINED_ID = `rq_${'0'.repeat(27)}`;
@@ -23,6 +24,7 @@ export class HypotheticalRequest extends ReceivedRequest implements TrafficReque
   readonly nowMs: number;
   readonly clientAddress: string;
   readonly runtime: ForwardingRuntime;
+  readonly trace: NonNullable<ForwardableRequest['trace']> | null;
   bytesIn = 0;
   tunnelNode: string | null = null;
   permit: Permit | null = null;
@@ -45,5 +47,6 @@ export class HypotheticalRequest extends ReceivedRequest implements TrafficReque
     this.nowMs = nowMs;
     this.clientAddress = clientAddress;
     this.runtime = runtime;
+    this.trace = runtime.isTraced === true ? explainedTrace(head.headers) : null;
   }
 }
