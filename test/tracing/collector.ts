@@ -38,12 +38,16 @@ export class Collector {
 
   static async open(test: Cleanup): Promise<Collector> {
     const sockets = new Set<Socket>();
-    const server = createServer(async (request, response) => {
+    const server = createServer((request, response) => {
       response.on('error', () => {});
-      let text = '';
-      for await (const chunk of request.setEncoding('utf8')) text += chunk as string;
-      collector.#take(request.url ?? '', request.headers, text);
-      collector.answer(response);
+      let body = '';
+      request.setEncoding('utf8').on('data', (text: string) => {
+        body += text;
+      });
+      request.on('end', () => {
+        collector.#take(request.url ?? '', request.headers, body);
+        collector.answer(response);
+      });
     });
     server.on('connection', (socket) => sockets.add(socket.on('error', () => {})));
     await once(server.listen(0, '127.0.0.1'), 'listening');
