@@ -15,6 +15,10 @@ const TUNNEL = { resource: 'tunnels', start: 'tunnel_start.v0', stop: 'tunnel_st
 export function agentEvents({ recording, read, onProblem }: AgentEventPorts): GatewayEvents {
   const shown = new Map<string, Promise<JsonObject | null>>();
 
+  const onProblemNull = (error: unknown): null => {
+    onProblem(error);
+    return null;
+  };
   const started = ({ resource, start, stop }: typeof SESSION, id: string): void => {
     if (!recording.isWanted(start) && !recording.isWanted(stop)) return;
     const object = read(resource, id);
@@ -22,6 +26,9 @@ export function agentEvents({ recording, read, onProblem }: AgentEventPorts): Ga
     object.then((found) => {
       if (found !== null) recording.record(start, found);
     }, onProblem);
+  };
+  const taken = ({ resource, stop }: typeof SESSION, id: string): void => {
+    if (recording.isWanted(stop)) shown.set(id, read(resource, id).catch(onProblemNull));
   };
   const stopped = ({ stop }: typeof SESSION, id: string): void => {
     const object = shown.get(id) ?? Promise.resolve(null);
@@ -36,5 +43,12 @@ export function agentEvents({ recording, read, onProblem }: AgentEventPorts): Ga
     sessionStopped: (id) => stopped(SESSION, id),
     tunnelStarted: (id) => started(TUNNEL, id),
     tunnelStopped: (id) => stopped(TUNNEL, id),
+    sessionTaken: (id, tunnelIds) => {
+      taken(SESSION, id);
+      for (const tunnelId of tunnelIds) taken(TUNNEL, tunnelId);
+    },
+    sessionGiven: (id, tunnelIds) => {
+      for (const each of [id, ...tunnelIds]) shown.delete(each);
+    },
   };
 }

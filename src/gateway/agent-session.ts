@@ -37,6 +37,8 @@ export class AgentSession {
   hello: AgentFacts;
   generation = 1;
   isEnded = false;
+  /** Its start was reported as an event, here or by its former home. */
+  isReported = false;
   /** Its agent was asked to connect to another process, and may come back with a new session. */
   isSentAway = false;
   offlineTimer: NodeJS.Timeout | null = null;

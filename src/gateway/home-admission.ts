@@ -95,6 +95,7 @@ export class HomeAdmission {
     }
     if (how !== 'joined' && !connection.isClosed) {
       ports.log.info({ session: session.id, ip: connection.remoteAddress, how }, 'an agent is online');
+      session.isReported = true;
       ports.events.sessionStarted(session.id);
     }
     return {

@@ -46,6 +46,10 @@ export interface GatewayEvents {
   sessionStopped(sessionId: string): void;
   tunnelStarted(tunnelId: string): void;
   tunnelStopped(tunnelId: string): void;
+  /** Another node has reported the start, and this one will report the end. */
+  sessionTaken(sessionId: string, tunnelIds: readonly string[]): void;
+  /** Another node will report the end. */
+  sessionGiven(sessionId: string, tunnelIds: readonly string[]): void;
 }
 
 export interface GatewayCounts {

@@ -87,7 +87,7 @@ export class SessionLife {
     this.routeAll(session);
     void presence.unlistSession(session);
     for (const tunnel of tunnels) ports.events.tunnelStopped(tunnel.id);
-    ports.events.sessionStopped(session.id);
+    this.#reportStop(session);
     ports.log.info({ session: session.id, why: reason }, 'an agent went offline');
     this.awaitResume(session);
   }
@@ -114,7 +114,7 @@ export class SessionLife {
     if (wasOnline) {
       await presence.unlistSession(session);
       for (const tunnel of tunnels) ports.events.tunnelStopped(tunnel.id);
-      ports.events.sessionStopped(session.id);
+      this.#reportStop(session);
       ports.log.info({ session: session.id, why: reason }, 'an agent is gone');
     }
     for (const connection of session.connections) {
@@ -134,6 +134,12 @@ export class SessionLife {
     claims.release(session, keys, copies.tunnelGone(tunnel));
     records.changed(session);
     if (wasListed) ports.events.tunnelStopped(tunnel.id);
+  }
+
+  /** A connection may close before its start was reported. */
+  #reportStop(session: AgentSession): void {
+    if (session.isReported) this.#parts.ports.events.sessionStopped(session.id);
+    session.isReported = false;
   }
 
   #takeDown(tunnel: BoundTunnel): void {

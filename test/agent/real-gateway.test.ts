@@ -59,6 +59,8 @@ async function realGateway(t: TestContext) {
         sessionStopped: () => {},
         tunnelStarted: () => {},
         tunnelStopped: () => {},
+        sessionTaken: () => {},
+        sessionGiven: () => {},
       },
     });
   const state = { gateway: make() };

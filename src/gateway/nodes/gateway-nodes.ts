@@ -54,6 +54,7 @@ export class GatewayNodes {
   readonly others: OtherNodes;
   readonly #moves: SessionMoves;
   readonly #holds: Holds;
+  readonly #stopWatching: () => void;
   #leaving: NodeJS.Timeout | null = null;
   readonly #parts: GatewayNodesParts;
 
@@ -112,6 +113,8 @@ export class GatewayNodes {
       claims: this.claims,
       commandHere: (sessionId, command) => parts.commandHere(sessionId, command),
     });
+    // Every start of a process is another node.
+    this.#stopWatching = cluster.membership.onChange(() => this.#forgetGone());
   }
 
   /** Names of tunnels on other nodes that an edge with this host, which may be a wildcard, would take over. */
@@ -145,6 +148,7 @@ export class GatewayNodes {
   }
 
   close(): void {
+    this.#stopWatching();
     this.stopHandingOver();
     this.#holds.close();
     this.others.close();
@@ -152,6 +156,14 @@ export class GatewayNodes {
     this.copies.close();
     this.claims.close();
     this.records.close();
+  }
+
+  #forgetGone(): void {
+    const { membership, links } = this.#parts.cluster;
+    const isGone = (nodeId: string): boolean => membership.get(nodeId) === undefined && links.get(nodeId) === undefined;
+    this.holders.forgetGone(isGone);
+    this.copies.forgetGone(isGone);
+    this.#holds.forgetGone(isGone);
   }
 
   async #handOverEach(): Promise<void> {

@@ -179,6 +179,15 @@ export class HolderSide {
     box?.drop();
   }
 
+  /** Nodes that are gone for good and decide about no session that is left here. */
+  forgetGone(isGone: (nodeId: string) => boolean): void {
+    const homes = new Set([...this.#parts.life().all.values()].map(({ home }) => home));
+    for (const homeId of [...this.#grants.keys()]) {
+      if (!homes.has(homeId) && isGone(homeId)) this.forgetHome(homeId);
+    }
+    this.#inbox.forgetGone(isGone);
+  }
+
   close(): void {
     for (const homeId of [...this.#outboxes.keys()]) this.forgetHome(homeId);
   }

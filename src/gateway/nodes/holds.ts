@@ -63,6 +63,10 @@ export class Holds {
     for (const [homeId, sessions] of homes) void this.#ask(homeId, sessions);
   }
 
+  forgetGone(isGone: (nodeId: string) => boolean): void {
+    for (const nodeId of [...this.#relayedAtMs.keys()]) if (isGone(nodeId)) this.#relayedAtMs.delete(nodeId);
+  }
+
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);

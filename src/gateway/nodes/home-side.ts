@@ -115,6 +115,12 @@ export class HomeSide implements SessionCopies {
     return box;
   }
 
+  /** Nodes that are gone for good. */
+  forgetGone(isGone: (nodeId: string) => boolean): void {
+    for (const nodeId of [...this.#grantedAtMs.keys()]) if (isGone(nodeId)) this.#grantedAtMs.delete(nodeId);
+    this.#inbox.forgetGone(isGone);
+  }
+
   /** Nothing more is sent to nodes that are not linked. */
   close(): void {
     const boxes = [...this.#outboxes.values()];

@@ -40,8 +40,8 @@ export class Inbox {
     for (const line of lines) this.#line(line, nodeId);
   }
 
-  forget(nodeId: string): void {
-    this.#senders.delete(nodeId);
+  forgetGone(isGone: (nodeId: string) => boolean): void {
+    for (const nodeId of [...this.#senders.keys()]) if (isGone(nodeId)) this.#senders.delete(nodeId);
   }
 
   #line(line: string, nodeId: string): void {

@@ -23,7 +23,7 @@ const AGAIN_MS = 150;
 const TAKEN_WITHIN_MS = 1_000;
 
 interface SessionMovesParts {
-  readonly ports: Pick<GatewayPorts, 'log'>;
+  readonly ports: Pick<GatewayPorts, 'log' | 'events'>;
   readonly cluster: ClusterPorts;
   readonly life: () => SessionLife;
   readonly names: () => TunnelNames;
@@ -62,6 +62,8 @@ export class SessionMoves {
     for (const tunnel of session.tunnels.values()) if (tunnel.host !== null) names().hold(tunnel.host, tunnel);
     life().routeAll(session);
     records.changed(session);
+    session.isReported = session.isOnline;
+    if (session.isReported) ports.events.sessionTaken(session.id, [...session.tunnels.keys()]);
     void presence.listSession(session).catch(() => {});
     for (const tunnel of session.tunnels.values()) void presence.listTunnel(tunnel).catch(() => {});
     ports.log.info({ session: session.id, epoch }, 'this node decides about a session from now on');
@@ -84,6 +86,8 @@ export class SessionMoves {
     session.epoch = epoch;
     session.right = holderSide().grantOf(home);
     session.remote.length = 0;
+    session.isReported = false;
+    ports.events.sessionGiven(session.id, [...session.tunnels.keys()]);
     if (session.offlineTimer !== null) clearTimeout(session.offlineTimer);
     session.offlineTimer = null;
     ports.log.info({ session: session.id, home, epoch }, 'another node decides about a session from now on');

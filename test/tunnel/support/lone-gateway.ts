@@ -68,7 +68,14 @@ export async function loneGateway(test: Cleanup, ports: Partial<GatewayPorts>): 
       lastId += 1;
       return `${prefix}_${lastId}`;
     },
-    events: { sessionStarted: () => {}, sessionStopped: () => {}, tunnelStarted: () => {}, tunnelStopped: () => {} },
+    events: {
+      sessionStarted: () => {},
+      sessionStopped: () => {},
+      tunnelStarted: () => {},
+      tunnelStopped: () => {},
+      sessionTaken: () => {},
+      sessionGiven: () => {},
+    },
     ...ports,
   });
   const sockets = new Set<Socket>();
