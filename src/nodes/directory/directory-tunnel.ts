@@ -15,6 +15,8 @@ export interface Ways {
  * hop costs both nodes, so it must save more than that.
  */
 const CLEARLY_BUSIER_STREAMS = 64;
+/** A node that answered no ping for this long is frozen or cut off, or about to answer: another holder is the safer way. */
+const DOUBTFUL_AFTER_MS = 900;
 
 /** A tunnel that at least one node announces. */
 export class DirectoryTunnel implements OnlineTunnel, Rank {
@@ -63,10 +65,15 @@ export class DirectoryTunnel implements OnlineTunnel, Rank {
 
   #peer(tried: readonly AgentLink[] | undefined): AgentLink | null {
     let best: AgentLink | null = null;
+    let isBestDoubtful = false;
+    const nowMs = this.holders.length > 1 ? performance.now() : 0;
     for (const holder of this.holders) {
       const link = holder.isUp ? this.#ways.links.get(holder.nodeId) : undefined;
       if (link === undefined || !link.hasRoom || tried?.includes(link) === true) continue;
-      if (best === null || link.active < best.active) best = link;
+      const isDoubtful = nowMs - link.heardAtMs > DOUBTFUL_AFTER_MS;
+      if (best !== null && (isDoubtful === isBestDoubtful ? link.active >= best.active : isDoubtful)) continue;
+      best = link;
+      isBestDoubtful = isDoubtful;
     }
     return best;
   }

@@ -34,7 +34,7 @@ async function newWorld(rights: Rights = STORE): Promise<World> {
   hostile.serveFeed('directory', () => {});
   network.link(here.id, honest.id);
   network.link(here.id, 'nd_x');
-  honest.announcer.putSession(announcedSession('ts_1', honest.id, { epoch: 5 }));
+  honest.announcer.putSession(announcedSession('ts_1', honest.id, { epoch: 5, holders: [] }));
   honest.announcer.putTunnel(published('tn_1', 'ts_1', { host: 'app.example' }));
   honest.announcer.putTunnel(labelled('tn_2', 'ts_1', { app: 'shop' }));
   await network.settle();
@@ -135,6 +135,10 @@ suite('announcements of what belongs to another node', () => {
       claim(announcedSession('ts_x', 'nd_x', { epoch: 2 ** 50 }), labelled('tn_2', 'ts_x', { app: 'x' })),
     ],
     ['its name in an invented session', claim(announcedSession('ts_x', 'nd_x', { epoch: 2 ** 50 }), app('ts_x'))],
+    [
+      'its session, as a further holder that its home does not name',
+      claim(announcedSession('ts_1', 'nd_honest', { epoch: 5 }), labelled('tn_2', 'ts_1', { app: 'shop' })),
+    ],
     ['its name in a real session', claim(announcedSession('ts_real', 'nd_x', { epoch: 9 }), app('ts_real'))],
   ];
   for (const [name, lines] of cases) {

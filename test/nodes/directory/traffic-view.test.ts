@@ -66,6 +66,18 @@ suite('tunnels of all nodes, as traffic sees them', () => {
     assert.equal(linkOf(here, 'tn_1'), 'nd_home');
   });
 
+  test('takes a busier node rather than one that answers no pings', async () => {
+    const { here, network } = await newWorld();
+    const links = network.linksOf('nd_here');
+    const heard = (id: string, agoMs: number, active: number): void =>
+      void Object.assign(links.get(id) ?? {}, { heardAtMs: performance.now() - agoMs, active });
+    heard('nd_home', 1_200, 0);
+    heard('nd_holder', 0, 9);
+    assert.equal(linkOf(here, 'tn_1'), 'nd_holder');
+    heard('nd_holder', 1_200, 9);
+    assert.equal(linkOf(here, 'tn_1'), 'nd_home', 'neither answers');
+  });
+
   const preferences: readonly [string, { here: number; peer: number }, 'here' | 'peer'][] = [
     ['an idle connection here', { here: 0, peer: 0 }, 'here'],
     ['a busy connection here', { here: 64, peer: 0 }, 'here'],
