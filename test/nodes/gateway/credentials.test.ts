@@ -33,6 +33,33 @@ suite('credentials of agents on several nodes', () => {
     await agent.close();
   });
 
+  test('a narrower acl ends tunnels on every node that has a connection of the agent', async () => {
+    const token = 'narrowed';
+    const first = await RawAgent.greeted({ ...cluster.dialled(one), token });
+    const { session, secret } = await first.message('welcome');
+    const second = await RawAgent.greeted(
+      { ...cluster.dialled(two), token },
+      { join: { session, secret: secret ?? '' } },
+    );
+    const bind = async (ref: number, label: string): Promise<string> => {
+      const bound = await second.bind({ ref, proto: 'https', domain: `${label}.gateway.test` });
+      assert.ok(bound.t === 'bound');
+      return bound.id;
+    };
+    const [kept, lost] = [await bind(1, 'kept'), await bind(2, 'narrowed')];
+    await eventually('both nodes serve both', () => [kept, lost].every((id) => cluster.serving(id).length === 2));
+    cluster.narrowCredential(`cr_${token}`, ['bind:kept.gateway.test']);
+    const { code, retry } = await first.message('unbound');
+    assert.deepEqual([code, retry], ['ERR_POSTERN_TUNNEL_ACL', false]);
+    await eventually('no node serves it', () => cluster.serving(lost).length === 0);
+    await eventually('its name is free', async () => {
+      return (await store.nodes.getClaim('name narrowed.gateway.test')) === null;
+    });
+    assert.deepEqual(cluster.serving(kept), [one.id, two.id]);
+    for (const agent of [first, second]) agent.destroy();
+    await eventually('they are gone', () => [one, two].every(({ gateway }) => gateway.counts.connections === 0));
+  });
+
   for (const isLinked of [true, false]) {
     test(`the end of a credential cuts its agent on the other node too, ${isLinked ? 'over' : 'without'} the link`, async () => {
       const token = `revoked-${isLinked}`;

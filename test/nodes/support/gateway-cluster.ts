@@ -46,6 +46,7 @@ export class GatewayCluster {
   readonly created = new Set<string>();
   #created: ReadonlySet<string> = new Set();
   readonly #deleted = new Set<string>();
+  readonly #acls = new Map<string, readonly string[]>();
   readonly #listeners = new Set<(credentialId: string) => void>();
   readonly #test: Cleanup;
   readonly #store: Store;
@@ -143,9 +144,14 @@ export class GatewayCluster {
     for (const listener of this.#listeners) listener(id);
   }
 
+  narrowCredential(id: string, acl: readonly string[]): void {
+    this.#acls.set(id, acl);
+    for (const listener of this.#listeners) listener(id);
+  }
+
   #credential(id: string): { readonly id: string; readonly acl: readonly string[] } | null {
     const isKnown = !id.startsWith('cr_new') || this.#created.has(id);
-    return isKnown && !this.#deleted.has(id) ? { id, acl: [] } : null;
+    return isKnown && !this.#deleted.has(id) ? { id, acl: this.#acls.get(id) ?? [] } : null;
   }
 
   /** For an agent that does exactly what the test says. */
