@@ -131,29 +131,79 @@ suite('membership', { concurrency: true }, () => {
       );
     }
     assert.equal(a.seen, 'a ready, b ready, c ready');
-    // Back again: the comparison takes a moment, and nobody else can have taken anything over.
+    // Back again: the comparison takes its time, and nobody else can have taken anything over.
     const compared = Promise.withResolvers<void>();
+    const doubts: boolean[] = [];
     for (const each of all) {
       each.hasDatabase = true;
-      each.membership.onLapse(() => compared.promise);
+      each.membership.onLapse((isDoubtful) => {
+        doubts.push(isDoubtful);
+        return compared.promise;
+      });
     }
-    await world.pass(400);
-    assert.deepEqual(
-      all.map(({ mayServe }) => mayServe),
-      [true, true, true],
-    );
-    await world.pass(600);
-    assert.deepEqual(
-      all.map(({ mayServe }) => mayServe),
-      [false, false, false],
-      'it takes too long',
-    );
+    for (let round = 0; round < 10; round += 1) {
+      await world.pass(400);
+      assert.deepEqual(
+        all.map(({ mayServe }) => mayServe),
+        [true, true, true],
+        `round ${round} after it came back`,
+      );
+    }
+    assert.deepEqual(doubts, [false, false, false]);
     compared.resolve();
     await world.pass(2_000);
     assert.deepEqual(
       all.map(({ mayServe }) => mayServe),
       [true, true, true],
     );
+  });
+
+  for (const linkedMs of [0, 60_000]) {
+    const outcome = linkedMs > 0 ? 'goes on without it if they were linked' : 'stops if others may have taken over';
+    test(`a node that lost the database before the others ${outcome}`, async (t) => {
+      const { world, a, b, c } = await three(t);
+      a.hasDatabase = false;
+      for (const each of [b, c]) Object.assign(each, { answersCalls: false, linkedMs });
+      await world.pass(2_000);
+      assert.equal(a.mayServe, false, 'the others have the database');
+      for (const each of [b, c]) Object.assign(each, { answersCalls: true, hasDatabase: false });
+      await world.pass(4_000);
+      assert.deepEqual([a.mayServe, b.mayServe, c.mayServe], [linkedMs > 0, true, true]);
+    });
+  }
+
+  test('a node that did not compare its names serves none without the database', async (t) => {
+    const { world, a, b, c } = await three(t);
+    const compared = Promise.withResolvers<void>();
+    a.membership.onLapse(() => compared.promise);
+    a.isStopped = true;
+    await world.pass(2_000);
+    a.isStopped = false;
+    await world.pass(400);
+    assert.equal(a.mayServe, false, 'others may have its names');
+    for (const each of [a, b, c]) each.hasDatabase = false;
+    await world.pass(4_000);
+    assert.deepEqual([a.mayServe, b.mayServe, c.mayServe], [false, true, true]);
+  });
+
+  test('a node that finds another one that came meanwhile compares before it serves', async (t) => {
+    const world = MemberWorld.open(t);
+    const a = await world.join('a');
+    const compared = Promise.withResolvers<void>();
+    a.membership.onLapse(() => compared.promise);
+    a.hasDatabase = false;
+    await world.pass(2_000);
+    a.isStopped = true;
+    a.cutFrom.add(await world.join('b'));
+    a.isStopped = false;
+    await world.pass(2_000);
+    assert.equal(a.mayServe, true, 'it knows of no other node');
+    a.hasDatabase = true;
+    await world.pass(400);
+    assert.equal(a.mayServe, false);
+    compared.resolve();
+    await turn();
+    assert.equal(a.mayServe, true);
   });
 
   test('a node that is cut off from another one stops when its lease ends', async (t) => {
@@ -259,5 +309,32 @@ suite('membership', { concurrency: true }, () => {
     first.isStopped = true;
     rotating.isStopped = true;
     assert.equal((await world.join('next', { domain: 'two.example' })).seen, 'next ready');
+  });
+});
+
+// Its timers are those of the whole process.
+suite('membership with a clock', () => {
+  test('a database that does not answer stops no node, at whatever moment it falls silent', async (t) => {
+    // Event loops that turn every 70 ms, and heartbeats that are out of step.
+    for (const startMs of [0, 70, 140, 210, 280, 350]) {
+      t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+      const { world, a, b, c } = await three(t);
+      const all = [a, b, c];
+      for (const [at, each] of all.entries()) {
+        await world.live(t.mock.timers, at === 0 ? startMs : 140);
+        each.membership.start();
+      }
+      await world.live(t.mock.timers, 840 + startMs / 2);
+      for (const each of all) each.isDatabaseSilent = true;
+      for (let ms = 0; ms < 6_000; ms += 70) {
+        await world.live(t.mock.timers, 70);
+        assert.deepEqual(
+          all.map(({ mayServe }) => mayServe),
+          [true, true, true],
+          `${ms} ms after it fell silent, start after ${startMs} ms`,
+        );
+      }
+      t.mock.timers.reset();
+    }
   });
 });

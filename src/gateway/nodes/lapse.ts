@@ -18,8 +18,8 @@ interface LapseParts {
 }
 
 /**
- * This node's lease had ended, so others may have taken its names and sessions. Until everything is compared with the
- * store, no name is served from here. What is free is claimed again; the rest ends, or belongs to its new home.
+ * This node's lease had ended. If others may have taken its names and sessions, no name is served from here until
+ * everything is compared with the store. What is free is claimed again; the rest ends, or belongs to its new home.
  */
 export class Lapse implements RightToServe {
   readonly #parts: LapseParts;
@@ -29,17 +29,17 @@ export class Lapse implements RightToServe {
   constructor(parts: LapseParts) {
     this.#parts = parts;
     // The membership waits for it before this node serves names again.
-    parts.cluster.membership.onLapse(() => this.compare());
+    parts.cluster.membership.onLapse((isDoubtful) => this.compare(isDoubtful));
   }
 
   mayServe(): boolean {
     return !this.#isComparing && this.#parts.cluster.membership.mayServe();
   }
 
-  async compare(): Promise<void> {
+  async compare(isDoubtful: boolean): Promise<void> {
     this.#round += 1;
     const round = this.#round;
-    this.#isComparing = true;
+    this.#isComparing = isDoubtful;
     while (round === this.#round) {
       try {
         await this.#compareAll();

@@ -75,8 +75,8 @@ export class StoredClaims implements Claims {
     const { membership, store } = this.#parts;
     const deadline = performance.now() + CLAIM_WITHIN_MS;
     const claim = { key, sessionId: session.id, credentialId: session.credentialId, nodeId: membership.self.id };
-    const announced = await this.#yieldAnnounced(session, key);
-    if (announced !== null) return announced;
+    const linked = await this.#yieldLinked(session, key, what);
+    if (linked !== null) return linked;
     for (;;) {
       const outcome = await within(store.claim(claim), STORE_WITHIN_MS);
       if (outcome.ok) {
@@ -114,38 +114,50 @@ export class StoredClaims implements Claims {
     }
     if (holder.credentialId !== session.credentialId) return otherCredential(holder.key, what);
     if (links.get(holder.nodeId) !== undefined) {
-      if (holder.key.startsWith('port '))
-        return taken(holder.key, `${what} is in use: request another one, or none to get a free port`);
+      if (holder.key.startsWith('port ')) return portTaken(holder.key, what);
       const refused = await this.#yield(session, holder.key, holder.nodeId);
-      if (refused !== null) return refused;
+      if (refused !== null && refused !== 'silent') return refused;
       if (leftMs > 0) return null;
     } else if (leftMs > 0) {
       await sleep(Math.min(Math.max(leaseLeftMs, 0) + 5, leftMs));
       return null;
     }
-    const message = `${what} is held by an agent of this credential on another node, which does not answer: the agent tries again`;
-    return taken(holder.key, message);
+    return notAnswering(holder.key, what);
   }
 
-  /** After an outage of the database leases have ended, but their nodes may have served all the time. */
-  async #yieldAnnounced(session: AgentSession, key: string): Promise<ClaimRefusal | null> {
-    if (!key.startsWith('name ')) return null;
-    const { directory, membership, links } = this.#parts;
-    const host = key.slice('name '.length);
-    const holder = directory.nameHolder(`tls ${host}`) ?? directory.nameHolder(`plain ${host}`);
+  /**
+   * A lease may have ended although its node has served all the time: a linked node counts on being asked. The claim of a
+   * name that it has just bound may be known to the store only, and one that the store has lost to the directory only.
+   */
+  async #yieldLinked(session: AgentSession, key: string, what: string): Promise<ClaimRefusal | null> {
+    const { membership, links, store } = this.#parts;
+    const isPort = key.startsWith('port ');
+    const holder = this.#announcedHolder(key) ?? (await within(store.getClaim(key), STORE_WITHIN_MS));
     if (holder === null || holder.sessionId === session.id || holder.nodeId === membership.self.id) return null;
-    return links.get(holder.nodeId) === undefined ? null : this.#yield(session, key, holder.nodeId);
+    if (links.get(holder.nodeId) === undefined) return null;
+    if (isPort) return portTaken(key, what);
+    const refused = await this.#yield(session, key, holder.nodeId);
+    // A node that answers pings may serve by its link alone, and counts on being asked.
+    if (refused === 'silent') return links.get(holder.nodeId) === undefined ? null : notAnswering(key, what);
+    return refused;
   }
 
-  /** Asks the holder's home. Null: it has given the name up, or did not answer. */
-  async #yield(session: AgentSession, key: string, nodeId: string): Promise<ClaimRefusal | null> {
+  #announcedHolder(key: string): { readonly sessionId: string; readonly nodeId: string } | null {
+    const { directory } = this.#parts;
+    if (key.startsWith('port ')) return directory.nameHolder(key);
+    const host = key.slice('name '.length);
+    return directory.nameHolder(`tls ${host}`) ?? directory.nameHolder(`plain ${host}`);
+  }
+
+  /** Asks the holder's home. Null: it has given the name up. */
+  async #yield(session: AgentSession, key: string, nodeId: string): Promise<ClaimRefusal | 'silent' | null> {
     const { links } = this.#parts;
     const message = { key, session: session.id, credential: session.credentialId };
     try {
       await links.call(nodeId, 'session.yield', message, YIELD_WITHIN_MS);
       return null;
     } catch (error) {
-      if (!(error instanceof PeerRefusal)) return null;
+      if (!(error instanceof PeerRefusal)) return 'silent';
       return { code: error.code as GatewayErrorCode, message: error.message, retry: true };
     }
   }
@@ -176,7 +188,16 @@ function taken(key: string, message: string): ClaimRefusal {
   return { code, message, retry: true };
 }
 
+function notAnswering(key: string, what: string): ClaimRefusal {
+  const message = `${what} is held by an agent of this credential on another node, which does not answer: the agent tries again`;
+  return taken(key, message);
+}
+
+function portTaken(key: string, what: string): ClaimRefusal {
+  return taken(key, `${what} is in use: request another one, or none to get a free port`);
+}
+
 function otherCredential(key: string, what: string): ClaimRefusal {
-  if (key.startsWith('port ')) return taken(key, `${what} is in use: request another one, or none to get a free port`);
+  if (key.startsWith('port ')) return portTaken(key, what);
   return taken(key, `${what} is held by an agent with another credential: use another name`);
 }

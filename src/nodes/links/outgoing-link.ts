@@ -39,6 +39,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner {
   #active = 0;
   #maxStreams = MAX_STREAMS;
   #isUp = false;
+  #upAtMs = Number.POSITIVE_INFINITY;
   #isDown = false;
 
   constructor(socket: TLSSocket, node: { readonly id: string; readonly name: string }, owner: OutgoingLinkOwner) {
@@ -80,6 +81,10 @@ export class OutgoingLink implements PeerLink, LivenessOwner {
     return this.#heardAtMs;
   }
 
+  get upAtMs(): number {
+    return this.#upAtMs;
+  }
+
   get active(): number {
     return this.#active;
   }
@@ -97,6 +102,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner {
     this.#heardAtMs = Math.max(this.#heardAtMs, sentAtMs);
     if (this.#isUp || this.#isDown) return;
     this.#isUp = true;
+    this.#upAtMs = performance.now();
     this.#owner.onUp(this);
   }
 

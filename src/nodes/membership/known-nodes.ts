@@ -24,6 +24,10 @@ export class KnownNodes {
     return this.#ready;
   }
 
+  isNode(id: string): boolean {
+    return id !== this.#selfId && this.#rows.has(id);
+  }
+
   /** Whether a node came, went or changed. */
   read({ nodes, nowMs }: Pick<Heartbeat, 'nodes' | 'nowMs'>): boolean {
     const rows = nodes.map((node) => rowOf(node, nowMs));

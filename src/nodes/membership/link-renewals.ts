@@ -8,18 +8,24 @@ import type { PeerRenewal, RenewalPeers } from './renewal-peers.ts';
 
 const RENEW = 'node.renew';
 const FAREWELL = 'node.farewell';
-/** Shorter than the interval of heartbeats: each of them asks again. */
-const RENEW_TIMEOUT_MS = 380;
+/** Shorter than a lease. On a busy machine the answer takes longer than the interval of heartbeats. */
+const RENEW_TIMEOUT_MS = 1_000;
+/** A link is dropped when it is silent for longer; clocks may run at different speeds. */
+const KEPT_MARGIN_MS = 100;
 const FAREWELL_TIMEOUT_MS = 500;
 /** Below the limit of a message. Nodes with the longest lease come first. */
 const MAX_NODES_BYTES = 49_152;
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+/** Nodes of an older version do not send it. */
+const durationMs = Type.Optional(Type.Number({ minimum: 0 }));
+const linkWord = { linked_ms: durationMs, keeps_ms: durationMs };
 const withoutDatabase = Compile(
-  Type.Object({ has_database: Type.Literal(false), silent_ms: Type.Number({ minimum: 0 }) }),
+  Type.Object({ has_database: Type.Literal(false), silent_ms: Type.Number({ minimum: 0 }), ...linkWord }),
 );
 const withDatabase = Compile(
   Type.Object({
+    ...linkWord,
     has_database: Type.Literal(true),
     had_lapsed: Type.Boolean(),
     now_ms: count,
@@ -47,6 +53,13 @@ export function linkRenewals(membership: NodeMembership, links: NodeLinks): Rene
   const linked = (): string[] => [...links.all()].map(({ nodeId }) => nodeId);
   return {
     linked,
+    linkTo: (nodeId) => {
+      const link = links.get(nodeId);
+      if (link === undefined) return { linkedMs: 0, keepsMs: 0 };
+      const nowMs = performance.now();
+      const keepsMs = Math.max(0, link.heardAtMs + PEER_SILENT_MS - KEPT_MARGIN_MS - nowMs);
+      return { linkedMs: nowMs - link.upAtMs, keepsMs };
+    },
     isLinked: (nodeId) => {
       const link = links.get(nodeId);
       return link !== undefined && performance.now() - link.heardAtMs < PEER_SILENT_MS;
@@ -59,9 +72,10 @@ export function linkRenewals(membership: NodeMembership, links: NodeLinks): Rene
   };
 }
 
-function messageOf(renewal: PeerRenewal): PeerMessage {
-  if (!renewal.hasDatabase) return { has_database: false, silent_ms: Math.min(renewal.silentMs, 1e9) };
-  const { nowMs, hadLapsed, nodes } = renewal.heartbeat;
+function messageOf({ heartbeat, word }: PeerRenewal): PeerMessage {
+  const link = { linked_ms: word.linkedMs, keeps_ms: word.keepsMs };
+  if (heartbeat === null) return { has_database: false, silent_ms: Math.min(word.silentMs, 1e9), ...link };
+  const { nowMs, hadLapsed, nodes } = heartbeat;
   let bytes = 0;
   const sent = nodes
     .map((node) => ({
@@ -76,11 +90,14 @@ function messageOf(renewal: PeerRenewal): PeerMessage {
       bytes += Buffer.byteLength(JSON.stringify(node));
       return bytes <= MAX_NODES_BYTES;
     });
-  return { has_database: true, had_lapsed: hadLapsed, now_ms: nowMs, nodes: sent };
+  return { has_database: true, had_lapsed: hadLapsed, now_ms: nowMs, nodes: sent, ...link };
 }
 
 function renewalOf(message: PeerMessage): PeerRenewal {
-  if (withoutDatabase.Check(message)) return { hasDatabase: false, silentMs: message.silent_ms };
+  if (withoutDatabase.Check(message)) {
+    const { silent_ms: silentMs, linked_ms: linkedMs = 0, keeps_ms: keepsMs = 0 } = message;
+    return { heartbeat: null, word: { silentMs, linkedMs, keepsMs } };
+  }
   if (!withDatabase.Check(message)) throw new Error('a peer answered a renewal with a malformed message');
   const nodes = message.nodes.map(
     (node): StoredNode => ({
@@ -92,5 +109,6 @@ function renewalOf(message: PeerMessage): PeerRenewal {
       doc: node.doc as StoredNode['doc'],
     }),
   );
-  return { hasDatabase: true, heartbeat: { nowMs: message.now_ms, hadLapsed: message.had_lapsed, nodes } };
+  const { now_ms: nowMs, had_lapsed: hadLapsed, linked_ms: linkedMs = 0, keeps_ms: keepsMs = 0 } = message;
+  return { heartbeat: { nowMs, hadLapsed, nodes }, word: { silentMs: 0, linkedMs, keepsMs } };
 }

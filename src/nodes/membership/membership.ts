@@ -19,8 +19,8 @@ export interface Membership {
   /** A node came, went or changed its status. */
   onChange(listener: () => void): () => void;
   /**
-   * This node's lease had lapsed and was renewed. Everything that it owned must be checked against the store: it serves
-   * no names until all listeners have resolved, and they are called again after a rejection.
+   * This node's lease had lapsed and was renewed. Everything that it owned must be checked against the store: a node that
+   * had to stop serves no names until all listeners have resolved, and they are called again after a rejection.
    */
   onLapse(listener: LapseListener): () => void;
   /** Other nodes see it with the next heartbeat, which follows at once. */
@@ -29,7 +29,8 @@ export interface Membership {
   setProblem(key: string, text: string | null): void;
 }
 
-export type LapseListener = () => void | Promise<void>;
+/** `isDoubtful`: other nodes may have taken over what this one owned. */
+export type LapseListener = (isDoubtful: boolean) => void | Promise<void>;
 
 /** Lease of a node and its renewal. A claim against a dead node waits for the lease; all timings add up to under 3 s. */
 export const NODE_LEASE_MS = 1_500;

@@ -30,6 +30,8 @@ const JOIN_ATTEMPTS = 10;
 const LEAVE_MS = 2_000;
 /** Connections for leases of peers, beside the one for the own lease. */
 const RENEWALS_AT_ONCE = 2;
+/** Peers need an answer while their own lease is valid. */
+const RENEW_FOR_MS = 250;
 
 /**
  * This node's membership, on a shared database. A heartbeat every 400 ms renews its lease and reads the other nodes; one
@@ -50,7 +52,7 @@ export class NodeMembership implements Membership {
   #time: { readonly databaseMs: number; readonly atMs: number };
   readonly #silence: DatabaseSilence;
   #beating: Promise<void> | null = null;
-  #asking: Promise<void> | null = null;
+  readonly #asking = new Map<string, Promise<boolean>>();
   #isComparing = false;
   #lapses = 0;
   /** The peer that renewed last. */
@@ -70,7 +72,7 @@ export class NodeMembership implements Membership {
     this.#known = new KnownNodes(facts.id);
     this.#right = new ServingRight({
       monotonicMs,
-      others: () => this.#known.ready,
+      others: () => this.#others(),
       isLinked: (id) => this.#peers.isLinked(id),
     });
   }
@@ -169,16 +171,21 @@ export class NodeMembership implements Membership {
 
   /** For a peer that cannot reach the database. */
   async renewFor(nodeId: string): Promise<PeerRenewal> {
-    if (this.#silence.isAway || this.#renewalsForOthers >= RENEWALS_AT_ONCE)
-      return { hasDatabase: false, silentMs: this.#silence.ms };
+    const heartbeat = this.#silence.isAway ? null : await this.#renewFor(nodeId);
+    const word = { silentMs: heartbeat === null ? this.#silence.ms : 0, ...this.#peers.linkTo(nodeId) };
+    return { heartbeat, word };
+  }
+
+  async #renewFor(nodeId: string): Promise<Heartbeat | null> {
+    if (this.#renewalsForOthers >= RENEWALS_AT_ONCE) return null;
     this.#renewalsForOthers += 1;
-    try {
-      return { hasDatabase: true, heartbeat: await this.#options.store.renewFor(nodeId, NODE_LEASE_MS) };
-    } catch {
-      return { hasDatabase: false, silentMs: this.#silence.ms };
-    } finally {
+    const renewal = this.#options.store.renewFor(nodeId, NODE_LEASE_MS);
+    // A database that does not answer keeps the connection, after the peer has got its answer.
+    const over = (): void => {
       this.#renewalsForOthers -= 1;
-    }
+    };
+    void renewal.then(over, over);
+    return within(renewal, RENEW_FOR_MS, 'the renewal for a peer').catch(() => null);
   }
 
   /** Another node leaves. */
@@ -194,7 +201,7 @@ export class NodeMembership implements Membership {
 
   async #leave(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
-    await Promise.all([this.#beating, this.#asking]);
+    await Promise.all([this.#beating, ...this.#asking.values()]);
     await Promise.allSettled([
       this.#peers.sayFarewell(),
       within(this.#options.store.leave(this.self.id), LEAVE_MS, 'leaving the other nodes'),
@@ -202,9 +209,11 @@ export class NodeMembership implements Membership {
   }
 
   #tick(): void {
-    // The one before has no answer yet.
-    if (this.#beating !== null) void this.#renewThroughPeers();
-    else void this.beat();
+    // Its timeout comes too late: the lease ends soon after it.
+    if (this.#silence.isAway) this.#right.failed();
+    // The one before has no answer yet, or the next is likely to have none, or only the word of the others counts.
+    if (this.#beating !== null || this.#isFailing || this.#right.isDoubtful) void this.#renewThroughPeers();
+    void this.beat();
   }
 
   /** A busy database may not answer the first heartbeat in time. */
@@ -246,14 +255,7 @@ export class NodeMembership implements Membership {
     return within(beat, HEARTBEAT_MS, 'the heartbeat of this node');
   }
 
-  #renewThroughPeers(): Promise<void> {
-    this.#asking ??= this.#askPeers().finally(() => {
-      this.#asking = null;
-    });
-    return this.#asking;
-  }
-
-  async #askPeers(): Promise<void> {
+  async #renewThroughPeers(): Promise<void> {
     const linked = this.#peers.linked();
     const preferred = linked.find((id) => id === this.#preferred);
     if (preferred !== undefined && (await this.#askPeer(preferred))) return;
@@ -261,31 +263,46 @@ export class NodeMembership implements Membership {
     await Promise.all(linked.filter((id) => id !== preferred).map((id) => this.#askPeer(id)));
   }
 
-  /** Whether it renewed. */
-  async #askPeer(nodeId: string): Promise<boolean> {
+  /** Whether it renewed. One that does not answer delays no other. */
+  #askPeer(nodeId: string): Promise<boolean> {
+    const asking = this.#asking.get(nodeId) ?? this.#ask(nodeId).finally(() => this.#asking.delete(nodeId));
+    this.#asking.set(nodeId, asking);
+    return asking;
+  }
+
+  async #ask(nodeId: string): Promise<boolean> {
     const sentAtMs = this.#monotonicMs();
     const answer = await this.#peers.renewThrough(nodeId).catch(() => null);
     if (answer === null) return false;
-    if (!answer.hasDatabase) {
-      this.#right.reported(nodeId, sentAtMs, answer.silentMs);
-      return false;
-    }
-    if (answer.heartbeat.hadLapsed) {
-      // It has the database, and others may have taken over what this node had.
-      this.#right.reported(nodeId, sentAtMs, 0);
-      this.#read(answer.heartbeat, sentAtMs);
-      return false;
-    }
+    const { heartbeat, word } = answer;
+    // A heartbeat that had lapsed: the peer has the database, and others may have taken over what this node had.
+    if (heartbeat?.hadLapsed !== false) this.#right.heard(nodeId, sentAtMs, word);
+    if (heartbeat?.hadLapsed === true) this.#read(heartbeat, sentAtMs);
+    if (heartbeat === null || heartbeat.hadLapsed) return false;
     this.#preferred = nodeId;
-    this.#renewed(answer.heartbeat, sentAtMs);
+    this.#renewed(heartbeat, sentAtMs);
     return true;
   }
 
   #renewed(heartbeat: Heartbeat, sentAtMs: number, { isFirst = false } = {}): void {
-    const isKept = this.#right.renewed(sentAtMs, heartbeat.hadLapsed);
+    const isKept = this.#right.renewed(sentAtMs, {
+      hadLapsed: heartbeat.hadLapsed,
+      hasStrangers: this.#hasStrangers(heartbeat),
+    });
     if (!isKept) this.#lapses += 1;
     this.#read(heartbeat, sentAtMs);
     if (!isFirst && this.#right.isRecovering && !this.#isComparing) void this.#recover();
+  }
+
+  /** A linked node counts although its lease had ended at the last reading. */
+  #others(): readonly string[] {
+    const linked = this.#peers.linked().filter((id) => !this.#known.ready.includes(id) && this.#known.isNode(id));
+    return linked.length === 0 ? this.#known.ready : [...this.#known.ready, ...linked];
+  }
+
+  #hasStrangers({ nodes, nowMs }: Heartbeat): boolean {
+    const others = this.#others();
+    return nodes.some(({ id, leaseEndsAtMs }) => leaseEndsAtMs > nowMs && id !== this.self.id && !others.includes(id));
   }
 
   #read(heartbeat: Heartbeat, sentAtMs: number): void {
@@ -294,7 +311,7 @@ export class NodeMembership implements Membership {
     if (this.#known.read(heartbeat)) this.#changed();
   }
 
-  /** The lease had lapsed: this node serves again once everything that it owned is compared with the store. */
+  /** The lease had lapsed: a node that had to stop serves again once everything that it owned is compared with the store. */
   async #recover(): Promise<void> {
     const { store, agreed, log } = this.#options;
     this.#isComparing = true;
@@ -303,7 +320,8 @@ export class NodeMembership implements Membership {
         seen = this.#lapses;
         log.warn({}, 'the lease of this node had ended: comparing what it owned with the store');
         await agreeWithOthers(store, this.self.id, agreed);
-        await Promise.all([...this.#onLapse].map(async (listener) => listener()));
+        const { isDoubtful } = this.#right;
+        await Promise.all([...this.#onLapse].map(async (listener) => listener(isDoubtful)));
       }
       this.setProblem('agreement', null);
       this.#right.recovered();

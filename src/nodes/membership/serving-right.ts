@@ -1,4 +1,5 @@
 import { NODE_LEASE_MS } from './membership.ts';
+import type { PeerWord } from './renewal-peers.ts';
 
 /**
  * The own lease ends this much earlier than in the database, which rounds its clock to milliseconds and whose clock may
@@ -7,16 +8,16 @@ import { NODE_LEASE_MS } from './membership.ts';
 const MARGIN_MS = 50;
 /** A peer whose database answered more recently only failed to renew. */
 const SILENT_MS = 400;
-/** How long a peer's report that it has no database counts: it drops a silent link no earlier than this. */
-const REPORT_VALID_MS = 1_000;
+/** How long a peer's word counts that it has no database: when it has one again, it waits for the time of a lease. */
+const SILENCE_VALID_MS = 1_300;
+/** A peer drops a silent link after the time of a lease. */
+const LONGEST_WORD_MS = 1_400;
 /** Heartbeats follow each other within this time, also when each of them times out. */
 const FAILURE_VALID_MS = 2_500;
-/** Nodes that come back with this one wait for the time of a lease before they take over, from their last report on. */
-const RECOVERY_MS = 500;
 
 export interface ServingRightPorts {
   readonly monotonicMs: () => number;
-  /** Other nodes that were ready at the last reading. */
+  /** Other nodes that were ready at the last reading, or are linked. */
   readonly others: () => readonly string[];
   readonly isLinked: (nodeId: string) => boolean;
 }
@@ -24,20 +25,25 @@ export interface ServingRightPorts {
 /**
  * Whether this node may serve names of agents, by its monotonic clock.
  *
- * *held*: its lease is valid. → *over*: the lease has ended. It serves only while its own heartbeats fail and every other
- * node reports that it has had no database since before that end: then nobody can have taken a name over. →
- * *recovering*: a renewal succeeded; what it owned is compared with the store. A node that was serving goes on for
- * half a second, any other waits. → *held*.
+ * *held*: its lease is valid. → *over*: the lease has ended. It serves while every other node is linked and gives its
+ * word that it cannot have taken a name over since before that end: it has had no database, or its own link to this node
+ * was up all the time, and it asks linked nodes first. → *held* again, if it was serving when a renewal succeeded.
+ * Otherwise → *doubtful*: others may own its names by now. Until everything that it owned is compared with the store it
+ * serves by the word of the others only, about the time since before the doubt. → *held*.
  */
 export class ServingRight {
   readonly #ports: ServingRightPorts;
   /** While this is in the future, nothing else is asked. */
   #heldUntilMs = Number.NEGATIVE_INFINITY;
-  /** The end of the lease, also while recovering. */
+  /** The end of the lease, also while doubtful. */
   #leaseEndsMs = Number.NEGATIVE_INFINITY;
-  #recoveringUntilMs: number | null = Number.NEGATIVE_INFINITY;
+  /** Until then nobody else can have owned what this node owns. */
+  #certainUntilMs = Number.NEGATIVE_INFINITY;
+  #isDoubtful = true;
+  #isRecovering = true;
   #failedAtMs = Number.NEGATIVE_INFINITY;
-  readonly #reports = new Map<string, number>();
+  /** By node, how long its word counts. */
+  readonly #words = new Map<string, number>();
 
   constructor(ports: ServingRightPorts) {
     this.#ports = ports;
@@ -46,7 +52,7 @@ export class ServingRight {
   /** Called per request. */
   may(): boolean {
     const nowMs = this.#ports.monotonicMs();
-    return nowMs < this.#heldUntilMs || this.#mayWithoutLease(nowMs);
+    return nowMs < this.#heldUntilMs || this.#mayByWord(nowMs);
   }
 
   /** Whether the lease is valid, also while it is compared with the store. */
@@ -54,52 +60,64 @@ export class ServingRight {
     return this.#ports.monotonicMs() < this.#leaseEndsMs;
   }
 
+  /** There was a lapse, and what this node owned has not been compared with the store since. */
   get isRecovering(): boolean {
-    return this.#recoveringUntilMs !== null;
+    return this.#isRecovering;
+  }
+
+  /** Others may have taken over what this node owned. */
+  get isDoubtful(): boolean {
+    return this.#isDoubtful;
   }
 
   /**
    * A renewal that was sent at this time succeeded. False: the lease had ended, by the database's clock or by this one.
-   * An earlier renewal may have told the database so, and its answer was lost.
+   * An earlier renewal may have told the database so, and its answer was lost. `hasStrangers`: there are nodes that
+   * this one did not count on, and that may have had the database.
    */
-  renewed(sentAtMs: number, hadLapsed: boolean): boolean {
+  renewed(sentAtMs: number, { hadLapsed, hasStrangers }: { hadLapsed: boolean; hasStrangers: boolean }): boolean {
     const isLapse = hadLapsed || sentAtMs >= this.#leaseEndsMs;
-    const nowMs = this.#ports.monotonicMs();
-    if (isLapse) this.#recoveringUntilMs = this.may() ? nowMs + RECOVERY_MS : nowMs;
+    if (isLapse) {
+      this.#isDoubtful = hasStrangers || !this.may();
+      this.#isRecovering = true;
+    }
+    if (hasStrangers) this.#certainUntilMs = Number.NEGATIVE_INFINITY;
     this.#leaseEndsMs = Math.max(this.#leaseEndsMs, sentAtMs + NODE_LEASE_MS - MARGIN_MS);
-    if (this.#recoveringUntilMs === null) this.#heldUntilMs = this.#leaseEndsMs;
-    else this.#heldUntilMs = Number.NEGATIVE_INFINITY;
     this.#failedAtMs = Number.NEGATIVE_INFINITY;
-    this.#reports.clear();
+    if (this.#isDoubtful) this.#heldUntilMs = Number.NEGATIVE_INFINITY;
+    else this.#hold();
     return !isLapse;
   }
 
   /** Everything that this node owned was compared with the store. */
   recovered(): void {
-    this.#recoveringUntilMs = null;
-    this.#heldUntilMs = this.#leaseEndsMs;
+    this.#isDoubtful = false;
+    this.#isRecovering = false;
+    this.#hold();
   }
 
-  /** A heartbeat failed. */
+  /** A heartbeat failed, or has no answer for too long. */
   failed(): void {
     this.#failedAtMs = this.#ports.monotonicMs();
   }
 
-  /** A node reported that its database last answered this long ago. */
-  reported(nodeId: string, sentAtMs: number, silentMs: number): void {
-    const lastAnswerMs = this.#ports.monotonicMs() - silentMs;
-    if (silentMs >= SILENT_MS && lastAnswerMs <= this.#leaseEndsMs) this.#reports.set(nodeId, sentAtMs);
-    else this.#reports.delete(nodeId);
+  /** What a node answered to a question that was sent at this time. */
+  heard(nodeId: string, sentAtMs: number, { silentMs, linkedMs, keepsMs }: PeerWord): void {
+    const nowMs = this.#ports.monotonicMs();
+    const isSilent = silentMs >= SILENT_MS && nowMs - silentMs <= this.#certainUntilMs;
+    const isLinked = nowMs - linkedMs <= this.#certainUntilMs;
+    const validMs = Math.max(isSilent ? SILENCE_VALID_MS : 0, isLinked ? Math.min(keepsMs, LONGEST_WORD_MS) : 0);
+    this.#words.set(nodeId, sentAtMs + validMs);
   }
 
-  #mayWithoutLease(nowMs: number): boolean {
-    if (this.#recoveringUntilMs !== null && nowMs < this.#recoveringUntilMs) return true;
-    if (nowMs - this.#failedAtMs >= FAILURE_VALID_MS) return false;
-    return this.#ports
-      .others()
-      .every(
-        (id) =>
-          nowMs - (this.#reports.get(id) ?? Number.NEGATIVE_INFINITY) < REPORT_VALID_MS && this.#ports.isLinked(id),
-      );
+  #hold(): void {
+    this.#heldUntilMs = this.#leaseEndsMs;
+    this.#certainUntilMs = this.#leaseEndsMs;
+  }
+
+  #mayByWord(nowMs: number): boolean {
+    const others = this.#ports.others();
+    if (others.length === 0) return !this.#isDoubtful && nowMs - this.#failedAtMs < FAILURE_VALID_MS;
+    return others.every((id) => nowMs < (this.#words.get(id) ?? 0) && this.#ports.isLinked(id));
   }
 }

@@ -43,11 +43,15 @@ export function clientConfig({ url, count }: Pick<CurrentServer, 'url' | 'count'
   };
 }
 
-/** For renewals that are useless later: the server gives up before the client, which gives up before the next but one. */
+/**
+ * For renewals that are useless later: the server gives up before the client, which gives up before the next but one. A
+ * node that is frozen or cut off between a renewal and its commit must not keep its own row locked.
+ */
 const URGENT: pg.ClientConfig = {
   connectionTimeoutMillis: 1_000,
   statement_timeout: 900,
   lock_timeout: 800,
+  idle_in_transaction_session_timeout: 1_000,
   query_timeout: 1_000,
 };
 

@@ -1,4 +1,4 @@
-import type { Membership } from '../../../src/nodes/membership/membership.ts';
+import type { LapseListener, Membership } from '../../../src/nodes/membership/membership.ts';
 import { NODE_LEASE_MS, NODE_RENEW_MS } from '../../../src/nodes/membership/membership.ts';
 import type { NodeFacts, NodeRow } from '../../../src/nodes/node.ts';
 import type { Heartbeat, NodeStore } from '../../../src/store/node-store.ts';
@@ -11,7 +11,7 @@ export class LeaseMembership
   readonly #store: NodeStore;
   readonly #timer: NodeJS.Timeout;
   readonly #changes = new Set<() => void>();
-  readonly #lapses = new Set<() => void>();
+  readonly #lapses = new Set<LapseListener>();
   #rows = new Map<string, NodeRow>();
   #storeNowMs = 0;
   #readAtMs = 0;
@@ -47,7 +47,7 @@ export class LeaseMembership
     return () => this.#changes.delete(listener);
   }
 
-  onLapse(listener: () => void): () => void {
+  onLapse(listener: LapseListener): () => void {
     this.#lapses.add(listener);
     return () => this.#lapses.delete(listener);
   }
@@ -67,7 +67,7 @@ export class LeaseMembership
       const doc = { ...this.self, roles: [...this.self.roles] };
       const beat = await this.#store.heartbeat({ id, status: this.status, startedAtMs, doc }, NODE_LEASE_MS);
       if (this.isPaused) return;
-      if (beat.hadLapsed) for (const listener of this.#lapses) listener();
+      if (beat.hadLapsed) for (const listener of this.#lapses) void listener(true);
       this.#leaseEndsMs = sentAtMs + NODE_LEASE_MS;
       this.#read(beat, sentAtMs);
     } finally {

@@ -66,6 +66,16 @@ export class MemberWorld {
     }
   }
 
+  /** Time passes for nodes that were started, in turns of their event loops that are 70 ms apart. */
+  async live(timers: { tick(ms: number): void }, ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 70) {
+      this.#time.nowMs += 70;
+      timers.tick(70);
+      await turn();
+      await turn();
+    }
+  }
+
   /** Time passes without heartbeats. */
   skip(ms: number): void {
     this.#time.nowMs += ms;
@@ -76,11 +86,15 @@ export class Member {
   readonly membership: NodeMembership;
   readonly lapses: string[] = [];
   hasDatabase = true;
+  /** Packets vanish: requests to the database have no answer and no error. */
+  isDatabaseSilent = false;
   /** It runs, and gets no answer. */
   isAnswerLost = false;
   isStopped = false;
   answersCalls = true;
   readonly cutFrom = new Set<Member>();
+  /** For how long its links have been up, by its own word; 0: it does not say so. */
+  linkedMs = 0;
 
   constructor(world: MemberWorld, name: string, facts: Readonly<Record<string, string>>) {
     const store: NodeStore = {
@@ -114,6 +128,7 @@ export class Member {
         const other = find(id);
         return other !== undefined && isLinked(other);
       },
+      linkTo: () => ({ linkedMs: this.linkedMs, keepsMs: this.linkedMs === 0 ? 0 : 900 }),
       linked: () => world.members.filter(isLinked).map(({ membership }) => membership.self.id),
       renewThrough: async (id) => {
         const other = find(id);
@@ -140,6 +155,7 @@ export class Member {
 
   async #reach<Result>(use: () => Promise<Result>): Promise<Result> {
     if (!this.hasDatabase) throw new Error('the database is away');
+    if (this.isDatabaseSilent) await new Promise(() => {});
     const result = await use();
     if (this.isAnswerLost) throw new Error('the connection was lost');
     return result;
