@@ -1,3 +1,4 @@
+// Process of test modules: they are shared by everything in a process.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -6,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BodyDemand } from '../../../src/modules/prepared-module.ts';
 import { ask, begin, bytesOf, PROTOCOLS } from './hooked-client.ts';
 import { HookedWorld } from './hooked-world.ts';
+import { shareOfTests } from './share-of-tests.ts';
 
 const world = await HookedWorld.open({ after });
 const { edge, hooks, ways } = world;
@@ -56,9 +58,10 @@ async function until(what: string, isTrue: () => boolean): Promise<void> {
     assert(performance.now() < deadline, `${what}: not within 10 s`);
 }
 
-for (const protocol of PROTOCOLS) {
-  for (const { name, host } of ways) {
+for (const [at, protocol] of PROTOCOLS.entries()) {
+  for (const [way, { name, host }] of ways.entries()) {
     suite(`the request hook, ${protocol} to ${name}`, () => {
+      const test = shareOfTests(at * ways.length + way, 3);
       test('adds, replaces and removes headers, in the order of the registry', async () => {
         hooks.first.transformRequest = () => ({
           remove: ['x-gone'],
