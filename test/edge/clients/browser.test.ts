@@ -12,7 +12,8 @@ if (skip !== false) console.error(`\n!! ${skip}\n`);
 
 const upstream = await recordingUpstream({ after });
 serveBrowserSite(upstream);
-const world = await EdgeWorld.open({ after });
+// Browsers resolve names below localhost themselves.
+const world = await EdgeWorld.open({ after }, { POSTERN_DOMAIN: 'tunnels.localhost' });
 const browser = executablePath === null ? null : await launchChromium({ after }, executablePath, world.ca);
 const site = await world.site(await world.staticBackend(upstream.address));
 await world.api('PUT', `${site.routePath}/compression`, {});
@@ -45,6 +46,26 @@ suite('Chromium and the edge itself', { skip }, () => {
       // The browser logs the status itself; a policy violation would be another line.
       assert.deepEqual(
         complaints.filter((text) => !text.includes('503')),
+        [],
+      );
+      await page.close();
+    }
+  });
+
+  test('the page of a name that nothing serves is readable in light and dark mode', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await (browser ?? assert.fail()).newPage({ colorScheme, viewport: { width: 390, height: 700 } });
+      const complaints: string[] = [];
+      page.on('console', (message) => complaints.push(message.text()));
+      const response = await page.goto(`https://mistyped.tunnels.localhost:${world.port}/`);
+      assert.equal(response?.status(), 404);
+      assert.equal(await page.locator('h1').textContent(), 'Nothing is here');
+      assert.equal(await page.locator('li').count(), 2);
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
+      const shots = process.env['POSTERN_TEST_SCREENSHOTS'];
+      if (shots !== undefined) await page.screenshot({ path: `${shots}/nothing-here-${colorScheme}.png` });
+      assert.deepEqual(
+        complaints.filter((text) => !text.includes('404')),
         [],
       );
       await page.close();

@@ -8,6 +8,7 @@ import { webSocketUpstream } from '../../support/clients/web-socket-upstream.ts'
 import { nextWsMessage, openWs } from '../../support/clients/ws-client.ts';
 import { wsSuite } from '../../support/clients/ws-suite.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
+import { firstOf } from '../../support/share-of-cases.ts';
 import { UpstreamAuthority } from '../settings/upstream-authority.ts';
 
 const authority = await UpstreamAuthority.trusted({ after });
@@ -18,10 +19,10 @@ const plainSite = await world.site(await world.staticBackend(plain.address));
 const secureSite = await world.site(await world.staticBackend(secure.address, true));
 await world.api('PUT', `${plainSite.routePath}/compression`, {});
 
-for (const [name, { host }, upstream] of [
+for (const [name, { host }, upstream] of firstOf([
   ['a plain upstream, with the compression module on', plainSite, plain],
   ['a TLS upstream that offers HTTP/2', secureSite, secure],
-] as const) {
+] as const)) {
   wsSuite({ name: `the edge to ${name}`, edge: world, host, upstream });
 }
 

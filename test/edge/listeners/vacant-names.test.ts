@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { after, suite, test } from 'node:test';
-import { chromiumPath, launchChromium } from '../../support/chromium.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { issue } from '../tls/test-authority.ts';
 
@@ -15,9 +14,6 @@ const service = createServer((_request, response) => response.end('the service')
 await once(service.listen(0, '127.0.0.1'), 'listening');
 after(() => service.close());
 const addr = (service.address() as AddressInfo).port;
-const executablePath = chromiumPath();
-const skip = executablePath === null && 'chromium is not on the PATH: the page is NOT tested with a browser';
-if (skip !== false) console.error(`\n!! ${skip}\n`);
 const HTML = { headers: { accept: 'text/html' } };
 
 async function plain(host: string): Promise<string> {
@@ -137,28 +133,5 @@ suite('a name below our domain that nothing serves', () => {
     });
     const socket = await edge.connect(`mistyped.${DOMAIN}`, { ca: [issuer.certificatePem] });
     assert.equal(socket.authorized, true);
-  });
-
-  test('can be read in a browser, in light and dark mode', { skip }, async (t) => {
-    // Browsers resolve names below localhost themselves.
-    const local = await TunnelWorld.open(t, { POSTERN_DOMAIN: 'tunnels.localhost' });
-    const browser = await launchChromium(t, executablePath ?? '', local.edge.ca);
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const page = await browser.newPage({ colorScheme, viewport: { width: 390, height: 700 } });
-      const complaints: string[] = [];
-      page.on('console', (message) => complaints.push(message.text()));
-      const response = await page.goto(`https://mistyped.tunnels.localhost:${local.edge.port}/`);
-      assert.equal(response?.status(), 404);
-      assert.equal(await page.locator('h1').textContent(), 'Nothing is here');
-      assert.equal(await page.locator('li').count(), 2);
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
-      const shots = process.env['POSTERN_TEST_SCREENSHOTS'];
-      if (shots !== undefined) await page.screenshot({ path: `${shots}/nothing-here-${colorScheme}.png` });
-      assert.deepEqual(
-        complaints.filter((text) => !text.includes('404')),
-        [],
-      );
-      await page.close();
-    }
   });
 });
