@@ -1,8 +1,9 @@
 // Own process: takes long, so it starts first.
 import { test } from 'node:test';
+import { isLong } from '../../support/share-of-cases.ts';
 import { fuzzInProcess } from './support/fuzz-process.ts';
 
-const CASES = 800;
+const CASES = isLong ? 800 : 200;
 /**
  * The same cases in every run, so that a failure comes from the change; `test/long` tries others. POSTERN_TEST_SEED
  * chooses.

@@ -16,7 +16,7 @@ const WITHIN_MS = 1000;
 const block = Buffer.alloc(64 * 1024, 'x');
 
 /**
- * `/events`: an event on the test's command. `/download`: as much as the client accepts, endlessly. `/upload`: accepts
+ * `/events`: an event on the test's command. `/download`: endlessly. `/upload`: accepts
  * everything.
  */
 upstream.answer = (request, response) => {
@@ -32,8 +32,9 @@ upstream.answer = (request, response) => {
 const events = new Map<string, ServerResponse>();
 
 function pump(response: ServerResponse): void {
-  while (!response.destroyed && response.write(block));
-  if (!response.destroyed) response.once('drain', () => pump(response));
+  if (response.destroyed) return;
+  response.write(block);
+  setTimeout(() => pump(response), 20);
 }
 
 class OpenAnswer {

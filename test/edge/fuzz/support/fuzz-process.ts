@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { type FuzzFigures, type FuzzOptions, fuzz } from './fuzz-run.ts';
+import type { FuzzFigures, FuzzOptions } from './fuzz-run.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 
@@ -25,6 +25,8 @@ export async function fuzzInProcess(options: FuzzOptions): Promise<FuzzFigures> 
 }
 
 async function main(options: FuzzOptions): Promise<void> {
+  // Here, so that the test's own process does not load the whole server.
+  const { fuzz } = await import('./fuzz-run.ts');
   const tasks: (() => Promise<void>)[] = [];
   const figures = await fuzz({ after: (task) => tasks.unshift(task) }, options);
   for (const task of tasks) await task();
