@@ -1,4 +1,4 @@
-// Own process: takes long, so it starts first.
+// Process of API inputs: takes long, so it starts early.
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import type { JsonValue } from '../../src/lib/json.ts';
@@ -41,7 +41,7 @@ for (const [subject, operation] of bodyOperations.entries()) {
     test('text that is not a JSON object', async () => {
       const invalid = { status: 400, code: 'ERR_POSTERN_INVALID_JSON' };
       const broken = ['{', '{"enabled":}', "{'enabled': true}", '{"a":1,}', '{"a":NaN}', '{} {}', 'word', '\u0000'];
-      for (const text of shareOfCases(broken, subject, 4))
+      for (const text of shareOfCases(broken, subject, 8))
         await refuseRaw(operation, text, { ...invalid, says: 'not valid JSON: send an object such as' });
       for (const text of shareOfCases(['[]', '[{}]', '"word"', '7', 'null', 'true'], subject, 3))
         await refuseRaw(operation, text, { ...invalid, says: 'must be a JSON object, such as' });
@@ -72,7 +72,7 @@ for (const [subject, operation] of bodyOperations.entries()) {
         'nonsense',
         '',
       ];
-      for (const type of shareOfCases(types, subject, 3))
+      for (const type of shareOfCases(types, subject, 6))
         await refuseRaw(operation, text, expected, { headers: { 'content-type': type } });
     });
 
@@ -98,7 +98,7 @@ for (const [subject, operation] of bodyOperations.entries()) {
       const body = furnished.example(operation);
       const names = Object.keys(schemaOf(operation).properties ?? {});
       const unknown = ['surely_not_a_field', 'toString', 'constructor', 'a/b~c', ' ', '', 'x'.repeat(5000)];
-      for (const name of shareOfCases(unknown, subject, 3)) {
+      for (const name of shareOfCases(unknown, subject, 6)) {
         const field = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
         const answer = await refuse(
           operation,
@@ -107,7 +107,7 @@ for (const [subject, operation] of bodyOperations.entries()) {
         );
         for (const known of names) assert.ok(answer.body.msg.includes(known), `the message lists ${known}`);
       }
-      for (const name of names.filter(({ length }) => length > 3)) {
+      for (const name of shareOfCases(names, subject, 3).filter(({ length }) => length > 3)) {
         const wrong = misspelt(name);
         await refuse(
           operation,
@@ -147,7 +147,7 @@ for (const [subject, operation] of bodyOperations.entries()) {
       let offered = 0;
       for (const { path, schema, inside } of fieldsIn(schemaOf(operation), body)) {
         const wrong = wrongValues(schema);
-        for (const { value, at = '' } of shareOfCases(wrong, subject + offered, 3)) {
+        for (const { value, at = '' } of shareOfCases(wrong, subject + offered, 8)) {
           // On a PATCH, an empty value that the field cannot have counts as absent.
           if (operation.method === 'PATCH' && ['[]', '{}'].includes(JSON.stringify(value))) continue;
           const field = `/${path.join('/')}${at}`;
@@ -176,7 +176,7 @@ for (const [subject, operation] of bodyOperations.entries()) {
       const own = schemaOf(operation).properties ?? {};
       for (const name of Object.keys(params).filter((each) => !(each in own))) {
         const expected = { status: 400, field: `/${name}`, says: `${name} must be the same as in the path` };
-        for (const value of [newId('edghts'), '', 7, {}])
+        for (const value of shareOfCases([newId('edghts'), '', 7, {}], subject, 4))
           await refuse(operation, { ...furnished.example(operation), [name]: value }, expected);
       }
     });
@@ -207,7 +207,7 @@ suite('every write operation', () => {
       const params = furnished.params(operation.path);
       for (const name of Object.keys(params)) {
         const ids = name === 'type' ? ['no_such_type.v0', 'a/b', '\u0000'] : badIds(operation, name);
-        for (const id of shareOfCases(ids, subject, 3)) {
+        for (const id of shareOfCases(ids, subject, 6)) {
           const path = furnished.path(operation, { [name]: id });
           const body = operation.body === undefined ? undefined : furnished.example(operation);
           await assertRefused(world, () => world.api(operation.method, path, body), {
@@ -277,14 +277,14 @@ suite('every write operation', () => {
         ) as BodyOperation;
         assert.equal((await send(replace, furnished.example(replace))).status, 200);
       }
-      for (const tag of shareOfCases(['"1"', 'W/"99"', '"word"', '"1", "2"'], subject, 2)) {
+      for (const tag of shareOfCases(['"1"', 'W/"99"', '"word"', '"1", "2"'], subject, 4)) {
         await assertRefused(world, () => send(operation, body, { headers: { 'if-match': tag } }), {
           status: 412,
           code: 'ERR_POSTERN_PRECONDITION_FAILED',
           says: 'read it again',
         });
       }
-      for (const tag of shareOfCases(['7', '"7', 'word', '"a" "b"'], subject, 2)) {
+      for (const tag of shareOfCases(['7', '"7', 'word', '"a" "b"'], subject, 4)) {
         await assertRefused(world, () => send(operation, body, { headers: { 'if-match': tag } }), {
           status: 400,
           code: 'ERR_POSTERN_INVALID_HEADER',

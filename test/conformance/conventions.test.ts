@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { after, test } from 'node:test';
 import { resources } from '../../src/resources/registry.ts';
+import { shareOfCases } from '../support/share-of-cases.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 import { assertApiError, assertRefused, assertUnmoved } from './api-error.ts';
 import { FurnishedWorld, nameOf, operations } from './furnished-world.ts';
@@ -41,14 +42,14 @@ test('unknown paths are 404, whatever the method', async () => {
 test('a known path with another method is 405, and Allow lists the supported ones', async () => {
   const byPath = Map.groupBy(operations, ({ path }) => path);
   const served = new Map<string, Set<string>>();
-  for (const [path, all] of byPath) {
+  for (const [subject, [path, all]] of [...byPath].entries()) {
     const address = furnished.path(all[0] as (typeof operations)[number]);
     const methods = served.get(path) ?? new Set();
     for (const { method } of all) methods.add(method);
     if (methods.has('GET')) methods.add('HEAD');
     // When read, "replay" is an id.
     if (path === '/event_deliveries/replay') continue;
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    for (const method of shareOfCases(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], subject, 3)) {
       if (methods.has(method)) continue;
       const answer = await assertRefused(world, () => world.api(method, address, method === 'GET' ? undefined : {}), {
         status: 405,
@@ -182,9 +183,9 @@ test('the operation id is in the log line', async () => {
 });
 
 test('lists: limit is 1 to 100, parameters come once, and cursors are ids', async () => {
-  for (const operation of lists) {
+  for (const [subject, operation] of lists.entries()) {
     const path = furnished.path(operation);
-    for (const limit of ['0', '101', '-1', '1.5', '1e1', 'ten', ' 5', '0x10', '00005'])
+    for (const limit of shareOfCases(['0', '101', '-1', '1.5', '1e1', 'ten', ' 5', '0x10', '00005'], subject, 4))
       await assertRefused(world, () => world.api('GET', `${path}?limit=${encodeURIComponent(limit)}`), {
         status: 400,
         code: 'ERR_POSTERN_INVALID_QUERY',
@@ -192,13 +193,14 @@ test('lists: limit is 1 to 100, parameters come once, and cursors are ids', asyn
       });
     const { idPrefix = '' } = resources.find((each) => each.path === operation.path) ?? {};
     const [older, other] = [newId(idPrefix), newId(idPrefix)];
-    for (const query of [
+    const repeated = [
       'limit=1&limit=1',
       `before_id=${older}&before_id=${other}`,
       `before_id=${older}&beforeId=${other}`,
-    ])
+    ];
+    for (const query of shareOfCases(repeated, subject, 3))
       await assertRefused(world, () => world.api('GET', `${path}?${query}`), { status: 400, says: 'more than once' });
-    for (const query of [
+    const invalid = [
       'before_id=%00',
       'before_id=a%20b',
       'before_id=%F0%9F%98%80',
@@ -212,12 +214,14 @@ test('lists: limit is 1 to 100, parameters come once, and cursors are ids', asyn
       `before_id=${older}x`,
       '__proto__=1',
       'Limit=1',
-    ])
+    ];
+    for (const query of shareOfCases(invalid, subject, 4))
       await assertRefused(world, () => world.api('GET', `${path}?${query}`), {
         status: 400,
         code: 'ERR_POSTERN_INVALID_QUERY',
       });
-    for (const query of ['limit=1', 'limit=100', 'limit=', 'before_id=', `before_id=${older}`, `beforeId=${older}`]) {
+    const valid = ['limit=1', 'limit=100', 'limit=', 'before_id=', `before_id=${older}`, `beforeId=${older}`];
+    for (const query of shareOfCases(valid, subject, 3)) {
       const answer = await world.api('GET', `${path}?${query}`);
       assert.equal(answer.status, 200, `${path}?${query}: ${answer.text}`);
     }

@@ -3,8 +3,12 @@ import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { TestWorld, type WorldOptions } from '../support/test-world.ts';
 
 /** The same tests, in the same order, against a world on SQLite and one on PostgreSQL. */
-export function onBothEngines(title: string, define: (world: () => TestWorld) => void): void {
-  suite(`${title}, on SQLite`, () => define(worldOfSuite(() => Promise.resolve({ options: {} }))));
+export function onBothEngines(title: string, define: (world: () => TestWorld, engine: number) => void): void {
+  suite(`${title}, on SQLite`, () =>
+    define(
+      worldOfSuite(() => Promise.resolve({ options: {} })),
+      0,
+    ));
   suite(`${title}, on PostgreSQL`, () =>
     define(
       worldOfSuite(async () => {
@@ -19,6 +23,7 @@ export function onBothEngines(title: string, define: (world: () => TestWorld) =>
           },
         };
       }),
+      1,
     ));
 }
 

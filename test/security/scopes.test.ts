@@ -7,6 +7,7 @@ import { createKsuidSource } from '../../src/lib/ksuid.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { resources } from '../../src/resources/registry.ts';
 import { cleanupAfterSuite, ENGINES, made, makeRoute, openWorld, usePostgres } from '../concurrency/worlds.ts';
+import { shareOfCases } from '../support/share-of-cases.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { type Key, makeKey } from './keys.ts';
 
@@ -44,10 +45,15 @@ suite('permissions of a key with one scope', () => {
     assert.ok(operations.length > 90, `only ${operations.length} operations: is the table whole?`);
   });
 
-  for (const scope of catalog.scopes) {
+  for (const [subject, scope] of catalog.scopes.entries()) {
     test(`${scope}: exactly its operations are allowed`, async () => {
       const { token } = await makeKey(world, [scope]);
-      const answers = await inParallel(operations, ({ method, path }) => {
+      // All of its own segment, and a share of the others.
+      const others = new Set(shareOfCases(operations, subject, 8));
+      const sent = operations.filter(
+        (operation) => scope.split(':')[0] === operation.path.split('/')[1] || scope === '*' || others.has(operation),
+      );
+      const answers = await inParallel(sent, ({ method, path }) => {
         // Ids without a record and unknown fields: an admitted request is rejected for that, and nothing changes.
         const url = path.replaceAll(/\{\w+\}/g, () => `xx_${ksuid(Date.now())}`);
         const hasBody = method !== 'GET' && method !== 'DELETE';
