@@ -6,6 +6,7 @@ import { type Browser, type BrowserContextOptions, chromium } from 'playwright-c
 import { buildConsoleIfStale } from '../../tools/build-console.ts';
 import { CHROMIUM_FLAGS, chromiumPath } from '../support/chromium.ts';
 import { CLIENT_ID, CLIENT_SECRET, LoginWorld } from '../support/login-world.ts';
+import { isLong } from '../support/share-of-cases.ts';
 import { TEST_API_KEY } from '../support/test-world.ts';
 import { ConsoleVisitor } from './console-visitor.ts';
 import { plantHostileText } from './hostile-text.ts';
@@ -199,13 +200,15 @@ test('a new key is shown once, and is gone from the page afterwards', { skip }, 
   assert.ok(!(await page.content()).includes(secret));
 });
 
-test('hostile names run nothing, and axe-core has no serious finding on any page', { skip }, async () => {
+test('hostile names run nothing, and axe-core has no serious finding', { skip }, async () => {
   await plantHostileText(api);
   if (SCREENSHOTS !== undefined) mkdirSync(SCREENSHOTS, { recursive: true });
   const findings: string[] = [];
-  for (const below of [...PAGES, routePage]) {
+  for (const [at, below] of [...PAGES, routePage].entries()) {
     await admin.go(below);
-    findings.push(...(await admin.seriousFindings()).map((finding) => `${below} ${finding}`));
+    // axe-core takes longer than all else; the long form looks at every page.
+    if (isLong || at % 2 === 0)
+      findings.push(...(await admin.seriousFindings()).map((finding) => `${below} ${finding}`));
     assert.equal(await admin.page.evaluate('window.hacked'), undefined, below);
     assert.equal(await admin.page.locator('img, iframe, a[href^="javascript:" i]').count(), 0, below);
     if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, nameOf(below)));
@@ -258,8 +261,8 @@ test('the drawer and the sign-out work with the keyboard alone', { skip }, async
   await page.keyboard.press('Enter');
   await page.getByRole('link', { name: 'Settings', exact: true }).focus();
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
-  assert.equal(await page.evaluate('document.activeElement.tagName'), 'H1');
+  // The page moves the focus after it has shown the heading.
+  await page.locator('h1:focus', { hasText: 'Settings' }).waitFor();
   await page.getByRole('button', { name: 'Sign out' }).focus();
   await page.keyboard.press('Enter');
   await page.getByLabel('API key').waitFor();
