@@ -1,4 +1,4 @@
-// Own process: measures memory.
+// Process of memory measurements: files of other processes would distort them.
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';

@@ -6,7 +6,7 @@ import { askNode } from './ask-node.ts';
 import { parseAnswer } from './parse-answer.ts';
 
 const isLong = process.env['POSTERN_TEST_LONG'] === '1';
-const numRuns = isLong ? 200_000 : 3000;
+const numRuns = isLong ? 200_000 : 1000;
 
 /** Splits `bytes` at the given positions. */
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {

@@ -1,4 +1,4 @@
-// Own process: measures memory.
+// Process of memory measurements: files of other processes would distort them.
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { EdgeWorld } from '../../support/edge-world.ts';

@@ -1,4 +1,4 @@
-// Own process: measures memory.
+// Process of memory measurements: files of other processes would distort them.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';

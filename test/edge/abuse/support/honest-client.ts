@@ -17,12 +17,14 @@ export async function meanwhileServed<Result>(
   mostMoreBytes = MOST_MORE_BYTES,
 ): Promise<Result> {
   const before = process.memoryUsage.rss();
-  const session = await world.http2(host);
+  let session = await world.http2(host);
   let isOver = false;
   let peak = before;
   const honest = (async (): Promise<void> => {
     do {
       assert.equal(await world.status(host, '/honest'), 200);
+      // A session that was idle for too long, on a busy machine, is closed.
+      if (session.closed || session.destroyed) session = await world.http2(host);
       const stream = session.request({ ':path': '/honest' });
       const [headers] = await new Promise<[Record<string, unknown>]>((resolve, reject) => {
         stream.once('response', (got) => resolve([got])).once('error', reject);
@@ -30,7 +32,7 @@ export async function meanwhileServed<Result>(
       stream.resume();
       assert.equal(headers[':status'], 200);
       peak = Math.max(peak, process.memoryUsage.rss());
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise((resolve) => setTimeout(resolve, 50));
     } while (!isOver);
   })();
   try {
