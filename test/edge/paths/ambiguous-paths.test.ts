@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { after, suite, test } from 'node:test';
 import { EdgeWorld, newHost } from '../../support/edge-world.ts';
+import { shareOfCases } from '../../support/share-of-cases.ts';
 import { rawExchange } from '../traffic/raw-exchange.ts';
 import { TunnelWorld } from '../tunnels/tunnel-world.ts';
 import { laxUpstream } from './lax-upstream.ts';
@@ -202,10 +203,12 @@ suite('sites that are not affected', () => {
       { match: '/admin', policy: everybody },
     ],
   };
-  for (const [name, routes] of Object.entries(cases)) {
+  for (const [subject, [name, routes]] of Object.entries(cases).entries()) {
     test(name, async () => {
       const host = await siteWith(routes);
-      for (const path of everySpelling) assert.equal((await rawStatus(host, path)).status, 200, path);
+      for (const path of shareOfCases(everySpelling, subject, 3)) {
+        assert.equal((await rawStatus(host, path)).status, 200, path);
+      }
     });
   }
 
