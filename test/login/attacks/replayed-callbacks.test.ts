@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, afterEach, suite, test } from 'node:test';
+import { after, afterEach, before, suite, test } from 'node:test';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { LoginWorld } from '../../support/login-world.ts';
 import { freshDatabase, startPostgres } from '../../support/postgres.ts';
+import { isLong } from '../../support/share-of-cases.ts';
 import { startHostileProvider } from '../hostile/hostile-provider.ts';
 import { HostileSite } from '../hostile/hostile-site.ts';
 
@@ -20,13 +21,13 @@ function redeemed(of = site): number {
 }
 
 suite('a login in progress is valid for one token request', () => {
-  test('one callback sent 200 times', async () => {
+  test('one callback sent many times', async () => {
     const browser = site.world.browser();
     const callback = await site.authorized(browser);
-    const copies = Array.from({ length: 50 }, () => browser.copy());
+    const copies = Array.from({ length: isLong ? 50 : 15 }, () => browser.copy());
     const before = redeemed();
     const statuses = new Set<number>();
-    for (let round = 0; round < 4; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
       const answers = await Promise.all(copies.map((copy) => copy.copy().open(site.host, callback)));
       for (const { status } of answers) statuses.add(status);
     }
@@ -116,10 +117,15 @@ suite('limits of token requests', () => {
     });
   }
 
-  // Small limits: they refill so slowly that no machine is too slow for the test.
-  test('an address that fails repeatedly gets 429, others log in, and it may again later', async (t) => {
+  let perAddress: HostileSite;
+  before(async () => {
     const env = { POSTERN_LOGIN_ATTEMPTS_PER_ADDRESS: '1', POSTERN_TRUSTED_PROXIES: '127.0.0.0/8' };
-    const limited = await HostileSite.open(t, { env });
+    perAddress = await HostileSite.open({ after }, { env });
+  });
+
+  // Small limits: they refill so slowly that no machine is too slow for the test.
+  test('an address that fails repeatedly gets 429, others log in, and it may again later', async () => {
+    const limited = perAddress;
     assert.equal((await junk(limited, '2001:db8::1')).status, 302);
     const last = await junk(limited, '2001:db8::2');
     assert.deepEqual([last.status, last.headers['postern-error-code']], [429, 'ERR_POSTERN_LOGIN_RATE_LIMITED']);
@@ -172,11 +178,10 @@ suite('limits of token requests', () => {
     await limited.logIn();
   });
 
-  test('limits logins from one /48 together, and others continue', async (t) => {
-    const env = { POSTERN_LOGIN_ATTEMPTS_PER_ADDRESS: '1', POSTERN_TRUSTED_PROXIES: '127.0.0.0/8' };
-    const limited = await HostileSite.open(t, { env });
+  test('limits logins from one /48 together, and others continue', async () => {
+    const limited = perAddress;
     const statuses: number[] = [];
-    for (let at = 0; at < 5; at += 1) statuses.push((await junk(limited, `2001:db8:0:${at}00::1`)).status);
+    for (let at = 0; at < 5; at += 1) statuses.push((await junk(limited, `2001:db8:1:${at}00::1`)).status);
     assert.deepEqual(statuses, [302, 302, 302, 302, 429]);
     await limited.logIn();
   });

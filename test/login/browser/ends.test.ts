@@ -1,3 +1,4 @@
+// Long form: the same ends of a session in a browser. Short form: test/login/sessions.test.ts
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type { Page } from 'playwright-core';

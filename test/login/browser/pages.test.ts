@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { chromium as launcher, type Page } from 'playwright-core';
 import type { Cleanup } from '../../support/cleanup.ts';
-import { LoginWorld } from '../../support/login-world.ts';
+import { LoginWorld, type Seen } from '../../support/login-world.ts';
+import { isLong, shareOfCases } from '../../support/share-of-cases.ts';
 import { assertAccessible, assertFocusVisible } from './page-facts.ts';
 import { Chromium, choose, LAUNCH, skip, Visitor } from './visitor.ts';
 
@@ -108,14 +109,43 @@ const PAGES: readonly Shown[] = [
   },
 ];
 
-for (const shown of PAGES) {
+test('the first visit goes to the provider and returns to the exact URL, with its query and fragment', {
+  skip,
+}, async (t) => {
+  const { host } = await world.site();
+  const visitor = await chromium.visitor(t);
+  const url = `${world.origin(host)}/orders/7?sort=by%20date&q=%C3%A4%2Fb&empty=#part-2/%C3%BC?x=1&y=%23`;
+  const page = await visitor.logIn(url);
+  assert.equal(page.url(), url);
+  const seen = await seenBy(page);
+  assert.equal(seen.url, '/orders/7?sort=by%20date&q=%C3%A4%2Fb&empty=');
+  assert.equal(seen.headers['postern-auth-user-email'], 'alice@example.com');
+  assert.equal(seen.headers.cookie, undefined, 'cookies of the edge are the edge’s own');
+  assert.equal(visitor.loginsAt(world.provider.issuer), 1);
+  assert.deepEqual(visitor.complaints, []);
+});
+
+test('without scripts the login continues automatically, and only the fragment is lost', { skip }, async (t) => {
+  const { host } = await world.site();
+  const visitor = await chromium.visitor(t, { javaScriptEnabled: false });
+  const page = await visitor.newPage();
+  await page.goto(`${world.origin(host)}/plain?x=1#part`, { waitUntil: 'commit' });
+  await choose(page);
+  await page.waitForURL(/\/plain\?x=1/);
+  assert.equal((await seenBy(page)).url, '/plain?x=1');
+  assert.deepEqual(visitor.complaints, []);
+});
+
+for (const [at, shown] of PAGES.entries()) {
+  // Another browser takes as long as all other pages.
+  if (shown.visitor !== undefined && !isLong) continue;
   test(`the page "${shown.heading}" is readable and usable for everybody, in light and dark`, { skip }, async (t) => {
     const { host, routeId } = await world.site(shown.fields?.());
     const visitor = (await shown.visitor?.(t, host)) ?? (await chromium.visitor(t));
     const page = await shown.show(visitor, host, routeId);
     await page.getByRole('heading', { name: shown.heading, level: 1 }).waitFor();
     if (shown.code !== undefined) await page.getByText(shown.code).waitFor();
-    for (const colorScheme of ['light', 'dark'] as const) {
+    for (const colorScheme of shareOfCases(['light', 'dark'] as const, at, 2)) {
       await page.emulateMedia({ colorScheme });
       await picture(page, `${shown.name}-${colorScheme}`);
       await assertAccessible(page, colorScheme);
@@ -141,6 +171,11 @@ test('after a denial the link leads to the login again, and from there to the pa
   await page.waitForURL(`${world.origin(host)}/orders?x=1`);
   assert.deepEqual(visitor.complaints, []);
 });
+
+/** What the upstream saw of the page's request. */
+async function seenBy(page: Page): Promise<Seen> {
+  return JSON.parse((await page.locator('body').textContent()) ?? '') as Seen;
+}
 
 /** A browser whose user has blocked the site's cookies in the settings; the provider keeps its own. */
 async function withoutCookies(test: Cleanup, host: string): Promise<Visitor> {

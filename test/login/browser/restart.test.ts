@@ -1,3 +1,4 @@
+// Long form: the same restart with a browser. Short form: test/login/restart.test.ts
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { EdgeWorld } from '../../support/edge-world.ts';

@@ -1,4 +1,4 @@
-// Own process: takes long, so it starts first.
+// Long form: tabs and the history of a browser. Short form: test/login/browser/pages.test.ts
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -12,22 +12,6 @@ const chromium = await Chromium.open({ after });
 async function seenBy(page: Page): Promise<Seen> {
   return JSON.parse((await page.locator('body').textContent()) ?? '') as Seen;
 }
-
-test('the first visit goes to the provider and returns to the exact URL, with its query and fragment', {
-  skip,
-}, async (t) => {
-  const { host } = await world.site();
-  const visitor = await chromium.visitor(t);
-  const url = `${world.origin(host)}/orders/7?sort=by%20date&q=%C3%A4%2Fb&empty=#part-2/%C3%BC?x=1&y=%23`;
-  const page = await visitor.logIn(url);
-  assert.equal(page.url(), url);
-  const seen = await seenBy(page);
-  assert.equal(seen.url, '/orders/7?sort=by%20date&q=%C3%A4%2Fb&empty=');
-  assert.equal(seen.headers['postern-auth-user-email'], 'alice@example.com');
-  assert.equal(seen.headers.cookie, undefined, 'cookies of the edge are the edge’s own');
-  assert.equal(visitor.loginsAt(world.provider.issuer), 1);
-  assert.deepEqual(visitor.complaints, []);
-});
 
 test('the second visit is not redirected, in another tab either', { skip }, async (t) => {
   const { host } = await world.site();
@@ -77,17 +61,6 @@ test('two tabs of a browser that the provider knows: no click in between', { ski
       await tab.waitForURL(urls[at] ?? '');
     }),
   );
-  assert.deepEqual(visitor.complaints, []);
-});
-
-test('without scripts the login continues automatically, and only the fragment is lost', { skip }, async (t) => {
-  const { host } = await world.site();
-  const visitor = await chromium.visitor(t, { javaScriptEnabled: false });
-  const page = await visitor.newPage();
-  await page.goto(`${world.origin(host)}/plain?x=1#part`, { waitUntil: 'commit' });
-  await choose(page);
-  await page.waitForURL(/\/plain\?x=1/);
-  assert.equal((await seenBy(page)).url, '/plain?x=1');
   assert.deepEqual(visitor.complaints, []);
 });
 

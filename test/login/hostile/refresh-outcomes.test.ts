@@ -4,6 +4,7 @@ import { after, afterEach, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
 import { openWebSocket } from '../../support/edge-websocket.ts';
+import { shareOfCases } from '../../support/share-of-cases.ts';
 import type { Bend, Endpoint } from './hostile-provider.ts';
 import { HostileSite, identityIn } from './hostile-site.ts';
 import { makeSigningKey } from './signing-key.ts';
@@ -78,7 +79,7 @@ const ENDS: Readonly<Record<string, Bend>> = {
 };
 
 suite('a refresh that the provider rejects, or answers untrustworthily, ends the login', () => {
-  for (const [name, bend] of Object.entries(ENDS)) {
+  for (const [name, bend] of shareOfCases(Object.entries(ENDS), 0, 2)) {
     test(name, async () => {
       const browser = await site.logIn();
       const before = await site.sessions();
@@ -107,7 +108,7 @@ const KEEPS: Readonly<Record<string, Bend>> = {
 };
 
 suite('an unreachable provider keeps the login for a time', () => {
-  for (const [name, bend] of Object.entries(KEEPS)) {
+  for (const [name, bend] of shareOfCases(Object.entries(KEEPS), 0, 2)) {
     test(name, async () => {
       const browser = await site.logIn();
       world.clock.advance(EXPIRED_S);
