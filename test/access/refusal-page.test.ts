@@ -1,3 +1,4 @@
+// Long form: the same refusal in a browser. Short form: test/access/access.test.ts
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

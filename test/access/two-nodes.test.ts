@@ -95,6 +95,14 @@ for (const [what, make] of Object.entries(CASES)) {
   });
 }
 
+test('either node shows a use of a token at the other', async () => {
+  const { tokenPath, ask } = await programOn();
+  assert.equal(await ask(there), 200);
+  let lastUsed: string | null = null;
+  while (lastUsed === null) lastUsed = (await edge.api('GET', tokenPath)).last_used_at;
+  assert.ok(Math.abs(Date.parse(lastUsed) - here.clock.nowMs()) < 60_000);
+});
+
 /** When the socket closes; fails if it stays open. */
 function closingOf(socket: WebSocket): () => Promise<number> {
   const gone = new Promise<number>((resolve) => socket.once('close', () => resolve(performance.now())));

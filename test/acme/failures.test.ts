@@ -9,6 +9,7 @@ import {
   startFakeAcme,
 } from '../support/acme/fake-acme-server.ts';
 import { MovedClock, openNode } from '../support/acme/manager-world.ts';
+import { firstOf, isLong } from '../support/share-of-cases.ts';
 
 const MINUTE_MS = 60_000;
 const HOST = 'app.example.com';
@@ -193,7 +194,9 @@ test('a hostile server causes a failed job with a clear message', async (context
   const [fake, clock] = [await startFakeAcme(context), new MovedClock()];
   let sent: [string, FakeAnswer] | null = null;
   fake.behaviour.intercept = ({ resource }: FakeRequest) => (sent?.[0] === resource ? sent[1] : null);
-  for (const [index, [resource, given, message]] of HOSTILE.entries()) {
+  // Each resource once; the long form tries every answer.
+  const tried = HOSTILE.filter(([resource], at) => isLong || HOSTILE.findIndex(([other]) => other === resource) === at);
+  for (const [index, [resource, given, message]] of tried.entries()) {
     sent = [resource, given];
     // A server and an account of its own each: directories are kept for an hour.
     const node = await openNode(context, { servers: [fake], clock });
@@ -204,7 +207,7 @@ test('a hostile server causes a failed job with a clear message', async (context
   }
 });
 
-for (const finalized of ['ready', 'pending']) {
+for (const finalized of firstOf(['ready', 'pending'])) {
   test(`a server that loops from ready to ${finalized} is given up after bounded time`, async (context) => {
     const [fake, clock] = [await startFakeAcme(context), new MovedClock()];
     const wait = async (ms: number): Promise<void> => clock.advance(ms);

@@ -4,6 +4,7 @@ import { isIssued, managedDoc, untilManaged } from '../support/acme/acme-world.t
 import { startFakeAcme } from '../support/acme/fake-acme-server.ts';
 import { type AcmeNode, MovedClock, openNode } from '../support/acme/manager-world.ts';
 import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { isLong } from '../support/share-of-cases.ts';
 
 let postgres: PostgresServer;
 before(async () => {
@@ -18,7 +19,7 @@ suite('several nodes on one database', () => {
     context.after(() => database.drop());
     const open = () => openNode(context, { servers: [fake], databaseUrl: database.url, maxOrders: 4 });
     const nodes: AcmeNode[] = [await open(), await open(), await open()];
-    const hosts = Array.from({ length: 24 }, (_, index) => `n${index}.example.com`);
+    const hosts = Array.from({ length: isLong ? 24 : 12 }, (_, index) => `n${index}.example.com`);
     await nodes[0]?.edge(...hosts);
     for (const node of nodes) for (const host of hosts) await untilManaged(node, host, isIssued);
     assert.deepEqual(fake.orders.map(({ hostname }) => hostname).sort(), [...hosts].sort());

@@ -1,3 +1,4 @@
+// Long form: the same guests in a browser. Short form: test/access/guests/guests.test.ts
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
