@@ -20,12 +20,16 @@ export class KnownNodes {
     return this.#rows;
   }
 
-  get ready(): readonly string[] {
-    return this.#ready;
+  /** Others that were ready. A linked node counts although its lease had ended at the last reading. */
+  othersWith(linked: readonly string[]): readonly string[] {
+    const further = linked.filter((id) => id !== this.#selfId && this.#rows.has(id) && !this.#ready.includes(id));
+    return further.length === 0 ? this.#ready : [...this.#ready, ...further];
   }
 
-  isNode(id: string): boolean {
-    return id !== this.#selfId && this.#rows.has(id);
+  /** Whether a node that is none of these has a valid lease. */
+  hasStrangers({ nodes, nowMs }: Pick<Heartbeat, 'nodes' | 'nowMs'>, linked: readonly string[]): boolean {
+    const others = this.othersWith(linked);
+    return nodes.some(({ id, leaseEndsAtMs }) => leaseEndsAtMs > nowMs && id !== this.#selfId && !others.includes(id));
   }
 
   /** Whether a node came, went or changed. */

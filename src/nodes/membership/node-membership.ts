@@ -9,6 +9,7 @@ import { type LapseListener, type Membership, NODE_LEASE_MS, NODE_RENEW_MS } fro
 import { documentOf, type NodeCounts } from './node-document.ts';
 import { NodeProblems } from './node-problems.ts';
 import { NO_PEERS, type PeerRenewal, type RenewalPeers } from './renewal-peers.ts';
+import { RenewalsForPeers } from './renewals-for-peers.ts';
 import { ServingRight } from './serving-right.ts';
 import { within } from './within.ts';
 
@@ -28,10 +29,6 @@ export type MembershipLog = Readonly<Record<'info' | 'warn' | 'error', (fields: 
 const HEARTBEAT_MS = 1_000;
 const JOIN_ATTEMPTS = 10;
 const LEAVE_MS = 2_000;
-/** Connections for leases of peers, beside the one for the own lease. */
-const RENEWALS_AT_ONCE = 2;
-/** Peers need an answer while their own lease is valid. */
-const RENEW_FOR_MS = 250;
 
 /**
  * This node's membership, on a shared database. A heartbeat every 400 ms renews its lease and reads the other nodes; one
@@ -51,13 +48,13 @@ export class NodeMembership implements Membership {
   /** The database's time at a moment of the monotonic clock; before the first heartbeat, this machine's. */
   #time: { readonly databaseMs: number; readonly atMs: number };
   readonly #silence: DatabaseSilence;
+  readonly #renewals: RenewalsForPeers;
   #beating: Promise<void> | null = null;
   readonly #asking = new Map<string, Promise<boolean>>();
   #isComparing = false;
   #lapses = 0;
   /** The peer that renewed last. */
   #preferred: string | null = null;
-  #renewalsForOthers = 0;
   #isFailing = false;
   #timer: NodeJS.Timeout | null = null;
   #leaving: Promise<void> | null = null;
@@ -68,11 +65,12 @@ export class NodeMembership implements Membership {
     this.#options = options;
     this.#monotonicMs = monotonicMs;
     this.#silence = new DatabaseSilence(monotonicMs);
+    this.#renewals = new RenewalsForPeers(options.store);
     this.#time = { databaseMs: facts.startedAtMs, atMs: monotonicMs() };
     this.#known = new KnownNodes(facts.id);
     this.#right = new ServingRight({
       monotonicMs,
-      others: () => this.#others(),
+      others: () => this.#known.othersWith(this.#peers.linked()),
       isLinked: (id) => this.#peers.isLinked(id),
     });
   }
@@ -171,21 +169,9 @@ export class NodeMembership implements Membership {
 
   /** For a peer that cannot reach the database. */
   async renewFor(nodeId: string): Promise<PeerRenewal> {
-    const heartbeat = this.#silence.isAway ? null : await this.#renewFor(nodeId);
+    const heartbeat = this.#silence.isAway ? null : await this.#renewals.renewFor(nodeId);
     const word = { silentMs: heartbeat === null ? this.#silence.ms : 0, ...this.#peers.linkTo(nodeId) };
     return { heartbeat, word };
-  }
-
-  async #renewFor(nodeId: string): Promise<Heartbeat | null> {
-    if (this.#renewalsForOthers >= RENEWALS_AT_ONCE) return null;
-    this.#renewalsForOthers += 1;
-    const renewal = this.#options.store.renewFor(nodeId, NODE_LEASE_MS);
-    // A database that does not answer keeps the connection, after the peer has got its answer.
-    const over = (): void => {
-      this.#renewalsForOthers -= 1;
-    };
-    void renewal.then(over, over);
-    return within(renewal, RENEW_FOR_MS, 'the renewal for a peer').catch(() => null);
   }
 
   /** Another node leaves. */
@@ -287,22 +273,11 @@ export class NodeMembership implements Membership {
   #renewed(heartbeat: Heartbeat, sentAtMs: number, { isFirst = false } = {}): void {
     const isKept = this.#right.renewed(sentAtMs, {
       hadLapsed: heartbeat.hadLapsed,
-      hasStrangers: this.#hasStrangers(heartbeat),
+      hasStrangers: this.#known.hasStrangers(heartbeat, this.#peers.linked()),
     });
     if (!isKept) this.#lapses += 1;
     this.#read(heartbeat, sentAtMs);
     if (!isFirst && this.#right.isRecovering && !this.#isComparing) void this.#recover();
-  }
-
-  /** A linked node counts although its lease had ended at the last reading. */
-  #others(): readonly string[] {
-    const linked = this.#peers.linked().filter((id) => !this.#known.ready.includes(id) && this.#known.isNode(id));
-    return linked.length === 0 ? this.#known.ready : [...this.#known.ready, ...linked];
-  }
-
-  #hasStrangers({ nodes, nowMs }: Heartbeat): boolean {
-    const others = this.#others();
-    return nodes.some(({ id, leaseEndsAtMs }) => leaseEndsAtMs > nowMs && id !== this.self.id && !others.includes(id));
   }
 
   #read(heartbeat: Heartbeat, sentAtMs: number): void {
