@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { howToPlans } from './how-to-plans.ts';
-import { markdownPages, shellBlocks } from './markdown.ts';
+import { markdownPages, projectRoot, shellBlocks } from './markdown.ts';
 import { tutorialPlans } from './tutorial-plans.ts';
 
 /** Pages whose commands no test of this folder runs, with the test that does, or the reason why none can. */
@@ -39,6 +41,14 @@ test('no plan and no reason is left over', () => {
   assert.deepEqual(stale, [], 'these plans have another number of blocks than their page');
   assert.deepEqual(
     Object.keys(NOT_RUN).filter((page) => shellBlocks(page).length === 0),
+    [],
+  );
+});
+
+test('a page that only the long form follows names a test of its commands', () => {
+  const named = Object.values(howToPlans).flatMap(({ alsoRunBy }) => alsoRunBy ?? []);
+  assert.deepEqual(
+    named.filter((path) => !existsSync(join(projectRoot, path))),
     [],
   );
 });

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { startServerProcess } from '../support/server-process.ts';
+import { firstOf } from '../support/share-of-cases.ts';
 import { readPage, type ShellBlock } from './markdown.ts';
 import type { PageRun, Treatment } from './reader.ts';
 import { replaceBySignal, replaceServer } from './replace-server.ts';
@@ -12,6 +13,8 @@ export interface Plan {
   readonly blocks: readonly Treatment[];
   /** Typed first: prerequisites of the page, such as an edge of the reader. */
   readonly setup?: string;
+  /** Only `npm run test:long` follows it, because `npm test` runs its commands in this test. */
+  readonly alsoRunBy?: string;
 }
 
 const quiet = /^/;
@@ -29,12 +32,20 @@ sudo() {
   "\${words[@]//\\/var\\/lib\\/postern/postern-data}"
 }`;
 
+/** Requests of the test itself: the CLI would take ten times as long. */
+const request = `request() {
+  curl -sSf -X "$1" "$POSTERN_API_URL$2" -H "Authorization: Bearer $POSTERN_API_KEY" -H 'Service-Version: 2' \\
+    -H 'Content-Type: application/json' \${3:+-d "$3"}
+}`;
+
 /** An edge that pages call "your edge". */
 const ownEdge = (host: string): string => `${postern}
-BACKEND=$(postern api http-response-backends create --body ok --only id)
-EDGE=$(postern api https-edges create --hostports ${host}:7443 --only id)
-ROUTE=$(postern api routes create --edge "$EDGE" --match-type path_prefix --match / --backend.backend-id "$BACKEND" --only id)`;
-const withoutEdge = 'postern api https-edges delete "$EDGE"';
+${request}
+create() { request POST "$1" "$2" | grep -o '"id":"'"$3"'_[^"]*' | head -n 1 | cut -d '"' -f 4; }
+BACKEND=$(create /backends/http_response '{"body":"ok"}' bkdhr)
+EDGE=$(create /edges/https '{"hostports":["${host}:7443"]}' edghts)
+ROUTE=$(create "/edges/https/$EDGE/routes" '{"match_type":"path_prefix","match":"/","backend":{"backend_id":"'"$BACKEND"'"}}' edghtsrt)`;
+const withoutEdge = 'request DELETE "/edges/https/$EDGE"';
 
 /** As ngrok's API returned them, with the fields that Postern does not take. */
 const SAVED_TUNNEL_GROUPS = {
@@ -86,6 +97,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     blocks: [{ custom: rotate }],
   },
   'docs/how-to/change-several-things-at-once.md': {
+    alsoRunBy: 'test/changes/changesets.test.ts',
     blocks: [{ run: /dry_run[\s\S]*true/ }, { run: /revision/ }, { run: /revision/ }],
   },
   'docs/how-to/keep-the-configuration-in-git.md': {
@@ -93,7 +105,8 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: quiet },
       { run: /the file is valid/ },
       { run: /\+ https_edge git.localhost[\s\S]*3 added/ },
-      { run: /applied: 3 added \(revision \d+\)\nnothing to do/ },
+      // A slow machine also gets a line on the progress.
+      { run: /applied: 3 added \(revision \d+\)\n(?:postern: read .*\n)?nothing to do/ },
       { run: /applied: 2 removed/ },
     ],
   },
@@ -131,9 +144,16 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /no_login[\s\S]*outcome {2}200/ },
     ],
   },
-  'docs/how-to/upgrade-without-downtime.md': { blocks: [{ custom: replaceServer }, { custom: replaceBySignal }] },
-  'docs/how-to/stop-and-drain.md': { blocks: [{ run: /drain_delay: 12[\s\S]*shutdown_timeout: 30/ }] },
+  'docs/how-to/upgrade-without-downtime.md': {
+    alsoRunBy: 'test/handover/restart-command.test.ts',
+    blocks: [{ custom: replaceServer }, { custom: replaceBySignal }],
+  },
+  'docs/how-to/stop-and-drain.md': {
+    alsoRunBy: 'test/e2e/process/life.test.ts',
+    blocks: [{ run: /drain_delay: 12[\s\S]*shutdown_timeout: 30/ }],
+  },
   'docs/how-to/run-behind-a-proxy.md': {
+    alsoRunBy: 'test/edge/proxy-protocol',
     blocks: [
       { custom: printProxyConfig },
       { custom: printBalancedConfig },
@@ -146,10 +166,14 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /^postern_otel_queued_spans 0$/m },
     ],
   },
-  'docs/how-to/set-limits.md': { blocks: [{ run: /edge_request_timeout: 300[\s\S]*edge_requests_in_flight: 2000/ }] },
-  'docs/how-to/change-which-headers-pass.md': { blocks: [{ run: /x-forwarded-\*/ }] },
+  'docs/how-to/set-limits.md': {
+    alsoRunBy: 'test/e2e/process/configuration.test.ts',
+    blocks: [{ run: /edge_request_timeout: 300[\s\S]*edge_requests_in_flight: 2000/ }],
+  },
+  'docs/how-to/change-which-headers-pass.md': { alsoRunBy: 'test/edge/headers', blocks: [{ run: /x-forwarded-\*/ }] },
   'docs/how-to/trust-the-internal-ca.md': { blocks: [{ run: quiet }, { run: /Firefox/ }] },
   'docs/how-to/get-public-certificates.md': {
+    alsoRunBy: 'test/acme',
     blocks: [
       { run: /acme: "?on[\s\S]*acme_email: you@example\.com/ },
       { run: quiet },
@@ -159,6 +183,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/use-your-own-certificate.md': {
+    alsoRunBy: 'test/edge/tls',
     setup: `openssl req -x509 -newkey rsa:2048 -nodes -days 90 -subj /CN=own.localhost -addext subjectAltName=DNS:own.localhost -keyout privkey.pem -out fullchain.pem 2>/dev/null`,
     blocks: [{ run: /own\.localhost/ }, { run: /own\.localhost/ }, { run: /certificate_file_dirs:[\s\S]*letsencrypt/ }],
   },
@@ -205,10 +230,12 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     blocks: [{ run: /issuer/ }],
   },
   'docs/how-to/log-in-with-github.md': {
+    alsoRunBy: 'test/login/oauth',
     setup: `${ownEdge('github.localhost')}\nCLIENT_ID=postern; echo secret > github-secret`,
     blocks: [{ run: /organizations/ }, { run: quiet }, { run: quiet }],
   },
   'docs/how-to/migrate-from-ngrok-edges.md': {
+    alsoRunBy: 'test/cli/import',
     setup: `cat > ngrok-tunnel-groups.json <<'END'
 ${JSON.stringify(SAVED_TUNNEL_GROUPS)}
 END
@@ -222,6 +249,7 @@ END`,
     ],
   },
   'docs/how-to/move-from-ngrok.md': {
+    alsoRunBy: 'test/cli/import',
     blocks: [
       { skip: 'needs the retired API; test/cli/import has a copy of it' },
       { run: /saml > idp_metadata[\s\S]*Wrote orders\.yaml/ },
@@ -230,6 +258,7 @@ END`,
     ],
   },
   'docs/how-to/connect-a-remote-agent.md': {
+    alsoRunBy: 'test/cli/agent-process.test.ts',
     blocks: [
       { run: /tunnel_names: \[?.*gateway\.example\.com/ },
       { run: /^postern_cr_/m },
@@ -237,6 +266,7 @@ END`,
     ],
   },
   'docs/how-to/run-as-a-service.md': {
+    alsoRunBy: 'test/install/service-install.test.ts',
     setup: `${postern}\n${SUDO}`,
     blocks: [
       { run: /^ExecStart=.*postern\.mjs server$/m },
@@ -246,6 +276,7 @@ END`,
     ],
   },
   'docs/how-to/upgrade.md': {
+    alsoRunBy: 'test/cli/upgrade-check.test.ts',
     setup: `${postern}\n${UPGRADE}`,
     blocks: [
       { run: /migration +none: the store has schema version \d+/ },
@@ -256,11 +287,12 @@ END`,
     ],
   },
   'docs/how-to/run-the-agent-as-a-service.md': {
+    alsoRunBy: 'test/install/service-install.test.ts',
     setup: `${SUDO}\nmkdir -p image/etc/postern; touch image/etc/postern/postern.yml`,
     blocks: [{ custom: checkAgentConfig }, { run: /wrote .*postern-agent\.service/ }],
   },
   'docs/how-to/deliver-events-to-a-webhook.md': {
-    setup: postern,
+    setup: `${postern}\n${request}`,
     blocks: [
       { custom: createDestination },
       { run: /https_edge_created\.v0/ },
@@ -275,7 +307,7 @@ async function restoreWithPassphrase({ text }: ShellBlock, { reader, terminal }:
   await terminal.run(text);
   const tasks: (() => Promise<void>)[] = [];
   try {
-    for (const folder of ['restored', 'restored-complete']) {
+    for (const folder of firstOf(['restored-complete', 'restored'])) {
       const copy = startServerProcess({ after: (task) => tasks.push(task) }, folder, {
         cwd: reader.folder,
         launcher: join(reader.folder, 'bin', 'postern.mjs'),
@@ -430,7 +462,7 @@ async function testDestination({ text }: ShellBlock, { terminal }: PageRun): Pro
 async function followEvents({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
   const [tail = '', list = ''] = text.trim().split('\n');
   await terminal.run(
-    `(while sleep 0.5; do node bin/postern.mjs api https-edges create --hostports seen$RANDOM.localhost:7443 --only id; done) > /dev/null 2>&1 & MAKER=$!`,
+    `(while sleep 0.5; do request POST /edges/https '{"hostports":["seen'$RANDOM'.localhost:7443"]}'; done) > /dev/null 2>&1 & MAKER=$!`,
   );
   assert.match(await terminal.run(tail), /https_edge_created\.v0/);
   await terminal.run(`kill $MAKER; wait $MAKER || true\n${list}`);
