@@ -1,3 +1,4 @@
+// Long form: compiles and packs the program. Short form: test/client/client.test.ts
 // Own process: takes long, so it starts first.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

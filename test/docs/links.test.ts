@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
+import { packedFiles } from '../support/packed-files.ts';
 import { markdownPages, projectRoot, readPage } from './markdown.ts';
 
 interface Link {
@@ -41,14 +41,8 @@ test('every relative link leads to a file, and every fragment to a heading of it
   assert.deepEqual(broken, []);
 });
 
-test('every relative link of a packaged page leads to something in the package', () => {
-  const output = execFileSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], {
-    cwd: projectRoot,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  const parsed = JSON.parse(String(output)) as unknown;
-  const [pack] = (Array.isArray(parsed) ? parsed : Object.values(parsed as object)) as { files: { path: string }[] }[];
-  const packed = new Set(pack?.files.map(({ path }) => path));
+test('every relative link of a packaged page leads to something in the package', async () => {
+  const packed = await packedFiles();
   assert.ok(packed.has('README.md') && packed.has('docs/README.md'));
   const isPacked = (path: string): boolean =>
     packed.has(path) || [...packed].some((file) => file.startsWith(`${path.replace(/\/$/, '')}/`));
