@@ -4,6 +4,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { type ProcessOptions, startPostern, startServerProcess } from '../../support/server-process.ts';
+import { firstOf } from '../../support/share-of-cases.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 /** A process that does not end must fail the test, not hang it. */
@@ -30,20 +31,21 @@ suite('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
       /^postern: log_level \(variable POSTERN_LOG_LEVEL\) is "loud"; allowed: trace, debug, info/,
     ],
     [
-      'absent file',
-      { args: ['--config', 'absent.yaml'] },
-      1,
-      /^postern: cannot read the configuration file absent\.yaml \(ENOENT\)/,
-    ],
-    [
       'reachable API in the clear',
       { args: ['--api-listen', '0.0.0.0:0'] },
       1,
       /^postern: api_listen is 0\.0\.0\.0:0.*POSTERN_API_TLS_CERT/,
     ],
+    [
+      'absent file',
+      { args: ['--config', 'absent.yaml'] },
+      1,
+      /^postern: cannot read the configuration file absent\.yaml \(ENOENT\)/,
+    ],
     ['stray argument', { args: ['now'] }, 2, /^postern: postern server takes no argument/],
   ];
-  for (const [name, options, code, message] of cases) {
+  // Every message has a unit test; these show how the process ends.
+  for (const [name, options, code, message] of firstOf(cases, 4)) {
     test(`stops before it starts: ${name}`, async (t) => {
       const dataDir = await tempDir(t);
       const server = startServerProcess(t, dataDir, options);

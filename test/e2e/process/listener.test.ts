@@ -76,7 +76,7 @@ suite('API listener', { timeout: TIMEOUT_MS }, () => {
     await assert.rejects(statusOverTls(`${byAddress}/healthz`, await foreignCa(await tempDir(t))), /certificate/);
   });
 
-  test('serves TLS with files, and rejects files that do not match', async (t) => {
+  test('serves TLS with files under api_url, and rejects files that do not match', async (t) => {
     const dataDir = await tempDir(t);
     const ca = await openInternalCa({ dataDir, domain: 'localhost', clock: systemClock });
     const mint = () => ca.mintLeaf({ hosts: ['localhost'], ips: ['127.0.0.1'], days: 1 });
@@ -90,21 +90,23 @@ suite('API listener', { timeout: TIMEOUT_MS }, () => {
     await writeFile(paths.key, leaf.privateKeyPem);
     await writeFile(paths.otherKey, other.privateKeyPem);
     const server = startServerProcess(t, join(dataDir, 'a'), {
-      args: ['--api-tls-cert', paths.cert, '--api-tls-key', paths.key],
+      args: [
+        '--api-tls-cert',
+        paths.cert,
+        '--api-tls-key',
+        paths.key,
+        '--api-url',
+        'https://api.example.test/postern/',
+      ],
     });
-    assert.equal(await statusOverTls(`${(await server.ready()).base_url}/healthz`, leaf.caPem), 200);
+    const { addresses, base_url } = await server.ready();
+    assert.equal(base_url, 'https://api.example.test/postern', 'api_url without its slash is the prefix of every uri');
+    assert.equal(await statusOverTls(`https://${addresses.api}/healthz`, leaf.caPem), 200);
     const wrong = startServerProcess(t, join(dataDir, 'b'), {
       args: ['--api-tls-cert', paths.cert, '--api-tls-key', paths.otherKey],
     });
     assert.equal((await wrong.exited).code, 1);
     assert.match(wrong.stderr(), /^postern: api_tls_cert .*cannot be used: /);
-  });
-
-  test('uses api_url, without its slash, as the prefix of every uri', async (t) => {
-    const server = startServerProcess(t, await tempDir(t), {
-      args: ['--api-url', 'https://api.example.test/postern/'],
-    });
-    assert.equal((await server.ready()).base_url, 'https://api.example.test/postern');
   });
 });
 

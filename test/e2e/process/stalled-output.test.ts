@@ -5,11 +5,10 @@ import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { LAUNCHER } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const TIMEOUT_MS = 240_000;
-const LAUNCHER = fileURLToPath(new URL('../../../bin/postern.mjs', import.meta.url));
 const KEY = `preset-${'k'.repeat(32)}`;
 const AUTHORIZED = { authorization: `Bearer ${KEY}`, 'service-version': '2' };
 /** A log line repeats the path: so a hundred requests exceed a pipe and the server's buffer. */

@@ -21,8 +21,8 @@ async function store(
   return { ...command, code: (await command.exited).code };
 }
 
-/** A store with the preset key and one destination, which has a secret. */
-async function filledStore(t: TestContext): Promise<string> {
+/** A server with the preset key and one destination, which has a secret. */
+async function filledServer(t: TestContext): Promise<{ dataDir: string; server: PosternProcess }> {
   const dataDir = join(await tempDir(t), 'data');
   const server = startServerProcess(t, dataDir, { env: { POSTERN_API_KEY: KEY } });
   const { base_url } = await server.ready();
@@ -31,8 +31,7 @@ async function filledStore(t: TestContext): Promise<string> {
     format: 'json',
     target: { webhook: { url: 'https://example.test/', secret: `whsec_${Buffer.alloc(32, 1).toString('base64')}` } },
   });
-  await stop(server);
-  return dataDir;
+  return { dataDir, server };
 }
 
 async function create(baseUrl: string, path: string, body: object): Promise<void> {
@@ -44,14 +43,19 @@ async function create(baseUrl: string, path: string, body: object): Promise<void
   assert.equal(response.status, 201, await response.text());
 }
 
-async function descriptions(t: TestContext, dataDir: string, key = KEY): Promise<string[]> {
+/** What every one of the keys reads from a server on the store. */
+async function descriptions(t: TestContext, dataDir: string, ...keys: readonly string[]): Promise<string[]> {
   const server = startServerProcess(t, dataDir);
   const { base_url } = await server.ready();
-  const response = await fetch(`${base_url}/event_destinations`, { headers: headers(key) });
-  assert.equal(response.status, 200);
-  const { event_destinations: found } = (await response.json()) as { event_destinations: { description: string }[] };
+  const found = new Set<string>();
+  for (const key of keys.length === 0 ? [KEY] : keys) {
+    const response = await fetch(`${base_url}/event_destinations`, { headers: headers(key) });
+    assert.equal(response.status, 200);
+    const { event_destinations: read } = (await response.json()) as { event_destinations: { description: string }[] };
+    for (const { description } of read) found.add(description);
+  }
   await stop(server);
-  return found.map(({ description }) => description);
+  return [...found];
 }
 
 function headers(key: string): Record<string, string> {
@@ -64,79 +68,75 @@ async function stop(server: PosternProcess): Promise<void> {
 }
 
 suite('postern store', { timeout: TIMEOUT_MS }, () => {
-  test('backs up beside a running server and restores elsewhere with the key under a passphrase', async (t) => {
-    const dataDir = await filledStore(t);
+  test('beside a running server and after it, on one store', async (t) => {
+    const { dataDir, server } = await filledServer(t);
     const file = join(dataDir, '..', 'backup');
-    const server = startServerProcess(t, dataDir);
-    await server.ready();
-    const backup = await store(t, dataDir, ['backup', file, '--with-key'], {
-      POSTERN_BACKUP_PASSPHRASE: PASSPHRASE,
+    const withoutKey = join(dataDir, '..', 'backup-without-key');
+
+    await t.test('backs up beside the server, with the key under a passphrase', async (each) => {
+      const passphrase = { POSTERN_BACKUP_PASSPHRASE: PASSPHRASE };
+      const backup = await store(each, dataDir, ['backup', file, '--with-key'], passphrase);
+      assert.equal(backup.code, 0, backup.stderr());
+      assert.match(backup.stdout(), /^backed up [1-9]\d* records at revision [1-9]\d*/);
+      assert(!`${backup.stdout()}${backup.stderr()}`.includes(PASSPHRASE));
     });
-    assert.equal(backup.code, 0, backup.stderr());
-    assert.match(backup.stdout(), /^backed up [1-9]\d* records at revision [1-9]\d*/);
+
+    await t.test('does not prompt for a passphrase without a terminal', async (each) => {
+      const backup = await store(each, dataDir, ['backup', `${file}-2`, '--with-key']);
+      assert.equal(backup.code, 2);
+      assert.match(backup.stderr(), /--passphrase-file FILE or POSTERN_BACKUP_PASSPHRASE/);
+    });
+
+    await t.test('does not rotate the key that the server holds', async (each) => {
+      const refused = await store(each, dataDir, ['rotate-key']);
+      assert.equal(refused.code, 1);
+      assert.match(refused.stderr(), /^postern: process \d+ uses the data directory/);
+    });
     await stop(server);
 
-    const elsewhere = join(dataDir, '..', 'elsewhere');
-    const wrong = await store(t, elsewhere, ['restore', file], { POSTERN_BACKUP_PASSPHRASE: 'something else' });
-    assert.equal(wrong.code, 1);
-    assert.match(wrong.stderr(), /^postern: .*passphrase/);
-    const passphraseFile = join(dataDir, '..', 'passphrase');
-    await writeFile(passphraseFile, `${PASSPHRASE}\n`);
-    const restored = await store(t, elsewhere, ['restore', file, '--passphrase-file', passphraseFile]);
-    assert.equal(restored.code, 0, restored.stderr());
-    assert.deepEqual(await descriptions(t, elsewhere), ['the one']);
+    await t.test('restores elsewhere with the key under a passphrase', async (each) => {
+      const elsewhere = join(dataDir, '..', 'elsewhere');
+      const wrong = await store(each, elsewhere, ['restore', file], { POSTERN_BACKUP_PASSPHRASE: 'something else' });
+      assert.equal(wrong.code, 1);
+      assert.match(wrong.stderr(), /^postern: .*passphrase/);
+      const passphraseFile = join(dataDir, '..', 'passphrase');
+      await writeFile(passphraseFile, `${PASSPHRASE}\n`);
+      const restored = await store(each, elsewhere, ['restore', file, '--passphrase-file', passphraseFile]);
+      assert.equal(restored.code, 0, restored.stderr());
+      assert.deepEqual(await descriptions(each, elsewhere), ['the one']);
 
-    const again = await store(t, elsewhere, ['restore', file]);
-    assert.equal(again.code, 1);
-    assert.match(again.stderr(), /^postern: .*already contains records/);
-    const replaced = await store(t, elsewhere, ['restore', file, '--replace']);
-    assert.equal(replaced.code, 0, replaced.stderr());
-    for (const process of [backup, wrong, restored])
-      assert(!`${process.stdout()}${process.stderr()}`.includes(PASSPHRASE));
-  });
+      const again = await store(each, elsewhere, ['restore', file]);
+      assert.equal(again.code, 1);
+      assert.match(again.stderr(), /^postern: .*already contains records/);
+      const replaced = await store(each, elsewhere, ['restore', file, '--replace']);
+      assert.equal(replaced.code, 0, replaced.stderr());
+      for (const process of [wrong, restored]) assert(!`${process.stdout()}${process.stderr()}`.includes(PASSPHRASE));
+    });
 
-  test('names the key that a backup without its key needs, at the backup and at the restore', async (t) => {
-    const dataDir = await filledStore(t);
-    const file = join(dataDir, '..', 'backup');
-    const backup = await store(t, dataDir, ['backup', file]);
-    assert.match(backup.stdout(), /does not contain the secret key \S+, which a restore requires/);
-    const elsewhere = join(dataDir, '..', 'elsewhere');
-    const restored = await store(t, elsewhere, ['restore', file]);
-    assert.equal(restored.code, 0, restored.stderr());
-    assert.match(restored.stdout(), /cannot start without the secret key/);
-  });
+    await t.test(
+      'names the key that a backup without its key needs, at the backup and at the restore',
+      async (each) => {
+        const backup = await store(each, dataDir, ['backup', withoutKey]);
+        assert.match(backup.stdout(), /does not contain the secret key \S+, which a restore requires/);
+        const restored = await store(each, join(dataDir, '..', 'without-key'), ['restore', withoutKey]);
+        assert.equal(restored.code, 0, restored.stderr());
+        assert.match(restored.stdout(), /cannot start without the secret key/);
+      },
+    );
 
-  test('does not prompt for a passphrase without a terminal', async (t) => {
-    const dataDir = await filledStore(t);
-    const backup = await store(t, dataDir, ['backup', join(dataDir, '..', 'backup'), '--with-key']);
-    assert.equal(backup.code, 2);
-    assert.match(backup.stderr(), /--passphrase-file FILE or POSTERN_BACKUP_PASSPHRASE/);
-  });
-
-  test('rotates the key of a stopped store, and refuses while the server holds it', async (t) => {
-    const dataDir = await filledStore(t);
-    const keyBefore = await readFile(join(dataDir, 'secret.key'), 'utf8');
-    const server = startServerProcess(t, dataDir);
-    await server.ready();
-    const refused = await store(t, dataDir, ['rotate-key']);
-    assert.equal(refused.code, 1);
-    assert.match(refused.stderr(), /^postern: process \d+ uses the data directory/);
-    await stop(server);
-    const rotated = await store(t, dataDir, ['rotate-key']);
-    assert.equal(rotated.code, 0, rotated.stderr());
-    assert.notEqual(await readFile(join(dataDir, 'secret.key'), 'utf8'), keyBefore);
-    assert.deepEqual(await descriptions(t, dataDir), ['the one']);
-  });
-
-  test('creates an API key for a locked-out operator, alone on standard output', async (t) => {
-    const dataDir = await filledStore(t);
-    const made = await store(t, dataDir, ['create-key', '--scopes', 'event_destinations:read']);
-    assert.equal(made.code, 0, made.stderr());
-    assert.match(made.stdout(), /^postern_ak_[\w-]{43}\n$/);
-    assert.deepEqual(await descriptions(t, dataDir, made.stdout().trim()), ['the one']);
-    const unknown = await store(t, dataDir, ['create-key', '--scopes', 'event_destination:read']);
-    assert.equal(unknown.code, 1);
-    assert.match(unknown.stderr(), /event_destinations:read/);
+    await t.test('rotates the key, and creates an API key for a locked-out operator', async (each) => {
+      const keyBefore = await readFile(join(dataDir, 'secret.key'), 'utf8');
+      const rotated = await store(each, dataDir, ['rotate-key']);
+      assert.equal(rotated.code, 0, rotated.stderr());
+      assert.notEqual(await readFile(join(dataDir, 'secret.key'), 'utf8'), keyBefore);
+      const made = await store(each, dataDir, ['create-key', '--scopes', 'event_destinations:read']);
+      assert.equal(made.code, 0, made.stderr());
+      assert.match(made.stdout(), /^postern_ak_[\w-]{43}\n$/, 'alone on standard output');
+      assert.deepEqual(await descriptions(each, dataDir, KEY, made.stdout().trim()), ['the one']);
+      const unknown = await store(each, dataDir, ['create-key', '--scopes', 'event_destination:read']);
+      assert.equal(unknown.code, 1);
+      assert.match(unknown.stderr(), /event_destinations:read/);
+    });
   });
 
   test('explains wrong usage', async (t) => {
