@@ -9,12 +9,14 @@ import { querySql } from '../store/engines.ts';
 import { mountSmallDisk } from '../store/small-disk.ts';
 import type { Answer, ApiConnection } from '../support/api-connection.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
+import { isLong } from '../support/share-of-cases.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { checkDatabase } from './database-checks.ts';
 import { assertKept, fill } from './filling-writer.ts';
 import { spawnUnderFire, startUnderFire } from './server-under-fire.ts';
 
 const WRITERS = 8;
+const REFUSED_UNTIL_FULL = isLong ? 40 : 16;
 const FULL_WORDS = /^postern: .*(full|no space|ENOSPC)/i;
 const NEVER_SUBSCRIBED = Number.MAX_SAFE_INTEGER;
 const MOUNTING_REFUSED =
@@ -102,7 +104,11 @@ async function survivesFullDisk(t: TestContext, location: StoreLocation, disk: D
   const counts = { acknowledged: 0, refused: 0 };
   for (let phase = 0; phase < 2; phase += 1) {
     disk.fillUp();
-    const filled = await fill(api, { writers: WRITERS, bytes: 40_000, isEnough: (answers) => refused(answers) >= 40 });
+    const filled = await fill(api, {
+      writers: WRITERS,
+      bytes: 40_000,
+      isEnough: (answers) => refused(answers) >= REFUSED_UNTIL_FULL,
+    });
     for (const answer of filled.answers) assertAnswer(answer);
     for (const [id, body] of filled.kept) kept.set(id, body);
     counts.acknowledged += filled.kept.size;

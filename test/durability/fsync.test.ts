@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { Cleanup } from '../support/cleanup.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { answersBeforeSync, type SyncReport } from './answers-before-sync.ts';
 import { type ServerUnderFire, startUnderFire } from './server-under-fire.ts';
@@ -11,12 +12,13 @@ const problem = tracingProblem();
 if (problem !== null) console.error(`!! NO TRACE OF FSYNCS WAS TAKEN: ${problem}`);
 const needsTrace = problem === null ? {} : { skip: problem };
 
-const WRITERS = 32;
-const WRITES_EACH = 4;
+const WRITERS = 24;
+const WRITES_EACH = 3;
+
+const server = problem === null ? await startOnSqlite({ after }) : null;
 
 test('each of several writes is synced before its response', needsTrace, async (t) => {
-  const server = await startOnSqlite(t);
-  const { report, acknowledged } = await traceWrites(t, server, { writers: 1, writesEach: 5 });
+  const { report, acknowledged } = await traceWrites(t, running(), { writers: 1, writesEach: 5 });
   assert.deepEqual(report.problems, []);
   assert.equal(report.proven, acknowledged);
   // A moment after a write, its entry in the history is linked to the one before. The link is a write of its own.
@@ -25,8 +27,7 @@ test('each of several writes is synced before its response', needsTrace, async (
 });
 
 test('concurrent writers share syncs, and none is answered before its own', needsTrace, async (t) => {
-  const server = await startOnSqlite(t);
-  const { report, acknowledged } = await traceWrites(t, server, { writers: WRITERS, writesEach: WRITES_EACH });
+  const { report, acknowledged } = await traceWrites(t, running(), { writers: WRITERS, writesEach: WRITES_EACH });
   t.diagnostic(`${acknowledged} writes of ${WRITERS} writers with ${report.syncs} syncs of the log`);
   assert.deepEqual(report.problems, []);
   assert.equal(report.proven, WRITERS * WRITES_EACH);
@@ -35,28 +36,33 @@ test('concurrent writers share syncs, and none is answered before its own', need
 
 test('a store that does not sync is detected', needsTrace, async (t) => {
   const withoutSync = `--import=${new URL('./without-sync.mjs', import.meta.url).href}`;
-  const server = await startOnSqlite(t, { NODE_OPTIONS: withoutSync });
-  const { report, acknowledged } = await traceWrites(t, server, { writers: 1, writesEach: 3 });
+  const careless = await startOnSqlite(t, { NODE_OPTIONS: withoutSync });
+  const { report, acknowledged } = await traceWrites(t, careless, { writers: 1, writesEach: 3 });
   assert.equal(acknowledged, 3, 'nobody but the trace notices');
   assert.equal(report.syncs, 0);
   assert.equal(report.problems.filter((each) => each.endsWith('the log was not synced after it')).length, 3);
 });
 
-async function startOnSqlite(t: TestContext, env: Readonly<Record<string, string>> = {}): Promise<ServerUnderFire> {
+function running(): ServerUnderFire {
+  assert.ok(server !== null);
+  return server;
+}
+
+async function startOnSqlite(t: Cleanup, env: Readonly<Record<string, string>> = {}): Promise<ServerUnderFire> {
   const location: StoreLocation = { engine: 'sqlite', dataDir: join(await tempDir(t), 'data') };
   return startUnderFire(t, location, { env });
 }
 
 async function traceWrites(
   t: TestContext,
-  { api, process, kill }: ServerUnderFire,
+  { api, process }: ServerUnderFire,
   { writers, writesEach }: { readonly writers: number; readonly writesEach: number },
 ): Promise<{ readonly report: SyncReport; readonly acknowledged: number }> {
   const trace = await traceProcess(t, process.child.pid ?? 0);
   const markers: string[] = [];
   const write = async (writer: number): Promise<void> => {
     for (let n = 0; n < writesEach; n += 1) {
-      const marker = `marker-${writer}-${n}-`;
+      const marker = `marker-${writers}-${writer}-${n}-`;
       const { status, body } = await api.send('POST', '/ip_policies', { description: marker });
       assert.equal(status, 201, JSON.stringify(body));
       markers.push(marker);
@@ -64,6 +70,5 @@ async function traceWrites(
   };
   await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
   const calls = await trace.stop();
-  await kill();
   return { report: answersBeforeSync(calls, markers), acknowledged: markers.length };
 }

@@ -18,7 +18,7 @@ import { startUnderFire } from './server-under-fire.ts';
 import { setUpWorld } from './set-up-world.ts';
 import { newWriterLog, Writer } from './writer.ts';
 
-const WRITERS = 8;
+const WRITERS = 4;
 /** Fast shutdown and crash; the long form adds the immediate shutdown, a crash that notifies its clients. */
 const SIGNALS = process.env['POSTERN_TEST_LONG']
   ? (['SIGINT', 'SIGQUIT', 'SIGKILL'] as const)

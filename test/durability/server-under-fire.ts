@@ -85,7 +85,8 @@ function killByPidFile(dataDir: string, { child }: PosternProcess): void {
   process.kill(pid, 'SIGKILL');
 }
 
-let cache: string | null = null;
+/** The test runner's, if it runs the test. */
+let cache: string | null = process.env['NODE_COMPILE_CACHE'] ?? null;
 function compileCache(): string {
   if (cache !== null) return cache;
   const made = mkdtempSync(join(tmpdir(), 'postern-compiled-'));
