@@ -7,22 +7,24 @@ import { backupStore } from '../../src/store/backup/backup-store.ts';
 import { restoreStore } from '../../src/store/backup/restore-store.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { feedLogin } from '../support/feed-logins.ts';
+import { isLong } from '../support/share-of-cases.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { committed, everything, put } from './conformance/store-under-test.ts';
 import { ENGINES, type EngineName, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
-import { contents, fill } from './filled-store.ts';
+import { contents, fill, MORE_THAN_A_BATCH } from './filled-store.ts';
 import { makeOldStore } from './old-store.ts';
 
 usePostgres();
 
 const INVALID = { code: 'ERR_POSTERN_BACKUP_INVALID' };
 const passphrase = 'correct horse';
+const FLIPS = isLong ? 25 : 10;
 
 suite('backup and restore', { concurrency: 2 }, () => {
   for (const from of ENGINES) {
     for (const to of ENGINES) {
       test(`${from} → ${to}: everything but leases, with the key under a passphrase`, async (t) => {
-        const { source, store, file } = await filledStore(t, from);
+        const { source, store, file } = await filledStore(t, from, MORE_THAN_A_BATCH);
         const before = await everything(store);
         // While the store is open: a server is running.
         const progress: number[] = [];
@@ -61,7 +63,7 @@ suite('backup and restore', { concurrency: 2 }, () => {
 
   for (const engine of ENGINES) {
     test(`${engine}: a backup during writes is one consistent view`, async (t) => {
-      const { source, store, file } = await filledStore(t, engine);
+      const { source, store, file } = await filledStore(t, engine, MORE_THAN_A_BATCH);
       let isDone = false;
       const writing = (async () => {
         for (let n = 0; !isDone; n += 1) {
@@ -148,7 +150,7 @@ suite('backup and restore', { concurrency: 2 }, () => {
         await refuse(whole.subarray(0, length), `cut to ${length} bytes`);
       }
       // The ten bytes of the gzip header describe the file, not its content.
-      for (let at = 10; at < whole.length; at += Math.ceil(whole.length / 25)) {
+      for (let at = 10; at < whole.length; at += Math.ceil(whole.length / FLIPS)) {
         const flipped = Buffer.from(whole);
         flipped.writeUInt8(flipped.readUInt8(at) ^ 0x10, at);
         await refuse(flipped, `a bit flipped at ${at}`);
@@ -200,10 +202,10 @@ suite('backup and restore', { concurrency: 2 }, () => {
   });
 });
 
-async function filledStore(t: TestContext, engine: EngineName) {
+async function filledStore(t: TestContext, engine: EngineName, rows = 50) {
   const source: StoreLocation = await emptyLocation(t, engine);
   const store = await openAt(source);
-  await fill(store);
+  await fill(store, rows);
   return { source, store, file: join(await tempDir(t), 'backup.gz') };
 }
 

@@ -6,9 +6,12 @@ import { feedLogin } from '../support/feed-logins.ts';
 import { committed, put } from './conformance/store-under-test.ts';
 import { querySql } from './engines.ts';
 
-/** Data in every table, more than one batch in the largest, and text with unusual line ends. */
-export async function fill(store: Store): Promise<void> {
-  const backends = Array.from({ length: 1_200 }, (_, at) =>
+/** More rows than the batch of a backup has. */
+export const MORE_THAN_A_BATCH = 1_200;
+
+/** Data in every table, and text with unusual line ends. */
+export async function fill(store: Store, rows = MORE_THAN_A_BATCH): Promise<void> {
+  const backends = Array.from({ length: rows }, (_, at) =>
     put('backend', `b${at}`, {
       doc: { at, text: 'line\u2028end\nof "text" ü' },
       secrets: at % 3 === 0 ? { token: `secret-${at}` } : null,

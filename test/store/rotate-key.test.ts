@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { keyIdOf, sealedKeyId } from '../../src/store/keyring.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { rotateKey } from '../../src/store/rotate-key.ts';
+import { shareOfCases } from '../support/share-of-cases.ts';
 import { committed, everything, put } from './conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 import { fillSecrets } from './filled-store.ts';
@@ -18,7 +19,12 @@ const ROTATE = fileURLToPath(new URL('./rotate-process.ts', import.meta.url));
 /** Keys written, two batches of records, one of sessions, check, old key dropped. */
 const STEPS = 6;
 
-for (const engine of ENGINES) {
+for (const [at, engine] of ENGINES.entries()) {
+  const steps = shareOfCases(
+    Array.from({ length: STEPS }, (_, n) => n + 1),
+    at,
+    2,
+  );
   suite(engine, { concurrency: 2 }, () => {
     test('every secret moves to a new key, and the old key is removed', async (t) => {
       const location = await emptyLocation(t, engine);
@@ -40,7 +46,7 @@ for (const engine of ENGINES) {
     });
 
     test('killed at any step, the store starts, and a second run finishes', async (t) => {
-      for (let step = 1; step <= STEPS; step += 1) {
+      for (const step of steps) {
         const location = await emptyLocation(t, engine);
         const store = await openAt(location);
         await fillSecrets(store);

@@ -4,7 +4,7 @@ import type { Change } from '../../../src/store/store.ts';
 import { committed, everything, type OpenStore, put } from './store-under-test.ts';
 
 export function changeFeed(openStore: OpenStore): void {
-  suite('change feed', { concurrency: true }, () => {
+  suite('change feed', { concurrency: 3 }, () => {
     test('returns each changed record once, in its current state, in the order of its last change', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1'), put('edge', 'e2'), put('edge', 'e3')] });

@@ -23,7 +23,7 @@ function delivery(id: string, rest: Partial<Delivery> = {}): Delivery {
 }
 
 export function deliveries(openStore: OpenStore): void {
-  suite('deliveries', { concurrency: true }, () => {
+  suite('deliveries', { concurrency: 3 }, () => {
     enqueueing(openStore);
     lanes(openStore);
     retention(openStore);

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { committed, everything, type OpenStore, put } from './store-under-test.ts';
 
 export function durability(openStore: OpenStore): void {
-  suite('reopening', { concurrency: true }, () => {
+  suite('reopening', { concurrency: 3 }, () => {
     test('keeps everything, and revisions continue', async (t) => {
       const opened = await openStore(t);
       const event = { id: 'ev_1', type: 'x', createdAtMs: 5, payload: { a: 1 } };

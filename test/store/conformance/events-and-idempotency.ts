@@ -5,7 +5,7 @@ import { committed, type OpenStore, put } from './store-under-test.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 export function eventsAndIdempotency(openStore: OpenStore): void {
-  suite('events and idempotency', { concurrency: true }, () => {
+  suite('events and idempotency', { concurrency: 3 }, () => {
     test('events are listed newest first, and page without repeating', async (t) => {
       const { store } = await openStore(t);
       const event = (id: string) => ({ id, type: 'edge_created.v0', createdAtMs: 7, payload: { id } });

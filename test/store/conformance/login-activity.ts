@@ -6,7 +6,7 @@ import { newLogin } from './new-login.ts';
 import type { OpenStore } from './store-under-test.ts';
 
 export function loginActivity(openStore: OpenStore): void {
-  suite('activity', { concurrency: true }, () => {
+  suite('activity', { concurrency: 3 }, () => {
     test('moves the grant and its user forwards, never back, and announces nothing', async (t) => {
       const { store } = await openStore(t);
       const early = rfc3339(10);
@@ -78,7 +78,7 @@ export function loginActivity(openStore: OpenStore): void {
     });
   });
 
-  suite('tokens', { concurrency: true }, () => {
+  suite('tokens', { concurrency: 3 }, () => {
     test('one of many concurrent claims is granted, until it expires or is released', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1'));
@@ -144,7 +144,7 @@ export function loginActivity(openStore: OpenStore): void {
       assert.equal(await store.logins.getSession('as_1'), null);
     });
   });
-  suite('claims', { concurrency: true }, () => {
+  suite('claims', { concurrency: 3 }, () => {
     test('one of many concurrent claims is granted until it has expired', async (t) => {
       const opened = await openStore(t);
       const { store } = opened;

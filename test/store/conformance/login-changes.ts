@@ -5,7 +5,7 @@ import { identityOf, newLogin } from './new-login.ts';
 import type { OpenStore } from './store-under-test.ts';
 
 export function loginChanges(openStore: OpenStore): void {
-  suite('changes', { concurrency: true }, () => {
+  suite('changes', { concurrency: 3 }, () => {
     test('everything that puts or ends a grant is announced before it resolves, and is in the log', async (t) => {
       const { store } = await openStore(t);
       const heard: string[] = [];

@@ -5,7 +5,7 @@ import { identityOf, newLogin } from './new-login.ts';
 import type { OpenStore } from './store-under-test.ts';
 
 export function loginEnds(openStore: OpenStore): void {
-  suite('ends', { concurrency: true }, () => {
+  suite('ends', { concurrency: 3 }, () => {
     test('a grant ends once, and a user is deleted with their grants', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1'));

@@ -6,7 +6,7 @@ import type { OpenStore } from './store-under-test.ts';
 const ALL = { beforeId: null, limit: 999 };
 
 export function loginRecording(openStore: OpenStore): void {
-  suite('recording', { concurrency: true }, () => {
+  suite('recording', { concurrency: 3 }, () => {
     test('a login creates a user and a grant, and takes no revision', async (t) => {
       const opened = await openStore(t);
       const { store } = opened;

@@ -6,7 +6,7 @@ import { loginRecording } from './login-recording.ts';
 import type { OpenStore } from './store-under-test.ts';
 
 export function logins(openStore: OpenStore): void {
-  suite('logins', { concurrency: true }, () => {
+  suite('logins', { concurrency: 3 }, () => {
     loginRecording(openStore);
     loginActivity(openStore);
     loginEnds(openStore);

@@ -5,7 +5,7 @@ import type { CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../../
 import { type ModelRecord, type ModelResult, ModelStore, name } from './model-store.ts';
 import { everything, type OpenStore, put } from './store-under-test.ts';
 
-const RUNS = process.env['POSTERN_TEST_LONG'] ? 1_000 : 25;
+const RUNS = process.env['POSTERN_TEST_LONG'] ? 1_000 : 12;
 
 /** A step as fast-check generates it: small numbers that collide often, converted by `toWriteSet`. */
 const key = fc.record({ kind: fc.constantFrom('edge', 'route'), n: fc.nat(3) });

@@ -16,7 +16,7 @@ export function nodes(openStore: OpenStore): void {
     return { store, nodes, clock };
   }
 
-  suite('nodes', { concurrency: true }, () => {
+  suite('nodes', { concurrency: 3 }, () => {
     test('a heartbeat extends the lease and returns all nodes, and a lost one is listed for ten minutes', async (t) => {
       const { store, nodes, clock } = await openNodes(t, 'nd_1', 'nd_2');
       clock.now += 400;

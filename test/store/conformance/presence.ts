@@ -8,7 +8,7 @@ function lease(kind: LeaseKind, id: string, rest: Partial<Lease> = {}): Lease {
 }
 
 export function presence(openStore: OpenStore): void {
-  suite('presence', { concurrency: true }, () => {
+  suite('presence', { concurrency: 3 }, () => {
     test('a lease is online until it expires, and longer when it is renewed', async (t) => {
       const { store } = await openStore(t);
       const mine = lease('tunnel', 'tn_1');

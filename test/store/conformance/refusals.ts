@@ -6,7 +6,7 @@ const EVENT = { id: 'ev_1', type: 'edge_created.v0', createdAtMs: 1, payload: {}
 
 /** Every refusal reason, each time with an event in the write set: a refusal must not leave the event behind either. */
 export function refusals(openStore: OpenStore): void {
-  suite('refusals', { concurrency: true }, () => {
+  suite('refusals', { concurrency: 3 }, () => {
     test('conflict: an expected revision differs from the record’s', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1')] });

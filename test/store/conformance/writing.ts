@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { committed, everything, type OpenStore, put, readRecord, refersTo } from './store-under-test.ts';
 
 export function writing(openStore: OpenStore): void {
-  suite('writing', { concurrency: true }, () => {
+  suite('writing', { concurrency: 3 }, () => {
     test('a put is read back completely, secrets in plain', async (t) => {
       const { store } = await openStore(t);
       const doc = { name: 'grüße \u0000 \ud83d\ude00', list: [1, null, { deep: true }] };
