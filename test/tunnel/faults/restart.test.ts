@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeRestart, runRestart } from '../support/restart-round.ts';
 
-const AGENTS = 20;
+const AGENTS = 10;
 
 /** `test/long/tunnel-restart.test.ts` has 200 of them. */
 test(`kill -9 of a server with ${AGENTS} agents: all come back under their names, spread out`, async (t) => {

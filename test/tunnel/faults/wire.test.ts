@@ -11,14 +11,19 @@ import { FaultyProxy } from '../support/faulty-proxy.ts';
 const world = await TunnelWorld.open({ after });
 /** Requests per path at the local service. */
 const seen = new Map<string, number>();
+/** Requests with `held` in their query are answered from then on. */
+const released = Promise.withResolvers<void>();
 const port = await localHttp({ after }, (request, response) => {
   const path = request.url ?? '';
   seen.set(path, (seen.get(path) ?? 0) + 1);
   request.resume().once('end', () => {
-    const delayMs = Number(new URL(path, 'http://x').searchParams.get('wait') ?? 0);
-    setTimeout(() => response.end(path), delayMs);
+    const query = new URL(path, 'http://x').searchParams;
+    if (query.has('held')) void released.promise.then(() => response.end(path));
+    else setTimeout(() => response.end(path), Number(query.get('wait') ?? 0));
   });
 });
+/** Hundreds of requests, on a machine that runs other tests. */
+const BUSY_MS = 120_000;
 const QUICK_LIVENESS = { checkMs: 50, pingAfterMs: 300, deadAfterMs: 900 };
 
 async function agentBehind(proxy: FaultyProxy, timings = {}, connections = 2) {
@@ -76,19 +81,35 @@ suite('a wire that fails', { concurrency: 4 }, () => {
   test('one of two connections in a black hole: safe requests are repeated on the other, unsafe ones fail once', async (t) => {
     const proxy = await FaultyProxy.open(t, world.port);
     const { agent, host } = await agentBehind(proxy);
+    // An open connection has not joined yet. A handshake needs less than this.
+    const haveJoined = async (): Promise<boolean> => {
+      const send = () => world.edge.ask(host, '/whole', { method: 'POST', body: 'x'.repeat(10_000) });
+      await Promise.all([send(), send(), send(), send()]);
+      return proxy.open.length === 2 && proxy.open.every(({ carried }) => carried > 30_000);
+    };
+    await eventually('two connections carry requests', haveJoined, BUSY_MS);
+    // The connection with fewer requests gets the next one: so each gets GET and POST in turn.
+    const isPost = (at: number): boolean => at % 4 > 1;
+    const ask = (at: number): ReturnType<typeof world.edge.ask> =>
+      isPost(at)
+        ? world.edge.ask(host, `/half-post-${at}?held`, { method: 'POST', body: 'x' })
+        : world.edge.ask(host, `/half-get-${at}?held`);
+    const asks: ReturnType<typeof ask>[] = [];
+    for (let at = 0; at < 8; at += 1) {
+      asks.push(ask(at));
+      const arrived = (): boolean => seen.has(`/half-${isPost(at) ? 'post' : 'get'}-${at}?held`);
+      await eventually('it is in progress', arrived, BUSY_MS);
+    }
     proxy.open[0]?.drop();
-    const asks = Array.from({ length: 20 }, (_, at) =>
-      at % 2 === 0
-        ? world.edge.ask(host, `/half-get-${at}`)
-        : world.edge.ask(host, `/half-post-${at}`, { method: 'POST', body: 'x' }),
-    );
+    for (let at = 8; at < 16; at += 1) asks.push(ask(at));
+    released.resolve();
     const answers = await Promise.all(asks);
-    const gets = answers.filter((_, at) => at % 2 === 0).map(({ status }) => status);
+    const gets = answers.filter((_, at) => !isPost(at)).map(({ status }) => status);
     assert.deepEqual(
       gets,
       gets.map(() => 200),
     );
-    const posts = answers.filter((_, at) => at % 2 === 1);
+    const posts = answers.filter((_, at) => isPost(at));
     assert.ok(
       posts.some(({ status }) => status === 200),
       'the other connection carried none',
@@ -188,9 +209,8 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     const workers = Array.from({ length: 6 }, (_, worker) => ask(worker));
     for (let round = 0; round < 5; round += 1) {
       // A handshake needs less: the newest connection has joined, and carries requests.
-      await eventually('two connections carry requests', () => {
-        return proxy.open.length === 2 && proxy.open.every(({ carried }) => carried > 30_000);
-      });
+      const haveJoined = (): boolean => proxy.open.length === 2 && proxy.open.every(({ carried }) => carried > 30_000);
+      await eventually('two connections carry requests', haveJoined, BUSY_MS);
       proxy.open[0]?.cut();
     }
     await eventually('it has two connections', () => proxy.open.length === 2);

@@ -5,12 +5,14 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { FRAME, frame, SETTINGS, SETTINGS_ACK, STATUS_200 } from '../../support/http2-frames.ts';
+import { isLong } from '../../support/share-of-cases.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { eventually } from '../support/fault-world.ts';
 import { honestAgent } from '../support/honest-agent.ts';
 import { closed, dial, helloOf, RawAgent } from '../support/raw-agent.ts';
 
 const MB = 1_048_576;
+const FLOOD_MS = isLong ? 1_500 : 500;
 const world = await TunnelWorld.open({ after });
 const honest = await honestAgent({ after }, world);
 
@@ -59,7 +61,7 @@ for (const [what, bytes] of FLOODS) {
   test(`a flood of ${what} costs bounded memory and affects nobody else`, async (t) => {
     const socket = await bytesAgent();
     const many = Buffer.concat(Array.from({ length: 2_000 }, () => bytes));
-    const grownBytes = await flood(socket, many, 1_500);
+    const grownBytes = await flood(socket, many, FLOOD_MS);
     await honest.check();
     socket.destroy();
     t.diagnostic(`memory grew by ${Math.round(grownBytes / MB)} MB`);

@@ -11,7 +11,7 @@ import { dial } from '../support/raw-agent.ts';
 
 /** The maximum that may wait; a thousand handshakes take long, so that `npm test` uses fewer. */
 const SILENT = 1_000;
-const SILENT_AGENTS = process.env['POSTERN_TEST_LONG'] === '1' ? 1_000 : 200;
+const SILENT_AGENTS = process.env['POSTERN_TEST_LONG'] === '1' ? 1_000 : 50;
 const MB = 1_048_576;
 const world = await TunnelWorld.open({ after });
 const honest = await honestAgent({ after }, world);

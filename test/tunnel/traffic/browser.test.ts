@@ -3,6 +3,7 @@ import { recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
 import { chromiumPath, launchChromium } from '../../support/chromium.ts';
 import { serveBrowserSite } from '../../support/clients/browser-site.ts';
 import { browserSuite } from '../../support/clients/browser-suite.ts';
+import { firstOf } from '../../support/share-of-cases.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { bothWays } from './ways.ts';
 
@@ -15,4 +16,4 @@ const world = await TunnelWorld.open({ after });
 const ways = await bothWays(world, { addr: local.address });
 const browser = executablePath === null ? null : await launchChromium({ after }, executablePath, world.edge.ca);
 
-for (const way of ways) browserSuite({ ...way, browser });
+for (const way of firstOf(ways.toReversed())) browserSuite({ ...way, browser });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, afterEach, suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
+import { shareOfCases } from '../../support/share-of-cases.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { bothWays } from './ways.ts';
@@ -25,11 +26,12 @@ afterEach(() => {
   local.answer = null;
 });
 
-for (const { name, host, url } of ways) {
-  for (const [flag, version] of [
-    ['--http1.1', '1.1'],
-    ['--http2', '2'],
-  ] as const) {
+const VERSIONS = [
+  ['--http1.1', '1.1'],
+  ['--http2', '2'],
+] as const;
+for (const [at, { name, host, url }] of ways.entries()) {
+  for (const [flag, version] of shareOfCases(VERSIONS, at, 2)) {
     const curl = (...args: readonly string[]): Promise<{ stdout: string; stderr: string }> => {
       const usual = ['-sS', flag, '--cacert', trust, '--resolve', `${host}:${world.edge.port}:127.0.0.1`];
       return promisify(execFile)('curl', [...usual, '--max-time', '30', ...args], { maxBuffer: 1 << 26 });

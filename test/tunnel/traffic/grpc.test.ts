@@ -4,6 +4,7 @@ import { issue } from '../../edge/tls/test-authority.ts';
 import { call, clientOf } from '../../support/clients/grpc-client.ts';
 import { grpcUpstream } from '../../support/clients/grpc-service.ts';
 import { grpcSuite } from '../../support/clients/grpc-suite.ts';
+import { shareOfCases } from '../../support/share-of-cases.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { bothWays } from './ways.ts';
 
@@ -21,11 +22,13 @@ const upstreamTls = { ca: authority.certificatePem };
 const secureWays = await bothWays(world, { addr: `https://${secure.address}`, upstreamTls });
 const plainWays = await bothWays(world, { addr: `h2c://${plain.address}` });
 
-for (const [kind, ways, service] of [
-  ['https', secureWays, secure],
-  ['h2c', plainWays, plain],
-] as const) {
-  for (const { name: way, host } of ways) {
+for (const [at, [kind, ways, service]] of (
+  [
+    ['https', secureWays, secure],
+    ['h2c', plainWays, plain],
+  ] as const
+).entries()) {
+  for (const { name: way, host } of shareOfCases(ways, at, 2)) {
     const name = `${way} to a service of ${kind}`;
     grpcSuite({ name, edge: world.edge, host, service });
 

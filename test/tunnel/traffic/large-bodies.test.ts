@@ -6,9 +6,9 @@ import { blockService, blocks, expectedHash, hashOf } from './blocks.ts';
 import { TunnelProcesses } from './tunnel-processes.ts';
 
 const MIB = 1024 * 1024;
-const TOTAL = (process.env['POSTERN_TEST_LONG'] === undefined ? 160 : 2048) * MIB;
+const TOTAL = (process.env['POSTERN_TEST_LONG'] === undefined ? 128 : 2048) * MIB;
 /** Heaps and buffers grow to their working size with the first megabytes. */
-const WARM_UP = 64 * MIB;
+const WARM_UP = 32 * MIB;
 /** Allowed growth of either process after that: a window that is full now and was not then, and uncollected garbage. */
 const MAX_GROWTH = 96 * MIB;
 
