@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import { examineAgentConfig, readAgentConfig } from '../../src/cli/agent/config/read-agent-config.ts';
 import { createConfigCommand } from '../../src/cli/agent/config-command.ts';
 import { PosternError } from '../../src/lib/errors.ts';
+import { isLong } from '../support/share-of-cases.ts';
 import { rootPem } from './agent-certificate.ts';
 import { anyAgentConfig, asWritten } from './agent-config-arbitrary.ts';
 import { AgentWorld } from './agent-world.ts';
@@ -208,7 +209,7 @@ test('reads any file or rejects it with the one error', () => {
         assert.match(error.message, /^f:\d+: /);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: isLong ? 1000 : 200 },
   );
 });
 
@@ -218,7 +219,7 @@ test('reads back what was written', () => {
       // A clone has the usual prototypes, which the generated objects lack.
       assert.deepEqual(readAgentConfig(stringify(asWritten(config)), 'f'), structuredClone(config));
     }),
-    { numRuns: 300 },
+    { numRuns: isLong ? 300 : 60 },
   );
 });
 

@@ -166,23 +166,23 @@ tunnels:
       /error stopped: the certificate of .* run "postern ca print > postern-cas\.pem" .* --root-ca postern-cas\.pem/,
     );
   });
-});
 
-test('reports and survives a restart of the server', async (t) => {
-  const world = await startWithGateway(t);
-  const service = createServer((_, response) => response.end('back'));
-  const port = await listening(t, service);
-  const agent = startAgent(t, world, ['http', String(port)]);
-  await lineOf(agent, ({ event }) => event === 'bound');
-  world.server.child.kill('SIGKILL');
-  await world.server.exited;
-  const lost = await lineOf(agent, ({ status }) => status === 'reconnecting');
-  assert.match(String(lost['msg']), /^disconnected: .*retrying/);
-  const args = ['--tunnel-listen', world.tunnelAddr, '--tcp-ports', '127.0.0.1:20950-20959'];
-  const again = startServerProcess(t, world.dataDir, { args });
-  await again.ready();
-  await lineOf(agent, ({ msg }) => String(msg).startsWith('online again'));
-  await lineOf(agent, () => agent.lines().filter(({ event }) => event === 'bound').length === 2);
-  const url = String(agent.lines().findLast(({ event }) => event === 'bound')?.['url']);
-  assert.deepEqual(await get(`${url}/`, world.dataDir), { status: 200, body: 'back' });
+  // The last one: it ends the server.
+  await t.test('reports and survives a restart of the server', async (t) => {
+    const service = createServer((_, response) => response.end('back'));
+    const port = await listening(t, service);
+    const agent = startAgent(t, world, ['http', String(port)]);
+    await lineOf(agent, ({ event }) => event === 'bound');
+    world.server.child.kill('SIGKILL');
+    await world.server.exited;
+    const lost = await lineOf(agent, ({ status }) => status === 'reconnecting');
+    assert.match(String(lost['msg']), /^disconnected: .*retrying/);
+    const args = ['--tunnel-listen', world.tunnelAddr, '--tcp-ports', '127.0.0.1:20950-20959'];
+    const again = startServerProcess(t, world.dataDir, { args });
+    await again.ready();
+    await lineOf(agent, ({ msg }) => String(msg).startsWith('online again'));
+    await lineOf(agent, () => agent.lines().filter(({ event }) => event === 'bound').length === 2);
+    const url = String(agent.lines().findLast(({ event }) => event === 'bound')?.['url']);
+    assert.deepEqual(await get(`${url}/`, world.dataDir), { status: 200, body: 'back' });
+  });
 });

@@ -6,11 +6,10 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { startServerProcess } from '../support/server-process.ts';
+import { LAUNCHER, startServerProcess } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const LAUNCHER = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url));
+const COMPILED = process.env['NODE_COMPILE_CACHE'];
 const SECRET = 'planted-client-secret';
 
 interface Run {
@@ -22,7 +21,9 @@ interface Run {
 /** A command from the documentation, with `postern` meaning this checkout's. */
 async function shell(command: string, env: Record<string, string>, stdin = ''): Promise<Run> {
   const script = `postern() { '${process.execPath}' '${LAUNCHER}' "$@"; }\nset -o pipefail\n${command}`;
-  const child = spawn('bash', ['-c', script], { env: { PATH: process.env['PATH'], ...env } });
+  const child = spawn('bash', ['-c', script], {
+    env: { PATH: process.env['PATH'], ...(COMPILED !== undefined && { NODE_COMPILE_CACHE: COMPILED }), ...env },
+  });
   child.stdin.end(stdin);
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { code: code as number | null, stdout, stderr };

@@ -4,6 +4,9 @@ import { inspect } from 'node:util';
 import { PosternApiError, PosternClient, responseOf } from '../../src/client/index.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 
+/** More than a page. */
+const ITEMS = 110;
+
 const world = await TestWorld.open({ after });
 const client = new PosternClient({ baseUrl: world.baseUrl, apiKey: TEST_API_KEY });
 
@@ -41,10 +44,10 @@ suite('the client against a server', () => {
     assert.ok((await client.eventTypes.page()).event_types.length > 10);
   });
 
-  test('iterates over 250 items, each once, newest first, and no further than requested', async () => {
+  test(`iterates over ${ITEMS} items, each once, newest first, and no further than requested`, async () => {
     const ids: string[] = [];
     await Promise.all(
-      Array.from({ length: 250 }, async () => {
+      Array.from({ length: ITEMS }, async () => {
         ids.push((await client.ipPolicies.create()).id);
       }),
     );
