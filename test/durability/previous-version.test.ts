@@ -85,7 +85,7 @@ async function opened(commit: string) {
 /** Opened by this version's server. */
 const stores = new Map<string, Awaited<ReturnType<typeof opened>>>();
 for (const commit of COMMITS) stores.set(commit, await opened(commit));
-/** Of the newest one in `npm test`. */
+/** `npm test` restores only the newest one. */
 const RESTORED = firstOf(COMMITS.toReversed());
 
 function storeOf(commit: string): Awaited<ReturnType<typeof opened>> {
