@@ -16,12 +16,16 @@ import { type Issued, issue } from '../../edge/tls/test-authority.ts';
 let authority: Promise<Issued> | null = null;
 let certificate: Promise<Issued> | null = null;
 
-export function testAuthority(): Promise<Issued> {
+/**
+ * These are async so that each caller awaits a promise of its own. A test file that awaits a promise of an earlier file
+ * in its process registers its `after` hooks with that file, which has ended: they would never run.
+ */
+export async function testAuthority(): Promise<Issued> {
   authority ??= issue({ commonName: 'agent test CA', isCa: true });
   return authority;
 }
 
-export function gatewayCertificate(): Promise<Issued> {
+export async function gatewayCertificate(): Promise<Issued> {
   certificate ??= testAuthority().then((issuer) =>
     issue({ commonName: 'gateway.test', issuer, usages: ['server'], dnsNames: ['gateway.test'] }),
   );

@@ -18,8 +18,11 @@ export async function makeSigningKey(alg: string): Promise<SigningKey> {
 
 let shared: Promise<SigningKey> | undefined;
 
-/** RSA keys take long to generate, so providers that start out correct share one per process. */
-export function sharedRsaKey(): Promise<SigningKey> {
+/**
+ * RSA keys take long to generate, so providers that start out correct share one per process. Async, so that no file awaits
+ * a promise of an earlier one, which would take its `after` hooks.
+ */
+export async function sharedRsaKey(): Promise<SigningKey> {
   shared ??= makeSigningKey('RS256');
   return shared;
 }
