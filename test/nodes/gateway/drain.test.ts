@@ -46,7 +46,7 @@ suite('a node that stops', () => {
     const { sessionId } = agent;
     const statuses: string[] = [];
     agent.on('status', ({ status }) => statuses.push(status));
-    await eventually('two nodes serve it', () => cluster.serving(id).length === 2);
+    await eventually('two nodes serve it', () => cluster.serving(id).length === 2 && agent.nodes.length === 2);
     for (const node of [...cluster.nodes]) {
       const wasServing: boolean = cluster.serving(id).includes(node.id);
       node.membership.status = 'draining';
