@@ -29,6 +29,11 @@ export interface ClusterAgentOptions extends Partial<Omit<AgentOptions, 'tunnels
   readonly at?: readonly ClusterNode[];
 }
 
+interface ListedNode {
+  readonly id: string;
+  readonly roles: readonly string[];
+}
+
 const TCP_PORTS = '21000-21099';
 
 /** Several real server processes on one PostgreSQL database, each with an address of its own. */
@@ -127,6 +132,7 @@ export class Cluster {
     // The first creates the tables, the authorities and the first keys.
     await nodes[0]?.start();
     await Promise.all(nodes.slice(1).map((node) => node.start()));
+    await until('every node knows where agents can connect', () => cluster.#isKnownToAll());
     return cluster;
   }
 
@@ -200,6 +206,15 @@ export class Cluster {
         return ids.every((id) => id === null || listed.has(id));
       });
     }
+  }
+
+  /** A node that has just started names itself to agents a moment before the others read about it. */
+  async #isKnownToAll(): Promise<boolean> {
+    const lists = await Promise.all(this.nodes.map((node) => node.api('GET', '/nodes')));
+    const seen = lists.map(({ nodes }: { readonly nodes: readonly ListedNode[] }) =>
+      JSON.stringify(nodes.map(({ id, roles }) => [id, roles.toSorted()]).toSorted()),
+    );
+    return lists.every(({ nodes }) => nodes.length >= this.nodes.length) && new Set(seen).size === 1;
   }
 
   #wire(wires: readonly Wire[], node: ClusterNode): Wire {
