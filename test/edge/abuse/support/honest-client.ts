@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { EdgeWorld } from '../../../support/edge-world.ts';
+import { HonestHttp2 } from './honest-http2.ts';
 
 const MB = 1 << 20;
 
@@ -17,20 +18,13 @@ export async function meanwhileServed<Result>(
   mostMoreBytes = MOST_MORE_BYTES,
 ): Promise<Result> {
   const before = process.memoryUsage.rss();
-  let session = await world.http2(host);
+  const http2 = new HonestHttp2(() => world.http2(host));
   let isOver = false;
   let peak = before;
   const honest = (async (): Promise<void> => {
     do {
       assert.equal(await world.status(host, '/honest'), 200);
-      // A session that was idle for too long, on a busy machine, is closed.
-      if (session.closed || session.destroyed) session = await world.http2(host);
-      const stream = session.request({ ':path': '/honest' });
-      const [headers] = await new Promise<[Record<string, unknown>]>((resolve, reject) => {
-        stream.once('response', (got) => resolve([got])).once('error', reject);
-      });
-      stream.resume();
-      assert.equal(headers[':status'], 200);
+      assert.equal(await http2.status('/honest'), 200);
       peak = Math.max(peak, process.memoryUsage.rss());
       await new Promise((resolve) => setTimeout(resolve, 50));
     } while (!isOver);
@@ -45,6 +39,6 @@ export async function meanwhileServed<Result>(
     assert.ok(peak - before < mostMoreBytes, `${Math.round((peak - before) / MB)} MB more`);
     return result;
   } finally {
-    session.destroy();
+    http2.close();
   }
 }
