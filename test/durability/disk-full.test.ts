@@ -155,7 +155,7 @@ function assertAnswer({ status, body }: Answer): void {
 
 /** A write may still hit the leftovers of the last one; it must work immediately or soon, without a restart. */
 async function untilWritten(api: ApiConnection, kept: Map<string, string>): Promise<void> {
-  const deadline = Date.now() + 5_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const body = 'x'.repeat(20_000);
     const answer = await api.send('POST', '/backends/http_response', { body });

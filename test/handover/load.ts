@@ -69,7 +69,8 @@ export class Load {
           this.counts.set(kind, this.#of(kind) + 1);
         } catch (error) {
           const { code } = error as { readonly code?: string };
-          this.failures.push(`${kind}: ${code ?? ''} ${(error as Error).message}`);
+          const atMs = Math.round(performance.timeOrigin + performance.now());
+          this.failures.push(`${kind}: ${code ?? ''} ${(error as Error).message} at ${atMs}`);
         }
       }
     };
@@ -85,7 +86,7 @@ export class Load {
           response.on('error', reject).resume();
           response.on('end', () => {
             if (response.statusCode === 200) resolve();
-            else reject(new Error(`status ${response.statusCode}`));
+            else reject(new Error(`status ${response.statusCode} ${response.headers['postern-error-code']}`));
           });
         },
       );

@@ -57,6 +57,7 @@ async function replaceUnderLoad(
   await load.more(5);
   await load.stop();
   t.diagnostic(JSON.stringify(Object.fromEntries(load.counts)));
+  if (load.failures.length > 0) t.diagnostic(world.postern.stdout());
   assert.deepEqual(load.failures, []);
   assert.equal(new Set(world.servers()).size, times + 1);
   const api = world.api();

@@ -231,7 +231,7 @@ function besides(location: StoreLocation): StoreLocation {
 
 /** A connection of the pool may still be closing; its user gets "unavailable". */
 async function untilCommitted(store: Store, id: string): Promise<void> {
-  const deadline = Date.now() + 5_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     try {
       await committed(store, { puts: [put('edge', id)] });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, suite, test } from 'node:test';
 import { isLong } from '../support/share-of-cases.ts';
 import { TunnelWorld } from '../support/tunnel-world.ts';
+import { eventually } from './support/fault-world.ts';
 
 const world = await TunnelWorld.open({ after }, { POSTERN_REGION: 'here' });
 const local = createServer((request, response) => response.end(`local ${request.url}`));
@@ -105,9 +106,9 @@ test(`paging over ${4 * EACH} tunnels finds each once`, async () => {
     [],
   );
   await Promise.all(agents.map((agent) => agent.close()));
-  const { tunnels } = await world.edge.api('GET', '/tunnels?limit=100');
-  assert.deepEqual(
-    tunnels.filter(({ id }: { id: string }) => wanted.has(id)),
-    [],
-  );
+  // An agent waits for the server to unlist its tunnels, but no longer than two seconds.
+  await eventually('none is listed', async () => {
+    const { tunnels } = await world.edge.api('GET', '/tunnels?limit=100');
+    return !tunnels.some(({ id }: { id: string }) => wanted.has(id));
+  });
 });

@@ -25,9 +25,7 @@ test('keeps at most maxIdleConnections, uses the most recent first, and expires 
   assert.equal(given.upstream.stats().idle, 2);
   await ask(given.upstream);
   assert.equal(server.accepted(), 5);
-  await sleep(700);
-  assert.equal(given.upstream.stats().idle, 0);
-  assert.equal(server.sockets.size, 0);
+  while (given.upstream.stats().idle > 0 || server.sockets.size > 0) await sleep(5);
 });
 
 test("honours an upstream's announced keep-alive timeout", async () => {
@@ -168,8 +166,7 @@ test('also when they arrive later', async () => {
   await ask(given.upstream);
   assert.equal(given.upstream.stats().idle, 1);
   for (const socket of server.sockets) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil');
-  await sleep(100);
-  assert.equal(given.upstream.stats().idle, 0);
+  while (given.upstream.stats().idle > 0) await sleep(5);
   assert.equal((await ask(given.upstream)).body, 'ok');
 });
 

@@ -102,9 +102,8 @@ test('a body that differs from its announced length cuts the connection, and no 
     const source = Readable.from([Buffer.from(text.slice(0, 2)), Buffer.from(text.slice(2))]);
     const { failure } = await ask(given.upstream, { method: 'POST', body: withLength(source, bytes) });
     assert.deepEqual([failure?.phase, failure?.reason, failure?.mayHaveBeenSent], ['send', 'request_body', true]);
-    await sleep(50);
+    while (server.sockets.size > 0) await sleep(5);
     assert.ok((received.split('\r\n\r\n')[1] ?? '').length <= bytes);
-    assert.equal(server.sockets.size, 0);
   }
 });
 

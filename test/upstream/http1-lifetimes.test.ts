@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import type { Socket } from 'node:net';
+import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Answer, answering, ask, assertNothingLeft, play, rawServer, upstreamTo } from './ask.ts';
 
@@ -7,7 +8,25 @@ after(assertNothingLeft);
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-test('timeouts: no response, an endlessly trickling head, a body that stops', async () => {
+/** Deadlines follow the test's clock, so that a busy machine misses none. */
+function clock(t: TestContext): { readonly nowMs: number; pass(ms: number): void } {
+  let nowMs = performance.now();
+  t.mock.method(performance, 'now', () => nowMs);
+  return {
+    get nowMs() {
+      return nowMs;
+    },
+    pass: (ms) => {
+      nowMs += ms;
+    },
+  };
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await sleep(5);
+}
+
+test('timeouts: no response, an endlessly trickling head, a body that stops', async (t) => {
   const short = { responseTimeoutMs: 300, idleTimeoutMs: 300 };
   await using silent = await rawServer((socket) => socket.resume());
   await using one = upstreamTo(silent.port, { limits: short });
@@ -24,18 +43,33 @@ test('timeouts: no response, an endlessly trickling head, a body that stops', as
   await using two = upstreamTo(dripping.port, { limits: short });
   assert.equal((await ask(two.upstream)).failure?.reason, 'timeout');
   await using stopping = await answering('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab');
+  const time = clock(t);
   await using three = upstreamTo(stopping.port, { limits: short });
-  const cut = await ask(three.upstream);
+  const answer = new Answer();
+  const stopped = ask(three.upstream, {}, answer);
+  await until(() => answer.body === 'ab');
+  while (answer.failure === null) {
+    time.pass(100);
+    await sleep(20);
+  }
+  const cut = await stopped;
   assert.deepEqual([cut.failure?.phase, cut.failure?.reason, cut.body], ['body', 'timeout', 'ab']);
 });
 
-test('a slow body is not idle', async () => {
-  await using server = await rawServer((socket) => {
-    const drops = Array.from({ length: 8 }, () => [100, 'x']).flat();
-    socket.on('data', () => play(socket, ['HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n', ...drops]));
-  });
+test('a slow body is not idle', async (t) => {
+  await using server = await answering('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n');
+  const time = clock(t);
   await using given = upstreamTo(server.port, { limits: { responseTimeoutMs: 300, idleTimeoutMs: 350 } });
-  assert.equal((await ask(given.upstream)).body, 'xxxxxxxx');
+  const answer = new Answer();
+  const answered = ask(given.upstream, {}, answer);
+  await until(() => answer.head !== null);
+  for (let drops = 1; drops <= 8; drops += 1) {
+    time.pass(300);
+    await until(() => given.ticker.nowMs === time.nowMs);
+    for (const socket of server.sockets) socket.write('x');
+    await until(() => answer.bytes === drops);
+  }
+  assert.equal((await answered).body, 'xxxxxxxx');
 });
 
 test('101 hands over the socket with the bytes already read, and drain waits for it', async () => {
@@ -86,11 +120,12 @@ test('abort at every stage releases everything and calls nothing more', async ()
       if (call === stage) answer.exchange?.abort();
     };
     void ask(given.upstream, {}, answer);
+    const isEarly = stage === 'at once' || stage === 'next turn';
     if (stage === 'next turn') await sleep(5);
-    if (stage === 'at once' || stage === 'next turn') answer.exchange?.abort();
-    await sleep(250);
-    const last = answer.calls.at(-1);
-    assert.equal(last, stage === 'at once' || stage === 'next turn' ? undefined : stage);
+    if (isEarly) answer.exchange?.abort();
+    else await until(() => answer.calls.includes(stage));
+    await sleep(150);
+    assert.equal(answer.calls.at(-1), isEarly ? undefined : stage);
     assert.equal(given.upstream.stats().active, 0);
     answer.exchange?.abort();
     answer.exchange?.resume();
@@ -98,12 +133,11 @@ test('abort at every stage releases everything and calls nothing more', async ()
 });
 
 test('drain: requests in progress finish, new ones are rejected unsent', async () => {
-  await using server = await rawServer((socket) => {
-    socket.on('data', () => setTimeout(() => socket.write(OK), 100));
-  });
+  const asked: Socket[] = [];
+  await using server = await rawServer((socket) => socket.on('data', () => asked.push(socket)));
   await using given = upstreamTo(server.port);
   const under = ask(given.upstream);
-  await sleep(30);
+  await until(() => asked.length === 1);
   let isDrained = false;
   const drained = given.upstream.drain().then(() => {
     isDrained = true;
@@ -111,6 +145,7 @@ test('drain: requests in progress finish, new ones are rejected unsent', async (
   const late = await ask(given.upstream);
   assert.deepEqual([late.failure?.reason, late.failure?.mayHaveBeenSent], ['draining', false]);
   assert.equal(isDrained, false);
+  asked[0]?.write(OK);
   assert.equal((await under).body, 'ok');
   await drained;
 });

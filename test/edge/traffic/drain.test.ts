@@ -64,7 +64,7 @@ suite('SIGTERM', () => {
       createConnection: () => connectTls({ ...tls, ALPNProtocols: ['h2'] }),
     });
     await Promise.all([once(overHttp1, 'secureConnect'), once(slow, 'secureConnect'), once(session, 'connect')]);
-    const answer = rawExchange(overHttp1, `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`, { timeoutMs: 8000 });
+    const answer = rawExchange(overHttp1, `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`, { timeoutMs: 60_000 });
     slow.pause();
     slow.write(`GET /large HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
     const stream = session.request({ ':path': '/' });
