@@ -86,7 +86,7 @@ export class Load {
           response.on('error', reject).resume();
           response.on('end', () => {
             if (response.statusCode === 200) resolve();
-            else reject(new Error(`status ${response.statusCode} ${response.headers['postern-error-code']}`));
+            else reject(new Error(`status ${response.statusCode} ${String(response.headers['postern-error-code'])}`));
           });
         },
       );

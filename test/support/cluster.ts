@@ -212,7 +212,10 @@ export class Cluster {
   async #isKnownToAll(): Promise<boolean> {
     const lists = await Promise.all(this.nodes.map((node) => node.api('GET', '/nodes')));
     const seen = lists.map(({ nodes }: { readonly nodes: readonly ListedNode[] }) =>
-      JSON.stringify(nodes.map(({ id, roles }) => [id, roles.toSorted()]).toSorted()),
+      nodes
+        .map(({ id, roles }) => `${id} ${roles.join(' ')}`)
+        .toSorted()
+        .join(),
     );
     return lists.every(({ nodes }) => nodes.length >= this.nodes.length) && new Set(seen).size === 1;
   }
