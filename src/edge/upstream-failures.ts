@@ -3,7 +3,7 @@ import type { UpstreamFailure } from '../upstream/upstream.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';
 import { reasonText } from './tunnels/agent-failure.ts';
-import { NO_TUNNEL } from './tunnels/no-tunnel.ts';
+import { NO_TUNNEL, NODE_ISOLATED } from './tunnels/no-tunnel.ts';
 
 /** Another target may get the request only if this one certainly did not, or if that does not matter. */
 export function mayTryNext(failure: UpstreamFailure): boolean {
@@ -32,6 +32,7 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
     );
   }
   if (failure.reason === 'no_tunnel') return NO_TUNNEL;
+  if (failure.reason === 'node_isolated') return NODE_ISOLATED;
   if (failure.phase === 'connect') {
     return answer(
       'ERR_POSTERN_UPSTREAM_UNREACHABLE',

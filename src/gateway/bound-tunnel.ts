@@ -66,6 +66,10 @@ export class BoundTunnel implements OnlineTunnel {
     return this.#session.link(tried);
   }
 
+  get isSuspended(): boolean {
+    return this.proto !== null && this.#session.local.length > 0 && !this.#session.right.mayServe();
+  }
+
   /** For tcp: the port that clients connect to. */
   get port(): number | null {
     if (this.proto !== 'tcp' || this.hostport === null) return null;

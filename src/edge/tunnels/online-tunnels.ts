@@ -17,6 +17,8 @@ export interface OnlineTunnel {
   inFlight: number;
   /** The best way to the agent, except those that were tried already; null when there is none. Allocates nothing. */
   link(tried?: readonly AgentLink[]): AgentLink | null;
+  /** Its agent is connected here, and only the right to serve its name is missing at the moment. */
+  readonly isSuspended?: boolean;
 }
 
 /** One connection to an agent. `postern-tunnel` routes a stream to one of the agent's tunnels. */

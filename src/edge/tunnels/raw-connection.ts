@@ -8,6 +8,7 @@ import { bufferPassed } from '../../lib/passing-buffers.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSessionOver } from '../../upstream/unsendable.ts';
 import { knownReason } from './agent-failure.ts';
+import { awaitRight } from './await-right.ts';
 import type { AgentLink, OnlineTunnel } from './online-tunnels.ts';
 
 export interface RawConnectionOptions {
@@ -15,6 +16,8 @@ export interface RawConnectionOptions {
   /** `ip:port`. */
   readonly clientAddress: string;
   readonly tunnel: OnlineTunnel | undefined;
+  /** Whether this process may serve the tunnel now. Absent: always. */
+  readonly mayServe?: () => boolean;
   /** How long the agent may take to reach its service. */
   readonly connectTimeoutMs: number;
   onOver(outcome: string): void;
@@ -25,8 +28,8 @@ const MAX_TRIES = 4;
 
 /**
  * A client's connection as one CONNECT stream to the agent: bytes both ways, unchanged, each direction ended
- * separately. *Asking* (the agent connects to its service) → *carrying* → *over*, when both directions have ended or
- * either end broke.
+ * separately. Perhaps *waiting* for the right to serve the tunnel → *asking* (the agent connects to its service) →
+ * *carrying* → *over*, when both directions have ended or either end broke.
  */
 export class RawConnection implements ListenerOwner {
   /** Name of the node that passes it on to its agent; null when that is this one. */
@@ -35,6 +38,7 @@ export class RawConnection implements ListenerOwner {
   readonly #options: RawConnectionOptions;
   #stream: ClientHttp2Stream | null = null;
   #timer: NodeJS.Timeout | null = null;
+  #stopWaiting: (() => void) | null = null;
   #tried: AgentLink[] | null = null;
   #isCarrying = false;
   #outcome: string | null = null;
@@ -60,12 +64,36 @@ export class RawConnection implements ListenerOwner {
       guarded(this, () => this.#end('timeout')),
       this.#options.connectTimeoutMs,
     );
-    if (!this.#ask()) this.#end('no_tunnel');
+    if (this.#ask()) return;
+    if (!this.#isSuspended) {
+      this.#endUnserved();
+      return;
+    }
+    this.#stopWaiting = awaitRight(this, {
+      isMissing: () => this.#isSuspended,
+      attempt: () => this.#ask(),
+      giveUp: () => this.#endUnserved(),
+    });
+  }
+
+  /** Only the right to serve it is missing. */
+  get #isSuspended(): boolean {
+    const { tunnel } = this.#options;
+    return tunnel !== undefined && (!this.#mayServe() || tunnel.isSuspended === true);
+  }
+
+  #mayServe(): boolean {
+    return this.#options.mayServe?.() ?? true;
+  }
+
+  #endUnserved(): void {
+    this.#end(this.#mayServe() ? 'no_tunnel' : 'node_isolated');
   }
 
   /** False when no way to the agent is left. */
   #ask(): boolean {
     const { tunnel } = this.#options;
+    if (!this.#mayServe()) return false;
     while (tunnel !== undefined && (this.#tried?.length ?? 0) < MAX_TRIES) {
       const link = this.#tried === null ? tunnel.link() : tunnel.link(this.#tried);
       if (link === null || this.#tried?.includes(link) === true) return false;
@@ -155,6 +183,7 @@ export class RawConnection implements ListenerOwner {
     if (this.#outcome !== null) return;
     this.#outcome = outcome;
     if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#stopWaiting?.();
     const stream = this.#stream;
     if (stream !== null && !stream.closed) {
       if (outcome === 'done') stream.close(constants.NGHTTP2_NO_ERROR);

@@ -49,6 +49,7 @@ export class RawConnections {
       socket,
       clientAddress,
       tunnel: tunnels.get(tunnelId),
+      mayServe: this.#options.mayServe,
       connectTimeoutMs,
       onOver: (outcome) => {
         this.#remove(endpointId, connection);
@@ -66,8 +67,7 @@ export class RawConnections {
     if (ofEndpoint === undefined) this.#byEndpoint.set(endpointId, new Set([connection]));
     else ofEndpoint.add(connection);
     try {
-      if (!this.#options.mayServe()) connection.cut('node_isolated');
-      else if (endpoint.isAddressAllowed(address)) connection.start();
+      if (endpoint.isAddressAllowed(address)) connection.start();
       else connection.cut('address');
     } catch (error) {
       connection.contain(error);

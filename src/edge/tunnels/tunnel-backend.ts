@@ -10,7 +10,7 @@ const OFFLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'agent_offlin
 const ISOLATED: readonly Target[] = [{ kind: 'unreachable', reason: 'node_isolated', error: NODE_ISOLATED }];
 
 export function tunnelTargets(backend: BackendSnapshot, tunnels: TunnelTargets): readonly Target[] {
-  if (!tunnels.mayServe()) return ISOLATED;
   const target = tunnels.of(backend.config['tunnel_id'] as string);
-  return target === null ? OFFLINE : [target];
+  if (target !== null) return [target];
+  return tunnels.mayServe() ? OFFLINE : ISOLATED;
 }

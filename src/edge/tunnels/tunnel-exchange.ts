@@ -17,6 +17,7 @@ import type {
 import { failed } from '../../upstream/upstream-failure.ts';
 import { firstValue } from '../http/header-list.ts';
 import { agentFailure } from './agent-failure.ts';
+import { awaitRight } from './await-right.ts';
 import type { AgentLink } from './online-tunnels.ts';
 import type { TunnelUpstream } from './tunnel-upstream.ts';
 
@@ -32,11 +33,12 @@ const MAX_TRIES = 4;
 const MAX_REPEATS = 1;
 const MAX_REPEATS_BY_PEERS = 2;
 const OFFLINE = 'the agent of this tunnel has no connection that accepts requests';
+const ISOLATED = 'this node may not serve names of agents';
 
 /**
  * A request through a tunnel. It handles what only tunnels have: an agent that reports that it could not reach its
- * service, and further ways to the same agent when one breaks or no longer leads to it. States: *sent* (`#inner`),
- * perhaps *sent* again another way, *refused* (an immediate is set), *over*.
+ * service, and further ways to the same agent when one breaks or no longer leads to it. States: *waiting* for the right
+ * to serve, *sent* (`#inner`), perhaps *sent* again another way, *refused* (an immediate is set), *over*.
  */
 export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   readonly #upstream: TunnelUpstream;
@@ -49,6 +51,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   /** The first way, once more, when there is no other. */
   #lastResort: AgentLink | null = null;
   #refusal: NodeJS.Immediate | null = null;
+  #stopWaiting: (() => void) | null = null;
   #losses = 0;
   #hasBytes = false;
   #informational = 0;
@@ -60,13 +63,15 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   }
 
   start(): this {
-    if (!this.#send()) this.#refuse(failed('connect', 'no_tunnel', OFFLINE, false));
+    if (this.#send()) return this;
+    if (this.#upstream.isSuspended) this.#wait();
+    else this.#refuseUnsent();
     return this;
   }
 
   /** After a stream that was refused unprocessed. */
   sendAgain(): this {
-    if (!this.#sendElsewhere(true)) this.#refuse(failed('connect', 'no_tunnel', OFFLINE, false));
+    if (!this.#sendElsewhere(true)) this.#refuseUnsent();
     return this;
   }
 
@@ -77,6 +82,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   abort(): void {
     if (this.#refusal !== null) clearImmediate(this.#refusal);
     this.#refusal = null;
+    this.#stopWaiting?.();
     this.#inner?.abort();
   }
 
@@ -153,7 +159,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   #sendOnLastResort(): boolean {
     const link = this.#lastResort;
     this.#lastResort = null;
-    return link?.hasRoom === true && this.#sendOn(link);
+    return link?.hasRoom === true && this.#upstream.mayServe() && this.#sendOn(link);
   }
 
   #giveUp(): void {
@@ -164,6 +170,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
 
   /** False when no way to the agent is left. */
   #send(): boolean {
+    if (!this.#upstream.mayServe()) return false;
     while ((this.#tried?.length ?? 0) < MAX_TRIES) {
       const link = this.#tried === null ? this.#upstream.tunnel.link() : this.#upstream.tunnel.link(this.#tried);
       if (link === null || this.#tried?.includes(link) === true) return false;
@@ -193,6 +200,22 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   onBug(error: unknown): void {
     this.#inner = null;
     this.#handler.onBug(error);
+  }
+
+  #wait(): void {
+    this.#stopWaiting = awaitRight(
+      { contain: (error) => this.onBug(error) },
+      {
+        isMissing: () => this.#upstream.isSuspended,
+        attempt: () => this.#send(),
+        giveUp: () => this.#refuseUnsent(),
+      },
+    );
+  }
+
+  #refuseUnsent(): void {
+    if (this.#upstream.mayServe()) this.#refuse(failed('connect', 'no_tunnel', OFFLINE, false));
+    else this.#refuse(failed('connect', 'node_isolated', ISOLATED, false));
   }
 
   /** Deferred: a caller does not expect a failure before it has the exchange. */

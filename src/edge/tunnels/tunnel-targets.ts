@@ -3,7 +3,7 @@ import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import type { UpstreamLimits } from '../../upstream/upstream.ts';
 import { NO_TUNNEL } from './no-tunnel.ts';
 import type { OnlineTunnel, OnlineTunnels } from './online-tunnels.ts';
-import { TunnelUpstream } from './tunnel-upstream.ts';
+import { always, TunnelUpstream } from './tunnel-upstream.ts';
 
 export interface TunnelTarget {
   readonly kind: 'upstream';
@@ -51,7 +51,7 @@ export class TunnelTargets {
 
   of(tunnelId: string): TunnelTarget | null {
     const tunnel = this.#tunnels.get(tunnelId);
-    return tunnel === undefined ? null : this.#targetOf(tunnel);
+    return tunnel === undefined ? null : this.#targetOf(tunnel, this.mayServe);
   }
 
   /** The tunnels with all of these labels, least busy first; ties are broken at random. */
@@ -82,15 +82,16 @@ export class TunnelTargets {
     const known = this.#groups.get(labels);
     if (known?.generation === generation) return known.members;
     const found = this.#tunnels.matching(labels);
-    const members = found.length === 0 ? NONE : found.map((tunnel) => this.#targetOf(tunnel));
+    const members = found.length === 0 ? NONE : found.map((tunnel) => this.#targetOf(tunnel, always));
     this.#groups.set(labels, { generation, members });
     return members;
   }
 
-  #targetOf(tunnel: OnlineTunnel): TunnelTarget {
+  /** A tunnel has a name or labels, so it always comes with the same right. */
+  #targetOf(tunnel: OnlineTunnel, mayServe: () => boolean): TunnelTarget {
     const known = this.#targets.get(tunnel);
     if (known !== undefined) return known;
-    const upstream = new TunnelUpstream(tunnel, this.#limits, this.#ticker);
+    const upstream = new TunnelUpstream(tunnel, this.#limits, this.#ticker, mayServe);
     const made: TunnelTarget = { kind: 'upstream', upstream, name: tunnel.id };
     this.#targets.set(tunnel, made);
     return made;

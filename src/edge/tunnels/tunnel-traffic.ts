@@ -12,6 +12,7 @@ import type { OnlineTunnels } from './online-tunnels.ts';
 import { RawConnections } from './raw-connections.ts';
 import { TcpPorts } from './tcp-ports.ts';
 import { TunnelTargets } from './tunnel-targets.ts';
+import { always } from './tunnel-upstream.ts';
 
 /** For a process that has a gateway beside its edge. */
 export interface TunnelOptions {
@@ -106,8 +107,4 @@ export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffi
       endpoints.withdrawAll();
     },
   };
-}
-
-function always(): boolean {
-  return true;
 }

@@ -21,9 +21,12 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
   readonly tunnel: OnlineTunnel;
   /** Names the tunnel for the agent. */
   readonly ownHeaders: HeaderList;
+  /** Whether this process may serve the tunnel now. Read per request. */
+  readonly mayServe: () => boolean;
   #restsUntilMs = 0;
 
-  constructor(tunnel: OnlineTunnel, limits: UpstreamLimits, ticker: DeadlineTicker) {
+  constructor(tunnel: OnlineTunnel, limits: UpstreamLimits, ticker: DeadlineTicker, mayServe = always) {
+    this.mayServe = mayServe;
     this.tunnel = tunnel;
     this.limits = limits;
     this.ticker = ticker;
@@ -40,6 +43,11 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
 
   rest(): void {
     this.#restsUntilMs = this.ticker.nowMs + REST_MS;
+  }
+
+  /** Only the right to serve it is missing. */
+  get isSuspended(): boolean {
+    return !this.mayServe() || this.tunnel.isSuspended === true;
   }
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
@@ -74,4 +82,8 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
   stats(): { readonly idle: number; readonly active: number } {
     return { idle: 0, active: this.tunnel.inFlight };
   }
+}
+
+export function always(): boolean {
+  return true;
 }

@@ -50,6 +50,10 @@ export class DirectoryTunnel implements OnlineTunnel, Rank {
     return false;
   }
 
+  get isSuspended(): boolean {
+    return this.#ways.local.get(this.id)?.isSuspended === true;
+  }
+
   link(tried?: readonly AgentLink[]): AgentLink | null {
     const here = this.#linkHere(tried);
     if (here !== null && here.active <= CLEARLY_BUSIER_STREAMS) return here;

@@ -6,7 +6,7 @@ import { CLIENT_ID, CLIENT_SECRET, LoginWorld } from '../../support/login-world.
 import { issue } from '../tls/test-authority.ts';
 import { until } from '../tls/tls-world.ts';
 import type { FakeAgent } from './fake-agent.ts';
-import { TunnelWorld } from './tunnel-world.ts';
+import { dial, TunnelWorld } from './tunnel-world.ts';
 
 const world = await TunnelWorld.open({ after });
 
@@ -62,18 +62,49 @@ test('a node that is cut off serves tunnels with labels, but no names of agents'
     world.tunnels.mayServe = true;
     world.tunnels.remove('tn_labelled');
   });
-  const answer = await world.clients.ask(host);
+  // At once: each of them waits for the right to come back.
+  const [answer, response] = await Promise.all([
+    world.clients.ask(host),
+    fetch(`http://127.0.0.1:${world.httpPort}/`, { headers: { host: plain.host } }).catch(() => null),
+    assert.rejects(world.clients.ask(raw.host)),
+  ]);
   assert.deepEqual([answer.status, answer.headers['postern-error-code']], [503, 'ERR_POSTERN_NODE_ISOLATED']);
-  const response = await fetch(`http://127.0.0.1:${world.httpPort}/`, { headers: { host: plain.host } }).catch(
-    () => null,
-  );
   assert.ok(response === null || response.status !== 200);
-  await assert.rejects(world.clients.ask(raw.host));
   await until(() => world.closed.some(({ outcome }) => outcome === 'node_isolated'));
   assert.equal(await world.clients.status(group.host), 200);
   assert.equal(agent.seen.length, 1, 'only the request for the group');
   world.tunnels.mayServe = true;
   assert.equal(await world.clients.status(host), 200);
+});
+
+test('visitors wait while a node that stood still renews its lease, and nothing is sent before', async (context) => {
+  const { id, agent } = await world.tunnel(context);
+  const raw = await world.tunnel(context);
+  raw.agent.handle = (stream, headers) => {
+    raw.agent.seen.push({ headers, body: '' });
+    stream.respond({ ':status': 200 });
+    stream.pipe(stream);
+  };
+  const { host } = await world.publish(id);
+  const tcp = await world.publish(raw.id, { proto: 'tcp' });
+  world.tunnels.mayServe = false;
+  context.after(() => {
+    world.tunnels.mayServe = true;
+  });
+  const answer = world.clients.ask(host, '/', { method: 'POST', body: 'a body' });
+  const socket = await dial(context, Number((tcp.ok ? tcp.hostport : '').split(':').at(-1)));
+  const echoed = once(socket, 'data');
+  socket.write('ping');
+  const gone = world.clients.ask(host, '/gone', { signal: AbortSignal.timeout(100) });
+  await assert.rejects(gone);
+  await until(() => world.edge.requestsInFlight === 1);
+  assert.deepEqual([agent.seen.length, raw.agent.seen.length], [0, 0]);
+  world.tunnels.mayServe = true;
+  const { status, text } = await answer;
+  assert.deepEqual([status, JSON.parse(text).body], [200, 'a body']);
+  assert.equal(String((await echoed)[0]), 'ping');
+  assert.equal(agent.seen.length, 1, 'not the request whose client went away');
+  socket.destroy();
 });
 
 test('a withdrawal cuts running requests, and returns 421 on the same connection', async (context) => {
