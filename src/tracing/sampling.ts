@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { halfSipHash } from './half-sip-hash.ts';
 
 const RANGE = 2 ** 32;
 
@@ -8,16 +9,24 @@ const RANGE = 2 ** 32;
  */
 export class Sampling {
   readonly #below: number;
-  readonly #key: string;
+  readonly #keyLow: number;
+  readonly #keyHigh: number;
 
   constructor(ratio: number, key: string) {
+    const bytes = hash('sha256', key, 'buffer');
     this.#below = ratio * RANGE;
-    this.#key = key;
+    this.#keyLow = bytes.readUInt32LE(0);
+    this.#keyHigh = bytes.readUInt32LE(4);
   }
 
   includes(traceId: string): boolean {
     if (this.#below <= 0) return false;
     if (this.#below >= RANGE) return true;
-    return hash('sha256', this.#key + traceId, 'buffer').readUInt32BE(0) < this.#below;
+    const words = [wordAt(traceId, 0), wordAt(traceId, 8), wordAt(traceId, 16), wordAt(traceId, 24)];
+    return halfSipHash(words, this.#keyLow, this.#keyHigh) < this.#below;
   }
+}
+
+function wordAt(traceId: string, at: number): number {
+  return Number.parseInt(traceId.slice(at, at + 8), 16);
 }
