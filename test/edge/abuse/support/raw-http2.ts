@@ -68,11 +68,11 @@ export class RawHttp2 {
     return this.frames.some((one) => one.stream === stream && (one.type === HEADERS || one.type === RST_STREAM));
   }
 
-  /** Until it holds or the connection ends; throws after 20 s. */
+  /** Until it holds or the connection ends; throws after a minute. */
   async until(isSo: () => boolean): Promise<void> {
-    const deadline = performance.now() + 20_000;
+    const deadline = performance.now() + 60_000;
     while (!isSo() && !this.isClosed) {
-      if (performance.now() > deadline) throw new Error('the condition did not hold within 20 s');
+      if (performance.now() > deadline) throw new Error('the condition did not hold within a minute');
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 100);
         this.#waiting.push(() => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const WITHIN_MS = 20_000;
+const WITHIN_MS = 60_000;
 
 export async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const deadline = performance.now() + WITHIN_MS;
