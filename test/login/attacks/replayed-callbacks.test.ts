@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, afterEach, before, suite, test } from 'node:test';
+import { after, afterEach, suite, test } from 'node:test';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { LoginWorld } from '../../support/login-world.ts';
 import { freshDatabase, startPostgres } from '../../support/postgres.ts';
@@ -10,6 +10,10 @@ import { HostileSite } from '../hostile/hostile-site.ts';
 
 const world = await LoginWorld.open({ after }, { env: { POSTERN_TRUSTED_PROXIES: '127.0.0.0/8' } });
 const site = await HostileSite.in(world, await startHostileProvider({ after }));
+const perAddress = await HostileSite.open(
+  { after },
+  { env: { POSTERN_LOGIN_ATTEMPTS_PER_ADDRESS: '1', POSTERN_TRUSTED_PROXIES: '127.0.0.0/8' } },
+);
 
 afterEach(() => {
   site.provider.bend = {};
@@ -116,12 +120,6 @@ suite('limits of token requests', () => {
       headers: { 'x-forwarded-for': address },
     });
   }
-
-  let perAddress: HostileSite;
-  before(async () => {
-    const env = { POSTERN_LOGIN_ATTEMPTS_PER_ADDRESS: '1', POSTERN_TRUSTED_PROXIES: '127.0.0.0/8' };
-    perAddress = await HostileSite.open({ after }, { env });
-  });
 
   // Small limits: they refill so slowly that no machine is too slow for the test.
   test('an address that fails repeatedly gets 429, others log in, and it may again later', async () => {
