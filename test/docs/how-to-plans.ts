@@ -88,10 +88,12 @@ const SAVED_EDGES = {
 
 export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/back-up-and-restore.md': {
+    alsoRunBy: 'test/e2e/process/store-command.test.ts',
     setup: ownEdge('kept.localhost'),
     blocks: [{ run: quiet }, { run: quiet }, { run: quiet }, { custom: restoreWithPassphrase }],
   },
   'docs/how-to/rotate-the-secret-key.md': {
+    alsoRunBy: 'test/e2e/process/store-command.test.ts',
     // The reader's server runs; the copy restored by the previous page is stopped.
     setup: 'export POSTERN_DATA_DIR=restored; OLD=$(cat restored/secret.key)',
     blocks: [{ custom: rotate }],
@@ -101,6 +103,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     blocks: [{ run: /dry_run[\s\S]*true/ }, { run: /revision/ }, { run: /revision/ }],
   },
   'docs/how-to/keep-the-configuration-in-git.md': {
+    alsoRunBy: 'test/cli/configuration.test.ts',
     blocks: [
       { run: quiet },
       { run: /the file is valid/ },
@@ -127,10 +130,12 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/manage-api-keys.md': {
+    alsoRunBy: 'test/e2e/process/store-command.test.ts',
     blocks: [{ run: /edges:read/ }, { run: /deploy job/ }, { custom: createKeyOffline }],
   },
   'docs/reference/live.md': { blocks: [{ run: /"topic":"overview"/ }] },
   'docs/how-to/use-the-console.md': {
+    alsoRunBy: 'test/console',
     blocks: [{ run: /^http.*\/console$/m }, { run: /\*:read/ }, { run: quiet }],
   },
   'docs/how-to/monitor-a-server.md': {
