@@ -1,15 +1,34 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
+import { parseJsonInSlices } from '../lib/slices/parse-json.ts';
 import type { Operation } from '../resources/operation.ts';
 import { contentTypeError } from './error-response.ts';
+import { LARGE_BODY_BYTES, type LargeBody } from './large-bodies.ts';
 import { decodeText, invalidJson, takesBody } from './request-body.ts';
 
 /** JSON where an operation takes a body; anything where it does not (existing clients send bare ids to actions). */
 export function addBodyParsers(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
+  /** The parser calls back before it returns. */
+  const parsePart = (text: string): unknown => {
+    let parsed: unknown;
+    void parseJson(undefined as never, text, (error: Error | null, value?: unknown) => {
+      if (error !== null && error !== undefined) throw error;
+      parsed = value;
+    });
+    return parsed;
+  };
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     if (!isBodyWanted(request) || bytes.length === 0) {
       done(null, undefined);
+      return;
+    }
+    const { largeBody } = request.postern;
+    if (largeBody !== null && bytes.length > LARGE_BODY_BYTES) {
+      parseLargeBody(bytes as Buffer, largeBody).then(
+        (value) => done(null, value),
+        (error: unknown) => done(error as Error),
+      );
       return;
     }
     let text: string;
@@ -28,6 +47,15 @@ export function addBodyParsers(app: FastifyInstance): void {
       done(error === null || error === undefined ? null : (invalidJson() as Error), value);
     });
   });
+
+  async function parseLargeBody(bytes: Buffer, body: LargeBody): Promise<unknown> {
+    await body.turn();
+    try {
+      return await parseJsonInSlices(bytes, parsePart);
+    } catch (cause) {
+      throw invalidJson(cause);
+    }
+  }
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes, done) => {
     const isRefused = isBodyWanted(request) && bytes.length > 0;
     done(isRefused ? contentTypeError() : null, undefined);

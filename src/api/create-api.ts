@@ -16,6 +16,7 @@ import {
 import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
 import { cutOffError, errorBody, shownError } from './error-response.ts';
 import { FailedAuthenticationDelay } from './failed-authentication-delay.ts';
+import { LargeBodies, largeBodyGate } from './large-bodies.ts';
 import { operationGate, operationHandler } from './operation-route.ts';
 import { PlainRefusals } from './plain-refusals.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';
@@ -123,13 +124,18 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
 
 function addOperations(app: FastifyInstance, deps: ApiDependencies, authenticate: Authenticate): void {
   const gate = { authenticate, rateLimit: new RateLimit(deps.rateLimitPerSecond, deps.clock) };
+  const largeBodies = largeBodyGate(new LargeBodies());
   for (const operation of deps.operations) {
     app.route({
       method: operation.method,
       url: operation.path.replaceAll(/\{([^}]+)\}/g, ':$1'),
       config: { operation },
       bodyLimit: operation.body?.maxBytes ?? MAX_BODY_BYTES,
-      onRequest: [operationGate(operation, gate), ...(takesBody(operation) ? [] : [ignoreContentType])],
+      onRequest: [
+        operationGate(operation, gate),
+        ...(takesBody(operation) ? [] : [ignoreContentType]),
+        ...(operation.body?.maxBytes === undefined ? [] : [largeBodies]),
+      ],
       handler: operationHandler(operation, deps.ports, (request, status) => finish(request, status, deps)),
     });
   }
@@ -141,6 +147,7 @@ function begin(request: FastifyRequest, newOperationId: () => string): void {
     startedAt: performance.now(),
     apiKeyId: null,
     admission: null,
+    largeBody: null,
   };
 }
 

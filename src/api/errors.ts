@@ -56,6 +56,11 @@ export const apiErrors = errorTable({
     explanation:
       'Too many requests, or too many failed authentications from this address. Wait for the time in Retry-After.',
   },
+  ERR_POSTERN_TOO_MANY_LARGE_BODIES: {
+    status: 503,
+    explanation:
+      'Other requests with bodies of more than 1 MiB are being received or run: at most four at a time, two of one API key. Send the request again after the time in Retry-After.',
+  },
   ERR_POSTERN_INTERNAL: {
     status: 500,
     explanation: 'An internal error. The log of the server has a line with the operation id.',

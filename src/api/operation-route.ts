@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { pipeline, Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify';
 import type { TObject } from 'typebox';
 import { invalidBody } from '../documents/errors.ts';
@@ -76,6 +77,7 @@ export function operationHandler(
   const answer = (request: FastifyRequest, reply: FastifyReply, result: OperationResult): void => {
     const status = result.status ?? operation.success.status;
     reply.hijack();
+    request.postern.largeBody?.endTurn();
     writeResult(reply.raw, request.postern.operationId, status, result);
     onAnswered(request, status);
   };
@@ -145,7 +147,14 @@ function writeResult(response: ServerResponse, operationId: string, status: numb
     response.writeHead(status, headers).end();
     return;
   }
+  headers.push('content-type', 'application/json; charset=utf-8');
+  if (result.parts !== undefined) {
+    response.writeHead(status, headers);
+    // A client that has gone needs no response, and a bug in the parts must not look like a complete one.
+    pipeline(Readable.from(result.parts), response, () => {});
+    return;
+  }
   const text = result.text ?? JSON.stringify(result.body);
-  headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(Buffer.byteLength(text)));
+  headers.push('content-length', String(Buffer.byteLength(text)));
   response.writeHead(status, headers).end(text);
 }

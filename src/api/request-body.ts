@@ -14,11 +14,10 @@ export function decodeText(bytes: Buffer): string {
   }
 }
 
-export function invalidJson(): Error {
-  return apiErrors.create(
-    'ERR_POSTERN_INVALID_JSON',
-    'the body is not valid JSON: send an object such as {"enabled": true}',
-  );
+/** `cause` is a RangeError where a limit other than the size was exceeded. */
+export function invalidJson(cause?: unknown): Error {
+  const message = 'the body is not valid JSON: send an object such as {"enabled": true}';
+  return apiErrors.create('ERR_POSTERN_INVALID_JSON', cause instanceof RangeError ? cause.message : message, { cause });
 }
 
 /** A body as an operation expects it; an absent one is `{}`. */

@@ -1,4 +1,5 @@
 import type { Principal } from '../resources/operation.ts';
+import type { LargeBody } from './large-bodies.ts';
 import type { RequestedVersion } from './version.ts';
 
 /** Results of the gate for an admitted request. */
@@ -14,6 +15,8 @@ export interface RequestState {
   readonly startedAt: number;
   apiKeyId: string | null;
   admission: Admission | null;
+  /** Null: the body is small. */
+  largeBody: LargeBody | null;
 }
 
 declare module 'fastify' {

@@ -1,7 +1,7 @@
 import type { Module } from '../modules/module.ts';
 import type { FollowedRecords } from '../modules/module-runtime.ts';
 import type { Replica } from '../replica/replica.ts';
-import type { Store } from '../store/store.ts';
+import type { RecordKey, Store } from '../store/store.ts';
 
 interface Sources {
   readonly store: Store;
@@ -25,8 +25,11 @@ export function followedRecords(
     get: (kind, id) => replica.get(declared(known, kind), id),
     onChange: (listener) =>
       replica.onChange((changes) => {
-        const changed = changes.map((change) => (change.op === 'put' ? change.record : change.key));
-        const followed = changed.filter(({ kind }) => known.has(kind)).map(({ kind, id }) => ({ kind, id }));
+        const followed: RecordKey[] = [];
+        for (const change of changes) {
+          const { kind, id } = change.op === 'put' ? change.record : change.key;
+          if (known.has(kind)) followed.push({ kind, id });
+        }
         if (followed.length > 0) listener(followed);
       }),
     write: async (puts, unchanged = []) => {

@@ -77,6 +77,8 @@ export interface OperationResult {
   readonly status?: number;
   /** The body as text, if already serialized. */
   readonly text?: string;
+  /** The body as text in parts, if it is too long to be serialized in one turn. */
+  readonly parts?: AsyncIterable<string>;
   readonly etag?: number;
   /** The revision that a write created or confirmed. */
   readonly revision?: number;
@@ -254,7 +256,7 @@ export interface ChangesPort {
     /** The change that waits for its confirmation. */
     readonly pending: JsonObject | null;
   }>;
-  get(revision: number, principal: Principal): Promise<JsonObject>;
+  get(revision: number, principal: Principal): Promise<OperationResult>;
   /** Whether every entry is as it was written. */
   verify(): Promise<JsonObject>;
   /** Keeps a change that waits for its confirmation. */

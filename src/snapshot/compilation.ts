@@ -1,3 +1,4 @@
+import type { Change } from '../store/store.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
 
 export interface CompiledEdge {
@@ -21,10 +22,15 @@ export const SLICES: SliceBudget = {
   pause: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
+const CHANGES_PER_STEP = 100;
+
 /** Edges affected by one or more changes, held back until all of them are compiled. */
 export class Compilation {
   readonly compiled = new Map<string, CompiledEdge>();
   readonly #waiting: Set<string>;
+  /** Changes whose edges are not known yet. */
+  readonly #unresolved: Change[] = [];
+  #resolved = 0;
   readonly #done = Promise.withResolvers<void>();
 
   /** The revisions whose changes it contains. */
@@ -43,6 +49,24 @@ export class Compilation {
   add(edgeIds: Iterable<string>, revisions: Iterable<number>): void {
     for (const edgeId of edgeIds) this.#waiting.add(edgeId);
     for (const revision of revisions) this.revisions.add(revision);
+  }
+
+  /** Many changes: which edges they affect is found out in slices too. */
+  addChanges(changes: readonly Change[], revisions: Iterable<number>): void {
+    for (const change of changes) this.#unresolved.push(change);
+    this.add([], revisions);
+  }
+
+  /** Returns whether the edges of all changes are known. */
+  resolveSlice(affectedBy: (changes: readonly Change[]) => Iterable<string>, budget: SliceBudget): boolean {
+    const deadline = budget.nowMs() + budget.sliceMs;
+    while (this.#resolved < this.#unresolved.length) {
+      if (budget.nowMs() >= deadline) return false;
+      const step = this.#unresolved.slice(this.#resolved, this.#resolved + CHANGES_PER_STEP);
+      this.#resolved += step.length;
+      for (const edgeId of affectedBy(step)) this.#waiting.add(edgeId);
+    }
+    return true;
   }
 
   /** A later change has already updated the edge. Returns the discarded compilation. */

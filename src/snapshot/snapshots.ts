@@ -11,6 +11,8 @@ import { TrackingReader } from './tracking-reader.ts';
 
 const EDGE_KIND = 'https_edge';
 const NONE: ReadonlySet<string> = new Set();
+/** Of one change: takes about a millisecond. */
+const MAX_RESOLVED_AT_ONCE = 1_000;
 
 export type SnapshotListener = (edgeId: string, now: EdgeSnapshot | null, before: EdgeSnapshot | null) => void;
 
@@ -137,10 +139,25 @@ export class Snapshots {
   }
 
   #follow(changes: readonly Change[]): void {
-    this.#affect(changes, changes.map(revisionOf));
+    const revisions = new Set<number>();
+    for (const change of changes) revisions.add(revisionOf(change));
+    if (changes.length <= MAX_RESOLVED_AT_ONCE) this.#affect(changes, revisions);
+    else this.#affectInSlices(changes, revisions);
   }
 
-  #affect(changes: readonly Change[], revisions: readonly number[]): void {
+  /** Finding the edges of 50,000 changes takes as long as compiling some hundred edges. */
+  #affectInSlices(changes: readonly Change[], revisions: ReadonlySet<number>): void {
+    if (this.#running !== null) {
+      this.#next ??= new Compilation([], []);
+      this.#next.addChanges(changes, revisions);
+      return;
+    }
+    const compilation = new Compilation([], []);
+    compilation.addChanges(changes, revisions);
+    void this.#run(compilation);
+  }
+
+  #affect(changes: readonly Change[], revisions: Iterable<number>): void {
     const affected = this.#dependencies.edgesAffectedBy(changes);
     if (affected.size === 0) return;
     const compilation = new Compilation(affected, revisions);
@@ -173,6 +190,8 @@ export class Snapshots {
     for (let compilation: Compilation | null = first; compilation !== null; ) {
       this.#running = compilation;
       const compile = (edgeId: string): CompiledEdge => this.#compile(edgeId);
+      const affectedBy = (changes: readonly Change[]): Set<string> => this.#dependencies.edgesAffectedBy(changes);
+      while (!this.#isClosed && !compilation.resolveSlice(affectedBy, this.#budget)) await this.#budget.pause();
       do await this.#budget.pause();
       while (!this.#isClosed && !compilation.slice(compile, this.#budget));
       // The swap gets its own turn: with 8,000 edges it takes as long as a slice.

@@ -38,6 +38,11 @@ export interface HistoryEntry extends HistoryHead {
   readonly items: readonly HistoryItem[];
 }
 
+/** An entry whose items are read page by page: it may have 100,000. */
+export interface LinkableEntry extends HistoryHead {
+  items(): AsyncIterable<HistoryItem>;
+}
+
 export interface HistoryQuery {
   /** Only older ones. */
   readonly beforeRevision: number | null;
@@ -63,10 +68,10 @@ export interface HistoryStore {
   /** Newest first. */
   list(query: HistoryQuery): Promise<readonly HistorySummary[]>;
   get(revision: number): Promise<HistoryEntry | null>;
-  /** Oldest first, from this revision on. */
-  following(revision: number, limit: number): Promise<readonly HistoryEntry[]>;
+  /** Oldest first, from this revision on; fewer than `limit` if they are long. */
+  following(revision: number, limit: number): Promise<readonly LinkableEntry[]>;
   /** The oldest entries without a chain, and the chain before them ('' if there is none). */
-  unlinked(limit: number): Promise<{ readonly previous: string; readonly entries: readonly HistoryEntry[] }>;
+  unlinked(limit: number): Promise<{ readonly previous: string; readonly entries: readonly LinkableEntry[] }>;
   /** Keeps a chain that another process has written. */
   link(links: readonly HistoryLink[]): Promise<void>;
   anchor(): Promise<HistoryAnchor | null>;

@@ -163,6 +163,7 @@ const SAMPLES: Samples = {
   ],
   readHistory: [[3]],
   readHistoryFollowing: [[3, 10]],
+  readHistoryItems: [[1, 0]],
   readUnlinked: [[10]],
   linkHistory: [[[{ revision: 3, chain: 'x' }]]],
   readAnchor: [[]],

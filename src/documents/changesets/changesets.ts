@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import { TimeSlice } from '../../lib/slices/time-slice.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type {
   ChangesetsPort,
@@ -18,11 +18,12 @@ import { Documents } from '../documents.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
 import { noteOf } from '../history/change-note.ts';
+import { longAnswer } from '../long-answer.ts';
 import { refusalError } from '../refusal-error.ts';
 import { canReadSecrets, canWrite, hasScope, scopesNeeded } from '../scopes.ts';
 import { withoutAddedFields } from '../unwrap-body.ts';
 import { checkIds } from '../well-formed-ids.ts';
-import { changesetOf } from './decode-changeset.ts';
+import { decodeChangeset } from './decode-changeset.ts';
 import { resolveBody, resolvePath } from './earlier-results.ts';
 import { claimsOf, type Ownership, ownershipPuts } from './ownership.ts';
 import { StagedCommits } from './staged-commits.ts';
@@ -67,8 +68,6 @@ interface Staged {
 
 /** Other writers may change what a changeset read. */
 const MAX_ATTEMPTS = 5;
-/** Decoding shares the event loop with traffic. */
-const TURN_MS = 10;
 
 /** Several writes of the API as one: run one after the other on staged records, then committed as one write set. */
 export class Changesets implements ChangesetsPort {
@@ -81,7 +80,7 @@ export class Changesets implements ChangesetsPort {
   }
 
   async run(request: OperationRequest): Promise<OperationResult> {
-    const changeset = changesetOf(request.body);
+    const changeset = await decodeChangeset(request.body);
     if (!canWrite(request.principal) && !isQuestion(changeset)) {
       refuseWithout({
         scope: '*',
@@ -95,7 +94,7 @@ export class Changesets implements ChangesetsPort {
       results: results as unknown as JsonValue,
       pending: pending && pendingForm(pending, this.#context),
     };
-    return { body, ...(!changeset.isDryRun && { revision }) };
+    return { ...longAnswer(body, 'results'), ...(!changeset.isDryRun && { revision }) };
   }
 
   claims(owner: string | null, principal: Principal): JsonObject {
@@ -152,7 +151,7 @@ export class Changesets implements ChangesetsPort {
     const results: OperationOutcome[] = [];
     const showsChanged = isDryRun && canReadSecrets(request.principal);
     const bodies: (JsonObject | null)[] = [];
-    let turnEndsAtMs = performance.now() + TURN_MS;
+    const slice = new TimeSlice();
     for (const [index, operation] of operations.entries()) {
       commits.begin(index);
       try {
@@ -163,13 +162,11 @@ export class Changesets implements ChangesetsPort {
       } catch (error) {
         throw ofOperation(error, index);
       }
-      if (performance.now() < turnEndsAtMs) continue;
-      await nextTurn();
-      turnEndsAtMs = performance.now() + TURN_MS;
+      if (slice.isOver) await slice.next();
     }
     if (ownership !== null) {
       const { principal } = request;
-      const puts = ownershipPuts(ownership, { results: bodies, reader: commits.records, catalog, principal });
+      const puts = await ownershipPuts(ownership, { results: bodies, reader: commits.records, catalog, principal });
       await commits.commit({ puts });
     }
     return { commits, results, afterwards };

@@ -1,29 +1,98 @@
-import type { JsonObject } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { createDecoder } from '../../lib/schema/decode-body.ts';
+import { TimeSlice } from '../../lib/slices/time-slice.ts';
+import { changesetSchema, MAX_OPERATIONS } from '../../resources/changesets/changesets.ts';
 import { confirmWithinMs } from '../confirmation/confirm-within.ts';
-import type { Changeset } from './changesets.ts';
+import { invalidBody } from '../errors.ts';
+import type { Changeset, ChangesetOperation } from './changesets.ts';
 import type { Ownership } from './ownership.ts';
 
-/** The body of a request, which was checked by its schema, by the names of this program. */
-export function changesetOf(body: JsonObject): Changeset {
+type List = readonly JsonValue[];
+
+const ITEMS_PER_STEP = 100;
+const decoder = createDecoder(changesetSchema);
+
+/** The body of a request by the names of this program. The schema checks its lists in slices. */
+export async function decodeChangeset(body: JsonObject): Promise<Changeset> {
+  const operations = listIn(body, 'operations', '/operations');
+  const claims = isJsonObject(body['owner']) ? listIn(body['owner'], 'claims', '/owner/claims') : [];
+  // Finds every problem except those in the rest of the two lists.
+  const head = decoded(withFirstItems(body));
   const {
-    operations,
     expected_revision: expectedRevision = null,
     dry_run: isDryRun = false,
     message = '',
-    owner,
-  } = body;
-  const { confirm_within: confirmWithin } = body;
-  const given = operations as unknown as readonly { method: string; path: string; body?: JsonObject | null }[];
+    confirm_within: confirmWithin,
+  } = head;
+  const owner = (head['owner'] ?? null) as JsonObject | null;
   return {
-    operations: given.map((operation) => ({ ...operation, body: operation.body ?? {} })),
+    operations: await inSteps(operations, (items, at) => operationsOf(items, at)),
     expectedRevision: expectedRevision as number | null,
     isDryRun: isDryRun as boolean,
     message: message as string,
     confirmWithinMs: confirmWithin === undefined ? null : confirmWithinMs(confirmWithin as string),
-    ownership: owner === undefined || owner === null ? null : ownershipOf(owner as JsonObject),
+    ownership: owner && {
+      name: owner['name'] as string,
+      claims: await inSteps(claims, (items, at) => claimsOf(owner, items, at)),
+      isTakeOver: owner['take_over'] === true,
+    },
   };
 }
 
-function ownershipOf({ name, claims, take_over: isTakeOver = false }: JsonObject): Ownership {
-  return { name: name as string, claims: claims as unknown as Ownership['claims'], isTakeOver: isTakeOver === true };
+/** Anything but a list is left to the schema. */
+function listIn(object: JsonObject, name: string, path: string): List {
+  const value = object[name];
+  if (!Array.isArray(value)) return [];
+  if (value.length <= MAX_OPERATIONS) return value;
+  throw invalidBody([{ path, message: `must not have more than ${MAX_OPERATIONS} items` }]);
+}
+
+function withFirstItems(body: JsonObject): JsonObject {
+  const { operations, owner } = body;
+  const first = (list: JsonValue | undefined): JsonValue | undefined =>
+    Array.isArray(list) ? list.slice(0, ITEMS_PER_STEP) : list;
+  return {
+    ...body,
+    ...(operations !== undefined && { operations: first(operations) as JsonValue }),
+    ...(isJsonObject(owner) &&
+      owner['claims'] !== undefined && { owner: { ...owner, claims: first(owner['claims']) as JsonValue } }),
+  };
+}
+
+async function inSteps<Item>(
+  list: List,
+  decodeItems: (items: List, at: number) => readonly Item[],
+): Promise<readonly Item[]> {
+  const all: Item[] = [];
+  const slice = new TimeSlice();
+  for (let at = 0; at < list.length; at += ITEMS_PER_STEP) {
+    all.push(...decodeItems(list.slice(at, at + ITEMS_PER_STEP), at));
+    if (slice.isOver) await slice.next();
+  }
+  return all;
+}
+
+function operationsOf(items: List, at: number): readonly ChangesetOperation[] {
+  const { operations } = decoded({ operations: items }, '/operations', at);
+  const given = operations as unknown as readonly { method: string; path: string; body?: JsonObject | null }[];
+  return given.map((operation) => ({ ...operation, body: operation.body ?? {} }));
+}
+
+function claimsOf(owner: JsonObject, items: List, at: number): Ownership['claims'] {
+  const body = { operations: [], owner: { ...owner, claims: items } };
+  return (decoded(body, '/owner/claims', at)['owner'] as unknown as Ownership).claims;
+}
+
+/** Problems with items of the list at `path` name their place in the whole list, of which `offset` were left out. */
+function decoded(body: JsonObject, path = '', offset = 0): JsonObject {
+  const result = decoder.decode(body);
+  if (result.ok) return result.value;
+  throw invalidBody(
+    result.problems.map((problem) => {
+      const [, index, rest] = /^\/(\d+)(.*)$/s.exec(problem.path.slice(path.length)) ?? [];
+      return index === undefined || path === ''
+        ? problem
+        : { ...problem, path: `${path}/${Number(index) + offset}${rest ?? ''}` };
+    }),
+  );
 }

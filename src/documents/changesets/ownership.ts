@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { OWNERSHIP_KIND, ownershipId } from '../../lib/ownership-records.ts';
+import { TimeSlice } from '../../lib/slices/time-slice.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type { Principal } from '../../resources/operation.ts';
@@ -36,14 +37,16 @@ interface Claimed {
 }
 
 /** The records to write; none for objects that are owned by this name already. */
-export function ownershipPuts(
+export async function ownershipPuts(
   { name: owner, claims, isTakeOver }: Ownership,
   { results, ...about }: Claimed & { readonly results: EarlierResults },
-): readonly PlacedPut[] {
+): Promise<readonly PlacedPut[]> {
   const { reader, catalog } = about;
+  const slice = new TimeSlice();
   const puts: PlacedPut[] = [];
   const others: string[] = [];
   for (const [index, { id: given, name }] of claims.entries()) {
+    if (slice.isOver) await slice.next();
     const id = resolvePath(given, results);
     const resource = catalog.compiled.get(catalog.kindOfId(id) ?? '');
     // Before anything tells whether the resource exists.

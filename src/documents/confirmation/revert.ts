@@ -29,7 +29,12 @@ export function endWithoutRevert(revision: number, why: string, { store }: Docum
 
 async function commitRevert(entry: HistoryEntry, context: DocumentsContext): Promise<CommitResult> {
   const { revision } = entry;
-  const { writeSet, afterwards } = planRestore(entry, { isForced: true, isRevert: true, principal: SERVER, context });
+  const { writeSet, afterwards } = await planRestore(entry, {
+    isForced: true,
+    isRevert: true,
+    principal: SERVER,
+    context,
+  });
   const settles: Settlement = { revision, as: 'reverted' };
   const result = await context.store.commit({
     ...writeSet,

@@ -1,21 +1,21 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { canonicalJson, type JsonValue } from '../../lib/json.ts';
-import type { HistoryDocument, HistoryEntry } from '../../store/store.ts';
+import type { HistoryDocument, LinkableEntry } from '../../store/store.ts';
 
 /**
  * The link of an entry: it authenticates the entry's plain content and the link before it. So nobody without the key can
  * change, remove or insert an entry without breaking every later link; and sealing secrets under another key breaks none.
  */
-export function chainLink(key: string, previous: string, { revision, atMs, note, items }: HistoryEntry): string {
-  const content: JsonValue = [
-    previous,
-    revision,
-    atMs,
-    note.author,
-    note.message,
-    items.map(({ kind, id, before, after }) => [kind, id, plain(before), plain(after)]),
-  ];
-  return createHmac('sha256', key).update(canonicalJson(content)).digest('hex');
+export async function chainLink(key: string, previous: string, entry: LinkableEntry): Promise<string> {
+  const { revision, atMs, note } = entry;
+  const head = canonicalJson([previous, revision, atMs, note.author, note.message]);
+  const hmac = createHmac('sha256', key).update(head.slice(0, -1)).update(',[');
+  let separator = '';
+  for await (const { kind, id, before, after } of entry.items()) {
+    hmac.update(`${separator}${canonicalJson([kind, id, plain(before), plain(after)])}`);
+    separator = ',';
+  }
+  return hmac.update(']]').digest('hex');
 }
 
 export function isLink(link: string, expected: string): boolean {

@@ -1,5 +1,6 @@
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { mapInSlices } from '../../lib/slices/map-in-slices.ts';
 import { refuseWithout, resourceErrors } from '../../resources/errors.ts';
 import type { ChangesPort, OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';
 import type {
@@ -15,6 +16,7 @@ import { ownerIdOf } from '../compiled.ts';
 import { confirmChange } from '../confirmation/confirm.ts';
 import { pendingForm, pendingNow } from '../confirmation/pending-form.ts';
 import type { DocumentsContext } from '../documents-context.ts';
+import { longAnswer } from '../long-answer.ts';
 import { refusalError } from '../refusal-error.ts';
 import type { View } from '../renderer.ts';
 import { hasScope, scopeOf } from '../scopes.ts';
@@ -64,21 +66,18 @@ export class Changes implements ChangesPort {
     return { confirm_by: pending?.revision === revision ? rfc3339(pending.confirmByMs) : null };
   }
 
-  async get(revision: number, principal: Principal): Promise<JsonObject> {
+  async get(revision: number, principal: Principal): Promise<OperationResult> {
     const entry = await this.#require(revision);
-    for (const item of entry.items) this.#requireScope(item, 'GET', principal);
-    return {
-      ...headOf(entry),
-      ...this.#confirmBy(entry),
-      count: entry.items.length,
-      objects: entry.items.map((item) => ({
-        ...this.#named(item),
-        change: item.before === null ? 'created' : item.after === null ? 'deleted' : 'updated',
-        before: this.#shown(item, item.before),
-        after: this.#shown(item, item.after),
-        changed_secrets: changedSecrets(item),
-      })),
-    };
+    this.#requireScopes(entry, 'GET', principal);
+    const objects = await mapInSlices(entry.items, (item) => ({
+      ...this.#named(item),
+      change: item.before === null ? 'created' : item.after === null ? 'deleted' : 'updated',
+      before: this.#shown(item, item.before),
+      after: this.#shown(item, item.after),
+      changed_secrets: changedSecrets(item),
+    }));
+    const body = { ...headOf(entry), ...this.#confirmBy(entry), count: entry.items.length, objects };
+    return longAnswer(body, 'objects');
   }
 
   async verify(): Promise<JsonObject> {
@@ -92,8 +91,8 @@ export class Changes implements ChangesPort {
     request: OperationRequest,
   ): Promise<OperationResult> {
     const entry = await this.#require(revision);
-    for (const item of entry.items) this.#requireScope(item, 'POST', request.principal);
-    const plan = planUndo(entry, { isForced, principal: request.principal, context: this.#context });
+    this.#requireScopes(entry, 'POST', request.principal);
+    const plan = await planUndo(entry, { isForced, principal: request.principal, context: this.#context });
     const note = noteOf(request, message === '' ? `undo of revision ${revision}` : message, 'undo');
     const result = await this.#context.store.commit({ ...plan.writeSet, note });
     if (!result.ok) {
@@ -119,7 +118,7 @@ export class Changes implements ChangesPort {
     // A wait without an entry has nothing to confirm, and ends.
     const isWaiting = pendingNow(this.#context)?.revision === revision;
     const entry = isWaiting ? await this.#history.get(revision) : await this.#require(revision);
-    for (const item of entry?.items ?? []) this.#requireScope(item, 'POST', request.principal);
+    if (entry !== null) this.#requireScopes(entry, 'POST', request.principal);
     return confirmChange(revision, message, request, this.#context);
   }
 
@@ -138,10 +137,14 @@ export class Changes implements ChangesPort {
     return form === null || hasScope(principal, scopeOf('GET', form.path));
   }
 
-  #requireScope(key: RecordKey, method: string, principal: Principal): void {
+  #requireScopes({ items }: HistoryEntry, method: string, principal: Principal): void {
+    for (const kind of new Set(items.map((item) => item.kind))) this.#requireScope(kind, method, principal);
+  }
+
+  #requireScope(kind: string, method: string, principal: Principal): void {
     // The entry has the document that it belongs to.
-    if (this.#context.catalog.derivedKinds.has(key.kind)) return;
-    const form = documentForm(this.#context.catalog, key.kind);
+    if (this.#context.catalog.derivedKinds.has(kind)) return;
+    const form = documentForm(this.#context.catalog, kind);
     const scope = form === null ? '*' : scopeOf(method, form.path);
     if (hasScope(principal, scope)) return;
     refuseWithout({

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { addSealedRecord } from '../../replica/add-sealed-record.ts';
 import type { Replica } from '../../replica/replica.ts';
-import type { Store } from '../../store/store.ts';
+import type { HistoryLink, Store } from '../../store/store.ts';
 import { chainLink, isLink } from './chain-link.ts';
 
 /** The key that links entries: a record of its own, so that it outlives rotations of the secret key. */
@@ -59,7 +59,7 @@ export class HistoryChain {
       const page = await history.following(from, ENTRIES_PER_PAGE);
       for (const entry of page) {
         if (entry.chain === null) unlinked += 1;
-        else if (unlinked > 0 || !isLink(entry.chain, chainLink(key, previous, entry))) {
+        else if (unlinked > 0 || !isLink(entry.chain, await chainLink(key, previous, entry))) {
           return { isIntact: false, checked, unlinked, firstBroken: entry.revision };
         } else {
           previous = entry.chain;
@@ -95,10 +95,11 @@ export class HistoryChain {
       if (entries.length === 0) return;
       const key = await this.#key();
       let last = previous;
-      const links = entries.map((entry) => {
-        last = chainLink(key, last, entry);
-        return { revision: entry.revision, chain: last };
-      });
+      const links: HistoryLink[] = [];
+      for (const entry of entries) {
+        last = await chainLink(key, last, entry);
+        links.push({ revision: entry.revision, chain: last });
+      }
       await history.link(links);
     }
   }

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../lib/json.ts';
+import { mapInSlices } from '../../lib/slices/map-in-slices.ts';
 import type { Principal } from '../../resources/operation.ts';
 import type {
   Expectation,
@@ -42,8 +43,8 @@ interface Step extends DocumentForm {
 }
 
 /** The write set that restores every document as it was before the change. Throws when there is nothing to restore. */
-export function planUndo(entry: HistoryEntry, options: UndoOptions): UndoPlan {
-  const plan = planRestore(entry, options);
+export async function planUndo(entry: HistoryEntry, options: UndoOptions): Promise<UndoPlan> {
+  const plan = await planRestore(entry, options);
   const { puts = [], deletes = [] } = plan.writeSet;
   if (puts.length + deletes.length > 0) return plan;
   const why =
@@ -52,17 +53,22 @@ export function planUndo(entry: HistoryEntry, options: UndoOptions): UndoPlan {
 }
 
 /** The same; empty when there is nothing to restore. */
-export function planRestore(entry: HistoryEntry, options: UndoOptions): UndoPlan {
+export async function planRestore(entry: HistoryEntry, options: UndoOptions): Promise<UndoPlan> {
   const { context, isForced } = options;
   const items = entry.items.filter(({ kind }) => !context.catalog.derivedKinds.has(kind));
-  const steps = items.map((item) => stepOf(item, entry.revision, context));
+  // In slices: an entry may have 100,000 documents. The store refuses the plan if somebody changed one meanwhile.
+  const steps = await mapInSlices(items, (item) => stepOf(item, entry.revision, context));
   const lost = steps.filter(isRevoked);
-  const undone = steps.filter((step) => !lost.includes(step));
-  if (!isForced) refuseLaterChanges(undone, entry.revision);
-  const back = undone.filter(({ item }) => item.before !== null && !isSame(item.before, currentOf(item, context)));
+  const undone = steps.filter((step) => !isRevoked(step));
+  if (!isForced) await mapInSlices(undone, (step) => refuseLaterChange(step, entry.revision));
+  const isBack = await mapInSlices(
+    undone,
+    ({ item, current }) => item.before !== null && !isSame(item.before, current),
+  );
+  const back = undone.filter((_, at) => isBack[at]);
   const away = undone.filter(({ item, current }) => item.before === null && current !== undefined);
-  for (const step of [...back, ...away]) authorizeStep(step, options);
-  const puts = back.map((step) => putOf(step, context));
+  await mapInSlices([...back, ...away], (step) => authorizeStep(step, options));
+  const puts = await mapInSlices(back, (step) => putOf(step, context));
   const goneIds = new Set(away.map(({ item }) => item.id));
   // The store deletes what is below a deleted record.
   const logins = otherLogins(back, new Set([...back, ...away].map(({ item }) => item.id)), context.replica);
@@ -82,8 +88,9 @@ export function planRestore(entry: HistoryEntry, options: UndoOptions): UndoPlan
   expect.push(...logins.expect);
   const keepAtLeastOne = [...new Set(away.flatMap(({ owner }) => owner.resource.keepAtLeastOne ?? []))];
   const changed: PlacedWriteSet = { puts, deletes };
+  const events = await eventsOf([...back, ...away], changed, options);
   return {
-    writeSet: { ...changed, expect, touches, keepAtLeastOne, events: eventsOf([...back, ...away], changed, options) },
+    writeSet: { ...changed, expect, touches, keepAtLeastOne, events },
     skipped: lost.map(({ item: { kind, id } }) => ({ kind, id })),
     afterwards: away.flatMap(({ module, owner, current }) => {
       if (module !== null || current === undefined) return [];
@@ -122,10 +129,9 @@ function currentOf({ kind, id }: RecordKey, { replica }: DocumentsContext): Stor
   return replica.get(kind, id);
 }
 
-function refuseLaterChanges(steps: readonly Step[], revision: number): void {
-  const changed = steps.find(({ item, current }) => !isSame(item.after, current) && !isSame(item.before, current));
-  if (changed === undefined) return;
-  const { id, kind } = changed.item;
+function refuseLaterChange({ item, current }: Step, revision: number): void {
+  if (isSame(item.after, current) || isSame(item.before, current)) return;
+  const { id, kind } = item;
   const module = kind.split('.')[1];
   const what = module === undefined ? ownerIdOf(id) : `the ${module} module of ${ownerIdOf(id)}`;
   throw documentErrors.create(
@@ -173,14 +179,14 @@ function touchesOf({ item, module, owner, current }: Step): readonly RecordKey[]
   return isNewOrGone ? touchedParent(owner, item.before?.parent ?? current?.parent ?? null) : [];
 }
 
-function eventsOf(
+async function eventsOf(
   steps: readonly Step[],
   writeSet: PlacedWriteSet,
   { principal, context }: UndoOptions,
-): readonly OutboxEvent[] {
+): Promise<readonly OutboxEvent[]> {
   const own = new Set(steps.filter(({ module }) => module === null).map(({ item }) => item.id));
   const { replica: reader, events } = context;
-  return steps.flatMap(({ item, module, owner, current }) => {
+  const ofSteps = await mapInSlices(steps, ({ item, module, owner, current }) => {
     if (module !== null) {
       const record = own.has(ownerIdOf(item.id)) ? undefined : reader.get(owner.kind, ownerIdOf(item.id));
       return record === undefined ? [] : changeEvent(owner, 'updated', { record, reader, writeSet, principal }, events);
@@ -191,4 +197,5 @@ function eventsOf(
     const verb = restored === null ? 'deleted' : current === undefined ? 'created' : 'updated';
     return changeEvent(owner, verb, { record, reader, writeSet, principal }, events);
   });
+  return ofSteps.flat();
 }

@@ -5,6 +5,7 @@ import type { CertificateRecords } from './certificate-records.ts';
 import { MintedLeaves } from './minted-leaves.ts';
 import type { ServedCertificate } from './served-certificate.ts';
 import { CERTIFICATE_KIND, DOMAIN_KIND, UploadedCertificates } from './uploaded-certificates.ts';
+import { WarmQueue } from './warm-queue.ts';
 
 /** The authority in a domain's policy that stands for the configured ACME servers. */
 const MANAGED_AUTHORITY = 'letsencrypt';
@@ -60,20 +61,24 @@ export function createCertificateStore({ records, ca, clock, onProblem }: Certif
     return authority === MANAGED_AUTHORITY ? (findManaged(host, nowMs) ?? uploaded.find(host, nowMs)) : null;
   };
   const certificateFor = (host: string, isListed = false) => find(host) ?? minted.get(host, isListed);
+  const warming = new WarmQueue(async (host) => {
+    try {
+      await certificateFor(host, true);
+    } catch (error) {
+      onProblem(host, error);
+    }
+  });
   return {
     certificateFor,
-    warm: async (hosts) => {
-      for (const host of hosts.filter((name) => !name.startsWith('*.'))) {
-        try {
-          await certificateFor(host, true);
-        } catch (error) {
-          onProblem(host, error);
-        }
-      }
-    },
-    forget: (hosts) => hosts.flatMap((host) => minted.forget(host)),
+    warm: (hosts) => warming.add(hosts.filter((name) => !name.startsWith('*.'))),
+    forget: (hosts) =>
+      hosts.flatMap((host) => {
+        warming.remove(host);
+        return minted.forget(host);
+      }),
     close: () => {
       unsubscribe();
+      warming.close();
       managed.close();
     },
   };

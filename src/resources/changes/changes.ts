@@ -141,7 +141,7 @@ const get: Operation = {
     'A change with every document before and after it, secrets masked. The key needs the read scope of each.',
   success: { status: 200, schema: entry, description: 'The change.' },
   errors: ['ERR_POSTERN_NOT_FOUND'],
-  run: async (request, { changes }) => ({ body: await changes.get(revisionOf(request.params), request.principal) }),
+  run: (request, { changes }) => changes.get(revisionOf(request.params), request.principal),
 };
 
 const verify: Operation = {

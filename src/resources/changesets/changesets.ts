@@ -8,7 +8,7 @@ import type { LiveResource } from '../resource.ts';
 const PATH = '/changesets';
 /** Stands for the id that operation N made. */
 const idOf = (operation: number | 'N'): string => `$\{${operation}.id}`;
-const MAX_OPERATIONS = 50_000;
+export const MAX_OPERATIONS = 50_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const operationSchema = Type.Object({
@@ -90,6 +90,26 @@ const example: JsonObject = {
   dry_run: true,
 };
 
+export const changesetSchema = Type.Object({
+  operations: Type.Array(operationSchema, { description: 'The writes, in order.', maxItems: MAX_OPERATIONS }),
+  expected_revision: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Returns 412 if the configuration has another revision by now.' }),
+  ),
+  message: Type.Optional(Type.String({ maxLength: 1024, description: 'Message for the history.' })),
+  dry_run: Type.Optional(
+    Type.Boolean({ description: 'Validates everything against the current state and stores nothing.' }),
+  ),
+  confirm_within: Type.Optional(
+    Type.String({
+      pattern: '^[1-9][0-9]{0,5}[smh]$',
+      description:
+        'The server reverts the change unless POST /changes/{revision}/confirm arrives within this time, from 1s to 24h. Until then other writes to its documents are rejected, and no other change can wait.',
+      examples: ['5m'],
+    }),
+  ),
+  owner: Type.Optional(ownerSchema),
+});
+
 const create: Operation = {
   resource: 'changesets',
   verb: 'create',
@@ -98,27 +118,10 @@ const create: Operation = {
   summary: 'Apply several writes as one',
   description: `Runs up to ${MAX_OPERATIONS} writes in order and stores all of them or nothing, in one revision: no request through an edge sees a part of them. A failing operation is reported with its own status; details.operation is its number. Each operation needs its own scope. Reads and actions are not allowed.`,
   body: {
-    schema: Type.Object({
-      operations: Type.Array(operationSchema, { description: 'The writes, in order.', maxItems: MAX_OPERATIONS }),
-      expected_revision: Type.Optional(
-        Type.Integer({ minimum: 0, description: 'Returns 412 if the configuration has another revision by now.' }),
-      ),
-      message: Type.Optional(Type.String({ maxLength: 1024, description: 'Message for the history.' })),
-      dry_run: Type.Optional(
-        Type.Boolean({ description: 'Validates everything against the current state and stores nothing.' }),
-      ),
-      confirm_within: Type.Optional(
-        Type.String({
-          pattern: '^[1-9][0-9]{0,5}[smh]$',
-          description:
-            'The server reverts the change unless POST /changes/{revision}/confirm arrives within this time, from 1s to 24h. Until then other writes to its documents are rejected, and no other change can wait.',
-          examples: ['5m'],
-        }),
-      ),
-      owner: Type.Optional(ownerSchema),
-    }),
+    schema: changesetSchema,
     example,
     maxBytes: MAX_BYTES,
+    isDecodedByOperation: true,
   },
   success: {
     status: 200,

@@ -4,6 +4,9 @@ import { numberPlaceholders } from './number-placeholders.ts';
 import { fromPostgresError, isLostConnection, isUnanswered } from './postgres-error.ts';
 import { isReadOnly, type ServerPool } from './server-pool.ts';
 
+/** Statements whose responses nobody has waited for. Each may insert 128 rows. */
+const MAX_BLIND = 16;
+
 /**
  * A pool's client with the interface of the store. It pipelines: blind statements are sent without waiting, and the
  * database responds in order. Once one has failed, all that follow in its transaction fail because of it: the first
@@ -22,12 +25,18 @@ export class PostgresConnection {
     let step = program.next([]);
     while (!step.done) {
       if (step.value.isBlind) this.#send(step.value);
+      // A change of thousands of records must neither take the event loop nor be in memory twice.
+      if (this.#blind.length >= MAX_BLIND) await this.#settled();
       step = program.next(step.value.isBlind ? [] : await this.query(step.value));
     }
-    await Promise.all(this.#blind);
-    this.#blind = [];
+    await this.#settled();
     if (this.#failure !== null) throw this.#failure.error;
     return step.value;
+  }
+
+  async #settled(): Promise<void> {
+    await Promise.all(this.#blind);
+    this.#blind = [];
   }
 
   async query(statement: Statement): Promise<Row[]> {

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../lib/clock.ts';
+import { mapInSlices } from '../../lib/slices/map-in-slices.ts';
 import type { Keyring } from '../keyring.ts';
 import type { Change, CommitListener, CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../store.ts';
 import { notifyListeners } from './commits/notify-listeners.ts';
@@ -9,8 +10,9 @@ import { createLoginStore } from './logins/login-store.ts';
 import { createNodeStore } from './nodes/node-store.ts';
 import { createPresenceStore } from './presence/presence-store.ts';
 import { IDEMPOTENCY_WINDOW_MS } from './records/idempotency-rows.ts';
-import { openRecord, sealWriteSet } from './sealing/seal.ts';
+import { openRecord, sealInSlices, sealWriteSet } from './sealing/seal.ts';
 import { type AppliedChange, type ApplyResult, keyText } from './sealing/sealed-write-set.ts';
+import { isLargeWriteSet } from './sealing/write-set-lists.ts';
 import type { SqlEngine } from './sql-engine.ts';
 import type { TimeAt } from './statements/store-time.ts';
 
@@ -46,20 +48,40 @@ export function createSqlStore({
   const deliveries = createDeliveryStore(engine, timeAt);
   const recorded = new Map<string, number>();
   let writeSets = 0;
+  /** A large commit is being shown: later ones wait, because listeners are called in the order of revisions. */
+  let showing: Promise<void> | null = null;
   engine.onForeignCommit(() => notifyListeners(listeners, []));
   engine.compareWith(() => Math.min(...[...followers.values()].map((applied) => applied())));
 
   async function commit(writeSet: WriteSet): Promise<CommitResult> {
-    const sealed = sealWriteSet(writeSet, keyring, timeAt());
+    const isLarge = isLargeWriteSet(writeSet);
+    const sealed = isLarge
+      ? await sealInSlices(writeSet, keyring, timeAt())
+      : sealWriteSet(writeSet, keyring, timeAt());
     // A pure check takes no lock and no place in a group.
     if (isAskingOnly(writeSet)) return asked(await engine.readProven('applyWriteSet', sealed));
     const result = await engine.write('applyWriteSet', sealed);
     if (!result.ok) return result;
     writeSets += 1;
     for (const type of result.recorded) recorded.set(type, (recorded.get(type) ?? 0) + 1);
-    const changes = openChanges(result.changes, result.revision, writeSet.puts ?? [], keyring);
-    // Outcomes of a group arrive in the order of their revisions, and nothing is awaited here: so listeners are called
-    // in order.
+    // Outcomes of a group arrive in the order of their revisions, and nothing else is awaited here: so listeners are
+    // called in order.
+    while (showing !== null) await showing;
+    let changes: readonly Change[];
+    if (isLarge) {
+      const done = Promise.withResolvers<void>();
+      showing = done.promise;
+      try {
+        const puts = await mapInSlices(writeSet.puts ?? [], withKey);
+        changes = await mapInSlices(result.changes, openedChange(new Map(puts), result.revision, keyring));
+      } finally {
+        showing = null;
+        done.resolve();
+      }
+    } else {
+      const puts = new Map((writeSet.puts ?? []).map(withKey));
+      changes = result.changes.map(openedChange(puts, result.revision, keyring));
+    }
     if (changes.length > 0) notifyListeners(listeners, changes);
     if (result.enqueued > 0) deliveries.announce();
     return { ok: true, revision: result.revision, changes };
@@ -103,7 +125,8 @@ export function createSqlStore({
     changesSince: async (revision) => {
       const found = await engine.readProven('readChangesSince', revision);
       if (!found.isComplete) return found;
-      const changes = found.changes.map(
+      const changes = await mapInSlices(
+        found.changes,
         (change): Change => (change.op === 'put' ? { op: 'put', record: openRecord(change.record, keyring) } : change),
       );
       return { isComplete: true, revision: found.revision, changes };
@@ -151,19 +174,22 @@ function asked(result: ApplyResult): CommitResult {
   return result.ok ? { ok: true, revision: result.revision, changes: [] } : result;
 }
 
-function openChanges(
-  applied: readonly AppliedChange[],
+/** How an applied change looks to this process, which still has the records that it put. */
+function openedChange(
+  putByKey: ReadonlyMap<string, RecordPut>,
   revision: number,
-  puts: readonly RecordPut[],
   keyring: Keyring,
-): Change[] {
-  const putByKey = new Map(puts.map((put) => [keyText(put), put]));
-  return applied.map((change): Change => {
+): (change: AppliedChange) => Change {
+  return (change) => {
     if (change.op === 'delete') return { op: 'delete', key: change.key, revision };
     if (change.op === 'touch') return { op: 'put', record: openRecord(change.record, keyring) };
     const put = putByKey.get(keyText(change.key));
     if (put === undefined) throw new Error(`the engine answered a put of ${change.key.kind} that was not requested`);
     const { kind, id, parent, doc, secrets } = put;
     return { op: 'put', record: { kind, id, parent, revision, doc, secrets } };
-  });
+  };
+}
+
+function withKey(put: RecordPut): readonly [string, RecordPut] {
+  return [keyText(put), put];
 }

@@ -16,6 +16,7 @@ import {
   readAnchor,
   readHistory,
   readHistoryFollowing,
+  readHistoryItems,
   readUnlinked,
 } from './history/history-rows.ts';
 import { claimLoginRefresh, releaseLoginRefresh, replaceLoginTokens, touchLogins } from './logins/login-activity.ts';
@@ -137,6 +138,7 @@ const programs = {
   listHistory,
   readHistory,
   readHistoryFollowing,
+  readHistoryItems,
   readUnlinked,
   linkHistory,
   readAnchor,

@@ -3,10 +3,12 @@ import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
 import { History } from '../history.ts';
 import type { CommitMark } from '../sql/commits/commit-rows.ts';
 import type { ProgramArgs, ProgramName, ProgramResult, QueuedJob } from '../sql/programs.ts';
+import type { ApplyResult } from '../sql/sealing/sealed-write-set.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
 import type { StoreSharing } from '../store.ts';
 import { StoreHealthMonitor } from '../store-health.ts';
 import { ForeignCommits } from './foreign-commits.ts';
+import { bytesIn, isPacked, type Packed, packJob, unpackResult } from './packed-messages.ts';
 import { startProbes } from './probes.ts';
 import { outcomeFromWire, type WireGroup, type WireProvenRead } from './worker-protocol.ts';
 import { WorkerThread } from './worker-thread.ts';
@@ -64,13 +66,20 @@ export function createSqliteEngine({
 
   async function runGroup(jobs: readonly QueuedJob[]): Promise<JobOutcome[]> {
     const { seen, epoch } = history;
-    const written = (await writer.request({ do: 'group', jobs, seen })) as WireGroup;
+    const written = (await writer.request({ do: 'group', jobs, seen }, bytesIn(jobs))) as WireGroup;
     history.advance(written.commit, epoch);
-    return written.outcomes.map(outcomeFromWire);
+    const outcomes: JobOutcome[] = [];
+    for (const outcome of written.outcomes.map(outcomeFromWire)) {
+      const isLong = outcome.ok && isPacked(outcome.value);
+      outcomes.push(isLong ? { ok: true, value: await unpackResult(outcome.value as Packed<ApplyResult>) } : outcome);
+    }
+    return outcomes;
   }
 
   async function write<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) {
-    return (await group.submit({ name, args, epoch: history.epoch })) as ProgramResult<Name>;
+    const { epoch } = history;
+    const job = await packJob({ name, args });
+    return (await group.submit({ ...job, epoch })) as ProgramResult<Name>;
   }
 
   async function readIn<Name extends ProgramName>(view: number | null, name: Name, args: ProgramArgs<Name>) {
@@ -95,7 +104,8 @@ export function createSqliteEngine({
     readProven: <Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) =>
       history.noticing(async () => {
         const { seen, epoch } = history;
-        const read = (await reader.request({ do: 'read_proven', job: { name, args }, seen })) as WireProvenRead;
+        const job = await packJob({ name, args });
+        const read = (await reader.request({ do: 'read_proven', job, seen }, bytesIn([job]))) as WireProvenRead;
         history.advance(read.commit, epoch);
         return read.value as ProgramResult<Name>;
       }),

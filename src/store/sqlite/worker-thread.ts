@@ -31,13 +31,14 @@ export class WorkerThread {
     this.#worker = this.#start();
   }
 
-  request(task: WorkerTask): Promise<unknown> {
+  /** `handedOver` is part of the task, and is not copied. */
+  request(task: WorkerTask, handedOver: readonly ArrayBuffer[] = []): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) throw storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', 'the store is closed');
       this.#worker ??= this.#start();
       this.#lastId += 1;
       this.#pending.set(this.#lastId, { resolve, reject });
-      this.#worker.postMessage({ id: this.#lastId, task } satisfies WorkerRequest);
+      this.#worker.postMessage({ id: this.#lastId, task } satisfies WorkerRequest, handedOver);
     });
   }
 

@@ -7,6 +7,7 @@ import { runJobs } from '../sql/commits/run-jobs.ts';
 import { type Job, startProgram } from '../sql/programs.ts';
 import { statement } from '../sql/statements/statement.ts';
 import { DatabaseFiles, damaged } from './database-files.ts';
+import { bytesInReply, packGroup, unpackJob } from './packed-messages.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import {
   toWire,
@@ -26,7 +27,8 @@ const files = new DatabaseFiles(options.path, options.headerFile);
 const views = new Map<number, SqliteConnection>();
 
 parentPort?.on('message', ({ id, task }: WorkerRequest) => {
-  parentPort?.postMessage({ id, outcome: attempt(() => perform(task)) } satisfies WorkerReply);
+  const outcome = attempt(() => perform(task));
+  parentPort?.postMessage({ id, outcome } satisfies WorkerReply, bytesInReply(outcome));
 });
 
 function attempt(work: () => unknown): WireOutcome {
@@ -40,11 +42,11 @@ function attempt(work: () => unknown): WireOutcome {
 function perform(task: WorkerTask): unknown {
   switch (task.do) {
     case 'group':
-      return runGroup(task.jobs, task.seen);
+      return packGroup(runGroup(task.jobs.map(unpackJob), task.seen));
     case 'read':
       return task.view === null ? runRead(task.job) : viewOf(task.view).run(startProgram(task.job));
     case 'read_proven':
-      return runProvenRead(task.job, task.seen);
+      return runProvenRead(unpackJob(task.job), task.seen);
     case 'probe':
       return probe(task.seen);
     case 'open_view':

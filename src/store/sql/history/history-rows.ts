@@ -35,11 +35,12 @@ export interface SealedHistoryEntry {
   readonly author: string;
   readonly message: string;
   readonly chain: string | null;
+  readonly count: number;
+  /** The first ones: `readHistoryItems` returns the others. */
   readonly items: readonly SealedHistoryItem[];
 }
 
 export interface HistorySummaryRow extends Omit<SealedHistoryEntry, 'items'> {
-  readonly count: number;
   readonly keys: readonly (RecordKey & { readonly op: 'created' | 'updated' | 'deleted' })[];
 }
 
@@ -58,6 +59,8 @@ export const HISTORY_ITEM_COLUMNS = [
   'after_secrets',
 ];
 const KEYS_SHOWN = 100;
+/** Of one answer: an entry may have 100,000 items, and the caller's event loop opens them. */
+const ITEMS_PER_PAGE = 250;
 const ENTRY = 'revision, at_ms, author, message, chain, items';
 
 export interface HistoryRows {
@@ -145,14 +148,24 @@ export function* listHistory(query: HistoryQuery): Program<HistorySummaryRow[]> 
         WHERE revision = ? ORDER BY position LIMIT ?`,
       [integer(row, 'revision'), KEYS_SHOWN],
     );
-    found.push({ ...headOf(row), count: integer(row, 'items'), keys: items.map(summaryKey) });
+    found.push({ ...headOf(row), keys: items.map(summaryKey) });
   }
   return found;
 }
 
 export function* readHistory(revision: number): Program<SealedHistoryEntry | null> {
   const row = yield* queryOne(`SELECT ${ENTRY} FROM history WHERE revision = ?`, [revision]);
-  return row === null ? null : yield* wholeEntry(row);
+  return row === null ? null : { ...headOf(row), items: yield* readHistoryItems(revision, 0) };
+}
+
+/** A page of the items of an entry, from this position on. */
+export function* readHistoryItems(revision: number, position: number): Program<SealedHistoryItem[]> {
+  const items = yield statement(
+    `SELECT ${HISTORY_ITEM_COLUMNS.join(', ')} FROM history_items
+      WHERE revision = ? AND position >= ? ORDER BY position LIMIT ?`,
+    [revision, position, ITEMS_PER_PAGE],
+  );
+  return items.map(itemOf);
 }
 
 export function* readHistoryFollowing(revision: number, limit: number): Program<SealedHistoryEntry[]> {
@@ -160,9 +173,7 @@ export function* readHistoryFollowing(revision: number, limit: number): Program<
     revision,
     limit,
   ]);
-  const entries: SealedHistoryEntry[] = [];
-  for (const row of rows) entries.push(yield* wholeEntry(row));
-  return entries;
+  return yield* startsOf(rows);
 }
 
 export interface UnlinkedRows {
@@ -183,8 +194,7 @@ export function* readUnlinked(limit: number): Program<UnlinkedRows> {
     integer(first, 'revision'),
   ]);
   const anchor = before === null ? yield* readAnchor() : null;
-  const entries: SealedHistoryEntry[] = [];
-  for (const row of rows) entries.push(yield* wholeEntry(row));
+  const entries = yield* startsOf(rows);
   return { previous: before === null ? (anchor?.chain ?? null) : textOrNull(before, 'chain'), entries };
 }
 
@@ -230,12 +240,17 @@ export function* pruneHistory(beforeMs: number, keep: number): Program<number> {
   return rows.length;
 }
 
-function* wholeEntry(row: Row): Program<SealedHistoryEntry> {
-  const items = yield statement(
-    `SELECT ${HISTORY_ITEM_COLUMNS.join(', ')} FROM history_items WHERE revision = ? ORDER BY position`,
-    [integer(row, 'revision')],
-  );
-  return { ...headOf(row), items: items.map(itemOf) };
+/** As many entries as fit into an answer, at least one. */
+function* startsOf(rows: readonly Row[]): Program<SealedHistoryEntry[]> {
+  const entries: SealedHistoryEntry[] = [];
+  let total = 0;
+  for (const row of rows) {
+    if (total > ITEMS_PER_PAGE) break;
+    const items = yield* readHistoryItems(integer(row, 'revision'), 0);
+    total += items.length;
+    entries.push({ ...headOf(row), items });
+  }
+  return entries;
 }
 
 function headOf(row: Row): Omit<SealedHistoryEntry, 'items'> {
@@ -245,6 +260,7 @@ function headOf(row: Row): Omit<SealedHistoryEntry, 'items'> {
     author: text(row, 'author'),
     message: text(row, 'message'),
     chain: textOrNull(row, 'chain'),
+    count: integer(row, 'items'),
   };
 }
 

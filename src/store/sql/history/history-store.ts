@@ -1,12 +1,29 @@
-import type { HistoryDocument, HistoryEntry, HistoryStore } from '../../history-store.ts';
+import { TimeSlice } from '../../../lib/slices/time-slice.ts';
+import { storeErrors } from '../../errors.ts';
+import type { HistoryDocument, HistoryHead, HistoryItem, HistoryStore, LinkableEntry } from '../../history-store.ts';
 import type { Keyring } from '../../keyring.ts';
 import type { RecordKey } from '../../store.ts';
 import { openSecrets, parseObject } from '../sealing/seal.ts';
 import type { SqlEngine } from '../sql-engine.ts';
-import type { SealedHistoryDocument, SealedHistoryEntry } from './history-rows.ts';
+import type { SealedHistoryDocument, SealedHistoryEntry, SealedHistoryItem } from './history-rows.ts';
+
+const REMOVED = 'the entry was removed from the history while it was read: try again';
 
 export function createHistoryStore(engine: SqlEngine, keyring: Keyring): HistoryStore {
-  const open = (entry: SealedHistoryEntry): HistoryEntry => openEntry(entry, keyring);
+  /** In slices. Throws if the entry is pruned meanwhile. */
+  async function* itemsOf({ revision, count, items }: SealedHistoryEntry): AsyncGenerator<HistoryItem> {
+    const slice = new TimeSlice();
+    let page = items;
+    for (let position = 0; position < count; position += page.length) {
+      if (position > 0) page = await engine.read('readHistoryItems', revision, position);
+      if (page.length === 0) throw storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', REMOVED);
+      for (const item of page) {
+        yield openItem(item, keyring);
+        if (slice.isOver) await slice.next();
+      }
+    }
+  }
+  const linkable = (entry: SealedHistoryEntry): LinkableEntry => ({ ...headOf(entry), items: () => itemsOf(entry) });
   return {
     list: async (query) =>
       (await engine.read('listHistory', query)).map(({ author, message, ...head }) => ({
@@ -15,12 +32,12 @@ export function createHistoryStore(engine: SqlEngine, keyring: Keyring): History
       })),
     get: async (revision) => {
       const entry = await engine.read('readHistory', revision);
-      return entry === null ? null : open(entry);
+      return entry === null ? null : { ...headOf(entry), items: await Array.fromAsync(itemsOf(entry)) };
     },
-    following: async (revision, limit) => (await engine.read('readHistoryFollowing', revision, limit)).map(open),
+    following: async (revision, limit) => (await engine.read('readHistoryFollowing', revision, limit)).map(linkable),
     unlinked: async (limit) => {
       const { previous, entries } = await engine.read('readUnlinked', limit);
-      return { previous: previous ?? '', entries: entries.map(open) };
+      return { previous: previous ?? '', entries: entries.map(linkable) };
     },
     link: (links) => engine.write('linkHistory', links),
     anchor: () => engine.read('readAnchor'),
@@ -28,17 +45,13 @@ export function createHistoryStore(engine: SqlEngine, keyring: Keyring): History
   };
 }
 
-function openEntry({ author, message, items, ...head }: SealedHistoryEntry, keyring: Keyring): HistoryEntry {
-  return {
-    ...head,
-    note: { author: parseObject(author), message },
-    items: items.map(({ kind, id, before, after }) => ({
-      kind,
-      id,
-      before: openDocument({ kind, id }, before, keyring),
-      after: openDocument({ kind, id }, after, keyring),
-    })),
-  };
+function headOf({ revision, atMs, author, message, chain }: SealedHistoryEntry): HistoryHead {
+  return { revision, atMs, chain, note: { author: parseObject(author), message } };
+}
+
+function openItem({ kind, id, before, after }: SealedHistoryItem, keyring: Keyring): HistoryItem {
+  const key = { kind, id };
+  return { ...key, before: openDocument(key, before, keyring), after: openDocument(key, after, keyring) };
 }
 
 function openDocument(key: RecordKey, sealed: SealedHistoryDocument | null, keyring: Keyring): HistoryDocument | null {

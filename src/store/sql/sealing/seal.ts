@@ -1,10 +1,21 @@
 import type { JsonObject } from '../../../lib/json.ts';
+import { mapInSlices } from '../../../lib/slices/map-in-slices.ts';
 import { storeErrors } from '../../errors.ts';
 import type { ChangeNote } from '../../history-store.ts';
 import type { Keyring } from '../../keyring.ts';
-import type { OutboxEvent, RecordKey, Secrets, StoredRecord, WriteSet } from '../../store.ts';
+import type { OutboxEvent, RecordKey, RecordPut, Secrets, StoredRecord, WriteSet } from '../../store.ts';
 import type { CallerTime } from '../statements/store-time.ts';
-import type { SealedEvent, SealedNote, SealedRecord, SealedWriteSet } from './sealed-write-set.ts';
+import type { SealedEvent, SealedNote, SealedPut, SealedRecord, SealedWriteSet } from './sealed-write-set.ts';
+
+/** A large one in slices: each record takes some microseconds, and each with secrets some more. */
+export async function sealInSlices(writeSet: WriteSet, keyring: Keyring, time: CallerTime): Promise<SealedWriteSet> {
+  const { puts = [], events = [] } = writeSet;
+  return {
+    ...sealWriteSet({ ...writeSet, puts: [], events: [] }, keyring, time),
+    puts: await mapInSlices(puts, (put) => sealPut(put, keyring)),
+    events: await mapInSlices(events, sealEvent),
+  };
+}
 
 export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, time: CallerTime): SealedWriteSet {
   const { expect = [], puts = [], deletes = [], touches = [], keepAtLeastOne = [], events = [] } = writeSet;
@@ -20,18 +31,25 @@ export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, time: CallerT
     deletes,
     touches,
     keepAtLeastOne,
-    puts: puts.map(({ kind, id, parent, doc, secrets, uniqueKeys, references, isAcyclic = false }) => ({
-      kind,
-      id,
-      parent,
-      uniqueKeys,
-      references,
-      isAcyclic,
-      doc: JSON.stringify(doc),
-      secrets: sealSecrets({ kind, id }, secrets, keyring),
-    })),
+    puts: puts.map((put) => sealPut(put, keyring)),
     events: events.map(sealEvent),
     idempotency: writeSet.idempotency ?? null,
+  };
+}
+
+function sealPut(
+  { kind, id, parent, doc, secrets, uniqueKeys, references, isAcyclic = false }: RecordPut,
+  keyring: Keyring,
+): SealedPut {
+  return {
+    kind,
+    id,
+    parent,
+    uniqueKeys,
+    references,
+    isAcyclic,
+    doc: JSON.stringify(doc),
+    secrets: sealSecrets({ kind, id }, secrets, keyring),
   };
 }
 

@@ -1,0 +1,15 @@
+import { TimeSlice } from './time-slice.ts';
+
+/** `items.map(convert)`, which yields to the event loop if it takes long. */
+export async function mapInSlices<Item, Result>(
+  items: readonly Item[],
+  convert: (item: Item) => Result,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const slice = new TimeSlice();
+  for (const item of items) {
+    results.push(convert(item));
+    if (slice.isOver) await slice.next();
+  }
+  return results;
+}
