@@ -22,6 +22,7 @@ export interface LargeBody {
 
 interface Waiting {
   readonly body: LargeBody;
+  readonly timer: NodeJS.Timeout;
   readonly resume: () => void;
 }
 
@@ -65,13 +66,7 @@ export class LargeBodies {
         this.#giveUp(body);
         reject(tooMany('the server is still running other requests'));
       }, this.#maxWaitMs);
-      this.#waiting.push({
-        body,
-        resume: () => {
-          clearTimeout(timer);
-          resolve();
-        },
-      });
+      this.#waiting.push({ body, timer, resume: resolve });
     });
   }
 
@@ -80,13 +75,16 @@ export class LargeBodies {
     if (this.#running !== body) return;
     const next = this.#waiting.shift();
     this.#running = next?.body ?? null;
+    clearTimeout(next?.timer);
     next?.resume();
   }
 
   /** A client that has gone waits for nothing. */
   #giveUp(body: LargeBody): void {
     const at = this.#waiting.findIndex((waiting) => waiting.body === body);
-    if (at !== -1) this.#waiting.splice(at, 1);
+    if (at === -1) return;
+    const [given] = this.#waiting.splice(at, 1);
+    clearTimeout(given?.timer);
   }
 }
 

@@ -151,7 +151,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const ports: OperationPorts = {
     documents,
     changesets: {
-      run: (request) => changesets.run(request),
+      run: (request, schema) => changesets.run(request, schema),
       claims: (owner, principal) => changesets.claims(owner, principal),
     },
     changes: new Changes(context, store.history, chain),

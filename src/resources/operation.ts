@@ -219,7 +219,8 @@ export interface DocumentsPort {
 
 /** Runs the writes of a changeset, which the request's body contains. */
 export interface ChangesetsPort {
-  run(request: OperationRequest): Promise<OperationResult>;
+  /** The body was not decoded yet: `schema` does that in slices. */
+  run(request: OperationRequest, schema: TObject): Promise<OperationResult>;
   /** What an owner's files had, among the resources that the caller may read. */
   claims(owner: string | null, principal: Principal): JsonObject;
 }

@@ -11,7 +11,7 @@ import { TrackingReader } from './tracking-reader.ts';
 
 const EDGE_KIND = 'https_edge';
 const NONE: ReadonlySet<string> = new Set();
-/** Of one change: takes about a millisecond. */
+/** Takes about a millisecond. */
 const MAX_RESOLVED_AT_ONCE = 1_000;
 
 export type SnapshotListener = (edgeId: string, now: EdgeSnapshot | null, before: EdgeSnapshot | null) => void;

@@ -1,3 +1,4 @@
+import type { TObject } from 'typebox';
 import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -23,7 +24,7 @@ import { refusalError } from '../refusal-error.ts';
 import { canReadSecrets, canWrite, hasScope, scopesNeeded } from '../scopes.ts';
 import { withoutAddedFields } from '../unwrap-body.ts';
 import { checkIds } from '../well-formed-ids.ts';
-import { decodeChangeset } from './decode-changeset.ts';
+import { changesetDecoder } from './decode-changeset.ts';
 import { resolveBody, resolvePath } from './earlier-results.ts';
 import { claimsOf, type Ownership, ownershipPuts } from './ownership.ts';
 import { StagedCommits } from './staged-commits.ts';
@@ -73,14 +74,16 @@ const MAX_ATTEMPTS = 5;
 export class Changesets implements ChangesetsPort {
   readonly #context: DocumentsContext;
   readonly #operations: WriteOperations;
+  #decode: ReturnType<typeof changesetDecoder> | null = null;
 
   constructor(context: DocumentsContext, operations: WriteOperations) {
     this.#context = context;
     this.#operations = operations;
   }
 
-  async run(request: OperationRequest): Promise<OperationResult> {
-    const changeset = await decodeChangeset(request.body);
+  async run(request: OperationRequest, schema: TObject): Promise<OperationResult> {
+    this.#decode ??= changesetDecoder(schema);
+    const changeset = await this.#decode(request.body);
     if (!canWrite(request.principal) && !isQuestion(changeset)) {
       refuseWithout({
         scope: '*',

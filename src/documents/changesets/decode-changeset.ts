@@ -1,7 +1,7 @@
+import type { TObject } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { createDecoder } from '../../lib/schema/decode-body.ts';
+import { type BodyDecoder, createDecoder } from '../../lib/schema/decode-body.ts';
 import { TimeSlice } from '../../lib/slices/time-slice.ts';
-import { changesetSchema, MAX_OPERATIONS } from '../../resources/changesets/changesets.ts';
 import { confirmWithinMs } from '../confirmation/confirm-within.ts';
 import { invalidBody } from '../errors.ts';
 import type { Changeset, ChangesetOperation } from './changesets.ts';
@@ -10,14 +10,19 @@ import type { Ownership } from './ownership.ts';
 type List = readonly JsonValue[];
 
 const ITEMS_PER_STEP = 100;
-const decoder = createDecoder(changesetSchema);
 
 /** The body of a request by the names of this program. The schema checks its lists in slices. */
-export async function decodeChangeset(body: JsonObject): Promise<Changeset> {
-  const operations = listIn(body, 'operations', '/operations');
-  const claims = isJsonObject(body['owner']) ? listIn(body['owner'], 'claims', '/owner/claims') : [];
+export function changesetDecoder(schema: TObject): (body: JsonObject) => Promise<Changeset> {
+  const decoder = createDecoder(schema);
+  const { maxItems = 0 } = schema.properties['operations'] as { maxItems?: number };
+  return (body) => decodeChangeset(body, decoder, maxItems);
+}
+
+async function decodeChangeset(body: JsonObject, decoder: BodyDecoder, maxItems: number): Promise<Changeset> {
+  const operations = listIn(body, 'operations', '/operations', maxItems);
+  const claims = isJsonObject(body['owner']) ? listIn(body['owner'], 'claims', '/owner/claims', maxItems) : [];
   // Finds every problem except those in the rest of the two lists.
-  const head = decoded(withFirstItems(body));
+  const head = decoded(decoder, withFirstItems(body));
   const {
     expected_revision: expectedRevision = null,
     dry_run: isDryRun = false,
@@ -26,25 +31,25 @@ export async function decodeChangeset(body: JsonObject): Promise<Changeset> {
   } = head;
   const owner = (head['owner'] ?? null) as JsonObject | null;
   return {
-    operations: await inSteps(operations, (items, at) => operationsOf(items, at)),
+    operations: await inSteps(operations, (items, at) => operationsOf(decoder, items, at)),
     expectedRevision: expectedRevision as number | null,
     isDryRun: isDryRun as boolean,
     message: message as string,
     confirmWithinMs: confirmWithin === undefined ? null : confirmWithinMs(confirmWithin as string),
     ownership: owner && {
       name: owner['name'] as string,
-      claims: await inSteps(claims, (items, at) => claimsOf(owner, items, at)),
+      claims: await inSteps(claims, (items, at) => claimsOf(decoder, owner, items, at)),
       isTakeOver: owner['take_over'] === true,
     },
   };
 }
 
 /** Anything but a list is left to the schema. */
-function listIn(object: JsonObject, name: string, path: string): List {
+function listIn(object: JsonObject, name: string, path: string, maxItems: number): List {
   const value = object[name];
   if (!Array.isArray(value)) return [];
-  if (value.length <= MAX_OPERATIONS) return value;
-  throw invalidBody([{ path, message: `must not have more than ${MAX_OPERATIONS} items` }]);
+  if (value.length <= maxItems) return value;
+  throw invalidBody([{ path, message: `must not have more than ${maxItems} items` }]);
 }
 
 function withFirstItems(body: JsonObject): JsonObject {
@@ -72,19 +77,19 @@ async function inSteps<Item>(
   return all;
 }
 
-function operationsOf(items: List, at: number): readonly ChangesetOperation[] {
-  const { operations } = decoded({ operations: items }, '/operations', at);
+function operationsOf(decoder: BodyDecoder, items: List, at: number): readonly ChangesetOperation[] {
+  const { operations } = decoded(decoder, { operations: items }, '/operations', at);
   const given = operations as unknown as readonly { method: string; path: string; body?: JsonObject | null }[];
   return given.map((operation) => ({ ...operation, body: operation.body ?? {} }));
 }
 
-function claimsOf(owner: JsonObject, items: List, at: number): Ownership['claims'] {
+function claimsOf(decoder: BodyDecoder, owner: JsonObject, items: List, at: number): Ownership['claims'] {
   const body = { operations: [], owner: { ...owner, claims: items } };
-  return (decoded(body, '/owner/claims', at)['owner'] as unknown as Ownership).claims;
+  return (decoded(decoder, body, '/owner/claims', at)['owner'] as unknown as Ownership).claims;
 }
 
 /** Problems with items of the list at `path` name their place in the whole list, of which `offset` were left out. */
-function decoded(body: JsonObject, path = '', offset = 0): JsonObject {
+function decoded(decoder: BodyDecoder, body: JsonObject, path = '', offset = 0): JsonObject {
   const result = decoder.decode(body);
   if (result.ok) return result.value;
   throw invalidBody(

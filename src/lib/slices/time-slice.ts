@@ -3,7 +3,7 @@ const SLICE_MS = 8;
 
 type Resume = () => void;
 
-/** Of the whole process: several long tasks must not each take a slice of the same turn. */
+/** Shared by the whole process: several long tasks must not each take a slice of the same turn. */
 const waiting: Resume[] = [];
 
 /** Measures how long the current turn has worked, and hands the event loop over. */

@@ -8,7 +8,7 @@ import type { LiveResource } from '../resource.ts';
 const PATH = '/changesets';
 /** Stands for the id that operation N made. */
 const idOf = (operation: number | 'N'): string => `$\{${operation}.id}`;
-export const MAX_OPERATIONS = 50_000;
+const MAX_OPERATIONS = 50_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const operationSchema = Type.Object({
@@ -90,7 +90,7 @@ const example: JsonObject = {
   dry_run: true,
 };
 
-export const changesetSchema = Type.Object({
+const changesetSchema = Type.Object({
   operations: Type.Array(operationSchema, { description: 'The writes, in order.', maxItems: MAX_OPERATIONS }),
   expected_revision: Type.Optional(
     Type.Integer({ minimum: 0, description: 'Returns 412 if the configuration has another revision by now.' }),
@@ -150,7 +150,7 @@ const create: Operation = {
   ],
   // Each operation needs its own.
   scopes: [],
-  run: (request, { changesets }) => changesets.run(request),
+  run: (request, { changesets }) => changesets.run(request, changesetSchema),
 };
 
 const claims: Operation = {

@@ -59,7 +59,7 @@ export const HISTORY_ITEM_COLUMNS = [
   'after_secrets',
 ];
 const KEYS_SHOWN = 100;
-/** Of one answer: an entry may have 100,000 items, and the caller's event loop opens them. */
+/** Limit of one answer: an entry may have 100,000 items, and the caller's event loop opens them. */
 const ITEMS_PER_PAGE = 250;
 const ENTRY = 'revision, at_ms, author, message, chain, items';
 
