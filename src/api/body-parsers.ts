@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
+import { PosternError } from '../lib/errors.ts';
 import { parseJsonInSlices } from '../lib/slices/parse-json.ts';
 import type { Operation } from '../resources/operation.ts';
 import { contentTypeError } from './error-response.ts';
@@ -25,10 +26,7 @@ export function addBodyParsers(app: FastifyInstance): void {
     }
     const { largeBody } = request.postern;
     if (largeBody !== null && bytes.length > LARGE_BODY_BYTES) {
-      parseLargeBody(bytes as Buffer, largeBody).then(
-        (value) => done(null, value),
-        (error: unknown) => done(error as Error),
-      );
+      void parseLargeBody(bytes as Buffer, largeBody, done);
       return;
     }
     let text: string;
@@ -48,13 +46,20 @@ export function addBodyParsers(app: FastifyInstance): void {
     });
   });
 
-  async function parseLargeBody(bytes: Buffer, body: LargeBody): Promise<unknown> {
-    await body.turn();
+  async function parseLargeBody(
+    bytes: Buffer,
+    body: LargeBody,
+    done: (error: Error | null, value?: unknown) => void,
+  ): Promise<void> {
+    let value: unknown;
     try {
-      return await parseJsonInSlices(bytes, parsePart);
+      await body.turn();
+      value = await parseJsonInSlices(bytes, parsePart);
     } catch (cause) {
-      throw invalidJson(cause);
+      done(cause instanceof PosternError ? cause : invalidJson(cause));
+      return;
     }
+    done(null, value);
   }
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes, done) => {
     const isRefused = isBodyWanted(request) && bytes.length > 0;

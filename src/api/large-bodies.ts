@@ -39,7 +39,7 @@ export class LargeBodies {
   }
 
   /** Before a byte of the body is read; `leave` when its response has ended. */
-  admit(apiKeyId: string): { readonly body: LargeBody; leave(): void } {
+  admit(apiKeyId: string): { readonly body: LargeBody; readonly leave: () => void } {
     const ofKey = this.#perKey.get(apiKeyId) ?? 0;
     if (ofKey >= MAX_PER_KEY) throw tooMany(`this API key has ${MAX_PER_KEY} requests`);
     if (this.#admitted >= MAX_LARGE_BODIES) throw tooMany(`the server has ${MAX_LARGE_BODIES} requests`);
