@@ -57,7 +57,7 @@ export async function commitWithRetries(context: DocumentsContext, attempts: Com
             context.catalog.kindOfId(result.parent) ?? 'resource',
           ]);
         }
-        throw refusalError(result, writeSet, context.catalog);
+        throw refusalError(result, writeSet, context);
       case 'cycle':
       case 'last_one':
       case 'revision_moved':
@@ -66,7 +66,7 @@ export async function commitWithRetries(context: DocumentsContext, attempts: Com
       case 'unique_key_taken':
       case 'change_pending':
       case 'not_settled':
-        throw refusalError(result, writeSet, context.catalog);
+        throw refusalError(result, writeSet, context);
     }
   }
   throw documentErrors.create(

@@ -51,7 +51,7 @@ export const documentErrors = errorTable({
   ERR_POSTERN_CHANGE_PENDING: {
     status: 409,
     explanation:
-      'The write concerns a change that waits for its confirmation and may still be reverted; details.revision is its revision. Confirm it with POST /changes/{revision}/confirm, or wait until it is reverted.',
+      'The write concerns a change that waits for its confirmation and may still be reverted; details.revision is its revision. Confirm it with POST /changes/{revision}/confirm, take it back with POST /changes/{revision}/revert, or wait until it is reverted: details.confirm_by says when, and details.author_id who made it.',
   },
   ERR_POSTERN_NOT_PENDING: {
     status: 409,

@@ -1,9 +1,12 @@
+import { rfc3339 } from '../lib/clock.ts';
 import { fieldName, pointerTo } from '../lib/schema/field-problem.ts';
 import { resourceErrors } from '../resources/errors.ts';
-import { PENDING_CHANGE } from '../store/pending-change.ts';
+import { PENDING_CHANGE, type PendingChange } from '../store/pending-change.ts';
 import type { CommitRefusal, RecordKey, Reference } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
 import { ownerIdOf } from './compiled.ts';
+import { pendingNow } from './confirmation/pending-form.ts';
+import type { DocumentsContext } from './documents-context.ts';
 import { documentErrors } from './errors.ts';
 import type { PlacedPut, PlacedWriteSet } from './record-puts.ts';
 import { unknownReference } from './reference-fields.ts';
@@ -12,7 +15,7 @@ import { unknownReference } from './reference-fields.ts';
 export function refusalError(
   refusal: Exclude<CommitRefusal, { reason: 'conflict' | 'idempotency_used' }>,
   { puts = [] }: PlacedWriteSet,
-  catalog: Catalog,
+  { catalog, replica }: Pick<DocumentsContext, 'catalog' | 'replica'>,
 ): Error {
   switch (refusal.reason) {
     case 'revision_moved':
@@ -55,7 +58,7 @@ export function refusalError(
       );
     }
     case 'change_pending':
-      return changePending(refusal.revision, refusal.key);
+      return changePending(refusal.revision, refusal.key, pendingNow({ replica }));
     case 'not_settled':
       return notPending(refusal.why);
     case 'last_one':
@@ -66,14 +69,23 @@ export function refusalError(
   }
 }
 
-function changePending(revision: number, key: RecordKey | null): Error {
-  const ends = `confirm it with POST /changes/${revision}/confirm, or wait until it is reverted`;
+function changePending(revision: number, key: RecordKey | null, pending: PendingChange | null): Error {
+  const ends = `confirm it with POST /changes/${revision}/confirm, take it back with POST /changes/${revision}/revert, or wait until it is reverted`;
+  // Another node may have just made it.
+  const known = pending?.revision === revision ? pending : null;
+  const author = known?.author?.['id'];
+  const by = typeof author === 'string' && author !== '' ? ` of ${author}` : '';
+  const until = known === null ? '' : ` until ${rfc3339(known.confirmByMs)}`;
   const why =
     key === null
-      ? `revision ${revision} still waits for its confirmation, and only one change can wait at a time`
-      : `${pendingPart(key)} revision ${revision}, which waits for its confirmation and may be reverted`;
+      ? `revision ${revision}${by} still waits for its confirmation${until}, and only one change can wait at a time`
+      : `${pendingPart(key)} revision ${revision}${by}, which waits for its confirmation${until} and may be reverted`;
   return documentErrors.create('ERR_POSTERN_CHANGE_PENDING', `${why}: ${ends}`, {
-    details: { revision: String(revision) },
+    details: {
+      revision: String(revision),
+      ...(by !== '' && { author_id: author as string }),
+      ...(known !== null && { confirm_by: rfc3339(known.confirmByMs) }),
+    },
   });
 }
 

@@ -262,6 +262,8 @@ export interface ChangesPort {
   verify(): Promise<JsonObject>;
   /** Keeps a change that waits for its confirmation. */
   confirm(revision: number, message: string, request: OperationRequest): Promise<OperationResult>;
+  /** Takes a change that waits for its confirmation back, before its time is over. */
+  revert(revision: number, message: string, request: OperationRequest): Promise<OperationResult>;
   undo(
     revision: number,
     options: { readonly isForced: boolean; readonly message: string },

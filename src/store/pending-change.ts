@@ -1,3 +1,4 @@
+import type { JsonObject } from '../lib/json.ts';
 import type { RecordKey, StoredRecord } from './store.ts';
 
 const PENDING_CHANGE_KIND = 'pending_change';
@@ -9,19 +10,37 @@ export interface PendingChange {
   /** By the database's clock. */
   readonly confirmByMs: number;
   readonly confirmWithinMs: number;
+  /** As the history has it; null for a change of an earlier version. */
+  readonly author: JsonObject | null;
+  /** Owners of the objects that it deleted. */
+  readonly owners: readonly LostOwner[];
+}
+
+export interface LostOwner {
+  /** Id of the object. */
+  readonly id: string;
+  readonly owner: string;
+  readonly name: string;
 }
 
 /** Null: no change waits. */
 export function pendingChange(record: StoredRecord | undefined): PendingChange | null {
   if (record === undefined) return null;
-  const { confirm_by_ms: confirmByMs, confirm_within_ms: confirmWithinMs } = record.doc as Record<string, number>;
-  return { revision: record.revision, confirmByMs: confirmByMs ?? 0, confirmWithinMs: confirmWithinMs ?? 0 };
+  const { confirm_by_ms: confirmByMs, confirm_within_ms: confirmWithinMs } = record.doc as Record<string, never>;
+  const { author = null, owners = [] } = record.doc as unknown as Partial<Pick<PendingChange, 'author' | 'owners'>>;
+  return {
+    revision: record.revision,
+    confirmByMs: confirmByMs ?? 0,
+    confirmWithinMs: confirmWithinMs ?? 0,
+    author,
+    owners,
+  };
 }
 
-/** How a pending change ends: it is confirmed in time, or reverted when the time is over. */
+/** How a pending change ends: it is confirmed in time, withdrawn by somebody, or reverted when the time is over. */
 export interface Settlement {
   readonly revision: number;
-  readonly as: 'confirmed' | 'reverted';
+  readonly as: 'confirmed' | 'withdrawn' | 'reverted';
 }
 
 export type PendingRefusal =

@@ -30,6 +30,7 @@ const CANNOT_SUCCEED = new Map([
   ['event_destinations.test', 503],
   // The change of the scenario does not wait.
   ['changes.confirm', 409],
+  ['changes.revert', 409],
 ]);
 const SECOND_BACKEND = 'bkdsc_2zXAMPLEbackendOfTheDocsAAB';
 

@@ -61,6 +61,41 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       return { backend, edge, route, edgePath: `/edges/https/${edge}`, routePath: `${routes}/${route}` };
     };
 
+    test('names its author and its end to others, who can revert it early with the rights of its documents', async () => {
+      const answer = await apply([operation('POST', '/ip_policies', { description: 'held' })], {
+        confirm_within: '24h',
+      });
+      const { revision, pending: waiting } = answer.body;
+      const [policy] = ids(answer);
+      const other = { operations: [operation('POST', '/backends/http_response', { body: 'x' })], confirm_within: '1m' };
+      const { msg, details } = await refused(world.api('POST', '/changesets', other));
+      const { id: author } = (await ok('GET', `/changes/${revision}`)).body.author;
+      assert.deepEqual(details, {
+        ...details,
+        revision: String(revision),
+        author_id: author,
+        confirm_by: waiting.confirm_by,
+      });
+      assert.match(
+        msg,
+        new RegExp(`revision ${revision} of ${author} still waits .* until ${waiting.confirm_by}, .*/revert`),
+      );
+      const keyWith = async (scope: string): Promise<string> =>
+        (await ok('POST', '/api_keys', { scopes: ['changes:write', scope] })).body.token;
+      const revert = async (scope: string): Promise<ApiAnswer> =>
+        world.api('POST', `/changes/${revision}/revert`, {}, { key: await keyWith(scope) });
+      assert.equal((await revert('backends:write')).status, 403);
+      assert.notEqual(await pending(), null);
+      const { status, body } = await revert('ip_policies:write');
+      assert.deepEqual([status, body.reverts, body.skipped], [200, revision, []]);
+      assert.equal((await world.api('GET', `/ip_policies/${policy}`)).status, 404);
+      assert.equal(await pending(), null);
+      const [entry] = (await ok('GET', '/changes?limit=1')).body.changes;
+      assert.deepEqual([entry.author.via, entry.message], ['revert', `revert of revision ${revision}`]);
+      await refused(revert('ip_policies:write'), 409, 'NOT_PENDING');
+      await ok('POST', `/changes/${(await apply(other.operations)).body.revision}/revert`, {});
+    });
+
     test('stays when it is confirmed, and tells until when and how', async () => {
       const before = clock.nowMs();
       const answer = await apply([operation('POST', '/ip_policies', { description: 'kept' })], { message: 'try it' });
@@ -272,7 +307,17 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     });
 
     test('is reverted by the server that restores a backup of it', async (t) => {
-      const { body } = await apply([operation('POST', '/ip_policies', { description: 'in the backup' })]);
+      const claims = async (of: TestWorld) => (await of.api('GET', '/changesets/claims?owner=team-web')).body.claims;
+      const owner = { name: 'team-web', claims: [{ id: `$\{${0}.id}`, name: 'owned' }] };
+      const operations = [operation('POST', '/ip_policies', { description: 'owned' })];
+      const [owned] = ids(await ok('POST', '/changesets', { operations, owner }));
+      const owners = await claims(world);
+      assert.deepEqual([owners.length, owners[0].id], [1, owned]);
+      const { body } = await apply([
+        operation('POST', '/ip_policies', { description: 'in the backup' }),
+        operation('DELETE', `/ip_policies/${owned}`),
+      ]);
+      assert.deepEqual(await claims(world), []);
       const dataDir = join(await tempDir(t), 'data');
       const file = join(await tempDir(t), 'backup');
       const at = (url: string | undefined, dir: string): StoreLocation =>
@@ -289,6 +334,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         (await newest()).changes[0].message,
         `revert of revision ${body.revision}: nobody confirmed it in time`,
       );
+      assert.deepEqual(await claims(restored), owners, 'a restored object has its owner again');
 
       // The change made the key that is now the only one with all scopes: its revert leaves it.
       const keyMade = { operations: [operation('POST', '/api_keys', { scopes: ['*'] })], confirm_within: '5m' };

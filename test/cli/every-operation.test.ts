@@ -18,6 +18,7 @@ const ORDER = ['create', 'replace', 'list', 'get', 'update'];
 const REFUSED: Readonly<Record<string, string>> = {
   // The history has no such revision.
   'changes confirm': 'ERR_POSTERN_NOT_FOUND',
+  'changes revert': 'ERR_POSTERN_NOT_FOUND',
   // Nothing delivers events in this world.
   'event-destinations test': 'ERR_POSTERN_NO_EVENT_DELIVERY',
   // Its subscription has no destination.

@@ -72,9 +72,9 @@ export class FurnishedWorld {
     return answer.body.id;
   }
 
-  /** Makes what an operation uses up: a change that waits can be confirmed once. */
+  /** Makes what an operation uses up: a change that waits can be confirmed or reverted once. */
   async prepare(operation: Operation): Promise<void> {
-    if (nameOf(operation) !== 'changes.confirm') return;
+    if (!['changes.confirm', 'changes.revert'].includes(nameOf(operation))) return;
     const operations = [{ method: 'POST', path: '/ip_policies' }];
     const answer = await this.world.api('POST', '/changesets', { operations, confirm_within: '24h' });
     if (answer.status === 200) this.#pending = String(answer.body.revision);
@@ -91,7 +91,8 @@ export class FurnishedWorld {
     if (path.includes('{edge_id}')) params['edge_id'] = this.id('edghts');
     if (path.includes('{subscription_id}')) params['subscription_id'] = this.id('esb');
     if (path.includes('{type}')) params['type'] = 'ip_policy_created.v0';
-    if (path.includes('{revision}')) params['revision'] = path.endsWith('/confirm') ? this.#pending : this.#revision;
+    if (path.includes('{revision}'))
+      params['revision'] = /\/(confirm|revert)$/.test(path) ? this.#pending : this.#revision;
     // A route has one login: the second module is on a route of its own.
     if (path.includes('{id}')) params['id'] = this.id(prefixAt(path), path.endsWith('/oauth') ? 1 : 0);
     return params;

@@ -22,6 +22,7 @@ const NOT_IN_THE_CLIENT = [
   'changes.confirm',
   'changes.get',
   'changes.list',
+  'changes.revert',
   'changes.undo',
   'changes.verify',
   'changesets.claims',

@@ -13,7 +13,7 @@ Usage: postern undo REVISION [FLAGS]
 
 Restores every document that a change touched, as it was before the change. That is a new change, which can be undone too.
 Undoing a creation deletes; undoing a deletion brings the same id back. Deleted API keys, credentials, tokens and guest
-links do not come back.
+links do not come back. A change that waits for its confirmation is reverted before its time is over.
 
   --yes               do not ask; required when there is no terminal
   --force             restore documents that were changed again later, too: the later changes are lost
@@ -58,6 +58,7 @@ async function undo(
   context: CommandContext,
 ): Promise<number> {
   const { change } = await readChange(transport, revision);
+  const isWaiting = typeof change.confirm_by === 'string';
   context.print(`Undoing revision ${revision} makes this change:`);
   for (const document of change.objects) {
     for (const line of documentLines(document, 'undo')) context.print(line);
@@ -66,7 +67,7 @@ async function undo(
     context.warn('postern: nothing was changed');
     return EXIT_DECLINED;
   }
-  const { revision: undone, skipped } = await sendUndo(transport, revision, parsed, context);
+  const { revision: undone, skipped } = await sendUndo(transport, { revision, isWaiting }, parsed, context);
   for (const { kind, id } of skipped) {
     context.warn(`postern: warning: ${printable(kind)} ${printable(id)} does not come back: create a new one`);
   }
@@ -74,13 +75,19 @@ async function undo(
   return 0;
 }
 
+/** A change that waits for its confirmation can only be reverted: that ends the wait, too. */
 async function sendUndo(
   transport: Transport,
-  revision: number,
+  { revision, isWaiting }: { readonly revision: number; readonly isWaiting: boolean },
   parsed: ParsedFlags,
   context: CommandContext,
 ): Promise<Undone> {
   const message = parsed.flags.get('message');
+  if (isWaiting) {
+    const body = message === undefined ? {} : { message };
+    const { text } = await transport.send({ method: 'POST', path: `/changes/${revision}/revert`, body });
+    return JSON.parse(text) as Undone;
+  }
   const body = { ...(isOn(parsed, 'force') && { force: true }), ...(message !== undefined && { message }) };
   try {
     const { text } = await transport.send({ method: 'POST', path: `/changes/${revision}/undo`, body });

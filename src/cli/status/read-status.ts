@@ -14,9 +14,6 @@ import { type Finding, findingsOf } from '../doctor/finding.ts';
 import { type ExpiringCertificate, expiringCertificates } from './expiring-certificates.ts';
 import { healthOf, type ServerHealth } from './server-health.ts';
 
-/** Each edge costs a request; more would take longer than a look at the state may. */
-const MAX_CHECKED_EDGES = 100;
-
 /** Everything on the screen. A part that the key may not read is null. */
 export interface Status {
   readonly health: ServerHealth;
@@ -45,7 +42,7 @@ export async function readStatus(transport: Transport, nowMs: number): Promise<S
   const findings = [
     ...healthFindings(health),
     ...checkNodes(nodes ?? [], await readPeers(transport)),
-    ...(await checkRoutes({ ...live, edges: live.edges.slice(0, MAX_CHECKED_EDGES) })),
+    ...(await checkRoutes(live)),
     ...checkCertificates(live, uploaded ?? []),
     ...managedFindings(managed ?? []),
     ...checkAuthorities(live, authorities ?? []),

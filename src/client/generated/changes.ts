@@ -175,6 +175,25 @@ export interface ChangeConfirm {
   readonly message?: string | undefined;
 }
 
+export interface ChangeRevertAnswer {
+  /** Revision of the new change. */
+  readonly revision: number;
+  /** Revision that was reverted. */
+  readonly reverts: number;
+  /** Documents that do not come back. */
+  readonly skipped: readonly {
+    /** Kind of the record. */
+    readonly kind: string;
+    /** Its id. */
+    readonly id: string;
+  }[];
+}
+
+export interface ChangeRevert {
+  /** Message for the history. */
+  readonly message?: string | undefined;
+}
+
 /** A change of configuration: who made it, when, and every document before and after it. */
 export class ChangesClient extends ResourceClient {
   /** List changes: every one, page after page. */
@@ -218,5 +237,14 @@ export class ChangesClient extends ResourceClient {
    */
   confirm(revision: string, body: ChangeConfirm = {}, options?: RequestOptions): Promise<Answer<ChangeConfirmAnswer>> {
     return this.call({ method: 'POST', path: '/changes/{revision}/confirm', params: { revision }, body }, options);
+  }
+
+  /**
+   * Revert a change that waits. Takes back a change that was applied with `confirm_within`, before its time is
+   * over: so that another change can wait, or its documents can be written. The key needs the write scope of each
+   * document of the change.
+   */
+  revert(revision: string, body: ChangeRevert = {}, options?: RequestOptions): Promise<Answer<ChangeRevertAnswer>> {
+    return this.call({ method: 'POST', path: '/changes/{revision}/revert', params: { revision }, body }, options);
   }
 }

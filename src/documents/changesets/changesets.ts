@@ -242,7 +242,7 @@ export class Changesets implements ChangesetsPort {
     if (refusal.reason === 'conflict' || refusal.reason === 'idempotency_used') {
       throw new Error(`a changeset cannot be refused as ${refusal.reason}`);
     }
-    const error = refusalError(refusal, commits.folded(), this.#context.catalog);
+    const error = refusalError(refusal, commits.folded(), this.#context);
     const cause = commits.causeOf(refusal);
     return cause === null ? error : (ofOperation(error, cause) as Error);
   }

@@ -20,5 +20,5 @@ export async function confirmChange(
   if (result.reason === 'conflict' || result.reason === 'idempotency_used') {
     throw new Error(`a confirmation cannot be refused as ${result.reason}`);
   }
-  throw refusalError(result, {}, context.catalog);
+  throw refusalError(result, {}, context);
 }

@@ -3,6 +3,8 @@ import { PENDING_CHANGE, type Settlement } from '../../store/pending-change.ts';
 import type { ChangeNote, CommitResult, HistoryEntry } from '../../store/store.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { planRestore } from '../history/undo.ts';
+import { pendingNow } from './pending-form.ts';
+import { withOwners } from './restored-owners.ts';
 
 /** The server itself: there is nobody to ask. */
 const SERVER: Principal = { apiKeyId: '', scopes: ['*'] };
@@ -37,7 +39,7 @@ async function commitRevert(entry: HistoryEntry, context: DocumentsContext): Pro
   });
   const settles: Settlement = { revision, as: 'reverted' };
   const result = await context.store.commit({
-    ...writeSet,
+    ...withOwners(writeSet, pendingNow(context), revision),
     deletes: [...(writeSet.deletes ?? []), PENDING_CHANGE],
     settles,
     note: noteOfRevert(`revert of revision ${revision}: nobody confirmed it in time`),

@@ -5,7 +5,7 @@ import type { ChangeNote } from '../../store/store.ts';
 export function noteOf(
   request: OperationRequest,
   message = '',
-  via: 'api' | 'changeset' | 'apply' | 'undo' | 'confirm' = 'api',
+  via: 'api' | 'changeset' | 'apply' | 'undo' | 'confirm' | 'revert' = 'api',
 ): ChangeNote {
   const { apiKeyId, person, identity } = request.principal;
   return {

@@ -15,6 +15,7 @@ import type {
 import { ownerIdOf } from '../compiled.ts';
 import { confirmChange } from '../confirmation/confirm.ts';
 import { pendingForm, pendingNow } from '../confirmation/pending-form.ts';
+import { withdrawChange } from '../confirmation/withdraw.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { longAnswer } from '../long-answer.ts';
 import { refusalError } from '../refusal-error.ts';
@@ -101,7 +102,7 @@ export class Changes implements ChangesPort {
           `revision ${revision} cannot be undone now, because somebody changes the same documents: try again`,
         );
       }
-      const refusal = refusalError(result, plan.writeSet, this.#context.catalog);
+      const refusal = refusalError(result, plan.writeSet, this.#context);
       if (result.reason === 'change_pending') throw refusal;
       const { message: why } = refusal;
       throw cannotUndo(`revision ${revision} cannot be undone: ${why}`);
@@ -112,6 +113,13 @@ export class Changes implements ChangesPort {
       body: { revision: result.revision, undoes: revision, skipped: plan.skipped as unknown as JsonValue },
       revision: result.revision,
     };
+  }
+
+  /** Takes a change that waits back before its time is over. */
+  async revert(revision: number, message: string, request: OperationRequest): Promise<OperationResult> {
+    const entry = await this.#require(revision);
+    this.#requireScopes(entry, 'POST', request.principal);
+    return withdrawChange(entry, message, request, this.#context);
   }
 
   async confirm(revision: number, message: string, request: OperationRequest): Promise<OperationResult> {

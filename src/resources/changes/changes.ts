@@ -4,7 +4,9 @@ import type { Operation } from '../operation.ts';
 import { idParameter } from '../paging.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import { confirmOperation } from './confirm-operation.ts';
+
 import { pendingSchema } from './pending-schema.ts';
+import { revertOperation } from './revert-operation.ts';
 
 const PATH = '/changes';
 const MAX_LIMIT = 100;
@@ -169,6 +171,16 @@ const verify: Operation = {
   run: async (_request, { changes }) => ({ body: await changes.verify() }),
 };
 
+const skipped = Type.Array(
+  Type.Object({
+    kind: Type.String({ description: 'Kind of the record.' }),
+    id: Type.String({ description: 'Its id.' }),
+  }),
+  {
+    description: 'Documents that do not come back.',
+  },
+);
+
 const undo: Operation = {
   resource: 'changes',
   verb: 'undo',
@@ -193,15 +205,7 @@ const undo: Operation = {
     schema: Type.Object({
       revision: Type.Integer({ description: 'Revision of the new change.' }),
       undoes: Type.Integer({ description: 'Revision that was undone.' }),
-      skipped: Type.Array(
-        Type.Object({
-          kind: Type.String({ description: 'Kind of the record.' }),
-          id: Type.String({ description: 'Its id.' }),
-        }),
-        {
-          description: 'Documents that do not come back.',
-        },
-      ),
+      skipped,
     }),
     description: 'The change is undone.',
   },
@@ -221,6 +225,7 @@ const undo: Operation = {
 };
 
 const confirm = confirmOperation(PATH, revisionOf);
+const revert = revertOperation(PATH, revisionOf, skipped);
 
 /** The history of configuration. */
 export const changes: LiveResource = {
@@ -232,7 +237,7 @@ export const changes: LiveResource = {
   listKey: 'changes',
   title: 'a change',
   description: 'A change of configuration: who made it, when, and every document before and after it.',
-  operations: [list, get, verify, undo, confirm],
+  operations: [list, get, verify, undo, confirm, revert],
 };
 
 function revisionOf({ revision = '' }: Readonly<Record<string, string>>): number {

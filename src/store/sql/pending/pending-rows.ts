@@ -1,4 +1,6 @@
-import { PENDING_CHANGE } from '../../pending-change.ts';
+import type { JsonObject } from '../../../lib/json.ts';
+import { OWNERSHIP_KIND } from '../../../lib/ownership-records.ts';
+import { type LostOwner, PENDING_CHANGE } from '../../pending-change.ts';
 import type { RecordKey, UniqueKey } from '../../store.ts';
 import { reachable } from '../records/judge-references.ts';
 import type { Judged } from '../records/judged.ts';
@@ -64,9 +66,11 @@ export interface HeldChange {
 
 /** Adds the record of the wait. The database's clock decides when it ends. */
 export function* holdRecords({ writeSet, judged, needs, revision }: HeldChange): Program<SealedRecord> {
-  const { confirmWithinMs } = writeSet;
+  const { confirmWithinMs, note } = writeSet;
   const confirmByMs = (yield* storeNowMs(writeSet)) + (confirmWithinMs ?? 0);
-  const doc = JSON.stringify({ confirm_by_ms: confirmByMs, confirm_within_ms: confirmWithinMs });
+  const owners = lostOwners(judged, needs);
+  const author = note === null ? null : (JSON.parse(note.author) as JsonObject);
+  const doc = JSON.stringify({ confirm_by_ms: confirmByMs, confirm_within_ms: confirmWithinMs, author, owners });
   const record: SealedRecord = { ...PENDING_CHANGE, parent: null, revision, doc, secrets: null };
   const { kind, id } = PENDING_CHANGE;
   yield* insertRows(
@@ -94,11 +98,23 @@ export function* holdRecords({ writeSet, judged, needs, revision }: HeldChange):
   return record;
 }
 
+/** They are deleted with their objects, and the history does not have them. */
+function lostOwners({ gone, puts }: Judged, { before }: Needs): readonly LostOwner[] {
+  return [...gone].flatMap(([key, { kind }]) => {
+    const record = kind === OWNERSHIP_KIND && !puts.has(key) ? before.get(key) : undefined;
+    if (record === undefined) return [];
+    const { owner, name } = JSON.parse(record.doc) as Pick<LostOwner, 'owner' | 'name'>;
+    return [{ id: record.parent ?? '', owner, name }];
+  });
+}
+
 /** Whether the write set may end the wait: decided here, so that of several processes exactly one does it. */
 export function* judgeSettlement(writeSet: SealedWriteSet, pending: number | null): Program<Refused | null> {
   const { settles } = writeSet;
   if (settles === null) return null;
   if (pending !== settles.revision) return notSettled('gone', 0);
+  // At any time: if its time is over, the server would do the same.
+  if (settles.as === 'withdrawn') return null;
   const row = yield* queryOne('SELECT doc FROM records WHERE kind = ? AND id = ?', [
     PENDING_CHANGE.kind,
     PENDING_CHANGE.id,
