@@ -74,12 +74,12 @@ function changePending(revision: number, key: RecordKey | null, pending: Pending
   // Another node may have just made it.
   const known = pending?.revision === revision ? pending : null;
   const author = known?.author?.['id'];
-  const by = typeof author === 'string' && author !== '' ? ` of ${author}` : '';
+  const by = typeof author === 'string' && author !== '' ? ` (made by ${author})` : '';
   const until = known === null ? '' : ` until ${rfc3339(known.confirmByMs)}`;
   const why =
     key === null
-      ? `revision ${revision}${by} still waits for its confirmation${until}, and only one change can wait at a time`
-      : `${pendingPart(key)} revision ${revision}${by}, which waits for its confirmation${until} and may be reverted`;
+      ? `revision ${revision} still waits for its confirmation${until}${by}, and only one change can wait at a time`
+      : `${pendingPart(key)} revision ${revision}, which waits for its confirmation${until}${by} and may be reverted`;
   return documentErrors.create('ERR_POSTERN_CHANGE_PENDING', `${why}: ${ends}`, {
     details: {
       revision: String(revision),

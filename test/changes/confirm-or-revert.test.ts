@@ -78,7 +78,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       });
       assert.match(
         msg,
-        new RegExp(`revision ${revision} of ${author} still waits .* until ${waiting.confirm_by}, .*/revert`),
+        new RegExp(`${revision} still waits .* until ${waiting.confirm_by} \\(made by ${author}\\), .*/revert`),
       );
       const keyWith = async (scope: string): Promise<string> =>
         (await ok('POST', '/api_keys', { scopes: ['changes:write', scope] })).body.token;

@@ -69,6 +69,7 @@ suite('import of the retired API', () => {
     assert.doesNotMatch(`${text}${stdout}`, PLANTED);
     assert.equal(report.secrets.length, 2);
     assert.match(report.notes.join(), /shop\.ngrok\.app:443 belongs to the retired service/);
+    assert.match(report.notes.join(), /routes > \/ changed headers of requests, and Postern does not/);
   });
 
   test('names every field of every module that was dropped', async () => {
@@ -360,7 +361,9 @@ suite('import of agents', () => {
     assert.deepEqual(ngrok.tunnels.login.access, { allow_email_domains: ['example.com'] });
     assert.equal(ngrok.tunnels.ssh.remote_port, 20301);
     assert.equal(ngrok.inspect_addr, '127.0.0.1:4040');
-    const frp = parse((await imported(['frp', await written(FRPC)])).text);
+    const { text, report } = await imported(['frp', await written(FRPC)]);
+    assert.match(report.notes.join(), /proxies > web changed headers of requests/);
+    const frp = parse(text);
     assert.deepEqual(frp.tunnels['web-2'], {
       proto: 'http',
       addr: '127.0.0.1:80',

@@ -7,6 +7,7 @@ const PUBLISHED = ['tcp', 'http', 'https'];
 /** Options that do not decide who gets in. A tunnel that loses any other is left out of the file. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'subdomain',
+  'requestHeaders',
   'responseHeaders',
   'transport',
   'metadatas',
@@ -32,6 +33,7 @@ const HARMLESS_IN_PLUGIN: ReadonlySet<string> = new Set([
   'hostHeaderRewrite',
   'crtPath',
   'keyPath',
+  'requestHeaders',
   'enableHTTP2',
 ]);
 const NOT_CARRIED: Readonly<Record<string, string>> = {
@@ -44,7 +46,7 @@ const NOT_CARRIED: Readonly<Record<string, string>> = {
 const WHY: Readonly<Record<string, string>> = {
   subdomain: 'a subdomain of frps: write domain with a whole host',
   locations: 'a tunnel has no paths: make an edge with routes to a tunnel group',
-  requestHeaders: 'your service may know callers by a header that frpc set: set the headers in your service',
+  requestHeaders: 'set the headers in your service',
   responseHeaders: 'set the headers in your service',
 };
 
@@ -78,6 +80,9 @@ export function addProxy(proxy: JsonObject, index: number, file: AgentFile, repo
     if (!isWholeSite && !isOn) report.dropFields([...place, field], value, textFor(WHY, field, NO_OPTION));
   }
   if (isJsonObject(plugin)) reportPlugin(plugin, place, report);
+  const inPlugin = isJsonObject(plugin) ? plugin['requestHeaders'] : undefined;
+  const headers = Object.entries(rest).filter(([field]) => field === 'requestHeaders' || field.startsWith('header_'));
+  if (inPlugin !== undefined || headers.length > 0) report.noteLostHeaders(place);
   const lost = lostIn(rest, plugin);
   if (lost.length > 0) {
     report.drop(
@@ -111,7 +116,7 @@ function lostIn({ enabled, locations, ...rest }: JsonObject, plugin: JsonValue |
     ...(enabled === undefined || enabled === true ? [] : ['enabled']),
     // Some paths only: the tunnel would publish all.
     ...unknownFields(hasAllPaths ? {} : { locations: locations ?? null }, HARMLESS),
-    ...unknownFields(rest, HARMLESS).filter((field) => !/^meta_/.test(field)),
+    ...unknownFields(rest, HARMLESS).filter((field) => !/^(meta|header)_/.test(field)),
     ...unknownFields(isJsonObject(plugin) ? plugin : {}, HARMLESS_IN_PLUGIN).map((field) => `plugin.${field}`),
   ];
 }

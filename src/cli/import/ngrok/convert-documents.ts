@@ -60,6 +60,7 @@ function understood(
   for (const [name, value] of Object.entries(document) as [string, JsonValue][]) {
     const before = report.dropped.length;
     Object.assign(known, knownPart({ [name]: value }, schema, place, report));
+    if (report.dropped.length > before && name === 'request_headers' && isEnabled(value)) report.noteLostHeaders(place);
     if (report.dropped.length > before && !HARMLESS.has(name) && isEnabled(value)) lost ??= name;
   }
   return { known, lost };
