@@ -6,6 +6,8 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { backupStore } from '../../src/store/backup/backup-store.ts';
 import { restoreStore } from '../../src/store/backup/restore-store.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import { createPostgresOfflineDatabase } from '../../src/store/postgres/postgres-offline-database.ts';
+import { type Program, queryOne, text } from '../../src/store/sql/statements/statement.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { isLong } from '../support/share-of-cases.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -168,6 +170,21 @@ suite('backup and restore', { concurrency: 2 }, () => {
       assert.deepEqual(await contents(source), before);
     });
   }
+
+  test('postgres: a backup may wait for its file between two pages', async (t) => {
+    const source = await emptyLocation(t, 'postgres');
+    await openAt(source);
+    assert.ok(source.engine === 'postgres');
+    const database = createPostgresOfflineDatabase(source.url);
+    t.after(() => database.close());
+    function* shown(): Program<string> {
+      const row = yield* queryOne('SHOW idle_in_transaction_session_timeout', []);
+      return row === null ? '' : text(row, 'idle_in_transaction_session_timeout');
+    }
+    for (const mode of ['read', 'write'] as const) {
+      assert.equal(await database.transaction(mode, (run) => run(shown())), '5min');
+    }
+  });
 
   test('a wrong or missing passphrase restores nothing', async (t) => {
     const { source, file } = await filledStore(t, 'sqlite');

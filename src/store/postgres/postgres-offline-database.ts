@@ -4,8 +4,11 @@ import { inTransaction } from './postgres-connection.ts';
 import { READ_VIEW } from './postgres-engine.ts';
 import { TAKE_MIGRATION_LOCK } from './schema-names.ts';
 
+/** A backup waits for a slow disk or an overloaded machine between two pages, and a restore for its file. */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 300_000;
+
 export function createPostgresOfflineDatabase(url: string): OfflineDatabase {
-  const pool = createPool(url, 1);
+  const pool = createPool(url, 1, { idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS });
   return {
     dialect: 'postgres',
     transaction: (mode, use) =>
