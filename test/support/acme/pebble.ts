@@ -36,7 +36,7 @@ export interface PebbleOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-const START_MS = 30_000;
+const START_MS = 120_000;
 
 /** Why there is no pebble, for `skip`; undefined where there is one. */
 export function pebbleIsMissing(): string | undefined {
