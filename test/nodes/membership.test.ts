@@ -58,6 +58,7 @@ suite('membership', { concurrency: true }, () => {
     a.isStopped = true;
     await world.pass(1_600);
     assert.equal(a.mayServe, false, 'at once, before anything else runs');
+    assert.equal(a.membership.rightLeftMs(), 0);
     a.isStopped = false;
     await world.beat();
     assert.deepEqual([a.mayServe, lapses], [false, 1]);
@@ -129,6 +130,7 @@ suite('membership', { concurrency: true }, () => {
         [true, true, true],
         `round ${round}`,
       );
+      for (const { membership } of all) assert.ok(membership.rightLeftMs() > 0 && membership.rightLeftMs() <= 1_450);
     }
     assert.equal(a.seen, 'a ready, b ready, c ready');
     // Back again: the comparison takes its time, and nobody else can have taken anything over.

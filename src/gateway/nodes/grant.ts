@@ -33,7 +33,7 @@ export class Grant implements RightToServe {
     this.#membership = membership;
   }
 
-  /** Counted from before the home was asked. `lease_ms`: what is left of the home's lease, by its own word. */
+  /** Counted from before the home was asked. `lease_ms`: what is left of the home's lease or right, by its own word. */
   extend(askedAtMs: number, { grant_ms: grantMs, lease_ms: leaseMs }: PeerMessage): void {
     if (typeof grantMs !== 'number' || grantMs <= 0) return;
     this.#untilMs = Math.max(this.#untilMs, askedAtMs + grantMs);

@@ -190,7 +190,8 @@ export class HomeSide implements SessionCopies {
     if (!isAllowed) return { grant_ms: 0 };
     this.#grantedAtMs.set(nodeId, performance.now());
     const { membership } = this.#parts.cluster;
-    return { grant_ms: GRANT_MS, lease_ms: leaseLeftMs(membership, membership.self.id) };
+    const leftMs = Math.max(leaseLeftMs(membership, membership.self.id), membership.rightLeftMs());
+    return { grant_ms: GRANT_MS, lease_ms: leftMs };
   }
 
   /** Resolves once every other node has confirmed the line, or may not serve without hearing from here. */

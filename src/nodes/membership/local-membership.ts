@@ -22,6 +22,7 @@ export function localMembership(facts: NodeFacts, clock: Clock, counts: () => No
     nodes: () => [row()],
     get: (id) => (id === facts.id ? row() : undefined),
     mayServe: () => true,
+    rightLeftMs: () => Number.MAX_SAFE_INTEGER,
     nowMs: () => clock.nowMs(),
     onChange: (listener) => {
       listeners.add(listener);

@@ -14,6 +14,8 @@ export interface Membership {
    * node could hand a name on (every node that was ready at the last reading is linked). Called per request.
    */
   mayServe(): boolean;
+  /** What is certainly left of that right, if nothing is heard from anybody. */
+  rightLeftMs(): number;
   /** The database's last answer plus elapsed monotonic time. */
   nowMs(): number;
   /** A node came, went or changed its status. */

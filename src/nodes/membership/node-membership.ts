@@ -122,6 +122,10 @@ export class NodeMembership implements Membership {
     return this.#right.may();
   }
 
+  rightLeftMs(): number {
+    return this.#right.leftMs();
+  }
+
   nowMs(): number {
     return Math.round(this.#time.databaseMs + this.#monotonicMs() - this.#time.atMs);
   }

@@ -55,6 +55,12 @@ export class ServingRight {
     return nowMs < this.#heldUntilMs || this.#mayByWord(nowMs);
   }
 
+  leftMs(): number {
+    const nowMs = this.#ports.monotonicMs();
+    const untilMs = this.#mayByWord(nowMs) ? this.#wordUntilMs() : nowMs;
+    return Math.max(0, this.#heldUntilMs - nowMs, untilMs - nowMs);
+  }
+
   /** Whether the lease is valid, also while it is compared with the store. */
   get hasLease(): boolean {
     return this.#ports.monotonicMs() < this.#leaseEndsMs;
@@ -113,6 +119,12 @@ export class ServingRight {
   #hold(): void {
     this.#heldUntilMs = this.#leaseEndsMs;
     this.#certainUntilMs = this.#leaseEndsMs;
+  }
+
+  #wordUntilMs(): number {
+    const others = this.#ports.others();
+    if (others.length === 0) return this.#failedAtMs + FAILURE_VALID_MS;
+    return Math.min(...others.map((id) => this.#words.get(id) ?? 0));
   }
 
   #mayByWord(nowMs: number): boolean {

@@ -33,6 +33,7 @@ export class FakeInstallation {
       nodes: () => [...this.#rows.values()],
       get: (wanted) => this.#rows.get(wanted),
       mayServe: () => true,
+      rightLeftMs: () => 1_000,
       nowMs: () => Date.now(),
       onChange: (listener) => {
         this.#listeners.add(listener);

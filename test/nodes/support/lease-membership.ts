@@ -5,7 +5,7 @@ import type { Heartbeat, NodeStore } from '../../../src/store/node-store.ts';
 
 /** A node's lease in the real store, renewed as a server does it; the test stops and resumes the renewals. */
 export class LeaseMembership
-  implements Pick<Membership, 'self' | 'nodes' | 'get' | 'mayServe' | 'nowMs' | 'onChange' | 'onLapse'>
+  implements Pick<Membership, 'self' | 'nodes' | 'get' | 'mayServe' | 'rightLeftMs' | 'nowMs' | 'onChange' | 'onLapse'>
 {
   readonly self: NodeFacts;
   readonly #store: NodeStore;
@@ -36,6 +36,10 @@ export class LeaseMembership
 
   mayServe(): boolean {
     return performance.now() < this.#leaseEndsMs;
+  }
+
+  rightLeftMs(): number {
+    return Math.max(0, this.#leaseEndsMs - performance.now());
   }
 
   nowMs(): number {
