@@ -123,8 +123,11 @@ export class TunnelNames {
     if (other.id === session.id) {
       return refusal('ERR_POSTERN_TUNNEL_NAME_TAKEN', `this agent already has a tunnel for ${host}`);
     }
-    if (!other.isOnline) this.#ports.endTunnel(holder, `${host} was taken over by another agent`);
-    else if (!other.isSentAway && (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS))) {
+    if (!other.isOnline) {
+      this.#ports.endTunnel(holder, `${host} was taken over by another agent`);
+      // It may wait for the store, and nothing reaches the tunnel meanwhile.
+      this.release(host, holder);
+    } else if (!other.isSentAway && (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS))) {
       return refusal(
         'ERR_POSTERN_TUNNEL_NAME_TAKEN',
         `${host} is held by another agent with this credential (session ${other.id}): stop that one first, or use another name`,
