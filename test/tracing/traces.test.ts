@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { modules } from '../../src/modules/registry.ts';
 import { HookedModules } from '../edge/modules/hooked-modules.ts';
 import { deadAddress, recordingUpstream, type SeenRequest } from '../edge/traffic/recording-upstream.ts';
+import { EdgeWorld } from '../support/edge-world.ts';
 import { TunnelWorld } from '../support/tunnel-world.ts';
 import { Collector, type SeenSpan } from './collector.ts';
 
@@ -230,4 +231,25 @@ test('reaches the collector at its path, with the configured headers, which are 
   const metrics = await edge.metrics();
   assert.match(metrics, /postern_otel_spans_total\{result="sent"\} [1-9]/);
   assert.match(metrics, /postern_otel_spans_total\{result="failed"\} 0/);
+});
+
+test('without otel_endpoint, trace headers pass as they came', async (t) => {
+  const off = await EdgeWorld.open(t);
+  const { host } = await off.site(await off.staticBackend(upstream.address));
+  const given = { traceparent: 'anything', tracestate: '=' };
+  await off.ask(host, '/off', { headers: given });
+  const { traceparent, tracestate } = seenAt('/off').headers;
+  assert.deepEqual({ traceparent, tracestate }, given);
+  await off.ask(host, '/off-without');
+  assert.equal(seenAt('/off-without').headers['traceparent'], undefined);
+});
+
+test('a ratio of 0 records nothing, and upstreams hear that', async (t) => {
+  const quiet = await EdgeWorld.open(t, { POSTERN_OTEL_ENDPOINT: collector.url, POSTERN_OTEL_SAMPLE_RATIO: '0' });
+  const { host } = await quiet.site(await quiet.staticBackend(upstream.address));
+  await quiet.ask(host, '/quiet', { headers: { traceparent: `00-${TRACE}-${SPAN}-01` } });
+  const { traceId, spanId, flags } = passedOn('/quiet');
+  assert.deepEqual([traceId, flags], [TRACE, '00']);
+  assert.notEqual(spanId, SPAN);
+  assert.match(await quiet.metrics(), /postern_otel_queued_spans 0/);
 });
