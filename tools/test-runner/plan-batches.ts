@@ -6,7 +6,7 @@ export interface Batch {
   readonly files: readonly string[];
 }
 
-const MAX_FILES = 10;
+const MAX_FILES = 20;
 /** A line of a test file that measures memory, changes what a process has only once, or takes long; the reason follows. */
 const OWN_PROCESS = /^\/\/ Own process: \S/m;
 /** Files with the same words share a process with each other only. */
