@@ -7,13 +7,13 @@ import type { Cleanup } from '../../support/cleanup.ts';
 
 const block = Buffer.alloc(64 * 1024, 'postern');
 
-/** This many bytes, generated as they are read. */
-export function blocks(total: number): Readable {
+/** This many bytes, generated as they are read, or fewer if they are enough. */
+export function blocks(total: number, isEnough = () => false): Readable {
   let left = total / block.length;
   return new Readable({
     read() {
       left -= 1;
-      this.push(left < 0 ? null : block);
+      this.push(left < 0 || isEnough() ? null : block);
     },
   });
 }
