@@ -56,8 +56,11 @@ suite('credentials of agents on several nodes', () => {
       return (await store.nodes.getClaim('name narrowed.gateway.test')) === null;
     });
     assert.deepEqual(cluster.serving(kept), [one.id, two.id]);
-    for (const agent of [first, second]) agent.destroy();
-    await eventually('they are gone', () => [one, two].every(({ gateway }) => gateway.counts.connections === 0));
+    cluster.deleteCredential(`cr_${token}`);
+    for (const agent of [first, second]) {
+      await agent.message('refused');
+      agent.destroy();
+    }
   });
 
   for (const isLinked of [true, false]) {
