@@ -6,7 +6,7 @@ import type { Cleanup } from './cleanup.ts';
 const CHECKOUT_LAUNCHER = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url));
 /** The test runner bundles the program, which starts in half the time. */
 export const LAUNCHER = process.env['POSTERN_TEST_PROGRAM'] ?? CHECKOUT_LAUNCHER;
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 180_000;
 
 export interface ProcessOptions {
   readonly args?: readonly string[];
