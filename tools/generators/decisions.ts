@@ -10,6 +10,9 @@ export const name = 'tools/generators/decisions.ts';
 /** The table of decision records, from their first lines. */
 export async function generate(): Promise<Map<string, string>> {
   const files = (await readdir(join(root, FOLDER))).filter((file) => /^\d{4}-.*\.md$/.test(file)).toSorted();
+  const second = files.find((file, at) => file.slice(0, 4) === files[at - 1]?.slice(0, 4));
+  if (second !== undefined)
+    throw new Error(`${FOLDER}/${second} has the number of another record: take the next free one`);
   const rows = await Promise.all(
     files.map(async (file) => {
       const [heading = ''] = (await readFile(join(root, FOLDER, file), 'utf8')).split('\n');
