@@ -1,3 +1,4 @@
+// Long form: stops PostgreSQL in every way. Short form: test/durability/without-database.test.ts
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

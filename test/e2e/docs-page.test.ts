@@ -1,3 +1,4 @@
+// Long form: opens the page in a browser. Short form: test/api/openapi-page.test.ts
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type Browser, chromium, type Page } from 'playwright-core';

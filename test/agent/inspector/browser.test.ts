@@ -1,3 +1,4 @@
+// Long form: opens the inspector in a browser. Short form: test/docs/inspector.test.ts
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

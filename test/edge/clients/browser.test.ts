@@ -1,3 +1,4 @@
+// Long form: uses a browser without a tunnel. Short form: test/tunnel/traffic/browser.test.ts
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { chromiumPath, launchChromium } from '../../support/chromium.ts';
