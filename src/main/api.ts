@@ -21,6 +21,7 @@ import { Documents } from '../documents/documents.ts';
 import { Changes } from '../documents/history/changes.ts';
 import { HistoryChain } from '../documents/history/history-chain.ts';
 import { operationsOf } from '../documents/operations.ts';
+import { Problems } from '../documents/problems/problems.ts';
 import { Renderer } from '../documents/renderer.ts';
 import { Search } from '../documents/search/search.ts';
 import { WantedTypes } from '../events/wanted-types.ts';
@@ -47,6 +48,7 @@ import type { ResourceSettings } from '../resources/resource.ts';
 import type { FilePair } from '../resources/tls_certificates/certificate-files.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { addProblemMetrics } from '../snapshot/problems/problem-metrics.ts';
+import { unpreparedModules } from '../snapshot/problems/unprepared-modules.ts';
 import type { OutboxEvent, Store, StoredRecord } from '../store/store.ts';
 import { certificateWarning } from './certificate-warnings.ts';
 import { consolePeople } from './console-people.ts';
@@ -156,6 +158,13 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     },
     changes: new Changes(context, store.history, chain),
     search: new Search(catalog, replica, renderer),
+    problems: new Problems({
+      ...{ replica, config, clock, hostCertificates },
+      nodes: () => ports.nodes(),
+      peers: () => peersOf(deps.nodes),
+      unprepared: () => unpreparedModules(deps.problems),
+      ref: (id, parentId) => renderer.ref(id, parentId),
+    }),
     store,
     clock,
     online: deps.online ?? onlineInStore(store, clock),

@@ -8,6 +8,7 @@ import type { FoundRequests } from '../requests/installation-requests.ts';
 import type { RequestFilter } from '../requests/request-filter.ts';
 import type { HistoryQuery, Lease, PageQuery, RecordKey, Store, StoredRecord } from '../store/store.ts';
 import type { ExplainedRequest, HypotheticalRequest } from './explain/explained-request.ts';
+import type { ProblemsPort } from './problems/problems-port.ts';
 
 /**
  * One operation of the management API. The HTTP server, the OpenAPI document, `postern api` and the client are all built
@@ -97,6 +98,8 @@ export interface OperationPorts {
   readonly changesets: ChangesetsPort;
   readonly changes: ChangesPort;
   readonly search: SearchPort;
+  /** What is wrong with the installation. */
+  readonly problems: ProblemsPort;
   readonly store: Store;
   readonly clock: Clock;
   readonly online: OnlinePort;

@@ -22,6 +22,7 @@ import { ipPolicies } from './ip_policies/ip-policies.ts';
 import { ipPolicyRules } from './ip_policy_rules/ip-policy-rules.ts';
 import { managedCertificates } from './managed_certificates/managed-certificates.ts';
 import { nodes } from './nodes/nodes.ts';
+import { problems } from './problems/problems.ts';
 import { requests } from './requests/requests.ts';
 import { reservedDomains } from './reserved_domains/reserved-domains.ts';
 import type { Resource } from './resource.ts';
@@ -49,6 +50,7 @@ export const resources: readonly Resource[] = [
   changes,
   search,
   alerts,
+  problems,
   tunnels,
   tunnelSessions,
   endpoints,

@@ -23,6 +23,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   agent: ['lib', 'tunnel', 'upstream'],
   events: ['lib', 'store', 'replica'],
   alerts: ['lib', 'store', 'replica'],
+  checks: ['lib', 'acme', 'config'],
   resources: [
     'lib',
     'acme',
@@ -37,12 +38,12 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'requests',
   ],
   'configuration-file': ['lib', 'modules', 'resources'],
-  documents: ['lib', 'modules', 'resources', 'store', 'replica'],
+  documents: ['lib', 'modules', 'checks', 'resources', 'store', 'replica'],
   api: ['lib', 'modules', 'documents', 'resources', 'store'],
   console: ['lib', 'store', 'replica', 'resources', 'documents', 'api'],
   bootstrap: ['lib', 'config', 'documents', 'resources', 'replica'],
   client: [],
-  cli: ['lib', 'acme', 'config', 'configuration-file', 'client', 'modules', 'resources', 'agent', 'tunnel'],
+  cli: ['lib', 'acme', 'config', 'checks', 'configuration-file', 'client', 'modules', 'resources', 'agent', 'tunnel'],
   main: [
     'lib',
     'config',

@@ -57,6 +57,7 @@ const NOT_IN_THE_CLIENT = [
   'managed_certificates.list',
   'nodes.get',
   'nodes.list',
+  'problems.check',
   'requests.get',
   'requests.list',
   'series.get',

@@ -186,6 +186,33 @@ test('a change that waits is confirmed', { skip }, async () => {
   await page.getByText('waits for a confirmation').waitFor({ state: 'detached' });
 });
 
+test('the overview names a problem with advice, leads to its object, and forgets it when it is gone', {
+  skip,
+}, async () => {
+  const { page } = admin;
+  const edge = await api('POST', '/edges/https', { hostports: ['lonely.localhost:443'] });
+  const route = await api('POST', `/edges/https/${edge.id}/routes`, { match: '/x', match_type: 'path_prefix' });
+  await admin.go('/');
+  const problem = page.getByRole('region', { name: 'Problems' }).getByRole('listitem').filter({ hasText: route.id });
+  await problem.getByText('has no backend: its requests get 503').waitFor();
+  await problem.getByText('set one: postern api backend replace').waitFor();
+  await problem.getByRole('link').click();
+  await page.getByRole('heading', { name: 'Route /x', level: 1 }).waitFor();
+  await world.edge.world.api('DELETE', `/edges/https/${edge.id}`);
+  await admin.go('/');
+  await page
+    .getByRole('region', { name: 'Problems' })
+    .getByText(/^checked/)
+    .waitFor();
+  assert.equal(await problem.count(), 0);
+  const { token } = await api('POST', '/api_keys', { scopes: ['ip_policies:read'] });
+  const other = await open();
+  await other.signIn(token);
+  await other.page.getByRole('heading', { name: 'No problems in what you may read' }).waitFor();
+  await other.page.getByText('Not checked, because your scopes do not allow it: settings, nodes').waitFor();
+  await other.close();
+});
+
 test('a new key is shown once, and is gone from the page afterwards', { skip }, async () => {
   const { page } = admin;
   await admin.navigate('Keys and credentials');

@@ -34,6 +34,7 @@ suite('permissions of a key with one scope', () => {
     // Each of its operations needs its own scope.
     ['changesets.create', []],
     ['search.query', []],
+    ['problems.check', []],
     ['changesets.claims', []],
   ]);
 

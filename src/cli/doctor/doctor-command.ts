@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { type Finding, findingsOf } from '../../checks/finding.ts';
 import { configFlags, type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
@@ -10,7 +11,6 @@ import type { Command, CommandContext } from '../command.ts';
 import { dialled } from './dial.ts';
 import type { DoctorPorts } from './doctor-ports.ts';
 import { examine } from './examine.ts';
-import { type Finding, findingsOf } from './finding.ts';
 import { countByLevel, jsonReport, textReport } from './report.ts';
 
 const OWN_FLAGS: readonly (readonly [string, FlagForm])[] = [

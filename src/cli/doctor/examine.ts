@@ -1,4 +1,9 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { type Check, findingsOfCheck } from '../../checks/check.ts';
+import { type Finding, findingsOf } from '../../checks/finding.ts';
+import { checks } from '../../checks/registry.ts';
+import { checkSettings, settings } from '../../checks/settings.ts';
+import { validationPorts } from '../../checks/validation-ports.ts';
 import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import { Resources } from '../../client/generated/resources.ts';
 import { Transport } from '../../client/transport.ts';
@@ -7,20 +12,14 @@ import { type ApiKey, findApiKey, isOnThisMachine } from '../api/connection.ts';
 import type { TextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
 import { checkKey, checkReach } from './checks/api.ts';
-import { checkAuthorities } from './checks/authorities.ts';
 import { checkBackends } from './checks/backends.ts';
-import { checkCertificates } from './checks/certificates.ts';
 import { checkDataDir } from './checks/data-dir.ts';
 import { checkHandshakes } from './checks/handshakes.ts';
 import { checkHosts } from './checks/hosts.ts';
 import { checkListeners, checkPorts } from './checks/listeners.ts';
-import { checkManagedCertificates } from './checks/managed-certificates.ts';
-import { checkNodes, readPeers } from './checks/nodes.ts';
-import { checkRoutes } from './checks/routes.ts';
-import { checkSettings } from './checks/settings.ts';
 import type { DoctorPorts } from './doctor-ports.ts';
-import { type Finding, findingsOf } from './finding.ts';
 import type { Installation, LiveInstallation } from './installation.ts';
+import { FactsReader } from './read-facts.ts';
 
 export interface Examination {
   readonly config: Config;
@@ -94,25 +93,23 @@ async function withGoodKey(transport: Transport, key: ApiKey, installation: Inst
   // Nearly all other checks need the edges.
   if (unread.length > 0) return [...judged, ...unread];
   const live: LiveInstallation = { ...installation, transport, edges };
-  const uploaded = () => Array.fromAsync(resources.tlsCertificates.list());
-  const nodes = () => Array.fromAsync(resources.nodes.list());
-  const checks: readonly (readonly [string, () => Promise<readonly Finding[]>])[] = [
-    ['nodes', async () => checkNodes(await nodes(), await readPeers(transport))],
-    ['handshakes', async () => checkHandshakes(live, await uploaded())],
-    ['certificates', async () => checkCertificates(live, await uploaded())],
-    [
-      'managed_certificates',
-      async () =>
-        checkManagedCertificates(live, await Array.fromAsync(resources.managedCertificates.list()), await uploaded()),
-    ],
-    ['authorities', async () => checkAuthorities(live, await Array.fromAsync(resources.certificateAuthorities.list()))],
-    ['routes', () => checkRoutes(live)],
+  const facts = new FactsReader(live);
+  const checked: readonly (readonly [string, () => Promise<readonly Finding[]>])[] = [
+    ...checks
+      .filter((check) => appliesHere(check, live))
+      .map((check) => [check.name, async () => findingsOfCheck(check, await facts.for(check.nouns))] as const),
+    ['handshakes', async () => checkHandshakes(live, await Array.fromAsync(resources.tlsCertificates.list()))],
     ['hosts', () => checkHosts(live)],
     ['backends', async () => checkBackends(live, await Array.fromAsync(resources.staticBackends.list()))],
   ];
   const findings = [...judged];
-  for (const [name, check] of checks) findings.push(...(await checkOrReport(name, check)));
+  for (const [name, check] of checked) findings.push(...(await checkOrReport(name, check)));
   return findings;
+}
+
+/** The settings were checked before the API was asked. Those of another machine are unknown. */
+function appliesHere(check: Check, { isLocal }: Installation): boolean {
+  return check !== settings && (check !== validationPorts || isLocal);
 }
 
 /** A key may read some resources and not others: unreadable ones are reported, and the rest is checked anyway. */

@@ -1,5 +1,5 @@
+import { type Finding, LEVELS, type Level } from '../../checks/finding.ts';
 import { printable } from '../api/cell-text.ts';
-import { type Finding, LEVELS, type Level } from './finding.ts';
 
 /** Further lines add no information: a thousand fine hosts are summarized in one line. */
 const MAX_FINE_LINES = 10;
@@ -27,7 +27,12 @@ export function textReport(findings: readonly Finding[]): readonly string[] {
 /** For programs. */
 export function jsonReport(findings: readonly Finding[]): string {
   const counts = countByLevel(findings);
-  return JSON.stringify({ ok: counts.problem === 0, counts, findings });
+  return JSON.stringify({ ok: counts.problem === 0, counts, findings: findings.map(shownFinding) });
+}
+
+/** Without the object: its id is in the message. */
+export function shownFinding({ about: _, ...shown }: Finding): Omit<Finding, 'about'> {
+  return shown;
 }
 
 function summary({ problem, warning, hint, ok }: Counts): string {

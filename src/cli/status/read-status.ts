@@ -1,3 +1,9 @@
+import { authorities as authoritiesCheck } from '../../checks/authorities.ts';
+import { certificates as certificatesCheck } from '../../checks/certificates.ts';
+import { findingsOfCheck } from '../../checks/check.ts';
+import { type Finding, findingsOf } from '../../checks/finding.ts';
+import { nodes as nodesCheck } from '../../checks/nodes.ts';
+import { routes as routesCheck } from '../../checks/routes.ts';
 import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import type { ManagedCertificate } from '../../client/generated/managed-certificates.ts';
 import type { Node } from '../../client/generated/nodes.ts';
@@ -6,11 +12,8 @@ import type { TunnelSession } from '../../client/generated/tunnel-sessions.ts';
 import type { Tunnel } from '../../client/generated/tunnels.ts';
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { Transport } from '../../client/transport.ts';
-import { checkAuthorities } from '../doctor/checks/authorities.ts';
-import { checkCertificates } from '../doctor/checks/certificates.ts';
-import { checkNodes, readPeers } from '../doctor/checks/nodes.ts';
-import { checkRoutes } from '../doctor/checks/routes.ts';
-import { type Finding, findingsOf } from '../doctor/finding.ts';
+import { readPeers } from '../doctor/read-facts.ts';
+import { readUnprepared } from '../doctor/read-unprepared.ts';
 import { type ExpiringCertificate, expiringCertificates } from './expiring-certificates.ts';
 import { healthOf, type ServerHealth } from './server-health.ts';
 
@@ -38,14 +41,14 @@ export async function readStatus(transport: Transport, nowMs: number): Promise<S
     allowed(() => Array.fromAsync(resources.tlsCertificates.list())),
     allowed(() => Array.fromAsync(resources.certificateAuthorities.list())),
   ]);
-  const live = { edges: edges ?? [], nowMs, transport };
+  const known = { edges: edges ?? [], nowMs, peers: await readPeers(transport) };
   const findings = [
     ...healthFindings(health),
-    ...checkNodes(nodes ?? [], await readPeers(transport)),
-    ...(await checkRoutes(live)),
-    ...checkCertificates(live, uploaded ?? []),
+    ...findingsOfCheck(nodesCheck, { ...known, nodes: nodes ?? [] }),
+    ...findingsOfCheck(routesCheck, { ...known, unprepared: await readUnprepared(known.edges, transport) }),
+    ...findingsOfCheck(certificatesCheck, { ...known, tls_certificates: uploaded ?? [] }),
     ...managedFindings(managed ?? []),
-    ...checkAuthorities(live, authorities ?? []),
+    ...findingsOfCheck(authoritiesCheck, { ...known, certificate_authorities: authorities ?? [] }),
   ];
   return {
     health,

@@ -3,6 +3,7 @@ import { apiUrl } from '../api/connection.ts';
 import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../changes/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { shownFinding } from '../doctor/report.ts';
 import { painterFor } from '../output/colour.ts';
 import { OUTPUT_FLAGS, type OutputFormat, outputFormat } from '../output/output-format.ts';
 import { printStructured } from '../output/structured-text.ts';
@@ -63,6 +64,6 @@ function document({ health, nodes, edges, agents, tunnels, expiring, findings }:
     agents: agents?.length ?? null,
     tunnels: tunnels?.length ?? null,
     expiring_certificates: expiring,
-    findings,
+    findings: findings.map(shownFinding),
   };
 }

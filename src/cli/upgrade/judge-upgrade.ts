@@ -1,5 +1,5 @@
+import { type Finding, findingsOf } from '../../checks/finding.ts';
 import type { Config } from '../../config/schema.ts';
-import { type Finding, findingsOf } from '../doctor/finding.ts';
 import type { ExaminedStore } from './upgrade-ports.ts';
 
 /** What starting this program on the store means. A problem keeps it from starting. */

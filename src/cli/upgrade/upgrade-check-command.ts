@@ -1,7 +1,7 @@
+import { type Finding, findingsOf } from '../../checks/finding.ts';
 import { configFlags, loadConfig } from '../../config/load.ts';
 import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
 import type { Command } from '../command.ts';
-import { type Finding, findingsOf } from '../doctor/finding.ts';
 import { countByLevel, textReport } from '../doctor/report.ts';
 import { judgeUpgrade } from './judge-upgrade.ts';
 import type { ExaminedStore, UpgradePorts } from './upgrade-ports.ts';

@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
+import type { RecordReader } from '../../replica/record-reader.ts';
 import { CRL_FETCH_KIND, CRL_KIND, crlFetchId, crlId, crlUrlOf } from '../../revocation/authority-crl.ts';
 import { CRL_STATUSES, crlStatus } from '../../revocation/crl-status.ts';
 import { stateFor } from '../../revocation/fetch-state.ts';
 import type { StoredRecord } from '../../store/store.ts';
-import type { OperationPorts } from '../operation.ts';
 import { type LiveFields, timestamp } from '../resource.ts';
 
 const orNull = (schema: Type.TSchema, description: string): Type.TSchema =>
@@ -36,12 +36,12 @@ export const liveCrl: LiveFields = {
       'Why the last request to crl_url failed; null if it succeeded. The list in use stays in use.',
     ),
   },
-  read: (records, ports) => Promise.resolve(new Map(records.map((record) => [record.id, liveFields(record, ports)]))),
+  read: (records, { documents, clock }) =>
+    Promise.resolve(new Map(records.map((record) => [record.id, crlFields(record, documents.reader, clock.nowMs())]))),
 };
 
-function liveFields({ id, doc }: StoredRecord, { documents, clock }: OperationPorts): JsonObject {
-  const { reader } = documents;
-  const { status, list } = crlStatus(doc, reader.get(CRL_KIND, crlId(id))?.doc, clock.nowMs());
+export function crlFields({ id, doc }: StoredRecord, reader: RecordReader, nowMs: number): JsonObject {
+  const { status, list } = crlStatus(doc, reader.get(CRL_KIND, crlId(id))?.doc, nowMs);
   const fetching = stateFor(reader.get(CRL_FETCH_KIND, crlFetchId(id))?.doc, crlUrlOf(doc));
   return {
     crl_status: status,

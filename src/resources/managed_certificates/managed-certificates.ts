@@ -86,7 +86,7 @@ export function renderManagedCertificate(
 }
 
 /** A name that nothing asks for is kept for some hours, in case that was a mistake. It is not under management. */
-function isWanted({ doc }: StoredRecord): boolean {
+export function isWanted({ doc }: StoredRecord): boolean {
   return (doc['unwanted_since'] ?? null) === null;
 }
 

@@ -1,56 +1,116 @@
 import { get } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
-import { Notice } from '../../components/notice.tsx';
-import { textAt } from '../../format/text.ts';
-import { useFirstPage } from './overview-data.ts';
+import { Chip, type Tone } from '../../components/chip.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadedView } from '../../components/loaded-view.tsx';
+import { type Reference, RefLink } from '../../components/ref-link.tsx';
+import { Time } from '../../components/time.tsx';
 
-interface Alerts {
-  readonly alerts?: readonly Readonly<Record<string, unknown>>[];
+const EVERY_MS = 30_000;
+/** More would push the traffic out of sight. */
+const SHOWN = 6;
+const LIMIT = 100;
+const TONES: Readonly<Record<string, Tone>> = { alert: 'danger', problem: 'danger', warning: 'warn' };
+/** A check reports the same, with advice. */
+const CHECKED_ALERTS = ['certificate_expiring', 'certificate_failing', 'node_lost'];
+
+interface Problem {
+  readonly severity: string;
+  readonly message: string;
+  readonly advice: string | null;
+  readonly object: Reference | null;
 }
 
-/** What needs attention: alerts, problems of nodes, certificates that cannot be had. */
+interface Report {
+  readonly problems: readonly Problem[];
+  readonly checked_at: string;
+  readonly more: number;
+  readonly skipped_checks: readonly string[];
+}
+
+interface Alert extends Reference {
+  readonly kind: string;
+  readonly title: string;
+}
+
+/** What needs attention: raised alerts, and what the checks of the doctor find. */
 export function Problems() {
-  const nodes = useFirstPage('/nodes', 'nodes', 'nodes:read');
-  const managed = useFirstPage('/managed_certificates', 'managed_certificates', 'managed_certificates:read');
-  const alerts = useLoaded<Alerts>(
-    'alerts',
-    async (abort) => (isAllowed('alerts:read') ? get<Alerts>('/alerts', abort) : {}),
-    30_000,
-  );
-  const problems = [
-    ...(alerts.data?.alerts ?? []).map(
-      (alert) => ['message', 'msg', 'title', 'kind'].map((name) => textAt(alert, name)).find(Boolean) ?? 'alert',
-    ),
-    ...(nodes.data ?? []).flatMap((node) =>
-      ((node['problems'] as unknown[] | undefined) ?? []).map(
-        (problem) => `${textAt(node, 'name')}: ${problemText(problem)}`,
-      ),
-    ),
-    ...(managed.data ?? [])
-      .filter(({ status }) => status === 'failed')
-      .map(
-        (row) =>
-          `${textAt(row, 'hostname')}: no certificate (${textAt(row['provisioning_job'] as Record<string, unknown> | null, 'msg') || 'see the log'})`,
-      ),
-  ];
-  if (problems.length === 0) return null;
+  const report = useLoaded('problems', readReport, EVERY_MS);
   return (
-    <Notice tone="warn">
-      <h2>{problems.length === 1 ? 'One problem' : `${problems.length} problems`}</h2>
-      <ul class="stack-small">
-        {problems.slice(0, 20).map((problem) => (
-          <li key={problem} dir="auto">
-            {problem}
-          </li>
-        ))}
-      </ul>
-    </Notice>
+    <section class="card" aria-label="Problems">
+      <header>
+        <h2>Problems</h2>
+        {report.data !== null && (
+          <span class="hint push">
+            checked <Time at={report.data.checked_at} />
+          </span>
+        )}
+      </header>
+      <LoadedView loaded={report} what="The list of problems">
+        {(data) => <ProblemList report={data} />}
+      </LoadedView>
+    </section>
   );
 }
 
-function problemText(problem: unknown): string {
-  if (typeof problem === 'string') return problem;
-  const { message, problem: text } = (problem ?? {}) as { message?: string; problem?: string };
-  return message ?? text ?? JSON.stringify(problem);
+async function readReport(abort: AbortSignal): Promise<Report> {
+  const [report, alerts] = await Promise.all([
+    get<Report>(`/problems?limit=${LIMIT}`, abort),
+    isAllowed('alerts:read') ? get<{ alerts: readonly Alert[] }>('/alerts?limit=100', abort) : { alerts: [] },
+  ]);
+  const raised = alerts.alerts
+    .filter(({ kind }) => !CHECKED_ALERTS.includes(kind))
+    .map((alert) => ({ severity: 'alert', message: alert.title, advice: null, object: alert }));
+  return { ...report, problems: [...raised, ...report.problems] };
+}
+
+function ProblemList({ report: { problems, more, skipped_checks: skipped } }: { report: Report }) {
+  const rest = problems.slice(SHOWN);
+  return (
+    <>
+      {problems.length === 0 ? (
+        <EmptyState title={skipped.length === 0 ? 'No problems found' : 'No problems in what you may read'}>
+          <p>
+            This page checks configuration, certificates, nodes and settings. To check names, handshakes and upstreams
+            too, run <code>postern doctor</code> on the server.
+          </p>
+        </EmptyState>
+      ) : (
+        <Rows problems={problems.slice(0, SHOWN)} />
+      )}
+      {rest.length > 0 && (
+        <details class="body">
+          <summary>
+            Show {rest.length} more{more > 0 && ` of ${(rest.length + more).toLocaleString('en')}`}
+          </summary>
+          <Rows problems={rest} />
+        </details>
+      )}
+      {skipped.length > 0 && (
+        <p class="body hint">Not checked, because your scopes do not allow it: {skipped.join(', ')}.</p>
+      )}
+    </>
+  );
+}
+
+function Rows({ problems }: { problems: readonly Problem[] }) {
+  return (
+    <ul class="problems">
+      {problems.map(({ severity, message, advice, object }) => (
+        <li key={`${severity} ${message}`}>
+          <Chip tone={TONES[severity] ?? 'plain'}>{severity}</Chip>
+          <div>
+            <span dir="auto">{message}</span>
+            {advice !== null && (
+              <span class="hint" dir="auto">
+                {advice}
+              </span>
+            )}
+            {object !== null && <RefLink reference={object} />}
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
 }

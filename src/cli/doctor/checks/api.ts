@@ -1,8 +1,8 @@
+import { type Finding, findingsOf } from '../../../checks/finding.ts';
 import { PosternApiError } from '../../../client/postern-api-error.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { isJsonObject } from '../../../lib/json.ts';
 import type { ApiKey } from '../../api/connection.ts';
-import { type Finding, findingsOf } from '../finding.ts';
 
 const TIMEOUT_MS = 5000;
 /** The header has a precision of one second. */

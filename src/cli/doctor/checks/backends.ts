@@ -1,6 +1,6 @@
+import { type Finding, findingsOf } from '../../../checks/finding.ts';
 import type { StaticBackend } from '../../../client/generated/static-backends.ts';
 import { dialProblem } from '../dial.ts';
-import { type Finding, findingsOf } from '../finding.ts';
 import type { Installation } from '../installation.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
 

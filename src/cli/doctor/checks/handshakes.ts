@@ -1,11 +1,11 @@
 import type { X509Certificate } from 'node:crypto';
+import { type Finding, type Findings, findingsOf } from '../../../checks/finding.ts';
+import { hostsOf } from '../../../checks/hosts.ts';
+import { remainingTime } from '../../../checks/remaining-time.ts';
 import type { TlsCertificate } from '../../../client/generated/tls-certificates.ts';
 import { dialled, performHandshake } from '../dial.ts';
-import { type Finding, type Findings, findingsOf } from '../finding.ts';
 import type { LiveInstallation } from '../installation.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
-import { remainingTime } from '../remaining-time.ts';
-import { hostsOf } from './hosts.ts';
 
 /** Enough to find general problems, and done in seconds. */
 const MAX_HOSTS = 500;

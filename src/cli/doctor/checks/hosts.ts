@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
-import type { HttpsEdge } from '../../../client/generated/https-edges.ts';
-import { type Finding, findingsOf } from '../finding.ts';
+import { type Finding, findingsOf } from '../../../checks/finding.ts';
+import { hostsOf } from '../../../checks/hosts.ts';
 import type { LiveInstallation } from '../installation.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
 
@@ -22,11 +22,6 @@ export async function checkHosts({ edges }: LiveInstallation): Promise<readonly 
     }
   });
   return found.list;
-}
-
-/** Hosts of all edges, without duplicates and ports. */
-export function hostsOf(edges: readonly HttpsEdge[]): readonly string[] {
-  return [...new Set(edges.flatMap((edge) => edge.hostports.map((each) => each.slice(0, each.lastIndexOf(':')))))];
 }
 
 function isKnown(host: string): Promise<boolean> {

@@ -1,11 +1,6 @@
-import type { Node } from '../../../client/generated/nodes.ts';
-import type { Transport } from '../../../client/transport.ts';
-import { type Finding, findingsOf } from '../finding.ts';
-
-export interface PeerStatus {
-  readonly name: string;
-  readonly status: string;
-}
+import type { Check } from './check.ts';
+import type { CheckedNode, Facts, PeerStatus } from './facts.ts';
+import { type Finding, findingMaker } from './finding.ts';
 
 /** By the start of a problem line; an unknown line of another version gets the general advice. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
@@ -22,44 +17,43 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
 ];
 const GENERAL_ADVICE = 'see the log of that node';
 
-/** The peers of the server that answers. A server that is not ready has a finding of the check `api`. */
-export async function readPeers(transport: Transport): Promise<readonly PeerStatus[]> {
-  const answer = await transport.send({ method: 'GET', path: '/healthz?verbose' }, { maxRetries: 0 }).catch(() => null);
-  if (answer === null) return [];
-  // A server of an earlier version has no such field.
-  return (JSON.parse(answer.text) as { readonly peers?: readonly PeerStatus[] }).peers ?? [];
-}
+const found = findingMaker('nodes');
+
+export const nodes = {
+  name: 'nodes',
+  nouns: ['nodes'],
+  run: ({ nodes: all, peers }: Pick<Facts, 'nodes' | 'peers'>) => checkNodes(all, peers),
+} satisfies Check;
 
 /** What the nodes report about themselves, and how they differ. */
-export function checkNodes(nodes: readonly Node[], peers: readonly PeerStatus[]): readonly Finding[] {
-  const found = findingsOf('nodes');
-  const alive = nodes.filter(({ status }) => status !== 'lost');
+export function* checkNodes(all: readonly CheckedNode[], peers: readonly PeerStatus[]): Generator<Finding> {
+  const alive = all.filter(({ status }) => status !== 'lost');
   const aliveNames = new Set(alive.map(({ name }) => name));
-  for (const { name, status, problems } of alive) {
-    for (const line of problems) found.problem(`${name}: ${line}`, adviceOn(line));
-    if (status === 'draining') found.hint(`${name} is being stopped`);
-    else if (problems.length === 0) found.ok(`${name} is ready`);
+  for (const { id, name, status, problems } of alive) {
+    for (const line of problems) yield found.problem(`${name}: ${line}`, adviceOn(line), { id });
+    if (status === 'draining') yield found.hint(`${name} is being stopped`, undefined, { id });
+    else if (problems.length === 0) yield found.ok(`${name} is ready`);
   }
-  for (const { name, status, last_seen_at: seen } of nodes) {
+  for (const { id, name, status, last_seen_at: seen } of all) {
     // A node that was started again has the same name.
     if (status === 'lost' && !aliveNames.has(name))
-      found.warning(
+      yield found.warning(
         `${name} was lost: it last renewed its lease at ${seen}`,
         'start it again, or ignore it if it was removed',
+        { id },
       );
   }
   const reported = alive.flatMap(({ problems }) => problems);
   for (const { name, status } of peers) {
     const isReported = reported.some((line) => line.startsWith(`node ${name} cannot be reached `));
     if (status === 'unreachable' && !isReported)
-      found.warning(`the server that answers is not linked to ${name}`, 'wait a moment and rerun this command');
+      yield found.warning(`the server that answers is not linked to ${name}`, 'wait a moment and check again');
   }
   const versions = new Set(alive.map(({ version }) => version));
   if (versions.size > 1) {
     const list = alive.map(({ name, version }) => `${name} ${version}`).sort();
-    found.warning(`the nodes run different versions: ${list.join(', ')}`, 'upgrade the remaining nodes');
+    yield found.warning(`the nodes run different versions: ${list.join(', ')}`, 'upgrade the remaining nodes');
   }
-  return found.list;
 }
 
 function adviceOn(line: string): string {

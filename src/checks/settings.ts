@@ -1,11 +1,13 @@
-import { moduleRisks } from '../../../config/module-settings.ts';
-import { variableOf } from '../../../config/schema.ts';
-import { formatListenAddress, isLoopbackHost } from '../../../lib/listen-address.ts';
-import { type Finding, findingsOf } from '../finding.ts';
-import type { Installation } from '../installation.ts';
+import { moduleRisks } from '../config/module-settings.ts';
+import { type Config, variableOf } from '../config/schema.ts';
+import { formatListenAddress, isLoopbackHost } from '../lib/listen-address.ts';
+import type { Check } from './check.ts';
+import { type Finding, findingsOf } from './finding.ts';
+
+export const settings: Check = { name: 'settings', nouns: ['settings'], run: checkSettings };
 
 /** Settings that work but allow more than may be intended. */
-export function checkSettings({ config }: Pick<Installation, 'config'>): readonly Finding[] {
+export function checkSettings({ config }: { readonly config: Config }): readonly Finding[] {
   const found = findingsOf('settings');
   const isPublic = !isLoopbackHost(config.api_listen.host);
   if (isPublic) {

@@ -1,28 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Node } from '../../../client/generated/nodes.ts';
-import { checkNodes, type PeerStatus } from './nodes.ts';
+import type { CheckedNode, PeerStatus } from './facts.ts';
+import { checkNodes } from './nodes.ts';
 
-const NODE: Node = {
+const NODE: CheckedNode = {
   id: 'nd_a',
-  uri: 'http://127.0.0.1/nodes/nd_a',
   name: 'a',
   version: '1.0.0',
-  roles: ['edge'],
-  region: 'local',
   status: 'ready',
-  started_at: '2026-01-01T00:00:00Z',
   last_seen_at: '2026-01-02T00:00:00Z',
-  peer_address: null,
-  agents: 0,
-  tunnels: 0,
   problems: [],
 };
-const B: Node = { ...NODE, id: 'nd_b', name: 'b' };
+const B: CheckedNode = { ...NODE, id: 'nd_b', name: 'b' };
 const UNREACHABLE = 'node b cannot be reached at 10.0.0.2:7445: connection refused';
 
 interface Case {
-  readonly nodes: readonly Node[];
+  readonly nodes: readonly CheckedNode[];
   readonly peers?: readonly PeerStatus[];
   readonly expected: readonly (readonly [level: string, message: RegExp, advice?: RegExp])[];
 }
@@ -47,7 +40,7 @@ const CASES: Readonly<Record<string, Case>> = {
     expected: [
       ['ok', /^a/],
       ['ok', /^b/],
-      ['warning', /not linked to b$/, /rerun/],
+      ['warning', /not linked to b$/, /check again/],
     ],
   },
   'settings that differ, and a line of another version': {
@@ -82,7 +75,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
 for (const [name, { nodes, peers = [], expected }] of Object.entries(CASES)) {
   test(`nodes: ${name}`, () => {
-    const findings = checkNodes(nodes, peers);
+    const findings = [...checkNodes(nodes, peers)];
     assert.deepEqual(
       findings.map(({ level }) => level),
       expected.map(([level]) => level),

@@ -1,0 +1,104 @@
+import type { Config } from '../config/schema.ts';
+
+/** Everything that checks look at. Objects have the form in which the API shows them, reduced to what is needed. */
+export interface Facts {
+  readonly nowMs: number;
+  /** For the doctor: settings of this shell, which equal the server's only when both got the same input. */
+  readonly config: Config;
+  readonly nodes: readonly CheckedNode[];
+  /** The other nodes, as the server that answers sees them. */
+  readonly peers: readonly PeerStatus[];
+  readonly edges: readonly CheckedEdge[];
+  /** Modules of an edge or route that reject all traffic. */
+  unprepared(ownerId: string): readonly UnpreparedModule[];
+  readonly tls_certificates: readonly CheckedCertificate[];
+  readonly managed_certificates: readonly CheckedManagedCertificate[];
+  readonly certificate_authorities: readonly CheckedAuthority[];
+  readonly event_destinations: readonly CheckedDestination[];
+}
+
+/** First segments of the API's paths. `<noun>:read` is the scope that a key needs for it. */
+export type Noun =
+  | 'nodes'
+  | 'edges'
+  | 'tls_certificates'
+  | 'managed_certificates'
+  | 'certificate_authorities'
+  | 'event_destinations'
+  | 'settings';
+
+export interface CheckedNode {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly status: 'ready' | 'draining' | 'lost';
+  readonly last_seen_at: string;
+  readonly problems: readonly string[];
+}
+
+export interface PeerStatus {
+  readonly name: string;
+  readonly status: string;
+}
+
+export interface CheckedEdge {
+  readonly id: string;
+  readonly hostports: readonly string[];
+  readonly mutual_tls: {
+    readonly enabled: boolean;
+    readonly certificate_authorities: readonly { readonly id: string }[];
+  } | null;
+  readonly routes: readonly CheckedRoute[];
+}
+
+export interface CheckedRoute {
+  readonly id: string;
+  readonly match: string;
+  readonly backend: { readonly enabled: boolean } | null;
+  readonly oidc: { readonly enabled: boolean; readonly issuer: string } | null;
+}
+
+export interface UnpreparedModule {
+  readonly module: string;
+  /** `oidc: login has no issuer`. */
+  readonly line: string;
+}
+
+export interface CheckedCertificate {
+  readonly id: string;
+  readonly subject_common_name: string;
+  readonly subject_alternative_names: { readonly dns_names: readonly string[] };
+  readonly not_after: string;
+}
+
+export interface CheckedManagedCertificate {
+  readonly id: string;
+  readonly hostname: string;
+  readonly status: 'issued' | 'pending' | 'failed';
+  readonly not_after: string | null;
+  readonly renews_at: string | null;
+  readonly provisioning_job: {
+    readonly error_code: string | null;
+    readonly msg: string | null;
+    readonly retries_at: string | null;
+  } | null;
+  /** What DNS says about the name, if somebody asked. */
+  readonly diagnosis?: string;
+}
+
+export interface CheckedAuthority {
+  readonly id: string;
+  readonly subject_common_name: string;
+  readonly not_after: string;
+  readonly crl_mode: 'off' | 'soft' | 'hard';
+  readonly crl_url: string;
+  readonly crl_status: string;
+  readonly crl_next_update: string | null;
+  readonly crl_error: string | null;
+}
+
+export interface CheckedDestination {
+  readonly id: string;
+  readonly description: string;
+  readonly status: 'active' | 'paused' | 'suspended';
+}

@@ -1,0 +1,23 @@
+import { authorities } from './authorities.ts';
+import { certificates } from './certificates.ts';
+import type { Check } from './check.ts';
+import { destinations } from './destinations.ts';
+import { managedCertificates } from './managed-certificates.ts';
+import { nodes } from './nodes.ts';
+import { routes } from './routes.ts';
+import { settings } from './settings.ts';
+import { untrustedHosts } from './untrusted-hosts.ts';
+import { validationPorts } from './validation-ports.ts';
+
+/** Every check, in the order in which reports show findings of one level. */
+export const checks: readonly Check[] = [
+  settings,
+  nodes,
+  certificates,
+  managedCertificates,
+  untrustedHosts,
+  validationPorts,
+  authorities,
+  routes,
+  destinations,
+];

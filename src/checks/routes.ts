@@ -1,0 +1,77 @@
+import type { Check } from './check.ts';
+import type { CheckedEdge, CheckedRoute, Facts } from './facts.ts';
+import { type Finding, findingMaker, type Subject } from './finding.ts';
+import { publicProvider } from './public-providers.ts';
+
+const found = findingMaker('routes');
+
+/** Edges and routes that reject everything, have no backend, or admit everybody. */
+export const routes = {
+  name: 'routes',
+  nouns: ['edges'],
+  *run({ edges, unprepared }: Pick<Facts, 'edges' | 'unprepared'>): Generator<Finding | null> {
+    for (const edge of edges) yield* checkEdge(edge, unprepared);
+  },
+} satisfies Check;
+
+function* checkEdge(edge: CheckedEdge, unprepared: Facts['unprepared']): Generator<Finding | null> {
+  const name = `${edge.id} (${edge.hostports[0] ?? 'no host'})`;
+  const about = { id: edge.id };
+  let isFine = true;
+  for (const finding of [...modulesOf(about, name, unprepared), ...withoutUse(edge, name, about)]) {
+    isFine = false;
+    yield finding;
+  }
+  for (const route of edge.routes) {
+    const ofRoute = checkRoute(edge, route, unprepared);
+    isFine &&= ofRoute.length === 0;
+    yield null;
+    yield* ofRoute;
+  }
+  if (isFine) yield found.ok(`${name} and its ${edge.routes.length} routes can be served`);
+}
+
+function withoutUse(edge: CheckedEdge, name: string, about: Subject): readonly Finding[] {
+  return [
+    ...(edge.hostports.length > 0
+      ? []
+      : [found.hint(`${edge.id} has no hosts: it receives no requests`, undefined, about)]),
+    ...(edge.routes.length > 0 ? [] : [found.hint(`${name} has no routes: every request gets 404`, undefined, about)]),
+  ];
+}
+
+function checkRoute(edge: CheckedEdge, route: CheckedRoute, unprepared: Facts['unprepared']): readonly Finding[] {
+  const name = `${route.id} (${edge.hostports[0] ?? 'no host'} ${route.match})`;
+  const about = { id: route.id, parentId: edge.id };
+  const findings = [...modulesOf(about, name, unprepared)];
+  if (route.backend?.enabled !== true)
+    findings.push(
+      found.warning(
+        `${name} has no backend: its requests get 503`,
+        `set one: postern api backend replace --edge ${edge.id} --route ${route.id} --backend-id ID`,
+        about,
+      ),
+    );
+  const provider = route.oidc?.enabled === true ? publicProvider(route.oidc.issuer) : null;
+  if (provider !== null)
+    findings.push(
+      found.warning(
+        `${name} admits anyone with an account at ${provider}`,
+        'use a provider or tenant with only your own users, or check the identity headers upstream',
+        about,
+      ),
+    );
+  return findings;
+}
+
+function modulesOf(about: Subject, name: string, unprepared: Facts['unprepared']): readonly Finding[] {
+  const place =
+    about.parentId === undefined ? `/edges/https/${about.id}` : `/edges/https/${about.parentId}/routes/${about.id}`;
+  return unprepared(about.id).map(({ module, line }) =>
+    found.problem(
+      `${name} rejects all traffic: ${line}`,
+      `repair the module, or delete it: DELETE ${place}/${module}`,
+      about,
+    ),
+  );
+}

@@ -1,0 +1,58 @@
+import type { Check } from '../../checks/check.ts';
+import { checks } from '../../checks/registry.ts';
+import type { OperationRequest } from '../../resources/operation.ts';
+import { PROBLEMS_MAX_LIMIT, type ProblemsFound, type ProblemsPort } from '../../resources/problems/problems-port.ts';
+import { hasScope } from '../scopes.ts';
+import { ProblemReport } from './problem-report.ts';
+import { type KnownHere, readFacts } from './read-facts.ts';
+import { Turns } from './turns.ts';
+
+/** Some findings come with time and not with a change: a certificate that ends, a node that is lost. */
+const KEPT_MS = 5_000;
+
+/** Runs the checks over what this server knows. Many readers share one run. */
+export class Problems implements ProblemsPort {
+  readonly #known: KnownHere;
+  #latest: ProblemReport | null = null;
+  #running: Promise<ProblemReport> | null = null;
+
+  constructor(known: KnownHere) {
+    this.#known = known;
+  }
+
+  async find(limit: number, { principal }: Pick<OperationRequest, 'principal'>): Promise<ProblemsFound> {
+    const mayRead = ({ nouns }: Check): boolean => nouns.every((noun) => hasScope(principal, `${noun}:read`));
+    return (await this.#report()).shownTo(mayRead, limit);
+  }
+
+  /** Never older than the revision at the call, so that a client sees the effect of its own write. */
+  async #report(): Promise<ProblemReport> {
+    const { replica, clock } = this.#known;
+    const { revision } = replica;
+    const ageMs = clock.nowMs() - (this.#latest?.checkedAtMs ?? 0);
+    if (this.#latest?.revision === revision && ageMs >= 0 && ageMs < KEPT_MS) return this.#latest;
+    for (;;) {
+      this.#running ??= this.#check().finally(() => {
+        this.#running = null;
+      });
+      const report = await this.#running;
+      if (report.revision >= revision) return report;
+    }
+  }
+
+  async #check(): Promise<ProblemReport> {
+    const { replica, clock, ref } = this.#known;
+    const report = new ProblemReport({ revision: replica.revision, nowMs: clock.nowMs() }, PROBLEMS_MAX_LIMIT, ref);
+    const turns = new Turns();
+    const facts = await readFacts(this.#known, turns);
+    for (const check of checks) {
+      const add = report.open(check);
+      for (const finding of check.run(facts)) {
+        if (finding !== null) add(finding);
+        if (turns.isOver()) await turns.next();
+      }
+    }
+    this.#latest = report;
+    return report;
+  }
+}

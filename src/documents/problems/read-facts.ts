@@ -1,0 +1,116 @@
+import type {
+  CheckedAuthority,
+  CheckedCertificate,
+  CheckedDestination,
+  CheckedEdge,
+  CheckedManagedCertificate,
+  CheckedRoute,
+  Facts,
+  PeerStatus,
+  UnpreparedModule,
+} from '../../checks/facts.ts';
+import { rfc3339 } from '../../lib/clock.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { moduleRecordKey } from '../../modules/module.ts';
+import type { Replica } from '../../replica/replica.ts';
+import { crlFields } from '../../resources/certificate_authorities/live-crl.ts';
+import { isWanted, renderManagedCertificate } from '../../resources/managed_certificates/managed-certificates.ts';
+import type { OperationPorts } from '../../resources/operation.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import type { Turns } from './turns.ts';
+
+/** What this server knows. */
+export interface KnownHere extends Pick<OperationPorts, 'ref' | 'clock' | 'hostCertificates' | 'nodes'> {
+  readonly replica: Pick<Replica, 'revision' | 'all' | 'get' | 'page' | 'pageOfParent'>;
+  readonly config: Facts['config'];
+  peers(): readonly PeerStatus[];
+  /** Modules that reject all traffic, with the ids of their edges and routes. */
+  unprepared(): Iterable<UnpreparedModule & { readonly ownerId: string }>;
+}
+
+const ALL_ROUTES = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
+
+/** The facts of the whole installation, from memory. */
+export async function readFacts(known: KnownHere, turns: Turns): Promise<Facts> {
+  const { replica, config, clock } = known;
+  const nowMs = clock.nowMs();
+  const read = async <Item>(kind: string, form: (record: StoredRecord) => Item | null): Promise<readonly Item[]> => {
+    const items: Item[] = [];
+    for (const record of replica.all(kind)) {
+      const item = form(record);
+      if (item !== null) items.push(item);
+      if (turns.isOver()) await turns.next();
+    }
+    return items;
+  };
+  const unprepared = await unpreparedByOwner(known, turns);
+  return {
+    ...{ nowMs, config, peers: known.peers() },
+    nodes: known.nodes().map((node) => ({ ...node, last_seen_at: rfc3339(node.lastSeenAtMs) })),
+    edges: await read('https_edge', (record) => checkedEdge(record, replica)),
+    unprepared: (ownerId) => unprepared.get(ownerId) ?? [],
+    tls_certificates: await read('tls_certificate', shownAs<CheckedCertificate>),
+    managed_certificates: await read('managed_certificate', (record) =>
+      isWanted(record) ? (renderManagedCertificate(record, known) as unknown as CheckedManagedCertificate) : null,
+    ),
+    certificate_authorities: await read('certificate_authority', (record) => ({
+      ...{ crl_mode: 'off', crl_url: '' },
+      ...shownAs<CheckedAuthority>(record),
+      ...(crlFields(record, replica, nowMs) as unknown as CheckedAuthority),
+    })),
+    event_destinations: await read('event_destination', (record) => ({
+      ...{ description: '' },
+      ...shownAs<CheckedDestination>(record),
+    })),
+  };
+}
+
+async function unpreparedByOwner(
+  { unprepared }: KnownHere,
+  turns: Turns,
+): Promise<ReadonlyMap<string, readonly UnpreparedModule[]>> {
+  const byOwner = new Map<string, UnpreparedModule[]>();
+  for (const { ownerId, ...module } of unprepared()) {
+    byOwner.set(ownerId, [...(byOwner.get(ownerId) ?? []), module]);
+    if (turns.isOver()) await turns.next();
+  }
+  return byOwner;
+}
+
+/** A stored document has the fields of the wire. */
+function shownAs<Shown>({ id, doc }: StoredRecord): Shown {
+  return { ...doc, id } as unknown as Shown;
+}
+
+function checkedEdge({ id, doc }: StoredRecord, replica: KnownHere['replica']): CheckedEdge {
+  const mutualTls = moduleOn('https_edge', id, 'mutual_tls', replica);
+  const authorityIds = (mutualTls?.['certificate_authority_ids'] ?? []) as readonly string[];
+  return {
+    id,
+    hostports: (doc['hostports'] ?? []) as readonly string[],
+    mutual_tls:
+      mutualTls === null
+        ? null
+        : { ...enabled(mutualTls), certificate_authorities: authorityIds.map((authority) => ({ id: authority })) },
+    routes: replica.pageOfParent('https_edge_route', id, ALL_ROUTES).map((route) => checkedRoute(route, replica)),
+  };
+}
+
+function checkedRoute({ id, doc }: StoredRecord, replica: KnownHere['replica']): CheckedRoute {
+  const backend = moduleOn('https_edge_route', id, 'backend', replica);
+  const oidc = moduleOn('https_edge_route', id, 'oidc', replica);
+  return {
+    ...{ id, match: doc['match'] as string },
+    backend: backend === null ? null : enabled(backend),
+    oidc: oidc === null ? null : { ...enabled(oidc), issuer: (oidc['issuer'] ?? '') as string },
+  };
+}
+
+function moduleOn(kind: string, ownerId: string, module: string, replica: KnownHere['replica']): JsonObject | null {
+  const key = moduleRecordKey(kind, ownerId, module);
+  return replica.get(key.kind, key.id)?.doc ?? null;
+}
+
+function enabled(doc: JsonObject): { readonly enabled: boolean } {
+  return { enabled: doc['enabled'] !== false };
+}

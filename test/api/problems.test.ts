@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { after, suite, test } from 'node:test';
+import { loadConfig } from '../../src/config/load.ts';
+import { createCatalog } from '../../src/documents/catalog.ts';
+import { Problems } from '../../src/documents/problems/problems.ts';
+import type { KnownHere } from '../../src/documents/problems/read-facts.ts';
+import { Renderer } from '../../src/documents/renderer.ts';
+import { createKsuidSource } from '../../src/lib/ksuid.ts';
+import { resources } from '../../src/resources/registry.ts';
+import type { StoredRecord } from '../../src/store/store.ts';
+import { issue } from '../edge/tls/test-authority.ts';
+import { TestWorld } from '../support/test-world.ts';
+
+interface Problem {
+  readonly severity: string;
+  readonly check: string;
+  readonly message: string;
+  readonly advice: string | null;
+  readonly object: { readonly id: string; readonly uri: string } | null;
+}
+
+const world = await TestWorld.open({ after });
+const made = async (path: string, body: object): Promise<string> => {
+  const answer = await world.api('POST', path, body);
+  assert.equal(answer.status, 201, answer.text);
+  return answer.body.id;
+};
+const find = async (query = '', key?: string) => {
+  const answer = await world.api('GET', `/problems${query}`, undefined, key === undefined ? {} : { key });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body as {
+    problems: readonly Problem[];
+    uri: string;
+    checked_at: string;
+    counts: Readonly<Record<string, number>>;
+    more: number;
+    skipped_checks: readonly string[];
+  };
+};
+const about = async (id: string): Promise<readonly string[]> =>
+  (await find()).problems
+    .filter(({ object }) => object?.id === id)
+    .map(({ severity, check, message }) => `${severity} ${check}: ${message.replaceAll(id, 'ID')}`);
+
+suite('GET /problems', () => {
+  test('finds nothing in an installation without configuration', async () => {
+    const { problems, uri, counts, more, skipped_checks: skipped, checked_at: at } = await find();
+    assert.deepEqual([problems, more, skipped], [[], 0, []]);
+    assert.deepEqual(counts, { problem: 0, warning: 0, hint: 0 });
+    assert.equal(uri, `${world.baseUrl}/problems`);
+    assert.ok(!Number.isNaN(Date.parse(at)));
+  });
+
+  test('names each object with what is wrong and what to do, the worst first', async () => {
+    const edge = await made('/edges/https', { hostports: ['shop.localhost:443'] });
+    assert.deepEqual(await about(edge), ['hint routes: ID (shop.localhost:443) has no routes: every request gets 404']);
+    const route = await made(`/edges/https/${edge}/routes`, {
+      match: '/',
+      match_type: 'path_prefix',
+      oidc: { client_id: 'c', client_secret: 'planted-secret-value' },
+    });
+    assert.deepEqual(await about(edge), []);
+    const [first, second, ...rest] = (await find()).problems;
+    assert.deepEqual(rest, []);
+    assert.match(first?.message ?? '', /rejects all traffic: oidc: login has no issuer/);
+    assert.equal(first?.severity, 'problem');
+    assert.equal(first?.advice, `repair the module, or delete it: DELETE /edges/https/${edge}/routes/${route}/oidc`);
+    assert.deepEqual(second, {
+      severity: 'warning',
+      check: 'routes',
+      message: `${route} (shop.localhost:443 /) has no backend: its requests get 503`,
+      advice: `set one: postern api backend replace --edge ${edge} --route ${route} --backend-id ID`,
+      object: { id: route, uri: `${world.baseUrl}/edges/https/${edge}/routes/${route}` },
+    });
+    assert.ok(!JSON.stringify(await find()).includes('planted-secret-value'));
+  });
+
+  test('reports authorities in use that have expired, and destinations that are suspended or paused', async () => {
+    const expired = await issue({ commonName: 'staff', isCa: true, fromDays: -60, toDays: -1 });
+    const authority = await made('/certificate_authorities', { ca_pem: expired.certificatePem });
+    assert.match(
+      (await about(authority)).join(),
+      /^warning authorities: ID \(.*\) expired on .*, and no edge uses it$/,
+    );
+    const edge = await made('/edges/https', {
+      hostports: ['staff.localhost:443'],
+      mutual_tls: { certificate_authority_ids: [authority] },
+    });
+    assert.match((await about(authority)).join(), /^problem authorities: ID .*: its clients are rejected$/);
+    assert.equal((await about(edge)).length, 1);
+
+    const destination = await made('/event_destinations', {
+      target: { file: { name: 'e.ndjson' } },
+      description: 'log',
+    });
+    assert.deepEqual(await about(destination), []);
+    await world.api('POST', `/event_destinations/${destination}/pause`);
+    assert.deepEqual(await about(destination), ['hint destinations: ID (log) is paused: its events wait']);
+  });
+
+  test('leaves out checks about objects that the key may not read, and names them', async () => {
+    const { token } = (await world.api('POST', '/api_keys', { scopes: ['event_destinations:read'] })).body;
+    const { problems, counts, skipped_checks: skipped } = await find('', token);
+    assert.deepEqual([...new Set(problems.map(({ check }) => check))], ['destinations']);
+    assert.deepEqual(counts, { problem: 0, warning: 0, hint: 1 });
+    assert.deepEqual([...skipped].sort(), [
+      'authorities',
+      'certificates',
+      'managed_certificates',
+      'nodes',
+      'routes',
+      'settings',
+    ]);
+    const { token: edges } = (await world.api('POST', '/api_keys', { scopes: ['edges:read'] })).body;
+    assert.ok((await find('', edges)).problems.every(({ check }) => check === 'routes'));
+    assert.deepEqual((await find()).skipped_checks, []);
+  });
+
+  test('has a limit, and counts what is beyond it', async () => {
+    const all = await find();
+    const { problems, counts, more } = await find('?limit=1');
+    assert.deepEqual(problems, all.problems.slice(0, 1));
+    assert.deepEqual([counts, more], [all.counts, all.problems.length - 1]);
+    for (const wrong of ['limit=0', 'limit=201', 'limit=x', 'q=1'])
+      assert.equal((await world.api('GET', `/problems?${wrong}`)).status, 400, wrong);
+  });
+});
+
+suite('with 10,000 edges', () => {
+  const ksuid = createKsuidSource();
+  const catalog = createCatalog(resources, []);
+  const renderer = new Renderer(catalog, () => '');
+  const record = (at: number): StoredRecord => ({
+    ...{ kind: 'https_edge', id: `edghts_${ksuid(at * 1_000)}`, parent: null, revision: 1, secrets: null },
+    doc: { hostports: [`host-${at}.localhost:443`] },
+  });
+  const records = Array.from({ length: 10_000 }, (_, at) => record(at));
+  const replica = {
+    revision: 1,
+    runs: 0,
+    all: (kind: string) => {
+      if (kind === 'https_edge') replica.runs += 1;
+      return kind === 'https_edge' ? records : [];
+    },
+    ...{ get: () => undefined, page: () => [], pageOfParent: () => [] },
+  };
+  const clock = { now: 0, nowMs: () => clock.now };
+  const problems = new Problems({
+    ...{ replica, clock, config: loadConfig({ flags: new Map(), env: {} }).config },
+    ...{ nodes: () => [], peers: () => [], unprepared: () => [] },
+    ref: (id: string, parentId?: string) => renderer.ref(id, parentId),
+  } as unknown as KnownHere);
+  const ask = () => problems.find(100, { principal: { apiKeyId: '', scopes: ['*'] } });
+
+  test('lets the event loop turn, and counts all of them', async () => {
+    let turns = 0;
+    const ticking = setInterval(() => {
+      turns += 1;
+    }, 0);
+    const { problems: found, counts } = await ask();
+    clearInterval(ticking);
+    assert.deepEqual([found.length, counts.hint], [100, 10_000]);
+    assert.ok(turns > 1, `${turns} turns`);
+  });
+
+  test('answers from the last run for a few seconds, until something changes', async () => {
+    replica.runs = 0;
+    await ask();
+    assert.equal(replica.runs, 0);
+    replica.revision += 1;
+    await Promise.all([ask(), ask(), ask()]);
+    assert.equal(replica.runs, 1);
+    const running = ask();
+    clock.now += 5_000;
+    // The first is answered from memory, and the others share one run.
+    await Promise.all([running, ask(), ask()]);
+    assert.equal(replica.runs, 2);
+    clock.now += 6_000;
+    const before = ask();
+    replica.revision += 1;
+    const later = ask();
+    await Promise.all([before, later]);
+    // The run that had begun may not know of the change.
+    assert.equal(replica.runs, 4);
+  });
+});
