@@ -24,7 +24,7 @@ export interface Subject {
 }
 
 /** Makes the findings of one check. */
-export interface FindingMaker {
+interface FindingMaker {
   ok(message: string): Finding;
   hint(message: string, advice?: string, about?: Subject): Finding;
   warning(message: string, advice: string, about?: Subject): Finding;

@@ -196,6 +196,7 @@ test('the overview names a problem with advice, leads to its object, and forgets
   const problem = page.getByRole('region', { name: 'Problems' }).getByRole('listitem').filter({ hasText: route.id });
   await problem.getByText('has no backend: its requests get 503').waitFor();
   await problem.getByText('set one: postern api backend replace').waitFor();
+  if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, 'overview-with-problems'));
   await problem.getByRole('link').click();
   await page.getByRole('heading', { name: 'Route /x', level: 1 }).waitFor();
   await world.edge.world.api('DELETE', `/edges/https/${edge.id}`);

@@ -25,6 +25,7 @@ import { IpPoliciesClient } from './ip-policies.ts';
 import { IpPolicyRulesClient } from './ip-policy-rules.ts';
 import { ManagedCertificatesClient } from './managed-certificates.ts';
 import { NodesClient } from './nodes.ts';
+import { ProblemsClient } from './problems.ts';
 import { RequestsClient } from './requests.ts';
 import { ReservedDomainsClient } from './reserved-domains.ts';
 import { SearchClient } from './search.ts';
@@ -71,6 +72,7 @@ export type * from './mutual-tls-module.ts';
 export type * from './nodes.ts';
 export type * from './oauth-module.ts';
 export type * from './oidc-module.ts';
+export type * from './problems.ts';
 export type * from './requests.ts';
 export type * from './reserved-domains.ts';
 export type * from './search.ts';
@@ -134,6 +136,8 @@ export class Resources {
    * disk, a lost node.
    */
   readonly alerts: AlertsClient;
+  /** Something in the configuration or the state of the installation that does not work, or soon will not. */
+  readonly problems: ProblemsClient;
   /** A tunnel that an agent keeps open. Only online tunnels are listed. */
   readonly tunnels: TunnelsClient;
   /** The session of a connected agent. */
@@ -208,6 +212,7 @@ export class Resources {
     this.changes = new ChangesClient(transport);
     this.search = new SearchClient(transport);
     this.alerts = new AlertsClient(transport);
+    this.problems = new ProblemsClient(transport);
     this.tunnels = new TunnelsClient(transport);
     this.tunnelSessions = new TunnelSessionsClient(transport);
     this.endpoints = new EndpointsClient(transport);

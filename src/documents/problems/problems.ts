@@ -31,13 +31,16 @@ export class Problems implements ProblemsPort {
     const { revision } = replica;
     const ageMs = clock.nowMs() - (this.#latest?.checkedAtMs ?? 0);
     if (this.#latest?.revision === revision && ageMs >= 0 && ageMs < KEPT_MS) return this.#latest;
-    for (;;) {
-      this.#running ??= this.#check().finally(() => {
-        this.#running = null;
-      });
-      const report = await this.#running;
-      if (report.revision >= revision) return report;
-    }
+    const report = await this.#run();
+    // A run that had begun before may not know of the write; the next one does.
+    return report.revision >= revision ? report : this.#run();
+  }
+
+  #run(): Promise<ProblemReport> {
+    this.#running ??= this.#check().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
   }
 
   async #check(): Promise<ProblemReport> {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Work of milliseconds at a time: it shares the event loop with traffic. */
-const TURN_MS = 8;
+const TURN_MS = 4;
 
 export class Turns {
   #endsAtMs = performance.now() + TURN_MS;
