@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CheckedNode, PeerStatus } from './facts.ts';
-import { checkNodes } from './nodes.ts';
+import { nodes as check } from './nodes.ts';
 
 const NODE: CheckedNode = {
   id: 'nd_a',
@@ -75,7 +75,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
 for (const [name, { nodes, peers = [], expected }] of Object.entries(CASES)) {
   test(`nodes: ${name}`, () => {
-    const findings = [...checkNodes(nodes, peers)];
+    const findings = [...check.run({ nodes, peers })];
     assert.deepEqual(
       findings.map(({ level }) => level),
       expected.map(([level]) => level),

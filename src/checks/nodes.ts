@@ -26,7 +26,7 @@ export const nodes = {
 } satisfies Check;
 
 /** What the nodes report about themselves, and how they differ. */
-export function* checkNodes(all: readonly CheckedNode[], peers: readonly PeerStatus[]): Generator<Finding> {
+function* checkNodes(all: readonly CheckedNode[], peers: readonly PeerStatus[]): Generator<Finding> {
   const alive = all.filter(({ status }) => status !== 'lost');
   const aliveNames = new Set(alive.map(({ name }) => name));
   for (const { id, name, status, problems } of alive) {

@@ -21,7 +21,6 @@ import { Documents } from '../documents/documents.ts';
 import { Changes } from '../documents/history/changes.ts';
 import { HistoryChain } from '../documents/history/history-chain.ts';
 import { operationsOf } from '../documents/operations.ts';
-import { Problems } from '../documents/problems/problems.ts';
 import { Renderer } from '../documents/renderer.ts';
 import { Search } from '../documents/search/search.ts';
 import { WantedTypes } from '../events/wanted-types.ts';
@@ -48,7 +47,6 @@ import type { ResourceSettings } from '../resources/resource.ts';
 import type { FilePair } from '../resources/tls_certificates/certificate-files.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { addProblemMetrics } from '../snapshot/problems/problem-metrics.ts';
-import { unpreparedModules } from '../snapshot/problems/unprepared-modules.ts';
 import type { OutboxEvent, Store, StoredRecord } from '../store/store.ts';
 import { certificateWarning } from './certificate-warnings.ts';
 import { consolePeople } from './console-people.ts';
@@ -58,6 +56,7 @@ import { HostCertificateIndex } from './host-certificates.ts';
 import { loginLimits } from './login-limits.ts';
 import type { OpenedNodes } from './nodes.ts';
 import { onlineInStore } from './online-in-store.ts';
+import { openProblems } from './problems.ts';
 import type { OpenedTraffic } from './traffic.ts';
 import { programVersion } from './version.ts';
 
@@ -158,11 +157,10 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     },
     changes: new Changes(context, store.history, chain),
     search: new Search(catalog, replica, renderer),
-    problems: new Problems({
-      ...{ replica, config, clock, hostCertificates },
+    problems: openProblems({
+      ...{ replica, config, clock, hostCertificates, problems: deps.problems },
       nodes: () => ports.nodes(),
       peers: () => peersOf(deps.nodes),
-      unprepared: () => unpreparedModules(deps.problems),
       ref: (id, parentId) => renderer.ref(id, parentId),
     }),
     store,

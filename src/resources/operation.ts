@@ -8,7 +8,7 @@ import type { FoundRequests } from '../requests/installation-requests.ts';
 import type { RequestFilter } from '../requests/request-filter.ts';
 import type { HistoryQuery, Lease, PageQuery, RecordKey, Store, StoredRecord } from '../store/store.ts';
 import type { ExplainedRequest, HypotheticalRequest } from './explain/explained-request.ts';
-import type { ProblemsPort } from './problems/problems-port.ts';
+import type { ProblemsPort } from './problems-port.ts';
 
 /**
  * One operation of the management API. The HTTP server, the OpenAPI document, `postern api` and the client are all built

@@ -147,7 +147,13 @@ suite('with 10,000 edges', () => {
   const clock = { now: 0, nowMs: () => clock.now };
   const problems = new Problems({
     ...{ replica, clock, config: loadConfig({ flags: new Map(), env: {} }).config },
-    ...{ nodes: () => [], peers: () => [], unprepared: () => [] },
+    ...{
+      nodes: () => [],
+      peers: () => [],
+      unprepared: () => [],
+      managedCertificate: () => null,
+      crlFields: () => ({}),
+    },
     ref: (id: string, parentId?: string) => renderer.ref(id, parentId),
   } as unknown as KnownHere);
   const ask = () => problems.find(100, { principal: { apiKeyId: '', scopes: ['*'] } });

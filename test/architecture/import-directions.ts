@@ -66,6 +66,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'agent',
     'events',
     'alerts',
+    'checks',
     'resources',
     'documents',
     'api',

@@ -19,10 +19,11 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/console/open-console.ts': 'tells the page whether people sign in with the protocol of the same name',
   'src/agent/inspector/sensitive-headers.ts': "the name of Amazon's header",
   'src/api/openapi/headers.ts': 'an example of a problem',
+  'src/checks/authorities.ts': 'advice about the CAs of clients',
+  'src/checks/facts.ts': 'fields of edges and routes that checks read',
+  'src/checks/routes.ts': 'advice about public providers',
+  'src/checks/settings.ts': 'advice about trusted proxies',
   'src/cli/agent/agent-help.ts': 'commands to copy',
-  'src/cli/doctor/checks/authorities.ts': 'advice about the CAs of clients',
-  'src/cli/doctor/checks/routes.ts': 'advice about public providers',
-  'src/cli/doctor/checks/settings.ts': 'advice about trusted proxies',
   'src/cli/edge/edge-command.ts': 'the flag of the login',
   'src/cli/edge/next-steps.ts': 'a login has a redirect URI to register',
   'src/cli/edge/plan-edge.ts': 'compares the login of a route with the wanted one',
@@ -37,6 +38,7 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/resources/credentials/acl-rule-problem.ts': 'an example of a rule',
   'src/resources/credentials/credentials.ts': 'an example of a rule',
   'src/store/store.ts': 'the interface of logins, which the store implements',
+  'src/documents/problems/read-facts.ts': 'fields of edges and routes that checks read',
 };
 /** Also ordinary words in code, so that only imports show that a file means the module. */
 const ORDINARY_WORDS = new Set(['backend', 'compression', 'access']);

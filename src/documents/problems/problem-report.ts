@@ -1,7 +1,7 @@
 import type { Check } from '../../checks/check.ts';
 import type { Finding } from '../../checks/finding.ts';
 import type { OperationPorts } from '../../resources/operation.ts';
-import type { FoundProblem, ProblemsFound } from '../../resources/problems/problems-port.ts';
+import type { FoundProblem, ProblemsFound } from '../../resources/problems-port.ts';
 
 type Severity = FoundProblem['severity'];
 

@@ -1,7 +1,7 @@
 import type { Check } from '../../checks/check.ts';
 import { checks } from '../../checks/registry.ts';
 import type { OperationRequest } from '../../resources/operation.ts';
-import { PROBLEMS_MAX_LIMIT, type ProblemsFound, type ProblemsPort } from '../../resources/problems/problems-port.ts';
+import { PROBLEMS_MAX_LIMIT, type ProblemsFound, type ProblemsPort } from '../../resources/problems-port.ts';
 import { hasScope } from '../scopes.ts';
 import { ProblemReport } from './problem-report.ts';
 import { type KnownHere, readFacts } from './read-facts.ts';

@@ -13,16 +13,18 @@ import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { moduleRecordKey } from '../../modules/module.ts';
 import type { Replica } from '../../replica/replica.ts';
-import { crlFields } from '../../resources/certificate_authorities/live-crl.ts';
-import { isWanted, renderManagedCertificate } from '../../resources/managed_certificates/managed-certificates.ts';
 import type { OperationPorts } from '../../resources/operation.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { Turns } from './turns.ts';
 
 /** What this server knows. */
-export interface KnownHere extends Pick<OperationPorts, 'ref' | 'clock' | 'hostCertificates' | 'nodes'> {
+export interface KnownHere extends Pick<OperationPorts, 'ref' | 'clock' | 'nodes'> {
   readonly replica: Pick<Replica, 'revision' | 'all' | 'get' | 'page' | 'pageOfParent'>;
   readonly config: Facts['config'];
+  /** As the API shows it; null if it is not under management. */
+  managedCertificate(record: StoredRecord): CheckedManagedCertificate | null;
+  /** State of an authority's revocation list. */
+  crlFields(record: StoredRecord): Pick<CheckedAuthority, 'crl_status' | 'crl_next_update' | 'crl_error'>;
   peers(): readonly PeerStatus[];
   /** Modules that reject all traffic, with the ids of their edges and routes. */
   unprepared(): Iterable<UnpreparedModule & { readonly ownerId: string }>;
@@ -50,13 +52,11 @@ export async function readFacts(known: KnownHere, turns: Turns): Promise<Facts> 
     edges: await read('https_edge', (record) => checkedEdge(record, replica)),
     unprepared: (ownerId) => unprepared.get(ownerId) ?? [],
     tls_certificates: await read('tls_certificate', shownAs<CheckedCertificate>),
-    managed_certificates: await read('managed_certificate', (record) =>
-      isWanted(record) ? (renderManagedCertificate(record, known) as unknown as CheckedManagedCertificate) : null,
-    ),
+    managed_certificates: await read('managed_certificate', (record) => known.managedCertificate(record)),
     certificate_authorities: await read('certificate_authority', (record) => ({
       ...{ crl_mode: 'off', crl_url: '' },
       ...shownAs<CheckedAuthority>(record),
-      ...(crlFields(record, replica, nowMs) as unknown as CheckedAuthority),
+      ...known.crlFields(record),
     })),
     event_destinations: await read('event_destination', (record) => ({
       ...{ description: '' },

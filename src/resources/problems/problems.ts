@@ -2,8 +2,8 @@ import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import { refSchema } from '../../lib/schema/annotations.ts';
 import type { Operation } from '../operation.ts';
+import { PROBLEMS_MAX_LIMIT } from '../problems-port.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import { PROBLEMS_MAX_LIMIT } from './problems-port.ts';
 
 const PATH = '/problems';
 const DEFAULT_LIMIT = 100;

@@ -1,5 +1,5 @@
-import type { Ref } from '../../lib/schema/annotations.ts';
-import type { OperationRequest } from '../operation.ts';
+import type { Ref } from '../lib/schema/annotations.ts';
+import type { OperationRequest } from './operation.ts';
 
 /** The largest number of problems in one answer. */
 export const PROBLEMS_MAX_LIMIT = 200;
@@ -15,7 +15,7 @@ export interface FoundProblem {
 export interface ProblemsFound {
   /** The worst first. */
   readonly problems: readonly FoundProblem[];
-  /** Of all that the key may read. */
+  /** Counts everything that the key may read. */
   readonly counts: Readonly<Record<FoundProblem['severity'], number>>;
   readonly checkedAtMs: number;
   /** Checks about objects that the key may not read. */
