@@ -10,7 +10,7 @@ export interface Facts {
   readonly peers: readonly PeerStatus[];
   readonly edges: readonly CheckedEdge[];
   /** Modules of an edge or route that reject all traffic. */
-  unprepared(ownerId: string): readonly UnpreparedModule[];
+  readonly unprepared: (ownerId: string) => readonly UnpreparedModule[];
   readonly tls_certificates: readonly CheckedCertificate[];
   readonly managed_certificates: readonly CheckedManagedCertificate[];
   readonly certificate_authorities: readonly CheckedAuthority[];

@@ -31,8 +31,8 @@ export function jsonReport(findings: readonly Finding[]): string {
 }
 
 /** Without the object: its id is in the message. */
-export function shownFinding({ about: _, ...shown }: Finding): Omit<Finding, 'about'> {
-  return shown;
+export function shownFinding({ level, check, message, advice }: Finding): Omit<Finding, 'about'> {
+  return { level, check, message, ...(advice !== undefined && { advice }) };
 }
 
 function summary({ problem, warning, hint, ok }: Counts): string {

@@ -27,7 +27,7 @@ export interface KnownHere extends Pick<OperationPorts, 'ref' | 'clock' | 'nodes
   crlFields(record: StoredRecord): Pick<CheckedAuthority, 'crl_status' | 'crl_next_update' | 'crl_error'>;
   peers(): readonly PeerStatus[];
   /** Modules that reject all traffic, with the ids of their edges and routes. */
-  unprepared(): Iterable<UnpreparedModule & { readonly ownerId: string }>;
+  readonly unprepared: () => Iterable<UnpreparedModule & { readonly ownerId: string }>;
 }
 
 const ALL_ROUTES = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
