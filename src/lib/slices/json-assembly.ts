@@ -8,6 +8,10 @@ const PART_BYTES = 32_768;
 const MAX_VALUE_BYTES = 1_048_576 + PART_BYTES;
 /** Far more than any document has. */
 const MAX_DEPTH = 128;
+/** 64 MiB of "{}," would become 1.7 GB. */
+const MAX_VALUES = 4_000_000;
+/** An object with 7 million names grew for 6 s in one turn. */
+const MAX_MEMBERS = 50_000;
 
 /**
  * Parses JSON while it is scanned. It only looks for the commas and brackets at which a long container can be divided;
@@ -21,6 +25,7 @@ export class JsonAssembly {
   readonly #open: OpenContainer[] = [];
   #at = 0;
   #isInText = false;
+  #values = 0;
   #isDone = false;
   #result: unknown;
 
@@ -59,12 +64,17 @@ export class JsonAssembly {
   #begin(at: number, isArray: boolean): void {
     if (this.#isDone) throw new SyntaxError('more than one value');
     if (this.#open.length === MAX_DEPTH) throw new RangeError(`the body is nested more than ${MAX_DEPTH} levels deep`);
+    this.#countValue();
     this.#open.push(new OpenContainer(at, isArray));
   }
 
   #comma(at: number): void {
     const top = this.#open.at(-1);
     if (top === undefined) throw new SyntaxError('a comma outside of any container');
+    this.#countValue();
+    top.commas += 1;
+    if (!top.isArray && top.commas >= MAX_MEMBERS)
+      throw new RangeError(`the body has an object with more than ${MAX_MEMBERS} fields`);
     if (top.isAfterHeld) {
       this.#requireBlank(top.partStart, at);
       top.startPart(at + 1);
@@ -74,6 +84,11 @@ export class JsonAssembly {
       top.startPart(at + 1);
     }
     top.lastComma = at;
+  }
+
+  #countValue(): void {
+    this.#values += 1;
+    if (this.#values > MAX_VALUES) throw new RangeError(`the body has more than ${MAX_VALUES} values`);
   }
 
   #end(at: number, isArray: boolean): void {

@@ -11,6 +11,7 @@ export class OpenContainer {
   /** Everything before it was parsed. */
   partStart: number;
   lastComma: number;
+  commas = 0;
   readonly value: unknown[] | Record<string, unknown>;
   #heldKey = '';
 

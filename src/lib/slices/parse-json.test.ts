@@ -62,6 +62,19 @@ suite('JSON in slices', () => {
     });
   }
 
+  test('rejects more values than fit into memory, and more fields than an object grows by in one turn', async () => {
+    const many = Buffer.from(`[${'{},'.repeat(2_000_001)}{}]`);
+    await assert.rejects(
+      parseJsonInSlices(many, () => []),
+      { name: 'RangeError', message: 'the body has more than 4000000 values' },
+    );
+    await assert.rejects(parse(`{"a":[{${'"b":1,'.repeat(50_000)}"b":1}]}`), {
+      name: 'RangeError',
+      message: 'the body has an object with more than 50000 fields',
+    });
+    assert.deepEqual(await parse(`{${'"b":1,'.repeat(49_999)}"b":2}`), { b: 2 });
+  });
+
   test('rejects what is not UTF-8', async () => {
     await assert.rejects(parseJsonInSlices(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), JSON.parse), TypeError);
   });

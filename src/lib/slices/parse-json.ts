@@ -6,8 +6,8 @@ const BYTES_PER_STEP = 65_536;
 
 /**
  * `JSON.parse` in slices: 64 MiB of it would take the event loop for a second. `parseText` parses a part, and may
- * reject more than JSON does. Throws a RangeError if the value is nested too deeply, or has a text that is too long to be
- * parsed in one turn.
+ * reject more than JSON does. Throws a RangeError if the value is nested too deeply, has too many values, or a text that
+ * is too long to be parsed in one turn.
  */
 export async function parseJsonInSlices(bytes: Uint8Array, parseText: (text: string) => unknown): Promise<unknown> {
   const assembly = new JsonAssembly(bytes, parseText);
