@@ -136,7 +136,10 @@ function addOperations(app: FastifyInstance, deps: ApiDependencies, authenticate
         ...(takesBody(operation) ? [] : [ignoreContentType]),
         ...(operation.body?.maxBytes === undefined ? [] : [largeBodies]),
       ],
-      handler: operationHandler(operation, deps.ports, (request, status) => finish(request, status, deps)),
+      handler: operationHandler(operation, deps.ports, {
+        authenticate,
+        onAnswered: (request, status) => finish(request, status, deps),
+      }),
     });
   }
 }
@@ -162,7 +165,8 @@ function finish(request: FastifyRequest, status: number, deps: ApiDependencies):
 
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, deps: ApiDependencies): void {
   const error = isCutOff(request) ? cutOffError(thrown) : shownError(thrown);
-  const { operationId } = request.postern;
+  const { operationId, largeBody } = request.postern;
+  largeBody?.endTurn();
   if (error.status >= 500)
     deps.logger.error({ operation_id: operationId, err: thrown, code: error.code }, 'request failed');
   void reply

@@ -27,15 +27,12 @@ export interface Gate {
 
 /** Authentication, rate limit, version and scope: checked before a byte of the body is read. */
 export function operationGate(operation: Operation, gate: Gate): onRequestHookHandler {
-  const scopes = scopesNeeded(operation);
+  const requireScopes = scopeCheck(operation);
   const admit = (request: FastifyRequest, caller: Caller): void => {
     request.postern.apiKeyId = caller.principal.apiKeyId;
     gate.rateLimit.take(caller.principal.apiKeyId);
     const version = requestedVersion(request.headers, operation);
-    for (const scope of scopes) {
-      if (hasScope(caller.principal, scope)) continue;
-      refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });
-    }
+    requireScopes(caller);
     if (operation.body?.maxBytes !== undefined) refuseLargeBodyOfReader(request, caller);
     request.postern.admission = { principal: caller.principal, token: caller.token, version };
   };
@@ -56,6 +53,16 @@ export function operationGate(operation: Operation, gate: Gate): onRequestHookHa
   };
 }
 
+function scopeCheck(operation: Operation): (caller: Caller) => void {
+  const scopes = scopesNeeded(operation);
+  return ({ principal }) => {
+    for (const scope of scopes) {
+      if (hasScope(principal, scope)) continue;
+      refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });
+    }
+  };
+}
+
 function refuseLargeBodyOfReader({ headers }: FastifyRequest, { principal }: Caller): void {
   if (canWrite(principal) || Number(headers['content-length']) <= MAX_BYTES_OF_READERS) return;
   refuseWithout({
@@ -70,9 +77,10 @@ export type OnAnswered = (request: FastifyRequest, status: number) => void;
 export function operationHandler(
   operation: Operation,
   ports: OperationPorts,
-  onAnswered: OnAnswered,
+  { authenticate, onAnswered }: { readonly authenticate: Authenticate; readonly onAnswered: OnAnswered },
 ): RouteHandlerMethod {
   const decodeQuery = queryDecoder(operation.query);
+  const requireScopes = scopeCheck(operation);
   const decodeBody = bodyDecoder(operation);
   const answer = (request: FastifyRequest, reply: FastifyReply, result: OperationResult): void => {
     const status = result.status ?? operation.success.status;
@@ -84,12 +92,17 @@ export function operationHandler(
   return (request, reply) => {
     // The gate has set it, otherwise the request would not get here.
     const admission = request.postern.admission as Admission;
+    // A body may take a minute to arrive: a key that was deleted meanwhile must not write.
+    const caller = operation.method === 'GET' ? admission : authenticate(request);
+    if (caller instanceof Promise) return caller;
+    requireScopes(caller);
     const params = request.params as Record<string, string>;
     checkIds(params);
     const result = operation.run(
       {
         operationId: request.postern.operationId,
-        principal: admission.principal,
+        principal: caller.principal,
+        authenticateAgain: async () => requireScopes(await authenticate(request)),
         params,
         query: decodeQuery(request.query as Record<string, unknown>),
         body: decodeBody(request, params),

@@ -70,6 +70,8 @@ export interface OperationRequest {
   readonly isLegacyClient: boolean;
   /** IP address of the client; absent for the server itself. */
   readonly address?: string | undefined;
+  /** For operations that take long: rejects if the key was deleted since. Absent for the server itself. */
+  readonly authenticateAgain?: () => Promise<void>;
 }
 
 export interface OperationResult {

@@ -49,6 +49,35 @@ suite('large changesets', async () => {
     }
   });
 
+  test('and other writes of a key that is deleted while their bodies arrive are rejected', async () => {
+    const { host, port } = world.server.addresses.api;
+    const write = { description: 'made by a deleted key' };
+    const changeset = { operations: [{ method: 'POST', path: '/api_keys', body: write }] };
+    for (const [path, text] of [
+      ['/api_keys', JSON.stringify(write)],
+      ['/changesets', JSON.stringify(changeset).padEnd(1_100_000)],
+    ] as const) {
+      const { id, token } = (await world.api('POST', '/api_keys', { description: 'leaked' })).body;
+      const headers = {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'content-length': String(text.length),
+        'service-version': '2',
+        expect: '100-continue',
+      };
+      const sent = request({ host, port, method: 'POST', path, headers, agent: false });
+      sent.flushHeaders();
+      // The key has been checked.
+      await once(sent, 'continue');
+      assert.equal((await world.api('DELETE', `/api_keys/${id}`)).status, 204);
+      sent.end(text);
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      answer.resume();
+      assert.equal(answer.statusCode, 401, path);
+    }
+    assert.doesNotMatch((await world.api('GET', '/api_keys')).text, /made by a deleted key/);
+  });
+
   test('wait outside while others of the key arrive', async () => {
     const upload = (): ClientRequest => {
       const { host, port } = world.server.addresses.api;

@@ -108,6 +108,8 @@ export class Changesets implements ChangesetsPort {
   async #run(changeset: Changeset, request: OperationRequest): Promise<ChangesetOutcome> {
     for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
       const staged = await this.#stage(changeset, request);
+      // Many operations take seconds.
+      await request.authenticateAgain?.();
       const result = await this.#commit(changeset, staged.commits, request);
       if (result.ok) {
         // Reads that follow must not be older than the revision that the answer names.
