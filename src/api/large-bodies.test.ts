@@ -37,8 +37,26 @@ suite('large bodies', () => {
     const waiting = fourth.body.turn().then(() => order.push('fourth'));
     await Promise.resolve();
     assert.equal(order.join(), 'third');
-    third.leave();
+    third.body.endTurn();
     await waiting;
+  });
+
+  test('keep their place while they run, also when their client has gone', async () => {
+    const bodies = new LargeBodies();
+    const [first, second] = [bodies.admit('a'), bodies.admit('a')];
+    await first.body.turn();
+    let hasTurn = false;
+    const turn = second.body.turn().then(() => {
+      hasTurn = true;
+    });
+    first.leave();
+    await Promise.resolve();
+    assert.equal(hasTurn, false);
+    assert.throws(() => bodies.admit('a'), refusal);
+    first.body.endTurn();
+    await turn;
+    bodies.admit('a');
+    assert.throws(() => bodies.admit('a'), refusal);
   });
 
   test('are refused if their turn does not come in time', async () => {

@@ -12,7 +12,7 @@ const MAX_PER_KEY = 2;
 const MAX_WAIT_MS = 60_000;
 const RETRY_AFTER_SECONDS = '10';
 
-/** A large body that was admitted, until its response has ended. */
+/** A large body that was admitted, until its response and its turn have ended. */
 export interface LargeBody {
   /** Resolves when no other large body is being parsed or run. */
   turn(): Promise<void>;
@@ -33,12 +33,17 @@ export class LargeBodies {
   readonly #maxWaitMs: number;
   #admitted = 0;
   #running: LargeBody | null = null;
+  /** The client of the running one has gone. */
+  #leaveAfterTurn: (() => void) | null = null;
 
   constructor(maxWaitMs = MAX_WAIT_MS) {
     this.#maxWaitMs = maxWaitMs;
   }
 
-  /** Before a byte of the body is read; `leave` when its response has ended. */
+  /**
+   * Before a byte of the body is read; `leave` when its response has ended. Work goes on for a client that has gone, and
+   * keeps its place until `endTurn`.
+   */
   admit(apiKeyId: string): { readonly body: LargeBody; readonly leave: () => void } {
     const ofKey = this.#perKey.get(apiKeyId) ?? 0;
     if (ofKey >= MAX_PER_KEY) throw tooMany(`this API key has ${MAX_PER_KEY} requests`);
@@ -47,13 +52,18 @@ export class LargeBodies {
     this.#perKey.set(apiKeyId, ofKey + 1);
     const body: LargeBody = { turn: () => this.#turn(body), endTurn: () => this.#endTurn(body) };
     const leave = (): void => {
-      this.#admitted -= 1;
-      const left = (this.#perKey.get(apiKeyId) ?? 1) - 1;
-      if (left === 0) this.#perKey.delete(apiKeyId);
-      else this.#perKey.set(apiKeyId, left);
-      this.#endTurn(body);
+      this.#giveUp(body);
+      if (this.#running === body) this.#leaveAfterTurn = () => this.#leave(apiKeyId);
+      else this.#leave(apiKeyId);
     };
     return { body, leave };
+  }
+
+  #leave(apiKeyId: string): void {
+    this.#admitted -= 1;
+    const left = (this.#perKey.get(apiKeyId) ?? 1) - 1;
+    if (left === 0) this.#perKey.delete(apiKeyId);
+    else this.#perKey.set(apiKeyId, left);
   }
 
   #turn(body: LargeBody): Promise<void> {
@@ -73,6 +83,8 @@ export class LargeBodies {
   #endTurn(body: LargeBody): void {
     this.#giveUp(body);
     if (this.#running !== body) return;
+    this.#leaveAfterTurn?.();
+    this.#leaveAfterTurn = null;
     const next = this.#waiting.shift();
     this.#running = next?.body ?? null;
     clearTimeout(next?.timer);
