@@ -60,11 +60,11 @@ export class StagedCommits {
   commit(writeSet: PlacedWriteSet): Promise<CommitResult> {
     const { expect = [], puts = [], deletes = [], touches = [], keepAtLeastOne = [], events = [] } = writeSet;
     const changes: Change[] = [];
+    // A record of an earlier operation was checked when that read it. Before this one's own writes make it one of them.
+    for (const each of expect) if (!this.records.has(each)) this.#expect.push(each);
     for (const key of deletes) changes.push(...this.#delete(key));
     for (const put of puts) changes.push(this.#put(put));
     if (changes.length > 0) this.#hasChanged = true;
-    // A record of this changeset was checked when it was read; nobody else can have changed it.
-    for (const each of expect) if (!this.records.has(each)) this.#expect.push(each);
     for (const key of touches) this.#touches.set(textOf(key), key);
     for (const scope of keepAtLeastOne) this.#keepAtLeastOne.set(scope, this.#operation);
     this.#events.push(...events);
