@@ -63,6 +63,14 @@ function scopeCheck(operation: Operation): (caller: Caller) => void {
   };
 }
 
+/** What a long operation did so far was allowed by the scopes that the key had. */
+function requireSameScopes(before: Caller, now: Caller): void {
+  for (const scope of before.principal.scopes) {
+    if (hasScope(now.principal, scope)) continue;
+    refuseWithout({ scope, message: `this API key lost the scope "${scope}" while the request ran` });
+  }
+}
+
 function refuseLargeBodyOfReader({ headers }: FastifyRequest, { principal }: Caller): void {
   if (canWrite(principal) || Number(headers['content-length']) <= MAX_BYTES_OF_READERS) return;
   refuseWithout({
@@ -102,7 +110,7 @@ export function operationHandler(
       {
         operationId: request.postern.operationId,
         principal: caller.principal,
-        authenticateAgain: async () => requireScopes(await authenticate(request)),
+        authenticateAgain: async () => requireSameScopes(caller, await authenticate(request)),
         params,
         query: decodeQuery(request.query as Record<string, unknown>),
         body: decodeBody(request, params),

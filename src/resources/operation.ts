@@ -70,7 +70,7 @@ export interface OperationRequest {
   readonly isLegacyClient: boolean;
   /** IP address of the client; absent for the server itself. */
   readonly address?: string | undefined;
-  /** For operations that take long: rejects if the key was deleted since. Absent for the server itself. */
+  /** For operations that take long: rejects if the key was deleted or lost scopes since. Absent for the server itself. */
   readonly authenticateAgain?: () => Promise<void>;
 }
 

@@ -78,6 +78,23 @@ suite('large changesets', async () => {
     assert.doesNotMatch((await world.api('GET', '/api_keys')).text, /made by a deleted key/);
   });
 
+  for (const [method, change, status] of [
+    ['DELETE', undefined, 401],
+    ['PATCH', { scopes: ['edges:read'] }, 403],
+  ] as const) {
+    test(`change nothing after a ${method} of their key that happens while they run`, async () => {
+      const { id, token } = (await world.api('POST', '/api_keys', {})).body;
+      const operations = Array.from({ length: 3_000 }, () => ({ method: 'POST', path: '/ip_policies', body: {} }));
+      const rawBody = JSON.stringify({ operations });
+      const running = world.api('POST', '/changesets', undefined, { key: token, rawBody });
+      for (let round = 0; round < 3; round += 1) await world.api('GET', `/api_keys/${id}`);
+      const { headers } = await world.api(method, `/api_keys/${id}`, change);
+      const answer = await running;
+      const isBefore = answer.body.revision < Number(headers.get('postern-revision'));
+      assert.ok(answer.status === status || isBefore, `${answer.status} ${answer.body.revision}`);
+    });
+  }
+
   test('wait outside while others of the key arrive', async () => {
     const upload = (): ClientRequest => {
       const { host, port } = world.server.addresses.api;

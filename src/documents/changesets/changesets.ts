@@ -3,6 +3,7 @@ import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { TimeSlice } from '../../lib/slices/time-slice.ts';
+import { apiKeys } from '../../resources/api_keys/api-keys.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type {
   ChangesetsPort,
@@ -139,8 +140,12 @@ export class Changesets implements ChangesetsPort {
     commits: StagedCommits,
     request: OperationRequest,
   ): Promise<CommitResult> {
+    const { expect = [], ...writes } = commits.folded();
+    // Only the store knows whether the key is deleted just now: then the next attempt is refused.
+    const key = this.#context.replica.get(apiKeys.kind, request.principal.apiKeyId);
     return this.#context.store.commit({
-      ...commits.folded(),
+      ...writes,
+      expect: key === undefined ? expect : [...expect, { kind: key.kind, id: key.id, revision: key.revision }],
       ...(expectedRevision !== null && { expectRevision: expectedRevision }),
       ...(isDryRun && { isDryRun }),
       ...(confirmWithinMs !== null && { confirmWithinMs }),
