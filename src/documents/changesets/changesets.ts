@@ -3,7 +3,6 @@ import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { TimeSlice } from '../../lib/slices/time-slice.ts';
-import { apiKeys } from '../../resources/api_keys/api-keys.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type {
   ChangesetsPort,
@@ -70,6 +69,7 @@ interface Staged {
 
 /** Other writers may change what a changeset read. */
 const MAX_ATTEMPTS = 5;
+const API_KEY_KIND = 'api_key';
 
 /** Several writes of the API as one: run one after the other on staged records, then committed as one write set. */
 export class Changesets implements ChangesetsPort {
@@ -142,7 +142,7 @@ export class Changesets implements ChangesetsPort {
   ): Promise<CommitResult> {
     const { expect = [], ...writes } = commits.folded();
     // Only the store knows whether the key is deleted just now: then the next attempt is refused.
-    const key = this.#context.replica.get(apiKeys.kind, request.principal.apiKeyId);
+    const key = this.#context.replica.get(API_KEY_KIND, request.principal.apiKeyId);
     return this.#context.store.commit({
       ...writes,
       expect: key === undefined ? expect : [...expect, { kind: key.kind, id: key.id, revision: key.revision }],
