@@ -264,7 +264,8 @@ export class LoginRuntime implements SharedState {
     this.#isClosed = true;
     for (const stop of this.#timers) stop();
     this.#unsubscribe();
-    await this.#following;
+    // Its caller has heard of a failure, and a database that is away must not keep the rest open.
+    await this.#following?.catch(() => {});
     await this.#orphans.close();
     await this.activity.close();
   }

@@ -7,6 +7,7 @@ import { LoginRuntime } from '../../../src/modules/login/login-runtime.ts';
 import type { RuntimePorts } from '../../../src/modules/module-runtime.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
+import { storeErrors } from '../../../src/store/errors.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { idleLogins, inertPorts } from '../../support/inert-ports.ts';
 import { LoginWorld, type Seen } from '../../support/login-world.ts';
@@ -45,7 +46,7 @@ test('a session cookie that cannot be looked up gets an error page, and nothing 
   assert.deepEqual(seen, []);
 });
 
-function runtimePorts(keys: readonly SigningKeyRecord[]): RuntimePorts {
+function runtimePorts(keys: readonly SigningKeyRecord[], ownStore: object = idleLogins()): RuntimePorts {
   return inertPorts({
     records: {
       list: () =>
@@ -57,20 +58,42 @@ function runtimePorts(keys: readonly SigningKeyRecord[]): RuntimePorts {
       add: () => Promise.reject(new Error('the disk is full')),
       remove: () => Promise.resolve(),
     },
-    ownStore: idleLogins(),
+    ownStore,
   });
 }
 
 test('a store that accepts no new signing key prevents a start only when there is none at all', async (t) => {
   const settings = settingsOf(new Map(), oidc);
   await assert.rejects(LoginRuntime.open(runtimePorts([]), settings), /the disk is full/);
+  const old = signingKey(40);
+  const runtime = await LoginRuntime.open(runtimePorts([old]), settings);
+  t.after(() => runtime.close());
+  assert.equal(runtime.signer.publicKeys().keys.length, 1);
+});
+
+test('a database that is away does not disturb the end of the process', async () => {
+  let changed = (): void => {};
+  let reject = (_error: Error): void => {};
+  const logins = {
+    ...idleLogins(),
+    onForeignChange: (listener: () => void) => {
+      changed = listener;
+      return () => {};
+    },
+    changesSince: () => new Promise((_resolve, rejected) => (reject = rejected)),
+  };
+  const runtime = await LoginRuntime.open(runtimePorts([signingKey(0)], logins), settingsOf(new Map(), oidc));
+  changed();
+  const closed = runtime.close();
+  reject(storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', 'away'));
+  await closed;
+});
+
+function signingKey(ageDays: number): SigningKeyRecord {
   const { privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
     publicKeyEncoding: { type: 'spki', format: 'pem' },
   });
-  const old = { id: 'asg-0', createdAtMs: Date.now() - 40 * 86_400_000, privateKey };
-  const runtime = await LoginRuntime.open(runtimePorts([old]), settings);
-  t.after(() => runtime.close());
-  assert.equal(runtime.signer.publicKeys().keys.length, 1);
-});
+  return { id: 'asg-0', createdAtMs: Date.now() - ageDays * 86_400_000, privateKey };
+}
