@@ -95,6 +95,24 @@ suite('large changesets', async () => {
     });
   }
 
+  for (const verb of ['undo', 'revert']) {
+    test(`are not taken back by ${verb} with a key that is deleted while it runs`, async () => {
+      const operations = Array.from({ length: 3_000 }, () => ({ method: 'POST', path: '/ip_policies', body: {} }));
+      const { revision } = (
+        await world.api('POST', '/changesets', { operations, ...(verb === 'revert' && { confirm_within: '10m' }) })
+      ).body;
+      const { id, token } = (await world.api('POST', '/api_keys', {})).body;
+      const running = world.api('POST', `/changes/${revision}/${verb}`, {}, { key: token });
+      // Until the key has been checked.
+      for (let round = 0; round < 3; round += 1) await world.api('GET', `/api_keys/${id}`);
+      const { headers } = await world.api('DELETE', `/api_keys/${id}`);
+      const answer = await running;
+      const isBefore = answer.body.revision < Number(headers.get('postern-revision'));
+      assert.ok(answer.status === 401 || answer.status === 409 || isBefore, `${answer.status} ${answer.body.revision}`);
+      if (verb === 'revert') await world.api('POST', `/changes/${revision}/confirm`, {});
+    });
+  }
+
   test('wait outside while others of the key arrive', async () => {
     const upload = (): ClientRequest => {
       const { host, port } = world.server.addresses.api;

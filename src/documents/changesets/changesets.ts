@@ -19,6 +19,7 @@ import { Documents } from '../documents.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
 import { noteOf } from '../history/change-note.ts';
+import { keyExpectation } from '../key-expectation.ts';
 import { longAnswer } from '../long-answer.ts';
 import { refusalError } from '../refusal-error.ts';
 import { canReadSecrets, canWrite, hasScope, scopesNeeded } from '../scopes.ts';
@@ -69,7 +70,6 @@ interface Staged {
 
 /** Other writers may change what a changeset read. */
 const MAX_ATTEMPTS = 5;
-const API_KEY_KIND = 'api_key';
 
 /** Several writes of the API as one: run one after the other on staged records, then committed as one write set. */
 export class Changesets implements ChangesetsPort {
@@ -109,8 +109,6 @@ export class Changesets implements ChangesetsPort {
   async #run(changeset: Changeset, request: OperationRequest): Promise<ChangesetOutcome> {
     for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
       const staged = await this.#stage(changeset, request);
-      // Many operations take seconds.
-      await request.authenticateAgain?.();
       const result = await this.#commit(changeset, staged.commits, request);
       if (result.ok) {
         // Reads that follow must not be older than the revision that the answer names.
@@ -135,17 +133,16 @@ export class Changesets implements ChangesetsPort {
     );
   }
 
-  #commit(
+  async #commit(
     { expectedRevision, isDryRun, message, confirmWithinMs, ownership }: Changeset,
     commits: StagedCommits,
     request: OperationRequest,
   ): Promise<CommitResult> {
     const { expect = [], ...writes } = commits.folded();
-    // Only the store knows whether the key is deleted just now: then the next attempt is refused.
-    const key = this.#context.replica.get(API_KEY_KIND, request.principal.apiKeyId);
+    const ofKey = await keyExpectation(request, this.#context);
     return this.#context.store.commit({
       ...writes,
-      expect: key === undefined ? expect : [...expect, { kind: key.kind, id: key.id, revision: key.revision }],
+      expect: [...expect, ...ofKey],
       ...(expectedRevision !== null && { expectRevision: expectedRevision }),
       ...(isDryRun && { isDryRun }),
       ...(confirmWithinMs !== null && { confirmWithinMs }),

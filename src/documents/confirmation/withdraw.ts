@@ -5,6 +5,7 @@ import type { HistoryEntry } from '../../store/store.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { noteOf } from '../history/change-note.ts';
 import { cannotUndo, planRestore } from '../history/undo.ts';
+import { keyExpectation } from '../key-expectation.ts';
 import { refusalError } from '../refusal-error.ts';
 import { pendingNow } from './pending-form.ts';
 import { withOwners } from './restored-owners.ts';
@@ -18,8 +19,11 @@ export async function withdrawChange(
 ): Promise<OperationResult> {
   const { revision } = entry;
   const plan = await planRestore(entry, { isForced: true, principal: request.principal, context });
+  const writeSet = withOwners(plan.writeSet, pendingNow(context), revision);
+  const ofKey = await keyExpectation(request, context);
   const result = await context.store.commit({
-    ...withOwners(plan.writeSet, pendingNow(context), revision),
+    ...writeSet,
+    expect: [...(writeSet.expect ?? []), ...ofKey],
     deletes: [...(plan.writeSet.deletes ?? []), PENDING_CHANGE],
     settles: { revision, as: 'withdrawn' },
     note: noteOf(request, message === '' ? `revert of revision ${revision}` : message, 'revert'),

@@ -17,6 +17,7 @@ import { confirmChange } from '../confirmation/confirm.ts';
 import { pendingForm, pendingNow } from '../confirmation/pending-form.ts';
 import { withdrawChange } from '../confirmation/withdraw.ts';
 import type { DocumentsContext } from '../documents-context.ts';
+import { keyExpectation } from '../key-expectation.ts';
 import { longAnswer } from '../long-answer.ts';
 import { refusalError } from '../refusal-error.ts';
 import type { View } from '../renderer.ts';
@@ -95,7 +96,9 @@ export class Changes implements ChangesPort {
     this.#requireScopes(entry, 'POST', request.principal);
     const plan = await planUndo(entry, { isForced, principal: request.principal, context: this.#context });
     const note = noteOf(request, message === '' ? `undo of revision ${revision}` : message, 'undo');
-    const result = await this.#context.store.commit({ ...plan.writeSet, note });
+    const { expect = [] } = plan.writeSet;
+    const ofKey = await keyExpectation(request, this.#context);
+    const result = await this.#context.store.commit({ ...plan.writeSet, expect: [...expect, ...ofKey], note });
     if (!result.ok) {
       if (result.reason === 'conflict' || result.reason === 'idempotency_used') {
         throw cannotUndo(
