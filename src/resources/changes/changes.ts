@@ -4,14 +4,12 @@ import type { Operation } from '../operation.ts';
 import { idParameter } from '../paging.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import { confirmOperation } from './confirm-operation.ts';
-
+import { messageField } from './message-field.ts';
 import { pendingSchema } from './pending-schema.ts';
 import { revertOperation } from './revert-operation.ts';
 
 const PATH = '/changes';
 const MAX_LIMIT = 100;
-const MAX_MESSAGE = 1_024;
-
 const author = Type.Object(
   {
     kind: Type.String({
@@ -194,7 +192,7 @@ const undo: Operation = {
     schema: Type.Object(
       {
         force: Type.Optional(Type.Boolean({ description: 'Restores documents that were changed again later, too.' })),
-        message: Type.Optional(Type.String({ maxLength: MAX_MESSAGE, description: 'Message for the history.' })),
+        message: messageField,
       },
       { additionalProperties: false },
     ),

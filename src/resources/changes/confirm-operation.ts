@@ -1,7 +1,6 @@
 import Type from 'typebox';
 import type { Operation } from '../operation.ts';
-
-const MAX_MESSAGE = 1_024;
+import { messageField } from './message-field.ts';
 
 export function confirmOperation(
   path: string,
@@ -17,10 +16,7 @@ export function confirmOperation(
     description:
       'Keeps a change that was applied with `confirm_within`: without this, the server reverts it when the time is over. The key needs the write scope of each document of the change.',
     body: {
-      schema: Type.Object(
-        { message: Type.Optional(Type.String({ maxLength: MAX_MESSAGE, description: 'Message for the history.' })) },
-        { additionalProperties: false },
-      ),
+      schema: Type.Object({ message: messageField }, { additionalProperties: false }),
       example: { message: 'the login still works' },
     },
     success: {

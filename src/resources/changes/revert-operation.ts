@@ -1,7 +1,6 @@
 import Type, { type TSchema } from 'typebox';
 import type { Operation } from '../operation.ts';
-
-const MAX_MESSAGE = 1_024;
+import { messageField } from './message-field.ts';
 
 export function revertOperation(
   path: string,
@@ -18,10 +17,7 @@ export function revertOperation(
     description:
       'Takes back a change that was applied with `confirm_within`, before its time is over: so that another change can wait, or its documents can be written. The key needs the write scope of each document of the change.',
     body: {
-      schema: Type.Object(
-        { message: Type.Optional(Type.String({ maxLength: MAX_MESSAGE, description: 'Message for the history.' })) },
-        { additionalProperties: false },
-      ),
+      schema: Type.Object({ message: messageField }, { additionalProperties: false }),
       example: { message: 'nobody looks after it' },
     },
     success: {
