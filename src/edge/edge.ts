@@ -15,6 +15,8 @@ import { backendTargets } from './backend-targets.ts';
 import type { BackendTraffic } from './backend-traffic.ts';
 import { ClientAddresses } from './client-address.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
+import { drainEdge } from './drain-edge.ts';
+import { EarlyAnswers } from './early-answers.ts';
 import type { EdgeMetrics, LiveCounts } from './edge-metrics.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
 import type { EdgeSettings } from './edge-settings.ts';
@@ -98,7 +100,6 @@ export interface Edge {
 
 /** A stream is cut within a second of its permit ending. */
 const PERMIT_CHECK_MS = 500;
-const GO_AWAY_EVERY_MS = 500;
 
 /** The data plane: a pure function of snapshots. It knows no store and no API. */
 export function createEdge(options: EdgeOptions): Edge {
@@ -173,6 +174,7 @@ export function createEdge(options: EdgeOptions): Edge {
       const seconds = (performance.now() - exchange.startedAt) / 1000;
       metrics.finished(exchange, seconds);
       options.backendTraffic?.finished(exchange);
+      exchange.counter?.ended(exchange.bytesIn, exchange.bytesOut);
       accessLog?.(accessLine(exchange, seconds));
       if (traffic?.wantsRequests() === true) traffic.requestComplete(accessLine(exchange, seconds));
       if (history?.isWanted === true) history.record(recordedRequest(exchange, seconds * 1000, recording));
@@ -192,21 +194,24 @@ export function createEdge(options: EdgeOptions): Edge {
   };
 
   const plainRuntime: EdgeRuntime = { ...runtime, scheme: 'http', findEdge: (host) => snapshots.findPlain(host) };
+  const answers = new EarlyAnswers({ history, recording, addresses, clock });
   const redirects = {
     hosts: snapshots,
     httpsPort: () => options.publicPorts().https,
     newRequestId: () => runtime.newRequestId(clock.nowMs()),
+    answers,
   };
 
   const overload = new OverloadRefusals({
-    newRequestId: () => runtime.newRequestId(clock.nowMs()),
+    newRequestId: redirects.newRequestId,
+    answers,
     refused: (limit) => metrics.overloaded(limit),
     warn: (fields, message) => log.warn(fields, message),
   });
   const serve = (of: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void => {
     const limit = of.limitExceeded(connection, request);
     if (limit === null) serveRequest(of, connection, request);
-    else overload.refuse(request, limit);
+    else overload.refuse(connection, request, limit);
   };
 
   const transportSecurity = strictTransportSecurity(settings.strictTransportSecurity ?? NO_TRANSPORT_SECURITY);
@@ -240,17 +245,17 @@ export function createEdge(options: EdgeOptions): Edge {
     limits: settings.http,
     rules,
     handle: (connection, request) => {
-      const { reading, writer, accept } = request;
+      const { reading, writer } = request;
       const challenge = reading.ok ? challengeOf(reading.head) : undefined;
       if (challenge !== undefined) {
         metrics.challengeAnswered('http-01');
-        answerChallenge(challenge, connection, writer, redirects.newRequestId());
+        const answer = answerChallenge(challenge, connection, writer, redirects.newRequestId());
+        answers.challenged(connection, request, answer);
         return;
       }
       const edge = reading.ok ? snapshots.findPlain(reading.head.host) : undefined;
       if (reading.ok && edge === undefined) {
-        if (!refusedAsVacant(connection, request))
-          redirectToHttps(redirects, connection, { head: reading.head, writer, accept });
+        if (!refusedAsVacant(connection, request)) redirectToHttps(redirects, connection, reading.head, request);
       } else serve(plainRuntime, edge === undefined ? connection : onPlainHost(connection, edge), request);
     },
     onSessionError: () => {},
@@ -312,30 +317,7 @@ export function createEdge(options: EdgeOptions): Edge {
     },
     isPassthrough: (host) => tunnels.passthroughFor(host) !== undefined,
     drain: async (timeoutMs, lingerMs = 0) => {
-      const deadline = performance.now() + timeoutMs;
-      const left = (): number => Math.max(0, deadline - performance.now());
-      tunnels.startDraining();
-      if (lingerMs > 0) {
-        for (const each of [servers, plainServers]) each.startDraining(true);
-        const lingersUntilMs = performance.now() + Math.min(lingerMs, timeoutMs);
-        const isOpen = (): boolean => servers.connectionCount + plainServers.connectionCount + front.pendingCount > 0;
-        while (isOpen() && performance.now() < lingersUntilMs) {
-          live.goAway();
-          await new Promise((resolve) => setTimeout(resolve, 10));
-        }
-      }
-      for (const each of [servers, plainServers]) each.startDraining();
-      live.goAway();
-      // A client in its handshake may already have sent a request.
-      await front.drain(left());
-      while (live.count > 0 && left() > 0) {
-        // Requests finish; a request in progress may have become a WebSocket.
-        live.goAway();
-        const pauseMs = Math.min(GO_AWAY_EVERY_MS, left());
-        const nextMs = performance.now() + pauseMs;
-        while (live.count > 0 && performance.now() < nextMs) await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-      await Promise.all([servers.close(left()), plainServers.close(left()), tunnels.drain(left)]);
+      await drainEdge({ live, servers: [servers, plainServers], front, tunnels }, timeoutMs, lingerMs);
       await upstreams.close();
       clearInterval(permitTimer);
       clearInterval(slowTimer);

@@ -6,6 +6,7 @@ import type { ConnectionFacts } from './connection-facts.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
 import { firstValue } from './http/header-list.ts';
+import type { RequestHead } from './http/request-head.ts';
 
 /** What of a request may be kept, beside what the access log has. */
 export interface RecordingSettings {
@@ -97,6 +98,39 @@ export function recordedUnread(
     waits: NONE,
     refusedBy: `edge:${unreadReason(code)}`,
     refusingRule: null,
+    target: null,
+    tunnelNode: null,
+    admittedMs: null,
+    answeredMs: 0,
+  };
+}
+
+export type EarlyFacts = Pick<
+  RecordedRequest,
+  'id' | 'startedAtMs' | 'status' | 'errorCode' | 'edgeId' | 'clientAddress' | 'bytesOut'
+> &
+  Pick<RecordedRequest, 'passes' | 'refusedBy' | 'refusingRule'>;
+
+/** For a request that was answered before a route was looked for. `head`: null when it could not be parsed. */
+export function recordedEarly(
+  facts: EarlyFacts,
+  head: RequestHead | null,
+  { headers, keepsQuery }: RecordingSettings,
+): RecordedRequest {
+  const { target, path } = head?.path ?? { target: '', path: '' };
+  return {
+    ...facts,
+    durationMs: 0,
+    method: head?.method ?? null,
+    host: head?.host ?? null,
+    path: head === null ? null : keptText(path, 0, MAX_PATH),
+    query: keepsQuery && target.length > path.length ? keptText(target.slice(path.length + 1), 0, MAX_PATH) : null,
+    routeId: null,
+    userId: null,
+    userKind: null,
+    headers: head === null ? NONE : listedHeaders(head.headers, headers),
+    bytesIn: 0,
+    waits: NONE,
     target: null,
     tunnelNode: null,
     admittedMs: null,

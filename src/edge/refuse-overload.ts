@@ -1,4 +1,6 @@
 import { type AdmissionLimit, SETTING_OF_LIMIT } from './admission.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
+import type { EarlyAnswers } from './early-answers.ts';
 import { errorPage } from './error-page.ts';
 import { edgeErrors } from './errors.ts';
 import type { IncomingRequest } from './http/http-servers.ts';
@@ -10,6 +12,7 @@ const LOG_EVERY_MS = 10_000;
 export interface OverloadPorts {
   newRequestId(): string;
   refused(limit: AdmissionLimit): void;
+  readonly answers: Pick<EarlyAnswers, 'overloaded'>;
   warn(fields: object, message: string): void;
 }
 
@@ -22,14 +25,17 @@ export class OverloadRefusals {
     this.#ports = ports;
   }
 
-  refuse({ writer, source, accept }: IncomingRequest, limit: AdmissionLimit): void {
+  refuse(connection: ConnectionFacts, request: IncomingRequest, limit: AdmissionLimit): void {
+    const { writer, source, accept } = request;
     const { status } = edgeErrors.rows[CODE];
     const message = 'This server is overloaded. Try again in a moment.';
     const error = { status, code: CODE, message, headers: ['retry-after', RETRY_AFTER_SECONDS] } as const;
-    const { headers, body } = errorPage(error, this.#ports.newRequestId(), accept);
+    const id = this.#ports.newRequestId();
+    const { headers, body } = errorPage(error, id, accept);
     source?.resume();
     writer.answer(status, headers, body);
     this.#ports.refused(limit);
+    this.#ports.answers.overloaded(connection, request, { id, status, code: CODE, bytesOut: body.length }, limit);
     const nowMs = performance.now();
     if (nowMs - this.#loggedAtMs < LOG_EVERY_MS) return;
     this.#loggedAtMs = nowMs;

@@ -124,14 +124,21 @@ suite('every response has its id', () => {
     assert.deepEqual([shown.method, shown.path, shown.decisions[0].module], [null, null, 'edge']);
     const port = world.world.server.addresses.edgeHttp?.port ?? 0;
     const redirected = await new Promise<Record<string, unknown>>((resolve, reject) => {
-      requestHttp({ host: '127.0.0.1', port, headers: { host: site.host } }, (response) => {
+      const visit = { host: '127.0.0.1', port, path: '/old?token=hidden' };
+      requestHttp({ ...visit, headers: { host: site.host, 'user-agent': 'curl/9' } }, (response) => {
         response.resume();
         resolve(response.headers);
       })
         .once('error', reject)
         .end();
     });
-    idOf({ headers: redirected });
+    const { edge, ...found } = await world.api('GET', `/requests/${idOf({ headers: redirected })}`);
+    assert.deepEqual(
+      [found.method, found.host, found.path, found.status, found.user_agent, edge.id, found.client_address],
+      ['GET', site.host, '/old', 308, 'curl/9', site.edgeId, '127.0.0.1'],
+    );
+    assert.deepEqual(found.decisions, [{ module: 'edge', decision: 'refuse', reason: 'redirect_to_https' }]);
+    assert.doesNotMatch(JSON.stringify(found), /hidden/);
   });
 
   test('unless the settings turn it off for forwarded ones and keep no history', async (t) => {

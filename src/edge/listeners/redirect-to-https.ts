@@ -1,25 +1,22 @@
 import { isIPv4 } from 'node:net';
 import { hostNameProblem } from '../../lib/host-name.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
+import type { EarlyAnswers } from '../early-answers.ts';
 import { errorPage } from '../error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
+import type { IncomingRequest } from '../http/http-servers.ts';
 import type { RequestHead } from '../http/request-head.ts';
-import type { ResponseWriter } from '../http/response-writer.ts';
 
 const HTTPS_PORT = 443;
+const REDIRECT = 308;
 const NOTHING = Buffer.alloc(0);
 
 export interface RedirectOptions {
-  readonly hosts: { find(host: string): unknown };
+  readonly hosts: { find(host: string): { readonly id: string } | undefined };
   /** Port of the HTTPS listener as clients see it. */
   readonly httpsPort: () => number;
   readonly newRequestId: () => string;
-}
-
-export interface PlainRequest {
-  readonly head: RequestHead;
-  readonly writer: ResponseWriter;
-  readonly accept: string | undefined;
+  readonly answers: Pick<EarlyAnswers, 'redirected'>;
 }
 
 /**
@@ -29,22 +26,29 @@ export interface PlainRequest {
 export function redirectToHttps(
   options: RedirectOptions,
   connection: ConnectionFacts,
-  { head, writer, accept }: PlainRequest,
+  { host, path }: RequestHead,
+  request: IncomingRequest,
 ): void {
-  const { host, path } = head;
+  const { writer, accept } = request;
+  const id = options.newRequestId();
   connection.retire();
   const refuse = (code: EdgeErrorCode, message: string): void => {
     const { status } = edgeErrors.rows[code];
-    const { headers, body } = errorPage({ status, code, message }, options.newRequestId(), accept);
+    const { headers, body } = errorPage({ status, code, message }, id, accept);
     writer.answer(status, headers, body);
+    options.answers.redirected(connection, request, { id, status, code, bytesOut: body.length }, null);
   };
   if (!isIPv4(host) && hostNameProblem(host, 'refused') !== null) {
     refuse('ERR_POSTERN_BAD_HTTP', 'The request has no valid host.');
-  } else if (options.hosts.find(host) === undefined) {
-    refuse('ERR_POSTERN_NO_ROUTE', 'This server has no site with this name.');
-  } else {
-    const httpsPort = options.httpsPort();
-    const location = `https://${host}${httpsPort === HTTPS_PORT ? '' : `:${httpsPort}`}${path.target}`;
-    writer.answer(308, ['location', location, 'postern-request-id', options.newRequestId()], NOTHING);
+    return;
   }
+  const edge = options.hosts.find(host);
+  if (edge === undefined) {
+    refuse('ERR_POSTERN_NO_ROUTE', 'This server has no site with this name.');
+    return;
+  }
+  const httpsPort = options.httpsPort();
+  const location = `https://${host}${httpsPort === HTTPS_PORT ? '' : `:${httpsPort}`}${path.target}`;
+  writer.answer(REDIRECT, ['location', location, 'postern-request-id', id], NOTHING);
+  options.answers.redirected(connection, request, { id, status: REDIRECT, code: null, bytesOut: 0 }, edge.id);
 }

@@ -16,7 +16,7 @@ const world = await EdgeWorld.open(
   { after },
   { POSTERN_EDGE_REQUESTS_IN_FLIGHT: String(MAX_REQUESTS), POSTERN_EDGE_STREAMS_IN_FLIGHT: String(MAX_STREAMS) },
 );
-const { host } = await world.site(await world.staticBackend(upstream.address));
+const { host, edgeId } = await world.site(await world.staticBackend(upstream.address));
 
 async function statusOf(stream: ClientHttp2Stream): Promise<{ status: number; retryAfter: string | undefined }> {
   const [headers] = (await once(stream, 'response')) as [Record<string, string>];
@@ -53,6 +53,13 @@ suite('more than one process accepts', () => {
     assert.equal((await statusOf(ask(session, 1)[0] as ClientHttp2Stream)).status, 200);
     assert.equal(await gauge('postern_edge_requests_in_flight'), 0);
     session.close();
+    const { requests } = await world.api('GET', '/requests?status=503&limit=100');
+    assert.equal(requests.length, 100);
+    const { method, path, error_code: code, edge, decisions } = requests[0];
+    assert.deepEqual([method, path, code, edge.id], ['GET', '/', 'ERR_POSTERN_EDGE_OVERLOADED', edgeId]);
+    assert.deepEqual(decisions, [
+      { module: 'edge', decision: 'refuse', reason: 'edge_overloaded', rule: 'edge_requests_in_flight' },
+    ]);
   });
 
   test('WebSockets have a separate limit, and leave room for requests', async () => {

@@ -27,16 +27,22 @@ const LIMITS = {
 };
 
 async function openRedirects(t: TestContext, { httpsPort = 7443, maxConnectionsPerAddress = 0 } = {}) {
-  const hosts = new HostTable<true>();
-  hosts.set('app.localhost', true);
-  hosts.set('*.wild.localhost', true);
-  const redirects = { hosts, httpsPort: () => httpsPort, newRequestId: () => 'rq_1' };
+  const hosts = new HostTable<{ id: string }>();
+  hosts.set('app.localhost', { id: 'edghts_1' });
+  hosts.set('*.wild.localhost', { id: 'edghts_2' });
+  const redirects = {
+    hosts,
+    httpsPort: () => httpsPort,
+    newRequestId: () => 'rq_1',
+    answers: { redirected: () => {} },
+  };
   const servers = new HttpServers({
     scheme: 'http',
     rules: { dropped: new DroppedHeaders([]), hostPorts: null },
     limits: LIMITS,
-    handle: (connection, { reading, writer, accept }) => {
-      if (reading.ok) redirectToHttps(redirects, connection, { head: reading.head, writer, accept });
+    handle: (connection, request) => {
+      const { reading, writer } = request;
+      if (reading.ok) redirectToHttps(redirects, connection, reading.head, request);
       else writer.answer(edgeErrors.rows[reading.code].status, ['connection', 'close'], Buffer.alloc(0));
     },
     onSessionError: () => {},
