@@ -199,10 +199,11 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
     this.#forwarding.start(targets);
   }
 
-  /** The next target may need no other node. */
+  /** The next target may need no tunnel. */
   aimAt(targetName: string): void {
     this.targetName = targetName;
     this.tunnelNode = null;
+    this.counter = null;
   }
 
   /** The configuration changed: a request that would now be rejected ends, others are not affected. */

@@ -2,6 +2,7 @@ import type { Pass } from '../modules/prepared-module.ts';
 import type { PassedBy } from '../requests/recorded-request.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
+import type { TrafficCounter } from '../upstream/upstream.ts';
 import { ReceivedRequest } from './received-request.ts';
 
 const NONE: readonly never[] = [];
@@ -17,6 +18,7 @@ export class ObservedRequest extends ReceivedRequest {
   refusedBy: string | null = null;
   targetName: string | null = null;
   tunnelNode: string | null = null;
+  counter: TrafficCounter | null = null;
   /** The rehearsed rule that would have refused it. */
   wouldRefuse: (NonNullable<Pass['wouldRefuse']> & { readonly module: string }) | null = null;
   /** The access rule that refused it; null when none let it in, undefined when no access rule refused it. */

@@ -94,6 +94,21 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
     return this.#isClosed;
   }
 
+  /** Duration of the last ping; null before the first answer. */
+  get roundTripMs(): number | null {
+    return this.#liveness.roundTripMs;
+  }
+
+  /** Received from the agent and sent to it, without TLS. */
+  get bytes(): { readonly received: number; readonly sent: number } {
+    return { received: this.#socket.bytesRead, sent: this.#socket.bytesWritten };
+  }
+
+  /** False when it was measured lately. */
+  measureRoundTrip(): boolean {
+    return this.#liveness.measure();
+  }
+
   /** The agent has identified itself and was accepted. */
   greeted(): void {
     clearTimeout(this.#greetingTimer);

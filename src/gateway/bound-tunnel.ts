@@ -1,4 +1,5 @@
 import type { AgentLink, OnlineTunnel } from '../edge/tunnels/online-tunnels.ts';
+import { TunnelUse } from '../lib/tunnel-use.ts';
 import type { Bind } from '../tunnel/messages.ts';
 import type { AgentSession } from './agent-session.ts';
 
@@ -22,6 +23,7 @@ export class BoundTunnel implements OnlineTunnel {
   readonly endpointId: string | null;
   readonly host: string | null;
   inFlight = 0;
+  readonly use = new TunnelUse();
   ref: number;
   metadata: string;
   forwardsTo: string;

@@ -1,8 +1,10 @@
 import type { TLSSocket } from 'node:tls';
 import { peerOf } from '../lib/proxy-protocol/arriving-clients.ts';
+import type { AgentFigures } from '../lib/tunnel-figures.ts';
 import type { AgentMessage } from '../tunnel/messages.ts';
 import { Admission } from './admission.ts';
 import { AgentConnection, type ConnectionHandler, untilIdle } from './agent-connection.ts';
+import { agentFigures } from './agent-figures.ts';
 import { AgentRequests } from './agent-requests.ts';
 import type { AgentSession } from './agent-session.ts';
 import { Announcements } from './announcements.ts';
@@ -131,6 +133,11 @@ export class Gateway implements ConnectionHandler {
         .toArray().length,
       tunnels: this.#ports.table.size,
     };
+  }
+
+  /** Latency and traffic of the agents that are connected here. */
+  agentFigures(): readonly AgentFigures[] {
+    return agentFigures(this.#life.all.values());
   }
 
   /** Online sessions that this node still decides about. */

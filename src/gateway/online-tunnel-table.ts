@@ -16,6 +16,10 @@ export class OnlineTunnelTable implements OnlineTunnels {
     return this.#byId.size;
   }
 
+  all(): Iterable<BoundTunnel> {
+    return this.#byId.values();
+  }
+
   get(tunnelId: string): OnlineTunnel | undefined {
     return this.#byId.get(tunnelId);
   }

@@ -42,6 +42,7 @@ import { ListeningSockets } from './listening-sockets.ts';
 import { addNodeMetrics } from './node-metrics.ts';
 import { nodeName, openNodes } from './nodes.ts';
 import { openStore } from './open-store.ts';
+import { ownTunnels } from './own-tunnels.ts';
 import { addPeerMetrics } from './peer-metrics.ts';
 import { proxiedClients } from './proxied-clients.ts';
 import { openRequests } from './requests.ts';
@@ -131,7 +132,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => directory.close());
   const recorded = openRequests(config, nodes);
   const { history, requests } = recorded;
-  const traffic = openTraffic({ ...recorded, clock, logger, replica, membership, problems });
+  const here = ownTunnels(tunnels, directory.directory, () => gateway);
+  const traffic = openTraffic({ ...recorded, clock, logger, replica, membership, problems, ownTunnels: here });
   const base = { config, store, replica, catalog, registry, clock, logger, requestLogger };
   const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe() };
   const explainer = opened.adopt(new Explainer({ ...base, ...seen, node: membership.self.name }), (it) => it.close());

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
+import { InstallationTunnels } from '../console/live/installation-tunnels.ts';
 import type { LiveSources } from '../console/live/live-streams.ts';
 import { OthersRequests } from '../console/live/others-requests.ts';
 import { InstallationSeries } from '../console/series/installation-series.ts';
 import { SHORT_STEP_SECONDS, TrafficSeries } from '../console/series/traffic-series.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
+import type { NodeTunnels } from '../lib/tunnel-figures.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { RecordedRequest } from '../requests/recorded-request.ts';
@@ -24,6 +26,8 @@ export interface TrafficDependencies extends OpenedRequests {
   readonly replica: Pick<Replica, 'count'>;
   readonly membership: Pick<Membership, 'nodes'>;
   readonly problems: Pick<ProblemIndex, 'all'>;
+  /** Agents and tunnels of this node. */
+  readonly ownTunnels: () => NodeTunnels;
 }
 
 export interface OpenedTraffic {
@@ -44,6 +48,7 @@ export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
     );
   });
   const series = new InstallationSeries(own, questions, clock);
+  const tunnels = new InstallationTunnels(deps.ownTunnels, questions);
   const others = new OthersRequests((sinceMs) => requests.ofOthers({ sinceMs }, OTHERS_AT_ONCE), clock);
   return {
     series,
@@ -68,6 +73,7 @@ export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
         problems: problemsOf(deps).slice(0, MAX_PROBLEMS),
       }),
       tunnels: () => onlineOf(membership),
+      tunnel_traffic: () => tunnels.document(),
       onProblem: (err) => logger.warn({ err }, 'failed to read what a live view shows'),
     }),
   };

@@ -15,6 +15,9 @@ export const LIVENESS_TIMINGS: LivenessTimings = {
   deadAfterMs: DEAD_AFTER_MS,
 };
 
+/** How often the round trip is measured while somebody looks at it. */
+const MEASURE_AFTER_MS = 10_000;
+
 /**
  * Detects a connection that is dead although TCP does not report it: the peer's machine sleeps, a NAT dropped the
  * mapping, a cable is out. A silent peer is pinged, and one that does not respond in time is gone. Any received bytes
@@ -31,6 +34,7 @@ export class Liveness {
   #checkedAtMs = Date.now();
   #isAsked = false;
   #roundTripMs: number | null = null;
+  #pingedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(socket: Socket, session: Http2Session, onDead: () => void, timings = LIVENESS_TIMINGS) {
     this.#socket = socket;
@@ -47,6 +51,11 @@ export class Liveness {
   /** Duration of the last answered ping. */
   get roundTripMs(): number | null {
     return this.#roundTripMs;
+  }
+
+  /** Pings for `roundTripMs`, unless that was done lately: false. */
+  measure(): boolean {
+    return performance.now() - this.#pingedAtMs >= MEASURE_AFTER_MS && this.#ping(() => {});
   }
 
   /** Whether the peer responds within this time. */
@@ -95,6 +104,7 @@ export class Liveness {
   /** `onSettled` receives false when the session ends first. */
   #ping(onSettled: (isAnswered: boolean) => void): boolean {
     if (this.#session.destroyed) return false;
+    this.#pingedAtMs = performance.now();
     return this.#session.ping((error, durationMs) => {
       if (error === null) this.#roundTripMs = durationMs;
       onSettled(error === null);

@@ -25,6 +25,12 @@ export interface UpstreamRequest {
 export interface RequestWay {
   /** Name of the node that passed the request on to its agent; null when no other node was involved. */
   tunnelNode: string | null;
+  /** Counts the request when it has ended; null for an upstream that nobody counts. */
+  counter: TrafficCounter | null;
+}
+
+export interface TrafficCounter {
+  ended(bytesIn: number, bytesOut: number): void;
 }
 
 export type RequestBody =

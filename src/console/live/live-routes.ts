@@ -13,7 +13,9 @@ const TOPICS: ReadonlyMap<string, readonly string[]> = new Map([
   ['overview', ['series:read', 'edges:read', 'nodes:read']],
   ['requests', ['requests:read']],
   ['tunnels', ['tunnels:read']],
+  ['tunnel_traffic', ['tunnels:read', 'tunnel_sessions:read']],
 ]);
+const DEFAULT_TOPICS = 'overview,requests,tunnels';
 const QUERY = Type.Object(
   {
     topics: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
@@ -69,7 +71,7 @@ function tooMany(message: string): Error {
 }
 
 function topicsOf(text: string | undefined): ReadonlySet<string> {
-  const topics = (text ?? [...TOPICS.keys()].join(',')).split(',').map((topic) => topic.trim());
+  const topics = (text ?? DEFAULT_TOPICS).split(',').map((topic) => topic.trim());
   const unknown = topics.find((topic) => !TOPICS.has(topic));
   if (unknown === undefined) return new Set(topics);
   throw resourceErrors.create(

@@ -4,7 +4,9 @@ import type { JsonObject } from '../../lib/json.ts';
 import { type LiveFilter, LiveStream, liveLine, type WantedStream } from './live-stream.ts';
 
 const TICK_MS = 1000;
-const OVERVIEW_EVERY = 2;
+/** What all nodes are asked for. */
+const GATHERED = ['overview', 'tunnel_traffic'] as const;
+const GATHER_EVERY = 2;
 const PING_EVERY = 15;
 const MAX_STREAMS = 100;
 /** One key or person cannot take all places. Colleagues may share a key, each with several pages. */
@@ -17,6 +19,8 @@ export interface LiveSources {
   /** Requests that the other nodes have finished since the last call; all of them, whatever they were. */
   othersRequests(): Promise<readonly LiveRequest[]>;
   overview(): Promise<JsonObject>;
+  /** Latency of agents and traffic of tunnels. */
+  tunnel_traffic(): Promise<JsonObject>;
   /** Agents and tunnels online; sent when it changes. */
   tunnels(): JsonObject;
   onProblem(error: unknown): void;
@@ -72,7 +76,7 @@ export class LiveStreams {
     const nowMs = this.#sources.clock.nowMs();
     stream.write(liveLine('ping', nowMs, {}));
     if (stream.topics.has('tunnels')) stream.write(liveLine('tunnels', nowMs, this.#sources.tunnels()));
-    if (stream.topics.has('overview')) this.#sendOverview([stream]);
+    for (const topic of GATHERED) if (stream.topics.has(topic)) this.#sendGathered(topic, [stream]);
   }
 
   #remove(stream: LiveStream): void {
@@ -114,7 +118,7 @@ export class LiveStreams {
     }
     if (this.#ticks % PING_EVERY === 0) this.#send([...this.#streams], liveLine('ping', nowMs, {}));
     this.#sendTunnels(nowMs);
-    if (this.#ticks % OVERVIEW_EVERY === 0) this.#sendOverview(this.#with('overview'));
+    if (this.#ticks % GATHER_EVERY === 0) for (const topic of GATHERED) this.#sendGathered(topic, this.#with(topic));
     this.#askOthers();
   }
 
@@ -132,11 +136,10 @@ export class LiveStreams {
     this.#send(streams, liveLine('tunnels', nowMs, data));
   }
 
-  #sendOverview(streams: readonly LiveStream[]): void {
+  #sendGathered(topic: (typeof GATHERED)[number], streams: readonly LiveStream[]): void {
     if (streams.length === 0) return;
-    this.#sources
-      .overview()
-      .then((data) => this.#send(streams, liveLine('overview', this.#sources.clock.nowMs(), data)))
+    this.#sources[topic]()
+      .then((data) => this.#send(streams, liveLine(topic, this.#sources.clock.nowMs(), data)))
       .catch((error: unknown) => this.#sources.onProblem(error));
   }
 

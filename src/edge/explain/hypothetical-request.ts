@@ -26,7 +26,8 @@ export class HypotheticalRequest extends ReceivedRequest implements TrafficReque
   readonly runtime: ForwardingRuntime;
   readonly trace: NonNullable<ForwardableRequest['trace']> | null;
   bytesIn = 0;
-  tunnelNode: string | null = null;
+  readonly tunnelNode = null;
+  readonly counter = null;
   permit: Permit | null = null;
   isExemptFromLogin = false;
 

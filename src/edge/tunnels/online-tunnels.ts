@@ -1,4 +1,5 @@
 import type { ClientHttp2Stream } from 'node:http2';
+import type { TunnelUse } from '../../lib/tunnel-use.ts';
 
 /** Tunnels available to traffic: exactly those that are online. */
 export interface OnlineTunnels {
@@ -15,6 +16,7 @@ export interface OnlineTunnel {
   readonly forwardsTo: string;
   /** Requests and connections in progress, maintained by the sender. */
   inFlight: number;
+  readonly use: TunnelUse;
   /** The best way to the agent, except those that were tried already; null when there is none. Allocates nothing. */
   link(tried?: readonly AgentLink[]): AgentLink | null;
   /** Its agent is connected here, and only the right to serve its name is missing at the moment. */

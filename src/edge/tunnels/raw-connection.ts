@@ -53,6 +53,11 @@ export class RawConnection implements ListenerOwner {
     listenOnce(socket, 'close', this, () => this.#socketClosed());
   }
 
+  /** Its agent accepted it. */
+  get wasCarried(): boolean {
+    return this.#isCarrying;
+  }
+
   contain(error: unknown): void {
     reportBug(error, { part: 'raw connection', client_address: this.#options.clientAddress });
     this.#end('bug');

@@ -45,10 +45,11 @@ export class RawConnections {
     const startedAt = performance.now();
     this.#count += 1;
     this.#options.onOpened(proto);
+    const tunnel = tunnels.get(tunnelId);
     const connection = new RawConnection({
       socket,
       clientAddress,
-      tunnel: tunnels.get(tunnelId),
+      tunnel,
       mayServe: this.#options.mayServe,
       connectTimeoutMs,
       onOver: (outcome) => {
@@ -60,6 +61,7 @@ export class RawConnections {
           ...{ endpointId, tunnelId, tunnelNode: connection.tunnelNode, proto, clientAddress, localAddress },
           ...{ startedAtMs, seconds, bytesIn, bytesOut, outcome },
         };
+        if (connection.wasCarried) tunnel?.use.ended(bytesIn, bytesOut);
         this.#options.onClosed(facts);
       },
     });

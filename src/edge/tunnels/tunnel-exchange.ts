@@ -189,7 +189,11 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     try {
       const request = awaitsBodyWanted ? withHopTrace(this.#request) : this.#request;
       this.#inner = this.#upstream.sendOn(link, { request, handler: this, isRetry, awaitsBodyWanted });
-      if (this.#request.way !== undefined) this.#request.way.tunnelNode = link.nodeName ?? null;
+      const { way } = this.#request;
+      if (way !== undefined) {
+        way.tunnelNode = link.nodeName ?? null;
+        way.counter = this.#upstream.tunnel.use;
+      }
       return true;
     } catch (error) {
       if (isSessionOver(error)) return false;

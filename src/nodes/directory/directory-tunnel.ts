@@ -1,4 +1,5 @@
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import { TunnelUse } from '../../lib/tunnel-use.ts';
 import type { PeerLinks } from '../links/peer-links.ts';
 import type { AnnouncedEndpoint, AnnouncedTunnel } from './announced.ts';
 import type { Announcement } from './announcement.ts';
@@ -31,6 +32,7 @@ export class DirectoryTunnel implements OnlineTunnel, Rank {
   isOwn = false;
   /** Requests that this node has in progress. */
   inFlight = 0;
+  readonly use = new TunnelUse();
   readonly #ways: Ways;
 
   constructor(announced: AnnouncedTunnel, epoch: number, ways: Ways) {

@@ -66,6 +66,10 @@ export class TunnelDirectory implements RemoteDirectory {
     return this.#slices.isIdle;
   }
 
+  remoteTunnels(): Iterable<DirectoryTunnel> {
+    return this.#index.allRemote();
+  }
+
   remoteTunnel(id: string): DirectoryTunnel | undefined {
     return this.#index.remote(id);
   }

@@ -48,6 +48,10 @@ export class TunnelIndex {
     return this.#remote.size;
   }
 
+  allRemote(): Iterable<DirectoryTunnel> {
+    return this.#remote.values();
+  }
+
   remote(id: string): DirectoryTunnel | undefined {
     return this.#remote.get(id);
   }

@@ -62,6 +62,7 @@ export class Hop implements ListenerOwner {
     this.#agent = agent;
     this.#isSwitch = isSwitch;
     this.#tunnel.inFlight += 1;
+    this.#tunnel.use.hopsInFlight += 1;
     watchStreamEnd(agent);
     ignoreErrors(agent);
     own(agent, this);
@@ -200,6 +201,7 @@ export class Hop implements ListenerOwner {
     const peer = hop.#peer;
     hop.#link.release();
     hop.#tunnel.inFlight -= 1;
+    hop.#tunnel.use.hopsInFlight -= 1;
     if (!hop.#isResponseWhole) resetStream(peer, (hop.#agent as ClientHttp2Stream).rstCode);
     // The service reads no more. The reset waits for the end of the response (RFC 9113 §8.1).
     else if (!hop.#isRequestWhole && !peer.closed) peer.close(NGHTTP2_NO_ERROR);

@@ -10,6 +10,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../src/edge/tunnels/online-tunnels.ts';
 import { cancelStream } from '../../../src/lib/http2-reset.ts';
+import { TunnelUse } from '../../../src/lib/tunnel-use.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 
 export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
@@ -154,6 +155,7 @@ export class FakeTunnels implements OnlineTunnels {
       labels,
       forwardsTo: 'http://localhost:3000',
       inFlight: 0,
+      use: new TunnelUse(),
       link: () => agent.link(),
     };
     this.#tunnels.set(id, tunnel);

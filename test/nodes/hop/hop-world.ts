@@ -1,4 +1,5 @@
 import type { AgentLink, OnlineTunnel } from '../../../src/edge/tunnels/online-tunnels.ts';
+import { TunnelUse } from '../../../src/lib/tunnel-use.ts';
 import { receiveHops } from '../../../src/nodes/hop/receive-hops.ts';
 import type { PeerLink } from '../../../src/nodes/links/peer-links.ts';
 import type { HopTracing } from '../../../src/tracing/hop-trace.ts';
@@ -66,6 +67,6 @@ export class HopWorld {
       }
       return null;
     };
-    return { id: TUNNEL, forwardsTo: 'http://localhost:3000', inFlight: 0, link };
+    return { id: TUNNEL, forwardsTo: 'http://localhost:3000', inFlight: 0, use: new TunnelUse(), link };
   }
 }

@@ -1,5 +1,6 @@
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../src/edge/tunnels/online-tunnels.ts';
 import { hasLabels } from '../../../src/lib/labels.ts';
+import { TunnelUse } from '../../../src/lib/tunnel-use.ts';
 import { AllTunnels } from '../../../src/nodes/directory/all-tunnels.ts';
 import { followNodes } from '../../../src/nodes/directory/followed-nodes.ts';
 import { NodeAnnouncer } from '../../../src/nodes/directory/node-announcer.ts';
@@ -28,7 +29,7 @@ class LocalTunnels implements OnlineTunnels {
 
   set(id: string, link: AgentLink | null, labels: Readonly<Record<string, string>> | null = null): void {
     this.generation += 1;
-    this.#tunnels.set(id, { id, forwardsTo: '', inFlight: 0, labels, link: () => link });
+    this.#tunnels.set(id, { id, forwardsTo: '', inFlight: 0, use: new TunnelUse(), labels, link: () => link });
   }
 
   delete(id: string): void {

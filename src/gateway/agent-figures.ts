@@ -1,0 +1,22 @@
+import type { AgentFigures } from '../lib/tunnel-figures.ts';
+import type { AgentSession } from './agent-session.ts';
+
+/** Pings take a moment of this process; the other connections have their turn later. */
+const MAX_PINGS = 200;
+
+/** Also measures the round trips for the next call: connections that carry traffic are not pinged otherwise. */
+export function agentFigures(sessions: Iterable<AgentSession>): AgentFigures[] {
+  const found: AgentFigures[] = [];
+  let pings = 0;
+  for (const { id, local } of sessions) {
+    if (local.length === 0) continue;
+    let [bytesReceived, bytesSent] = [0, 0];
+    for (const connection of local) {
+      if (pings < MAX_PINGS && connection.measureRoundTrip()) pings += 1;
+      bytesReceived += connection.bytes.received;
+      bytesSent += connection.bytes.sent;
+    }
+    found.push({ id, roundTripsMs: local.map(({ roundTripMs }) => roundTripMs), bytesReceived, bytesSent });
+  }
+  return found;
+}

@@ -1,0 +1,24 @@
+/** Use of a tunnel by the visitors of one node. */
+export interface TunnelFigures {
+  readonly id: string;
+  /** Requests and connections that have ended, and their bytes. */
+  readonly requests: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly inProgress: number;
+}
+
+/** The connections of an agent to one node. */
+export interface AgentFigures {
+  readonly id: string;
+  /** Duration of the last ping for each connection; null before the first answer. */
+  readonly roundTripsMs: readonly (number | null)[];
+  /** Over these connections: requests, responses and control messages. */
+  readonly bytesReceived: number;
+  readonly bytesSent: number;
+}
+
+export interface NodeTunnels {
+  readonly tunnels: readonly TunnelFigures[];
+  readonly agents: readonly AgentFigures[];
+}
