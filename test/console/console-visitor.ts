@@ -83,10 +83,10 @@ export class ConsoleVisitor {
     await this.page.getByRole('region', { name: `${title} module` }).waitFor();
   }
 
-  /** At two widths, in both themes. */
+  /** At three widths, in both themes. */
   async photograph(path: string): Promise<void> {
     const before = this.page.viewportSize();
-    for (const width of [1440, 360]) {
+    for (const width of [1920, 1280, 360]) {
       await this.page.setViewportSize({ width, height: width === 360 ? 780 : 900 });
       for (const colorScheme of ['light', 'dark'] as const) {
         await this.page.emulateMedia({ colorScheme });

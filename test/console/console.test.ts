@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import { connect } from '../../src/agent/index.ts';
 import { buildConsoleIfStale } from '../../tools/build-console.ts';
 import { CHROMIUM_FLAGS, chromiumPath } from '../support/chromium.ts';
 import { CLIENT_ID, CLIENT_SECRET, LoginWorld } from '../support/login-world.ts';
@@ -15,7 +16,7 @@ const executablePath = chromiumPath();
 const skip = executablePath === null && 'chromium is not on the PATH: the console is NOT tested in a browser';
 if (skip !== false) console.error(`\n!! ${skip}\n`);
 
-/** A folder for screenshots of every page, at two widths and in both themes. */
+/** A folder for screenshots of every page, at three widths and in both themes. */
 const SCREENSHOTS = process.env['POSTERN_CONSOLE_SCREENSHOTS'];
 const HOST = 'walk.localhost';
 const PAGES = [
@@ -36,10 +37,12 @@ const PAGES = [
   '/search?q=walk',
   '/resources/ip_policies',
 ];
-const WRITES = /^(Create|Edit|Delete|Remove|Revoke|Undo|Add|Replay|Stop|Restart|Confirm)\b/;
+const WRITES = /^(Create|Edit|Delete|Remove|Revoke|Undo|Add|Replay|Stop|Restart|Confirm|Revert)\b/;
 
 buildConsoleIfStale();
-const world = await LoginWorld.open({ after });
+const AUTHTOKEN = 'console-test-token-0123456789-0123456789';
+const gateway = { POSTERN_ROLES: 'api,edge,gateway,events', POSTERN_TUNNEL_LISTEN: '127.0.0.1:0' };
+const world = await LoginWorld.open({ after }, { env: { ...gateway, POSTERN_AUTHTOKEN: AUTHTOKEN } });
 const { baseUrl } = world.edge.world;
 world.register(HOST);
 const browser: Browser | null =
@@ -172,18 +175,105 @@ test('a change is undone on its page', { skip }, async () => {
   assert.equal((await api('GET', edgePath)).description, 'made by hand');
 });
 
-test('a change that waits is confirmed', { skip }, async () => {
+test('a change on trial waits on every page, for everybody, and is reverted or confirmed there', { skip }, async () => {
   const { page } = admin;
-  await api('POST', '/changesets', {
-    operations: [{ method: 'POST', path: '/ip_policies', body: { description: 'risky' } }],
-    confirm_within: '5m',
-  });
-  await admin.go('/changes');
-  await page.getByText('waits for a confirmation').waitFor();
-  await page.getByRole('button', { name: 'Confirm' }).click();
+  const edgePage = routePage.split('/routes/')[0] as string;
+  const edgePath = edgePage.replace('/edges/', '/edges/https/');
+  const banner = page.getByRole('region', { name: 'Change that waits' });
+  const saveOnTrial = async (description: string): Promise<void> => {
+    await admin.go(edgePage);
+    await page.getByRole('button', { name: 'Edit', exact: true }).first().click();
+    await page.getByLabel('Description', { exact: true }).fill(description);
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    await page.getByLabel('Keep the change').selectOption({ label: 'Only if I confirm it within 5 minutes' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await banner.getByText(/waits for a confirmation.*takes it back in [45]:\d\d/).waitFor();
+    assert.equal((await api('GET', edgePath)).description, description);
+  };
+  await saveOnTrial('risky');
+  await page.reload();
+  await banner.getByText(/takes it back in [45]:\d\d/).waitFor();
+  const { token } = await api('POST', '/api_keys', { scopes: ['*:read'] });
+  const colleague = await open();
+  await colleague.signIn(token);
+  const seen = colleague.page.getByRole('region', { name: 'Change that waits' });
+  await seen.getByText('waits for a confirmation').waitFor();
+  assert.equal(await seen.getByRole('button').count(), 0, 'it only reads');
+  await banner.getByRole('button', { name: 'Revert' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revert' }).click();
+  await page.getByText('The change is reverted.').waitFor();
+  await banner.waitFor({ state: 'detached' });
+  // The page below shows the restored document without a reload.
+  await page.getByText('made by hand').first().waitFor();
+
+  await saveOnTrial('checked');
+  if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, 'edge-with-change-that-waits'));
+  assert.deepEqual(await admin.seriousFindings(), []);
+  await banner.getByRole('button', { name: 'Confirm' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Confirm' }).click();
   await page.getByText('The change is confirmed.').waitFor();
-  await page.getByText('waits for a confirmation').waitFor({ state: 'detached' });
+  await banner.waitFor({ state: 'detached' });
+  assert.equal((await api('GET', edgePath)).description, 'checked');
+  await colleague.page
+    .getByText(/no longer waits\. Reload the page/)
+    .first()
+    .waitFor();
+  await colleague.close();
+});
+
+test('a change on trial overwrites nobody, and a module is removed on trial', { skip }, async () => {
+  const { page } = admin;
+  const edgePage = routePage.split('/routes/')[0] as string;
+  const edgePath = edgePage.replace('/edges/', '/edges/https/');
+  await admin.go(edgePage);
+  await page.getByRole('button', { name: 'Edit', exact: true }).first().click();
+  await page.getByLabel('Description', { exact: true }).fill('mine');
+  await page.getByRole('button', { name: 'Review changes' }).click();
+  await page.getByLabel('Keep the change').selectOption('1m');
+  await api('PATCH', edgePath, { metadata: 'theirs too' });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('region', { name: 'Their changes' }).getByText('theirs too').waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  assert.equal((await api('GET', edgePath)).description, 'checked');
+
+  await admin.go(routePage);
+  await page.getByRole('button', { name: 'Remove Compression' }).click();
+  await page.getByLabel('Keep the change').selectOption('1m');
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('region', { name: 'Compression module' }).waitFor({ state: 'detached' });
+  const banner = page.getByRole('region', { name: 'Change that waits' });
+  await banner.getByRole('button', { name: 'Revert' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revert' }).click();
+  await page.getByRole('region', { name: 'Compression module' }).waitFor();
+});
+
+test('the tunnels page shows traffic and latency of a real agent as they are', { skip }, async () => {
+  const { page } = admin;
+  const agent = await connect({
+    serverAddr: `127.0.0.1:${world.edge.world.server.addresses.tunnel?.port}`,
+    ...{ authtoken: AUTHTOKEN, ca: world.edge.ca, metadata: 'of the console test' },
+    tunnels: [{ proto: 'https', addr: world.upstreamAddress }],
+  });
+  await admin.go('/tunnels');
+  await page
+    .locator('tr.row', { hasText: 'of the console test' })
+    .getByText(/^(<1|\d+)(–\d+)? ms$/)
+    .waitFor();
+  if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, 'agents-online'));
+  await page.getByRole('tab', { name: 'Tunnels' }).click();
+  const { hostname } = new URL(agent.url ?? '');
+  const row = page.locator('tr.row', { hasText: hostname });
+  await row.getByText('0', { exact: true }).first().waitFor();
+  for (let count = 0; count < 7; count += 1) assert.equal((await world.edge.ask(hostname)).status, 200);
+  await row.getByText('7', { exact: true }).waitFor();
+  await row
+    .getByTitle(/^\d+ B per second/)
+    .filter({ hasNotText: /^0$/ })
+    .waitFor();
+  if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, 'tunnels-online'));
+  assert.deepEqual(await admin.seriousFindings(), []);
+  await agent.close();
+  await page.getByRole('heading', { name: 'No tunnels are open' }).waitFor();
 });
 
 test('the overview names a problem with advice, leads to its object, and forgets it when it is gone', {

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { clockTime } from '../format/times.ts';
 import { isSystemDark, theme } from '../shell/theme.ts';
 
 export interface Line {
@@ -38,13 +39,18 @@ export function Chart({ label, times, lines }: ChartProps) {
           legend: { show: false },
           cursor: { drag: { x: false, y: false } },
           scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] } },
-          axes: [axis, { ...axis, size: 44 }],
+          axes: [
+            { ...axis, values: (_plot, times) => times.map(hourAndMinute) },
+            { ...axis, size: 44 },
+          ],
           series: [
             {},
             ...lines.map((line) => ({
               label: line.name,
               stroke: colour(line.colour),
               width: 1.5,
+              // Only a value without a neighbour needs a point to be seen.
+              points: { show: true, size: 4, fill: colour(line.colour), filter: () => lonely(line.values) },
             })),
           ],
         },
@@ -78,4 +84,14 @@ export function Chart({ label, times, lines }: ChartProps) {
       </figcaption>
     </figure>
   );
+}
+
+/** Positions of values between gaps. */
+function lonely(values: Line['values']): number[] {
+  const isGap = (at: number): boolean => typeof values[at] !== 'number';
+  return [...values.keys()].filter((at) => !isGap(at) && isGap(at - 1) && isGap(at + 1));
+}
+
+function hourAndMinute(seconds: number): string {
+  return clockTime(new Date(seconds * 1000).toISOString()).slice(0, 5);
 }

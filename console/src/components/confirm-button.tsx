@@ -4,6 +4,7 @@ import { type ApiError, asApiError } from '../api/api-error.ts';
 import { Dialog } from './dialog.tsx';
 import { ErrorNotice } from './notice.tsx';
 import { toast } from './toast.tsx';
+import { TrialChoice } from './trial-choice.tsx';
 
 interface ConfirmButtonProps {
   readonly name: string;
@@ -14,16 +15,19 @@ interface ConfirmButtonProps {
   readonly isDanger?: boolean;
   readonly isSmall?: boolean;
   readonly done: string;
-  readonly act: () => Promise<unknown>;
+  /** `confirmWithin`: see `write`. Null unless a trial is offered and chosen. */
+  readonly act: (confirmWithin: string | null) => Promise<unknown>;
+  readonly offersTrial?: boolean;
   readonly onDone?: () => void;
 }
 
 /** An act that interrupts somebody or removes something: it names its consequence before. */
 export function ConfirmButton(props: ConfirmButtonProps) {
-  const { name, label, question, children, isDanger = true, isSmall = false, done, act, onDone } = props;
+  const { name, label, question, children, isDanger = true, isSmall = false, done, act, offersTrial, onDone } = props;
   const [isOpen, setOpen] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
+  const [confirmWithin, setConfirmWithin] = useState<string | null>(null);
   const close = (): void => {
     setOpen(false);
     setError(null);
@@ -32,7 +36,7 @@ export function ConfirmButton(props: ConfirmButtonProps) {
     setBusy(true);
     setError(null);
     try {
-      await act();
+      await act(confirmWithin);
       close();
       toast(done);
       onDone?.();
@@ -73,6 +77,7 @@ export function ConfirmButton(props: ConfirmButtonProps) {
           }
         >
           {children}
+          {offersTrial === true && <TrialChoice value={confirmWithin} onChange={setConfirmWithin} />}
           {error !== null && <ErrorNotice error={error} />}
         </Dialog>
       )}

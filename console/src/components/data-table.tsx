@@ -64,7 +64,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           </tr>
         </thead>
         <tbody>
-          <Spacer rows={first} columns={columns.length} />
+          <Spacer rows={first} />
           {rows.slice(first, last).map((row, index) => (
             <tr
               key={rowKey(row)}
@@ -79,18 +79,19 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               ))}
             </tr>
           ))}
-          <Spacer rows={rows.length - last + (isLoading && rows.length === 0 ? 3 : 0)} columns={columns.length} />
+          <Spacer rows={rows.length - last + (isLoading && rows.length === 0 ? 3 : 0)} />
         </tbody>
       </table>
     </section>
   );
 }
 
-function Spacer({ rows, columns }: { rows: number; columns: number }) {
+/** One cell: one that spans all columns would give the hidden ones of a narrow screen a share of the width. */
+function Spacer({ rows }: { rows: number }) {
   if (rows <= 0) return null;
   return (
     <tr class="spacer">
-      <td colSpan={columns} style={{ height: `${rows * ROW_HEIGHT}px` }} />
+      <td style={{ height: `${rows * ROW_HEIGHT}px` }} />
     </tr>
   );
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, request } from '../api/request.ts';
 import { areAllowed } from '../api/scopes.ts';
 import type { Document } from '../api/use-pages.ts';
+import { write } from '../api/write.ts';
 import { documentName } from '../schema/document-name.ts';
 import type { ResourceType } from '../schema/resource-types.ts';
 import { writeForm } from '../schema/write-form.ts';
@@ -49,7 +50,8 @@ export function DocumentActions({ type, path, answer, consequence, onChange, onD
           name="Delete"
           question={`Delete ${name}?`}
           done={`${type.title} deleted.`}
-          act={() => request('DELETE', path, { ifMatch: answer.etag })}
+          offersTrial
+          act={(confirmWithin) => write({ method: 'DELETE', path, etag: answer.etag, confirmWithin })}
           onDone={onDeleted}
         >
           <p>{consequence ?? remove.description}</p>

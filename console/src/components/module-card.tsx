@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { request } from '../api/request.ts';
 import { areAllowed } from '../api/scopes.ts';
 import type { Document } from '../api/use-pages.ts';
+import { write } from '../api/write.ts';
 import { MODULE_PREVIEWS, MODULE_VIEWS } from '../modules/registry.tsx';
 import { labelOf } from '../schema/json-schema.ts';
 import { resolveSchema } from '../schema/openapi-document.ts';
@@ -46,7 +47,8 @@ export function ModuleCard({ module, config, ids, onChange }: ModuleCardProps) {
                 isSmall
                 question={`Remove the module ${module.title}?`}
                 done={`${module.title} removed.`}
-                act={() => request('DELETE', path)}
+                offersTrial
+                act={(confirmWithin) => write({ method: 'DELETE', path, etag: null, confirmWithin })}
                 onDone={onChange}
               >
                 <p>{module.description} Without it, requests pass without this step from now on.</p>

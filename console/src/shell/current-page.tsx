@@ -7,6 +7,7 @@ import { PAGES } from '../pages/registry.tsx';
 import { href, path } from '../router/location.ts';
 import { matchPath } from '../router/match.ts';
 import { apiDocument, apiDocumentError, loadApiDocument } from '../schema/openapi-document.ts';
+import { pageRound } from './page-round.ts';
 
 /** Pages wait for the API's description: forms, links and what is offered follow from it. */
 export function CurrentPage() {
@@ -21,7 +22,7 @@ function pageAt(current: string): ComponentChildren {
   for (const [pattern, Page] of PAGES) {
     const params = matchPath(pattern, current);
     // The key gives each document a page of its own: no state of the former one is left.
-    if (params !== null) return <Page key={current} params={params} />;
+    if (params !== null) return <Page key={`${current} ${pageRound.value}`} params={params} />;
   }
   return (
     <>

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { path } from '../router/location.ts';
 import { CurrentPage } from './current-page.tsx';
+import { PendingBanner } from './pending-banner.tsx';
 import { SideNav } from './side-nav.tsx';
 import { TopBar } from './top-bar.tsx';
 
@@ -29,6 +30,7 @@ export function Frame() {
           }}
         />
         <main id="content" tabIndex={-1}>
+          <PendingBanner />
           <CurrentPage />
         </main>
       </div>

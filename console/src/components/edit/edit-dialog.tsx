@@ -6,6 +6,7 @@ import { Diff } from '../diff.tsx';
 import { type FormValue, SchemaForm } from '../form/schema-form.tsx';
 import { ErrorNotice } from '../notice.tsx';
 import { toast } from '../toast.tsx';
+import { TrialChoice } from '../trial-choice.tsx';
 import { ConflictView } from './conflict-view.tsx';
 import { hideSecrets } from './hide-secrets.ts';
 import { type Edited, loadCurrent, rebased, type Saved, save } from './save.ts';
@@ -32,6 +33,7 @@ export function EditDialog(props: EditDialogProps) {
   const [error, setError] = useState<ApiError | null>(null);
   const [theirs, setTheirs] = useState<Theirs | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const [confirmWithin, setConfirmWithin] = useState<string | null>(null);
   useEffect(() => {
     const field = error?.details['field'];
     if (step !== 'form' || field === undefined) return;
@@ -45,7 +47,7 @@ export function EditDialog(props: EditDialogProps) {
     setBusy(true);
     setError(null);
     try {
-      const saved = await save(edited, value);
+      const saved = await save(edited, value, confirmWithin);
       for (const warning of saved.warnings) toast(warning, 'warn');
       onSaved(saved);
     } catch (failure) {
@@ -125,6 +127,7 @@ export function EditDialog(props: EditDialogProps) {
             before={hideSecrets(edited.original, edited.body)}
             after={hideSecrets(value, edited.body, edited.original)}
           />
+          <TrialChoice value={confirmWithin} onChange={setConfirmWithin} />
         </>
       )}
     </Dialog>

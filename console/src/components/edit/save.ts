@@ -1,5 +1,6 @@
 import { request } from '../../api/request.ts';
 import type { Document } from '../../api/use-pages.ts';
+import { write } from '../../api/write.ts';
 import type { JsonSchema } from '../../schema/json-schema.ts';
 import { changedFields, writeForm } from '../../schema/write-form.ts';
 import type { FormValue } from '../form/schema-form.tsx';
@@ -18,9 +19,10 @@ export interface Saved {
   readonly warnings: readonly string[];
 }
 
-export async function save({ method, path, body, original, etag }: Edited, value: FormValue): Promise<Saved> {
+export async function save(edited: Edited, value: FormValue, confirmWithin: string | null): Promise<Saved> {
+  const { method, path, body, original, etag } = edited;
   const sent = method === 'PATCH' ? changedFields(original ?? {}, value, body) : value;
-  const answer = await request<Document>(method, path, { body: sent, ifMatch: method === 'POST' ? null : etag });
+  const answer = await write<Document>({ method, path, body: sent, etag, confirmWithin });
   return { document: answer.data, warnings: answer.warnings };
 }
 

@@ -22,7 +22,6 @@ export interface Change {
   readonly message: string;
   readonly count: number;
   readonly objects?: readonly ChangedObject[];
-  readonly confirm_by?: string | null;
 }
 
 /** `names`: descriptions of API keys by id. */

@@ -10,7 +10,6 @@ import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
 import { authorText, type Change, summaryOf } from './change-record.ts';
-import { PendingConfirmation } from './pending-confirmation.tsx';
 import { VerifyButton } from './verify-button.tsx';
 
 export function ChangesPage() {
@@ -28,7 +27,6 @@ export function ChangesPage() {
       </PageHead>
       {pages.error?.isUnavailable === true && <NotAvailable what="The history" />}
       {pages.error !== null && !pages.error.isUnavailable && <ErrorNotice error={pages.error} retry={pages.reload} />}
-      <PendingConfirmation changes={pages.rows as unknown as readonly Change[]} onChange={pages.reload} />
       <div class="filters">
         <div class="field">
           <label for="object-id">Only changes of this document</label>

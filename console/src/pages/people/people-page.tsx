@@ -18,7 +18,7 @@ const tabs = (names: ReadonlyMap<string, string>): readonly ListTab[] => [
       nameColumn(type),
       { name: 'E-mail', cell: (row) => <span dir="auto">{textAt(row, 'email')}</span> },
       { name: 'Provider', class: 'low', cell: (row) => providerOf(row) },
-      { name: 'Last active', class: 'col-time', cell: (row) => <Time at={row['last_active']} /> },
+      { name: 'Last active', class: 'middle col-time', cell: (row) => <Time at={row['last_active']} /> },
     ],
     extraColumns: (type, reload) => deleteColumn(type, 'Revoke all', reload),
   },

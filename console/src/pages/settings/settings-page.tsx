@@ -58,7 +58,7 @@ export function SettingsPage() {
             columns={[
               {
                 name: 'Setting',
-                class: 'col-wide',
+                class: 'col-quarter',
                 cell: ({ name, description }) => <code title={description}>{name}</code>,
               },
               {
@@ -71,7 +71,7 @@ export function SettingsPage() {
               },
               {
                 name: 'From',
-                class: 'middle col-action',
+                class: 'middle col-source',
                 cell: ({ source }) => (
                   <Chip tone={isDefault(source) ? 'plain' : 'accent'} title={source}>
                     {source}
@@ -80,7 +80,7 @@ export function SettingsPage() {
               },
               {
                 name: 'Meaning',
-                class: 'low col-wide',
+                class: 'low col-text',
                 cell: ({ description }) => <span title={description}>{description}</span>,
               },
             ]}

@@ -138,6 +138,11 @@ function merged(newer: readonly RequestRecord[], older: readonly RequestRecord[]
   return [...newer, ...older].slice(0, KEPT);
 }
 
+/** All codes begin alike; the request's own page has the whole one. */
+function shortCode(code: string | null | undefined): string {
+  return (code ?? '').replace(/^ERR_POSTERN_/, '');
+}
+
 const COLUMNS: readonly Column<RequestRecord>[] = [
   { name: 'Time', class: 'middle col-narrow', cell: ({ at }) => <time dateTime={at}>{clockTime(at)}</time> },
   { name: 'Status', class: 'col-status', cell: ({ status }) => <StatusChip status={status} /> },
@@ -153,5 +158,9 @@ const COLUMNS: readonly Column<RequestRecord>[] = [
   { name: 'Person', class: 'low', cell: ({ user }) => <span dir="auto">{user ?? ''}</span> },
   { name: 'Client', class: 'middle', cell: ({ client_address }) => <span class="mono">{client_address}</span> },
   { name: 'Duration', class: 'middle number col-narrow', cell: ({ duration_ms }) => milliseconds(duration_ms) },
-  { name: 'Error', class: 'low', cell: ({ error_code }) => error_code ?? '' },
+  {
+    name: 'Error',
+    class: 'low',
+    cell: ({ error_code }) => <span title={error_code ?? ''}>{shortCode(error_code)}</span>,
+  },
 ];
