@@ -17,11 +17,11 @@ export function packedTunnels({ tunnels, agents }: NodeTunnels): JsonObject {
 export function unpackedTunnels({ tunnels, agents }: JsonObject): NodeTunnels {
   return {
     tunnels: rowsOf(tunnels).map(([id, requests, bytesIn, bytesOut, inProgress]) => ({
-      ...{ id: String(id), requests: numberOf(requests), bytesIn: numberOf(bytesIn), bytesOut: numberOf(bytesOut) },
+      ...{ id, requests: numberOf(requests), bytesIn: numberOf(bytesIn), bytesOut: numberOf(bytesOut) },
       inProgress: numberOf(inProgress),
     })),
     agents: rowsOf(agents).map(([id, received, sent, ...roundTrips]) => ({
-      ...{ id: String(id), bytesReceived: numberOf(received), bytesSent: numberOf(sent) },
+      ...{ id, bytesReceived: numberOf(received), bytesSent: numberOf(sent) },
       roundTripsMs: roundTrips.map((each) => (typeof each === 'number' ? each : null)),
     })),
   };
@@ -31,9 +31,11 @@ export function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms * 100) / 100;
 }
 
-function rowsOf(value: JsonValue | undefined): readonly (readonly JsonValue[])[] {
+type Row = readonly [id: string, ...JsonValue[]];
+
+function rowsOf(value: JsonValue | undefined): readonly Row[] {
   const rows = Array.isArray(value) ? (value as readonly JsonValue[]) : [];
-  return rows.filter((row): row is readonly JsonValue[] => Array.isArray(row) && typeof row[0] === 'string');
+  return rows.filter((row): row is Row => Array.isArray(row) && typeof row[0] === 'string');
 }
 
 function numberOf(value: JsonValue | undefined): number {
