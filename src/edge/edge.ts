@@ -6,6 +6,7 @@ import type { RequestFacts } from '../lib/request-facts.ts';
 import type { ReservedNames } from '../modules/reserved-names.ts';
 import type { RequestHistory } from '../requests/request-history.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
+import { RecordedTrace } from '../tracing/request-trace.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
@@ -180,7 +181,7 @@ export function createEdge(options: EdgeOptions): Edge {
       if (history?.isWanted === true) history.record(recordedRequest(exchange, seconds * 1000, recording));
       if (tracing === null) return;
       const trace = exchange.trace ?? tracing.begin(exchange.client.head.headers);
-      if (trace.isSampled) tracing.send(requestSpans(exchange, trace, seconds * 1000));
+      if (trace instanceof RecordedTrace) tracing.send(requestSpans(exchange, trace, seconds * 1000));
     },
     upstreamFailed: (exchange, failure) => {
       metrics.upstreamFailed(failure.phase, failure.reason);

@@ -1,6 +1,6 @@
 import { keptText } from '../requests/kept-text.ts';
 import type { FinishedSpan } from '../tracing/finished-span.ts';
-import type { Attempt, RequestTrace } from '../tracing/request-trace.ts';
+import type { Attempt, RecordedTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from './exchange.ts';
 
 const MAX_TEXT = 1_024;
@@ -13,7 +13,7 @@ const METHODS: ReadonlySet<string> = new Set('GET HEAD POST PUT DELETE CONNECT O
  * The spans of a finished request, with what the access log may have: no query, no header, no cookie. Also no user: collectors are
  * often run by others.
  */
-export function requestSpans(exchange: Exchange, trace: RequestTrace, durationMs: number): readonly FinishedSpan[] {
+export function requestSpans(exchange: Exchange, trace: RecordedTrace, durationMs: number): readonly FinishedSpan[] {
   const { startedAt, nowMs, waits, waitStarts, status } = exchange;
   const { traceId, spanId, parent } = trace;
   const timeOf = (at: number): number => nowMs + at - startedAt;

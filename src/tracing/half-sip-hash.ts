@@ -5,7 +5,7 @@ const [WORD_ROUNDS, FINAL_ROUNDS] = [2, 4];
  * 32 bits from words and a secret key of 64 bits (Aumasson and Bernstein, "SipHash: a fast short-input PRF"). SHA-256 is a call
  * into OpenSSL that takes 2 µs, this takes a fraction.
  */
-export function halfSipHash(words: readonly number[], low: number, high: number): number {
+export function halfSipHash(words: ArrayLike<number>, low: number, high: number): number {
   let [v0, v1, v2, v3] = [low | 0, high | 0, 0x6c796765 ^ low, 0x74656462 ^ high];
   const wordRounds = (words.length + 1) * WORD_ROUNDS;
   for (let round = 0; round < wordRounds + FINAL_ROUNDS; round += 1) {

@@ -1,7 +1,6 @@
-import type { HeaderList } from '../lib/header-list.ts';
-import type { Sampling } from './sampling.ts';
-import { type TraceParent, traceParentOf, writeTraceContext } from './trace-context.ts';
+import { formatTraceparent, type TraceParent, writeTraceContext } from './trace-context.ts';
 import type { TraceIds } from './trace-ids.ts';
+import type { UnrecordedTrace } from './unrecorded-trace.ts';
 
 /** One attempt to send a request to a target. Times are those of `performance.now()`. */
 export interface Attempt {
@@ -17,31 +16,29 @@ export interface Attempt {
   node: string | null;
 }
 
+export type RequestTrace = RecordedTrace | UnrecordedTrace;
+
 const NONE: readonly never[] = [];
 
 /**
- * The trace of one request. Ids are chosen while the request is handled, because upstreams and other nodes need them. Spans
- * are made when it has ended, and only for a trace that is recorded.
+ * The trace of one request that is recorded. Ids are chosen while the request is handled, because upstreams and other nodes need
+ * them. Spans are made when it has ended.
  */
-export class RequestTrace {
+export class RecordedTrace {
   readonly traceId: string;
   readonly spanId: string;
   readonly parent: TraceParent | null;
-  readonly isSampled: boolean;
   readonly ids: TraceIds;
   attempts: readonly Attempt[] = NONE;
 
-  constructor(headers: HeaderList, sampling: Sampling, ids: TraceIds) {
-    const parent = traceParentOf(headers);
+  constructor(traceId: string, parent: TraceParent | null, ids: TraceIds) {
+    this.traceId = traceId;
     this.parent = parent;
-    this.traceId = parent?.traceId ?? ids.traceId();
     this.spanId = ids.spanId();
-    this.isSampled = sampling.includes(this.traceId);
     this.ids = ids;
   }
 
   attempt(target: string, isTunnel: boolean): void {
-    if (!this.isSampled) return;
     const attempt: Attempt = {
       spanId: this.ids.spanId(),
       tunnelSpanId: isTunnel ? this.ids.spanId() : null,
@@ -66,11 +63,10 @@ export class RequestTrace {
   /** The upstream's own span becomes a child of the attempt's. */
   writeTo(headers: string[]): void {
     const spanId = this.attempts.at(-1)?.spanId ?? this.spanId;
-    const { traceId, isSampled, parent } = this;
-    writeTraceContext(headers, { traceId, spanId, isSampled, state: parent?.state ?? null });
+    writeTraceContext(headers, formatTraceparent(this.traceId, spanId, true), this.parent?.state ?? null);
   }
 
-  /** For the node that passes the request on to its agent; undefined when it records nothing. */
+  /** For the node that passes the request on to its agent; undefined without a tunnel. */
   get forHop(): string | undefined {
     const spanId = this.attempts.at(-1)?.tunnelSpanId ?? null;
     return spanId === null ? undefined : `${this.traceId}-${spanId}`;

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RequestTrace } from './request-trace.ts';
+import { RecordedTrace } from './request-trace.ts';
 import { Sampling } from './sampling.ts';
+import type { SpanQueue } from './span-queue.ts';
 import { TraceIds } from './trace-ids.ts';
+import { Tracing } from './tracing.ts';
 
 const ids = new TraceIds();
 const many = Array.from({ length: 10_000 }, () => ids.traceId());
+
+function tracing(sampleRatio: number): Tracing {
+  return new Tracing({} as SpanQueue, { sampleRatio, samplingKey: 'key' });
+}
 
 function share(sampling: Sampling, traceIds: readonly string[] = many): number {
   return traceIds.filter((id) => sampling.includes(id)).length / traceIds.length;
@@ -30,15 +36,45 @@ test("the client's sampled flag has no effect", () => {
   const traceId = ids.traceId();
   for (const flags of ['00', '01'])
     for (const ratio of [0, 1]) {
-      const trace = new RequestTrace(
-        ['traceparent', `00-${traceId}-${ids.spanId()}-${flags}`],
-        new Sampling(ratio, ''),
-        ids,
-      );
+      const trace = tracing(ratio).begin(['traceparent', `00-${traceId}-${ids.spanId()}-${flags}`]);
       const headers: string[] = [];
       trace.writeTo(headers);
-      assert.deepEqual(headers, ['traceparent', `00-${traceId}-${trace.spanId}-0${ratio}`]);
+      assert.equal(headers[0], 'traceparent');
+      assert.match(headers[1] ?? '', new RegExp(`^00-${traceId}-[0-9a-f]{16}-0${ratio}$`));
+      assert.equal(trace instanceof RecordedTrace, ratio === 1);
     }
+});
+
+test('a new trace is recorded if and only if its id is one of those that are', () => {
+  const sampling = new Sampling(0.3, 'key');
+  const some = tracing(0.3);
+  const seen = new Set<string>();
+  let recorded = 0;
+  // More than are made at a time.
+  for (let count = 0; count < 1_000; count += 1) {
+    const trace = some.begin(['accept', '*/*']);
+    const headers = ['accept', '*/*'];
+    trace.writeTo(headers);
+    const [, , , traceparent = ''] = headers;
+    const [, traceId = '', spanId = '', flags] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-(0[01])$/.exec(traceparent) ?? [];
+    assert.equal(sampling.includes(traceId), flags === '01', traceparent);
+    assert.equal(trace instanceof RecordedTrace, flags === '01');
+    if (trace instanceof RecordedTrace) recorded += 1;
+    seen.add(traceId).add(spanId);
+  }
+  assert.equal(seen.size, 2_000, 'every id is a new one');
+  assert.ok(recorded > 200 && recorded < 400, String(recorded));
+});
+
+test('a trace that is not recorded costs its request nothing but the header', () => {
+  const trace = tracing(0).begin([]);
+  trace.attempt('127.0.0.1:80', true);
+  trace.attemptFailed('refused', null);
+  assert.ok(!(trace instanceof RecordedTrace));
+  assert.equal(trace.forHop, undefined);
+  const headers = ['traceparent', 'x', 'accept', '*/*', 'tracestate', 'y'];
+  trace.writeTo(headers);
+  assert.deepEqual([headers.slice(0, 3), headers.length], [['accept', '*/*', 'traceparent'], 4]);
 });
 
 test('ids are of the right length and differ', () => {

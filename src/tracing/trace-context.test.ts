@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { traceParentOf, writeTraceContext } from './trace-context.ts';
+import { formatTraceparent, traceParentOf, writeTraceContext } from './trace-context.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
@@ -80,6 +80,6 @@ suite('tracestate', () => {
 
 test('what the client sent is replaced', () => {
   const headers = ['a', '1', 'traceparent', 'x', 'tracestate', 'y', 'b', '2', 'traceparent', 'z'];
-  writeTraceContext(headers, { traceId: TRACE, spanId: SPAN, isSampled: false, state: 'a=b' });
+  writeTraceContext(headers, formatTraceparent(TRACE, SPAN, false), 'a=b');
   assert.deepEqual(headers, ['a', '1', 'b', '2', 'traceparent', `00-${TRACE}-${SPAN}-00`, 'tracestate', 'a=b']);
 });

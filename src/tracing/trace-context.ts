@@ -44,25 +44,28 @@ function passableState(state: string): string | null {
   return given.length === 0 ? null : given.join(',');
 }
 
+export function formatTraceparent(traceId: string, spanId: string, isSampled: boolean): string {
+  return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
+}
+
 /** Replaces what the client sent. */
-export function writeTraceContext(
-  headers: string[],
-  context: {
-    readonly traceId: string;
-    readonly spanId: string;
-    readonly isSampled: boolean;
-    readonly state: string | null;
-  },
-): void {
+export function writeTraceContext(headers: string[], traceparent: string, state: string | null): void {
+  removeTraceContext(headers);
+  headers.push('traceparent', traceparent);
+  if (state !== null) headers.push('tracestate', state);
+}
+
+/** Most requests have none: nothing is written before the first one is found. */
+function removeTraceContext(headers: string[]): void {
   let kept = 0;
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] as string;
     if (name === 'traceparent' || name === 'tracestate') continue;
-    headers[kept] = name;
-    headers[kept + 1] = headers[at + 1] as string;
+    if (kept < at) {
+      headers[kept] = name;
+      headers[kept + 1] = headers[at + 1] as string;
+    }
     kept += 2;
   }
-  headers.length = kept;
-  headers.push('traceparent', `00-${context.traceId}-${context.spanId}-${context.isSampled ? '01' : '00'}`);
-  if (context.state !== null) headers.push('tracestate', context.state);
+  if (kept < headers.length) headers.length = kept;
 }

@@ -1,15 +1,19 @@
 import type { HeaderList } from '../lib/header-list.ts';
 import type { FinishedSpan } from './finished-span.ts';
-import { RequestTrace } from './request-trace.ts';
+import { NewContexts } from './new-contexts.ts';
+import { RecordedTrace, type RequestTrace } from './request-trace.ts';
 import { Sampling } from './sampling.ts';
 import type { SpanCounts, SpanQueue } from './span-queue.ts';
+import { formatTraceparent, traceParentOf } from './trace-context.ts';
 import { TraceIds } from './trace-ids.ts';
+import { UnrecordedTrace } from './unrecorded-trace.ts';
 
 /** What a server needs to trace requests; null in its place: it does not. */
 export class Tracing {
   readonly #queue: SpanQueue;
   readonly #sampling: Sampling;
   readonly #ids = new TraceIds();
+  readonly #contexts = new NewContexts();
 
   constructor(queue: SpanQueue, options: { readonly sampleRatio: number; readonly samplingKey: string }) {
     this.#queue = queue;
@@ -18,7 +22,18 @@ export class Tracing {
 
   /** `headers`: of the client. */
   begin(headers: HeaderList): RequestTrace {
-    return new RequestTrace(headers, this.#sampling, this.#ids);
+    const parent = traceParentOf(headers);
+    if (parent === null) return this.#beginNew();
+    const { traceId, state } = parent;
+    if (this.#sampling.includes(traceId)) return new RecordedTrace(traceId, parent, this.#ids);
+    return new UnrecordedTrace(formatTraceparent(traceId, this.#ids.spanId(), false), state);
+  }
+
+  /** First the decision: a request that is not recorded needs no more than a text for its upstream. */
+  #beginNew(): RequestTrace {
+    this.#contexts.next();
+    if (this.#sampling.includesNew(this.#contexts)) return new RecordedTrace(this.#contexts.traceId, null, this.#ids);
+    return new UnrecordedTrace(this.#contexts.traceparent, null);
   }
 
   send(spans: readonly FinishedSpan[]): void {

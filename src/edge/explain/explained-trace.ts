@@ -1,5 +1,5 @@
 import type { HeaderList } from '../../lib/header-list.ts';
-import { traceParentOf, writeTraceContext } from '../../tracing/trace-context.ts';
+import { formatTraceparent, traceParentOf, writeTraceContext } from '../../tracing/trace-context.ts';
 import type { ForwardableRequest } from '../forwarded-request.ts';
 
 /** No trace has this id, and no span. */
@@ -10,6 +10,6 @@ export function explainedTrace(headers: HeaderList): NonNullable<ForwardableRequ
   const { traceId = NO_TRACE, state = null } = traceParentOf(headers) ?? {};
   return {
     forHop: undefined,
-    writeTo: (into) => writeTraceContext(into, { traceId, spanId: NO_SPAN, isSampled: false, state }),
+    writeTo: (into) => writeTraceContext(into, formatTraceparent(traceId, NO_SPAN, false), state),
   };
 }
