@@ -29,7 +29,7 @@ import { answerChallenge } from './listeners/answer-challenge.ts';
 import { redirectToHttps } from './listeners/redirect-to-https.ts';
 import { LiveExchanges } from './live-exchanges.ts';
 import { onPlainHost, plainFacts } from './plain-connection.ts';
-import { recordedRequest, recordedUnread } from './record-request.ts';
+import { countedRequest, recordedRequest, recordedUnread } from './record-request.ts';
 import { OverloadRefusals } from './refuse-overload.ts';
 import { requestSpans } from './request-spans.ts';
 import { serveRequest } from './serve-request.ts';
@@ -63,7 +63,7 @@ export interface EdgeOptions {
   /** Receives finished requests like the access log, but only while it wants them. */
   readonly traffic?: { wantsRequests(): boolean; requestComplete(facts: RequestFacts): void };
   /** Keeps finished requests. Absent: nobody wants them. */
-  readonly history?: Pick<RequestHistory, 'isWanted' | 'record'>;
+  readonly history?: Pick<RequestHistory, 'isWanted' | 'record' | 'tally'>;
   /** Absent: requests are not traced. */
   readonly tracing?: Pick<Tracing, 'begin' | 'send'> | null;
   /** Counts finished requests by backend. Absent: nobody wants to know. */
@@ -179,6 +179,7 @@ export function createEdge(options: EdgeOptions): Edge {
       accessLog?.(accessLine(exchange, seconds));
       if (traffic?.wantsRequests() === true) traffic.requestComplete(accessLine(exchange, seconds));
       if (history?.isWanted === true) history.record(recordedRequest(exchange, seconds * 1000, recording));
+      else history?.tally(countedRequest(exchange, seconds * 1000));
       if (tracing === null) return;
       const trace = exchange.trace ?? tracing.begin(exchange.client.head.headers);
       if (trace instanceof RecordedTrace) tracing.send(requestSpans(exchange, trace, seconds * 1000));
@@ -190,7 +191,8 @@ export function createEdge(options: EdgeOptions): Edge {
     unread: (connection, refusal) => {
       metrics.unread(refusal);
       accessLog?.(unreadLine(connection, refusal));
-      if (history?.isWanted === true) history.record(recordedUnread(connection, refusal, clock.nowMs()));
+      // Rare enough to be described for the statistics alone.
+      history?.record(recordedUnread(connection, refusal, clock.nowMs()));
     },
   };
 

@@ -40,13 +40,12 @@ export interface OpenedTraffic {
 export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
   const { clock, logger, history, questions, requests, membership, replica } = deps;
   const own = new TrafficSeries(clock);
-  history.subscribe((request) => {
-    const { edgeId, routeId } = request;
+  history.tallyWith(({ edgeId, routeId, status, bytesIn, bytesOut, durationMs }) =>
     own.add(
-      { ...request, isError: request.status >= FIRST_SERVER_ERROR },
+      { isError: status >= FIRST_SERVER_ERROR, bytesIn, bytesOut, durationMs },
       edgeId === null || routeId === null ? null : { edgeId, routeId },
-    );
-  });
+    ),
+  );
   const series = new InstallationSeries(own, questions, clock);
   const tunnels = new InstallationTunnels(deps.ownTunnels, questions);
   const others = new OthersRequests((sinceMs) => requests.ofOthers({ sinceMs }, OTHERS_AT_ONCE), clock);

@@ -4,6 +4,7 @@
  */
 export function keptText(text: string, asIs: number, maxLength: number): string {
   if (text.length <= asIs) return text;
-  const kept = Buffer.from(text.slice(0, maxLength), 'latin1').toString('latin1');
-  return text.length > maxLength ? `${kept}…` : kept;
+  // V8 joins texts by copying them, once it needs the characters. A copy through a buffer takes three times as long.
+  if (text.length <= maxLength) return `${text} `.slice(0, -1);
+  return `${Buffer.from(text.slice(0, maxLength), 'latin1').toString('latin1')}…`;
 }

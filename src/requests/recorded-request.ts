@@ -1,7 +1,7 @@
 import type { HeaderList } from '../lib/header-list.ts';
 
 /**
- * A finished request as the history keeps it: one flat object. It refers to no snapshot, so that a replaced
+ * A finished request as the history gets and returns it: one flat object. It refers to no snapshot, so that a replaced
  * configuration is not kept in memory.
  */
 export interface RecordedRequest {
@@ -42,6 +42,12 @@ export interface RecordedRequest {
   /** Milliseconds from the start until the response began; null when it never did. */
   readonly answeredMs: number | null;
 }
+
+/** What statistics need of a finished request. */
+export type CountedRequest = Pick<
+  RecordedRequest,
+  'edgeId' | 'routeId' | 'status' | 'durationMs' | 'bytesIn' | 'bytesOut'
+>;
 
 /** Why a module let a request pass: made once per configuration, not per request. */
 export interface PassedBy {

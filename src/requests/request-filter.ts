@@ -15,7 +15,13 @@ export interface RequestFilter {
   readonly beforeId?: string;
 }
 
-export function matches(request: RecordedRequest, filter: RequestFilter): boolean {
+/** What a filter compares. */
+export type FilteredRequest = Pick<
+  RecordedRequest,
+  'id' | 'startedAtMs' | 'durationMs' | 'host' | 'userId' | 'routeId' | 'status'
+>;
+
+export function matches(request: FilteredRequest, filter: RequestFilter): boolean {
   const { host, status, user, route, sinceMs, beforeId } = filter;
   return (
     (beforeId === undefined || request.id < beforeId) &&

@@ -1,6 +1,7 @@
 import { reportBug } from '../lib/bug-report.ts';
-import type { RecordedRequest } from './recorded-request.ts';
-import { matches, type RequestFilter } from './request-filter.ts';
+import type { CountedRequest, RecordedRequest } from './recorded-request.ts';
+import type { RequestFilter } from './request-filter.ts';
+import { RequestRing } from './request-ring.ts';
 
 export interface RequestHistoryOptions {
   /** 0: nothing is kept. */
@@ -8,46 +9,40 @@ export interface RequestHistoryOptions {
   readonly maxBytes?: number;
 }
 
+/** The request is the caller's: a listener that wants it later copies it. */
 export type RequestListener = (request: RecordedRequest) => void;
 
 const MAX_BYTES = 16 * 1_048_576;
-/** One record without its texts, measured with 100,000 of them in Node 26; texts have one byte per character. */
-const RECORD_BYTES = 480;
-const BYTES_PER_PAIR = 16;
+const NONE: readonly RecordedRequest[] = [];
 
-/** The last requests of this process, in a ring that is bounded by their number and by their estimated size. */
+/** The last requests of this process, and those who follow them. */
 export class RequestHistory {
-  readonly #maxRequests: number;
-  readonly #maxBytes: number;
-  readonly #ring: (RecordedRequest | undefined)[];
+  readonly #ring: RequestRing | null;
   readonly #listeners = new Set<RequestListener>();
-  /** Position of the oldest, and the number of requests from there on. */
-  #first = 0;
-  #count = 0;
-  #bytes = 0;
+  #statistics: (request: CountedRequest) => void = () => {};
 
   constructor({ maxRequests, maxBytes = MAX_BYTES }: RequestHistoryOptions) {
-    this.#maxRequests = maxRequests;
-    this.#maxBytes = maxBytes;
-    this.#ring = new Array<RecordedRequest | undefined>(maxRequests).fill(undefined);
+    this.#ring = maxRequests === 0 ? null : new RequestRing(maxRequests, maxBytes);
   }
 
   /** Whether anybody wants to know of requests: otherwise the edge need not describe them. */
   get isWanted(): boolean {
-    return this.#maxRequests > 0 || this.#listeners.size > 0;
+    return this.#ring !== null || this.#listeners.size > 0;
   }
 
+  /** Number of the kept requests. */
   get count(): number {
-    return this.#count;
+    return this.#ring?.count ?? 0;
   }
 
   /** Estimated size of the kept requests. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#ring?.bytes ?? 0;
   }
 
   record(request: RecordedRequest): void {
-    if (this.#maxRequests > 0) this.#keep(request);
+    this.tally(request);
+    this.#ring?.keep(request);
     for (const listener of this.#listeners) {
       try {
         listener(request);
@@ -58,32 +53,27 @@ export class RequestHistory {
     }
   }
 
-  #keep(request: RecordedRequest): void {
-    const bytes = bytesOf(request);
-    while (this.#count === this.#maxRequests || (this.#count > 0 && this.#bytes + bytes > this.#maxBytes)) this.#drop();
-    this.#ring[(this.#first + this.#count) % this.#maxRequests] = request;
-    this.#count += 1;
-    this.#bytes += bytes;
+  /** For a request that nobody wants to know: it is part of the statistics. */
+  tally(request: CountedRequest): void {
+    try {
+      this.#statistics(request);
+    } catch (error) {
+      reportBug(error, { part: 'request statistics' });
+    }
   }
 
-  #drop(): void {
-    this.#bytes -= bytesOf(this.#ring[this.#first] as RecordedRequest);
-    this.#ring[this.#first] = undefined;
-    this.#first = (this.#first + 1) % this.#maxRequests;
-    this.#count -= 1;
+  /** Called with every request that finishes, whether the history is on or off. It does not keep the request. */
+  tallyWith(statistics: (request: CountedRequest) => void): void {
+    this.#statistics = statistics;
   }
 
   find(id: string): RecordedRequest | undefined {
-    for (const request of this.#newestFirst()) if (request.id === id) return request;
-    return undefined;
+    return this.#ring?.find(id);
   }
 
   /** The newest by start. */
   list(filter: RequestFilter, limit: number): readonly RecordedRequest[] {
-    const found: RecordedRequest[] = [];
-    for (const request of this.#newestFirst()) if (matches(request, filter)) found.push(request);
-    // The ring is in the order in which requests finished.
-    return found.sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, limit);
+    return this.#ring?.newest(filter, limit) ?? NONE;
   }
 
   /** Called with every request that finishes from now on, until the returned function is called. */
@@ -93,20 +83,4 @@ export class RequestHistory {
       this.#listeners.delete(listener);
     };
   }
-
-  *#newestFirst(): Iterable<RecordedRequest> {
-    for (let back = this.#count - 1; back >= 0; back -= 1)
-      yield this.#ring[(this.#first + back) % this.#maxRequests] as RecordedRequest;
-  }
-}
-
-function bytesOf({ path, query, host, headers, passes, waits, target }: RecordedRequest): number {
-  let bytes = RECORD_BYTES + (passes.length + waits.length) * BYTES_PER_PAIR + length(path) + length(host);
-  bytes += length(query) + length(target);
-  for (const text of headers) bytes += text.length + BYTES_PER_PAIR;
-  return bytes;
-}
-
-function length(text: string | null): number {
-  return text === null ? 0 : text.length;
 }

@@ -44,14 +44,15 @@ export class StepRing {
     this.#floats = new Float32Array(length * FIELDS);
   }
 
-  add(atMs: number, { isError, bytesIn, bytesOut, durationMs }: Sample): void {
+  /** `bucket`: that of the duration, for callers that know it. */
+  add(atMs: number, { isError, bytesIn, bytesOut, durationMs }: Sample, bucket = bucketOf(durationMs)): void {
     this.#moveTo(Math.floor(atMs / this.#stepMs));
     const slot = this.#step % this.#length;
     (this.#counts[slot * 2] as number) += 1;
     if (isError) (this.#counts[slot * 2 + 1] as number) += 1;
     this.#bytesIn += bytesIn;
     this.#bytesOut += bytesOut;
-    (this.#latencies[bucketOf(durationMs)] as number) += 1;
+    (this.#latencies[bucket] as number) += 1;
   }
 
   /** From the step of `fromMs` up to the one of `nowMs`, oldest first; at most as many as are kept. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { bucketOf } from './latency-buckets.ts';
 import { type Point, type Sample, StepRing } from './step-ring.ts';
 
 export const SHORT_STEP_SECONDS = 10;
@@ -23,9 +24,9 @@ class Series {
   readonly long = new StepRing(LONG_STEP_SECONDS * 1000, LONG_STEPS);
   recent = 0;
 
-  add(atMs: number, sample: Sample): void {
-    this.short.add(atMs, sample);
-    this.long.add(atMs, sample);
+  add(atMs: number, sample: Sample, bucket: number): void {
+    this.short.add(atMs, sample, bucket);
+    this.long.add(atMs, sample, bucket);
     this.recent += 1;
   }
 }
@@ -56,12 +57,14 @@ export class TrafficSeries {
 
   add(sample: Sample, ids: RouteIds | null): void {
     const nowMs = this.#clock.nowMs();
-    this.#total.add(nowMs, sample);
+    // Once for the rings of all series: a logarithm for each of them was most of the cost.
+    const bucket = bucketOf(sample.durationMs);
+    this.#total.add(nowMs, sample, bucket);
     if (nowMs - this.#judgedAtMs >= JUDGE_EVERY_MS) this.#judge(nowMs);
     if (ids === null) return;
     const known = this.#routes.get(ids.routeId);
-    if (known !== undefined) known.series.add(nowMs, sample);
-    else if (this.#routes.size < MAX_ROUTES) this.#start(ids, new Series()).series.add(nowMs, sample);
+    if (known !== undefined) known.series.add(nowMs, sample, bucket);
+    else if (this.#routes.size < MAX_ROUTES) this.#start(ids, new Series()).series.add(nowMs, sample, bucket);
     else this.#count(ids);
   }
 
