@@ -59,7 +59,8 @@ try {
     directory: temporary,
     // More than there are cores, because many wait for a clock, a disk or a child process.
     concurrency: Math.ceil(cpus().length * 1.5),
-    fileTimeoutMs: isLong ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
+    // A long form that is named runs in full, also without the flag.
+    fileTimeoutMs: isLong || files.some(isLongForm) ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
     closeGraceMs: CLOSE_GRACE_MS,
   };
   const outcome = await runFiles(files, options);
