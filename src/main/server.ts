@@ -135,7 +135,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const here = ownTunnels(tunnels, directory.directory, () => gateway);
   const traffic = openTraffic({ ...recorded, clock, logger, replica, membership, problems, ownTunnels: here });
   const base = { config, store, replica, catalog, registry, clock, logger, requestLogger };
-  const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe() };
+  const seen = {
+    tunnels: directory.tunnels,
+    mayServeNames: () => membership.mayServe(),
+    // A login may begin on one node and end on another, and one of them may have a wrong clock.
+    moduleClock: options.clock ?? membership,
+  };
   const explainer = opened.adopt(new Explainer({ ...base, ...seen, node: membership.self.name }), (it) => it.close());
   let snapshots: Snapshots | null = null;
   const api = await openApi({
