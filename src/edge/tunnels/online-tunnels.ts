@@ -19,8 +19,12 @@ export interface OnlineTunnel {
   readonly use: TunnelUse;
   /** The best way to the agent, except those that were tried already; null when there is none. Allocates nothing. */
   link(tried?: readonly AgentLink[]): AgentLink | null;
-  /** Its agent is connected here, and only the right to serve its name is missing at the moment. */
+  /** Its agent is connected, here or to another node, and only the right to serve its name is missing at the moment. */
   readonly isSuspended?: boolean;
+  /** False: other nodes refuse its streams, and another visitor finds out whether they still do. */
+  mayTry?(): boolean;
+  /** Every node with a connection of its agent refused a stream. */
+  refused?(): void;
 }
 
 /** One connection to an agent. `postern-tunnel` routes a stream to one of the agent's tunnels. */

@@ -4,27 +4,35 @@ import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
 const PATIENCE_MS = 2_000;
 const LOOK_EVERY_MS = 25;
 
-interface AwaitedRight {
-  /** Whether only the right to serve the name is missing. */
-  isMissing(): boolean;
+interface Awaited {
+  /** Whether a way to the agent may open in a moment. */
+  isSuspended(): boolean;
   /** False: there is still no way to the agent. */
   attempt(): boolean;
   giveUp(): void;
 }
 
 /**
- * A visitor waits for a moment while this node may not serve names of agents: most nodes regain the right as soon as the
- * database answers. Nothing is sent without it. Returns what ends the wait.
+ * A visitor waits for a moment while nobody may serve the name of an agent: most nodes regain the right as soon as the
+ * database answers, and take over the sessions of a lost one. Nothing is sent without the right.
  */
-export function awaitRight(owner: ListenerOwner, right: AwaitedRight): () => void {
+export class Patience {
   // Looks, not time: a process that stands still again must not give up before it has read the database's answer.
-  let looksLeft = PATIENCE_MS / LOOK_EVERY_MS;
-  const look = guarded(owner, () => {
-    if (right.attempt()) return;
-    looksLeft -= 1;
-    if (right.isMissing() && looksLeft > 0) timer = setTimeout(look, LOOK_EVERY_MS);
-    else right.giveUp();
-  });
-  let timer = setTimeout(look, LOOK_EVERY_MS);
-  return () => clearTimeout(timer);
+  #looksLeft = PATIENCE_MS / LOOK_EVERY_MS;
+  #timer: NodeJS.Timeout | null = null;
+
+  /** Ends with an attempt that succeeds, or gives up. After an attempt it can be called again, for the rest of the time. */
+  await(owner: ListenerOwner, awaited: Awaited): void {
+    const look = guarded(owner, () => {
+      if (awaited.attempt()) return;
+      this.#looksLeft -= 1;
+      if (awaited.isSuspended() && this.#looksLeft > 0) this.#timer = setTimeout(look, LOOK_EVERY_MS);
+      else awaited.giveUp();
+    });
+    this.#timer = setTimeout(look, LOOK_EVERY_MS);
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
 }

@@ -8,8 +8,8 @@ import { bufferPassed } from '../../lib/passing-buffers.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSessionOver } from '../../upstream/unsendable.ts';
 import { knownReason } from './agent-failure.ts';
-import { awaitRight } from './await-right.ts';
 import type { AgentLink, OnlineTunnel } from './online-tunnels.ts';
+import { Patience } from './patience.ts';
 
 export interface RawConnectionOptions {
   readonly socket: Socket;
@@ -38,7 +38,7 @@ export class RawConnection implements ListenerOwner {
   readonly #options: RawConnectionOptions;
   #stream: ClientHttp2Stream | null = null;
   #timer: NodeJS.Timeout | null = null;
-  #stopWaiting: (() => void) | null = null;
+  #patience: Patience | null = null;
   #tried: AgentLink[] | null = null;
   #isCarrying = false;
   #outcome: string | null = null;
@@ -69,15 +69,28 @@ export class RawConnection implements ListenerOwner {
       guarded(this, () => this.#end('timeout')),
       this.#options.connectTimeoutMs,
     );
-    if (this.#ask()) return;
+    if (!this.#askIfTaken()) this.#waitOr(() => this.#endUnserved());
+  }
+
+  /** Of many visitors who wait, one finds out whether the nodes with the agent still refuse. */
+  #askIfTaken(): boolean {
+    return this.#options.tunnel?.mayTry?.() !== false && this.#ask();
+  }
+
+  /** A way may open in a moment, or not. */
+  #waitOr(giveUp: () => void): void {
     if (!this.#isSuspended) {
-      this.#endUnserved();
+      giveUp();
       return;
     }
-    this.#stopWaiting = awaitRight(this, {
-      isMissing: () => this.#isSuspended,
-      attempt: () => this.#ask(),
-      giveUp: () => this.#endUnserved(),
+    this.#patience ??= new Patience();
+    this.#patience.await(this, {
+      isSuspended: () => this.#isSuspended,
+      attempt: () => {
+        this.#tried = null;
+        return this.#askIfTaken();
+      },
+      giveUp,
     });
   }
 
@@ -131,20 +144,23 @@ export class RawConnection implements ListenerOwner {
     listenOnce(stream, 'close', this, () => {
       link.release();
       tunnel.inFlight -= 1;
-      if (this.#isAskedElsewhere(link)) return;
-      const isGone = link.nodeName !== undefined && stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
-      if (isGone) this.#end('no_tunnel');
-      this.#streamClosed(stream);
+      if (this.#isCarrying || this.#outcome !== null || link.nodeName === undefined) this.#streamClosed(stream);
+      else if (!this.#askElsewhere(link)) this.#lostLastWay(tunnel, stream);
     });
     return true;
   }
 
   /** Nothing was sent yet. A node that no longer has the tunnel refuses the stream, and a broken link to it is lost. */
-  #isAskedElsewhere(link: AgentLink): boolean {
-    if (this.#isCarrying || this.#outcome !== null || link.nodeName === undefined) return false;
+  #askElsewhere(link: AgentLink): boolean {
     this.#tried ??= [];
     this.#tried.push(link);
     return this.#ask();
+  }
+
+  #lostLastWay(tunnel: OnlineTunnel, stream: ClientHttp2Stream): void {
+    const isGone = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+    if (isGone) tunnel.refused?.();
+    this.#waitOr(() => this.#end(isGone ? 'no_tunnel' : 'agent_gone'));
   }
 
   /** The tunnel is withdrawn. */
@@ -188,7 +204,7 @@ export class RawConnection implements ListenerOwner {
     if (this.#outcome !== null) return;
     this.#outcome = outcome;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#stopWaiting?.();
+    this.#patience?.stop();
     const stream = this.#stream;
     if (stream !== null && !stream.closed) {
       if (outcome === 'done') stream.close(constants.NGHTTP2_NO_ERROR);

@@ -17,8 +17,8 @@ import type {
 import { failed } from '../../upstream/upstream-failure.ts';
 import { firstValue } from '../http/header-list.ts';
 import { agentFailure } from './agent-failure.ts';
-import { awaitRight } from './await-right.ts';
 import type { AgentLink } from './online-tunnels.ts';
+import { Patience } from './patience.ts';
 import type { TunnelUpstream } from './tunnel-upstream.ts';
 
 const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -37,8 +37,8 @@ const ISOLATED = 'this node may not serve names of agents';
 
 /**
  * A request through a tunnel. It handles what only tunnels have: an agent that reports that it could not reach its
- * service, and further ways to the same agent when one breaks or no longer leads to it. States: *waiting* for the right
- * to serve, *sent* (`#inner`), perhaps *sent* again another way, *refused* (an immediate is set), *over*.
+ * service, and further ways to the same agent when one breaks or no longer leads to it. States: *waiting* for a node with
+ * the right to serve, *sent* (`#inner`), perhaps *waiting* or *sent* again, *refused* (an immediate is set), *over*.
  */
 export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   readonly #upstream: TunnelUpstream;
@@ -51,7 +51,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   /** The first way, once more, when there is no other. */
   #lastResort: AgentLink | null = null;
   #refusal: NodeJS.Immediate | null = null;
-  #stopWaiting: (() => void) | null = null;
+  #patience: Patience | null = null;
   #losses = 0;
   #hasBytes = false;
   #informational = 0;
@@ -63,15 +63,16 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   }
 
   start(): this {
-    if (this.#send()) return this;
-    if (this.#upstream.isSuspended) this.#wait();
-    else this.#refuseUnsent();
+    if (!this.#sendIfTaken()) this.#waitOr(() => this.#refuseUnsent());
     return this;
   }
 
   /** After a stream that was refused unprocessed. */
   sendAgain(): this {
-    if (!this.#sendElsewhere(true)) this.#refuseUnsent();
+    const isByNode = this.#link?.nodeName !== undefined;
+    if (this.#sendElsewhere(true)) return this;
+    if (isByNode) this.#upstream.tunnel.refused?.();
+    this.#waitOr(() => this.#refuseUnsent());
     return this;
   }
 
@@ -82,7 +83,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   abort(): void {
     if (this.#refusal !== null) clearImmediate(this.#refusal);
     this.#refusal = null;
-    this.#stopWaiting?.();
+    this.#patience?.stop();
     this.#inner?.abort();
   }
 
@@ -138,7 +139,9 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     }
     this.#losses += 1;
     const isLimitReached = this.#losses > (this.#link?.nodeName === undefined ? MAX_REPEATS : MAX_REPEATS_BY_PEERS);
-    if (isLimitReached || !this.#sendElsewhere(false)) this.#handler.onFailure({ ...failure, isSafe: true });
+    const giveUp = (): void => this.#handler.onFailure({ ...failure, isSafe: true });
+    if (isLimitReached) giveUp();
+    else if (!this.#sendElsewhere(false)) this.#waitOr(giveUp);
   }
 
   /** One way to the agent is gone; most agents have another. */
@@ -206,13 +209,27 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     this.#handler.onBug(error);
   }
 
-  #wait(): void {
-    this.#stopWaiting = awaitRight(
+  /** Of many visitors who wait, one finds out whether the nodes with the agent still refuse. */
+  #sendIfTaken(): boolean {
+    return this.#upstream.tunnel.mayTry?.() !== false && this.#send();
+  }
+
+  /** A way may open in a moment, or not. */
+  #waitOr(giveUp: () => void): void {
+    if (!this.#upstream.isSuspended) {
+      giveUp();
+      return;
+    }
+    this.#patience ??= new Patience();
+    this.#patience.await(
       { contain: (error) => this.onBug(error) },
       {
-        isMissing: () => this.#upstream.isSuspended,
-        attempt: () => this.#send(),
-        giveUp: () => this.#refuseUnsent(),
+        isSuspended: () => this.#upstream.isSuspended,
+        attempt: () => {
+          this.#tried = null;
+          return this.#sendIfTaken();
+        },
+        giveUp,
       },
     );
   }

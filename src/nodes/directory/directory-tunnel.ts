@@ -1,4 +1,5 @@
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import { RefusedStreams } from '../../edge/tunnels/refused-streams.ts';
 import { TunnelUse } from '../../lib/tunnel-use.ts';
 import type { PeerLinks } from '../links/peer-links.ts';
 import type { AnnouncedEndpoint, AnnouncedTunnel } from './announced.ts';
@@ -32,6 +33,8 @@ export class DirectoryTunnel implements OnlineTunnel, Rank {
   isOwn = false;
   /** Requests that this node has in progress. */
   inFlight = 0;
+  /** Null: nobody refuses its streams. */
+  #refused: RefusedStreams | null = null;
   readonly use = new TunnelUse();
   readonly #ways: Ways;
 
@@ -52,8 +55,22 @@ export class DirectoryTunnel implements OnlineTunnel, Rank {
     return false;
   }
 
+  /** Nodes that announce it and refuse its streams may not serve it at the moment. Otherwise they would withdraw it. */
   get isSuspended(): boolean {
-    return this.#ways.local.get(this.id)?.isSuspended === true;
+    if (this.#ways.local.get(this.id)?.isSuspended === true) return true;
+    return this.#refused?.isClosed === true && this.isReachable;
+  }
+
+  mayTry(): boolean {
+    if (this.#refused === null) return true;
+    const mayTry = this.#refused.mayTry();
+    if (!this.#refused.isClosed) this.#refused = null;
+    return mayTry;
+  }
+
+  refused(): void {
+    this.#refused ??= new RefusedStreams();
+    this.#refused.refused();
   }
 
   link(tried?: readonly AgentLink[]): AgentLink | null {
