@@ -3,6 +3,7 @@ import { type ClientOptions, WebSocket } from 'ws';
 import { CookieJar } from '../../support/cookie-jar.ts';
 import { logIn } from '../../support/identity-provider.ts';
 import type { ChaosWorld, KnownSite } from './chaos-world.ts';
+import type { ContestedDocument } from './contested-document.ts';
 import type { Ledger } from './ledger.ts';
 import { type ClientAnswer, PatientClient } from './patient-client.ts';
 import type { Random } from './random.ts';
@@ -33,7 +34,7 @@ export class ChaosLoad {
     this.writes = new Writes(world.cluster, ledger, random);
   }
 
-  start(): void {
+  start(document: ContestedDocument): void {
     const { staticSite, groupSite, tunnels, contended, socketHosts } = this.#world;
     this.#repeat(() => this.#site('static', staticSite));
     this.#repeat(() => this.#site('group', groupSite));
@@ -41,6 +42,7 @@ export class ChaosLoad {
     this.#repeat(() => this.#contended(this.#random.pick(contended)));
     for (const host of socketHosts.slice(0, 3)) this.#repeat(() => this.#webSocket(host));
     this.#repeat(() => this.writes.once(), 2);
+    for (let client = 0; client < 3; client += 1) this.#repeat(() => document.change(client), 4);
     this.#repeat(() => this.#login(), 10);
     for (const site of tunnels) this.#runs.push(this.#probe(site));
   }

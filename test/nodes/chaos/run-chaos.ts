@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { until } from '../../support/cluster.ts';
 import { ChaosWorld } from './chaos-world.ts';
+import { ContestedDocument } from './contested-document.ts';
 import { type FaultKind, startFault } from './faults.ts';
 import { HEALED_AFTER_MS, Ledger } from './ledger.ts';
 import { ChaosLoad } from './load.ts';
@@ -24,6 +25,8 @@ export interface ChaosFigures {
   readonly ledger: Ledger;
   readonly faults: readonly string[];
   readonly acknowledged: number;
+  /** Attempts to change one document with `If-Match`. */
+  readonly changes: number;
   readonly lost: readonly string[];
   /** Requests for a contended name that reached somebody who was not its owner. */
   readonly violations: readonly string[];
@@ -45,7 +48,8 @@ export async function runChaos(test: Cleanup, options: ChaosOptions): Promise<Ch
       return answers.every(({ text }) => site.answers.includes(text));
     });
   }
-  load.start();
+  const document = await ContestedDocument.create(cluster, new Random(options.seed + 2));
+  load.start(document);
   const faults: string[] = [];
   try {
     let kinds: readonly FaultKind[] = [];
@@ -65,13 +69,18 @@ export async function runChaos(test: Cleanup, options: ChaosOptions): Promise<Ch
     }
   } finally {
     await load.stop();
-    await keepLogs(world, [...faults, ...ledger.failures.map((failure) => JSON.stringify(failure))]);
+    document.close();
+    await keepLogs(world, document, [...faults, ...ledger.failures.map((failure) => JSON.stringify(failure))]);
   }
-  const lost = await Promise.all(cluster.nodes.map((node) => load.writes.lost(node)));
+  ledger.wrong.push(...document.strange);
+  const lost = await Promise.all(
+    cluster.nodes.map(async (node) => [...(await load.writes.lost(node)), ...(await document.lost(node))]),
+  );
   return {
     ledger,
     faults,
     acknowledged: load.writes.acknowledged.length,
+    changes: document.changes.length,
     lost: lost.flat(),
     violations: names.violations(),
     ownerChanges: names.changes(),
@@ -87,11 +96,11 @@ export function checkChaos({ ledger, lost, violations, refusals }: ChaosFigures)
   assert.deepEqual(violations, [], 'served by somebody who had lost the right to');
 }
 
-export function describeChaos({ ledger, faults, acknowledged, ownerChanges }: ChaosFigures): string {
+export function describeChaos({ ledger, faults, acknowledged, changes, ownerChanges }: ChaosFigures): string {
   const failures = ledger.failures.map((failure) => `  ${JSON.stringify(failure)}`);
   const gaps = ledger.gapsMs.filter(({ ms }) => ms > 2000).map((gap) => `  ${JSON.stringify(gap)}`);
   return [
-    `${faults.length} faults, ${acknowledged} writes acknowledged, ${ownerChanges} changes of owner`,
+    `${faults.length} faults, ${acknowledged} writes acknowledged, ${changes} changes of one document, ${ownerChanges} changes of owner`,
     ledger.describe(),
     ...failures.slice(0, 60),
     ...gaps.slice(0, 40),
@@ -99,10 +108,12 @@ export function describeChaos({ ledger, faults, acknowledged, ownerChanges }: Ch
 }
 
 /** For the search after a failed run: POSTERN_CHAOS_LOGS names a folder. */
-async function keepLogs({ cluster }: ChaosWorld, lines: readonly string[]): Promise<void> {
+async function keepLogs({ cluster }: ChaosWorld, document: ContestedDocument, lines: readonly string[]): Promise<void> {
   const folder = process.env['POSTERN_CHAOS_LOGS'];
   if (folder === undefined) return;
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'run.txt'), `${lines.join('\n')}\n`);
+  const changes = document.changes.map((change) => JSON.stringify(change));
+  await writeFile(join(folder, 'changes.jsonl'), `${changes.join('\n')}\n`);
   for (const node of cluster.nodes) await writeFile(join(folder, `${node.name}.log`), node.allOutput());
 }
