@@ -72,7 +72,7 @@ export class RawConnection implements ListenerOwner {
     if (!this.#askIfTaken()) this.#waitOr(() => this.#endUnserved());
   }
 
-  /** Of many visitors who wait, one finds out whether the nodes with the agent still refuse. */
+  /** One of the visitors who wait finds out whether the nodes with the agent still refuse. */
   #askIfTaken(): boolean {
     return this.#options.tunnel?.mayTry?.() !== false && this.#ask();
   }

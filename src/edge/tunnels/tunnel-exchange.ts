@@ -209,7 +209,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     this.#handler.onBug(error);
   }
 
-  /** Of many visitors who wait, one finds out whether the nodes with the agent still refuse. */
+  /** One of the visitors who wait finds out whether the nodes with the agent still refuse. */
   #sendIfTaken(): boolean {
     return this.#upstream.tunnel.mayTry?.() !== false && this.#send();
   }
