@@ -27,7 +27,7 @@ export class LiveView {
   }
 
   static open(
-    world: TestWorld,
+    world: Pick<TestWorld, 'baseUrl'>,
     query = '',
     headers: Readonly<Record<string, string>> = { authorization: `Bearer ${TEST_API_KEY}` },
   ): Promise<LiveView> {

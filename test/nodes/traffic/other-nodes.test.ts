@@ -7,18 +7,25 @@ import { grpcSuite } from '../../support/clients/grpc-suite.ts';
 import { webSocketUpstream } from '../../support/clients/web-socket-upstream.ts';
 import { wsSuite } from '../../support/clients/ws-suite.ts';
 import { Cluster } from '../../support/cluster.ts';
+import { Collector } from '../../tracing/collector.ts';
 import { apiSuite } from './api-suite.ts';
 import { farWays } from './far-ways.ts';
+import { figuresSuite } from './figures-suite.ts';
 import { http2SocketSuite, httpSuite } from './http-suite.ts';
 import { modulesSuite } from './modules-suite.ts';
 import { namesSuite } from './names-suite.ts';
 import { rawSuite } from './raw-suite.ts';
+import { traceSuite } from './trace-suite.ts';
 
 /** Three real processes; agents are connected to the first, and clients to the two others. */
 const upstream = await recordingUpstream({ after });
 const sockets = await webSocketUpstream({ after });
 const service = await grpcUpstream({ after }, null);
-const cluster = await Cluster.open({ after }, { env: { POSTERN_AGENT_ISSUER_ALLOW_CIDRS: '127.0.0.0/8' } });
+const collector = await Collector.open({ after });
+const cluster = await Cluster.open(
+  { after },
+  { env: { POSTERN_AGENT_ISSUER_ALLOW_CIDRS: '127.0.0.0/8', POSTERN_OTEL_ENDPOINT: collector.url } },
+);
 const [httpWays, socketWays, grpcWays] = await Promise.all([
   farWays(cluster, { addr: upstream.address }),
   farWays(cluster, { addr: sockets.address }),
@@ -28,6 +35,7 @@ const [httpWays, socketWays, grpcWays] = await Promise.all([
 for (const way of httpWays) {
   httpSuite(way, upstream);
   eventSourceSuite({ ...way, upstream });
+  traceSuite(cluster, way, upstream, collector);
 }
 for (const way of socketWays) {
   wsSuite({ ...way, upstream: sockets });
@@ -37,4 +45,5 @@ for (const way of grpcWays) grpcSuite({ ...way, service });
 rawSuite(cluster);
 modulesSuite(cluster, upstream);
 apiSuite(cluster);
+figuresSuite(cluster, upstream);
 namesSuite(cluster);
