@@ -14,6 +14,11 @@ const REQUIRED = 'The site requires a client certificate, and the request has no
 const UNTRUSTED =
   'None of the certificate authorities of the site issued the client certificate: the TLS handshake fails.';
 const EXPIRED = 'The client certificate is not valid at this time: the TLS handshake fails.';
+const EXPIRED_ISSUER =
+  'A certificate authority between the client certificate and the site is not valid at this time: the TLS handshake fails.';
+const OTHER_USAGE =
+  'The client certificate, or an authority that issued it, is not for client authentication: the TLS handshake fails.';
+const CLIENT_AUTHENTICATION = '1.3.6.1.5.5.7.3.2';
 
 /** What the handshake would say about the client's certificate. Without authorities none is asked for. */
 export function judgeHandshake(
@@ -25,13 +30,35 @@ export function judgeHandshake(
   const presented = pem === null ? [] : certificatesIn(pem);
   const [leaf, ...others] = presented;
   if (leaf === undefined) return { reason: 'client_certificate', text: REQUIRED };
-  if (!isVouchedFor(leaf, others, clientAuthorities.flatMap(certificatesIn)))
-    return { reason: 'client_certificate', text: UNTRUSTED };
+  const problem = chainProblem(leaf, others, clientAuthorities.flatMap(certificatesIn), nowMs);
+  if (problem !== null) return { reason: 'client_certificate', text: problem };
   const certificate = describedCertificate(leaf);
-  if (nowMs < certificate.notBeforeMs || nowMs >= certificate.notAfterMs)
-    return { reason: 'client_certificate', text: EXPIRED };
   const { refusal = null } = revocation?.judge(certificate, () => presented, nowMs) ?? {};
   return refusal === null ? { certificate } : { reason: refusal.reason, text: `${refusal.message}.` };
+}
+
+/** As OpenSSL decides with the purpose of a TLS client: every certificate of the chain counts, up to the authority. */
+function chainProblem(
+  leaf: X509Certificate,
+  others: readonly X509Certificate[],
+  authorities: readonly X509Certificate[],
+  nowMs: number,
+): string | null {
+  const isValid = (certificate: X509Certificate): boolean => isValidAt(certificate, nowMs);
+  if (!isVouchedFor(leaf, others, authorities, () => true)) return UNTRUSTED;
+  if (!isValid(leaf)) return EXPIRED;
+  if (!isVouchedFor(leaf, others, authorities, isValid)) return EXPIRED_ISSUER;
+  const isUsable = (certificate: X509Certificate): boolean => isValid(certificate) && isForClients(certificate);
+  return isForClients(leaf) && isVouchedFor(leaf, others, authorities, isUsable) ? null : OTHER_USAGE;
+}
+
+function isValidAt({ validFromDate, validToDate }: X509Certificate, nowMs: number): boolean {
+  return nowMs >= validFromDate.getTime() && nowMs < validToDate.getTime();
+}
+
+/** The runtime calls the extended key usages so. A certificate without them is for everything. */
+function isForClients({ keyUsage }: { readonly keyUsage?: readonly string[] | undefined }): boolean {
+  return keyUsage === undefined || keyUsage.includes(CLIENT_AUTHENTICATION);
 }
 
 /**
@@ -42,10 +69,12 @@ function isVouchedFor(
   leaf: X509Certificate,
   others: readonly X509Certificate[],
   authorities: readonly X509Certificate[],
+  isTaken: (issuer: X509Certificate) => boolean,
 ): boolean {
   let signatures = 0;
   const isIssued = (certificate: X509Certificate, issuer: X509Certificate): boolean => {
-    if (!issuer.ca || signatures === MAX_SIGNATURES || !certificate.checkIssued(issuer)) return false;
+    if (!issuer.ca || !isTaken(issuer) || signatures === MAX_SIGNATURES || !certificate.checkIssued(issuer))
+      return false;
     signatures += 1;
     return isSignedBy(certificate, issuer);
   };
