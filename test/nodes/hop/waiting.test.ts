@@ -101,10 +101,10 @@ suite('visitors of a tunnel that no node may serve at the moment', () => {
     const tunnel = newTunnel();
     suspendAll();
     let looks = 0;
-    const { get } = first.tunnels;
+    const get = first.tunnels.get.bind(first.tunnels);
     first.tunnels.get = (id) => {
       looks += 1;
-      return get.call(first.tunnels, id);
+      return get(id);
     };
     const upstream = upstreamOf(tunnel);
     const visitor = ask(upstream);
