@@ -93,7 +93,7 @@ export class DirectoryTunnel implements OnlineTunnel, Rank {
     for (const holder of this.holders) {
       const link = holder.isUp ? this.#ways.links.get(holder.nodeId) : undefined;
       if (link === undefined || !link.hasRoom || tried?.includes(link) === true) continue;
-      const isDoubtful = nowMs - link.heardAtMs > DOUBTFUL_AFTER_MS;
+      const isDoubtful = link.isDoubted || nowMs - link.heardAtMs > DOUBTFUL_AFTER_MS;
       if (best !== null && (isDoubtful === isBestDoubtful ? link.active >= best.active : isDoubtful)) continue;
       best = link;
       isBestDoubtful = isDoubtful;

@@ -35,6 +35,7 @@ export function callPeer(
   const timer = setTimeout(() => {
     unreachable(`no response within ${timeoutMs} ms`);
     cancelStream(stream);
+    link.doubt();
   }, timeoutMs);
   const owner: ListenerOwner = {
     contain: (error) => {

@@ -36,6 +36,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner {
   readonly #windows: SessionWindows;
   readonly #liveness: PeerLiveness;
   #heardAtMs = Number.NEGATIVE_INFINITY;
+  #doubtedAtMs = Number.NEGATIVE_INFINITY;
   #active = 0;
   #maxStreams = MAX_STREAMS;
   #isUp = false;
@@ -81,6 +82,10 @@ export class OutgoingLink implements PeerLink, LivenessOwner {
     return this.#heardAtMs;
   }
 
+  get isDoubted(): boolean {
+    return this.#heardAtMs < this.#doubtedAtMs;
+  }
+
   get upAtMs(): number {
     return this.#upAtMs;
   }
@@ -108,6 +113,13 @@ export class OutgoingLink implements PeerLink, LivenessOwner {
 
   onSilent(): void {
     this.fail(`it was silent for ${PEER_SILENT_MS} ms`);
+  }
+
+  /** A call got no answer in time. The node may be frozen, or only its handler slow: the answer to a ping decides. */
+  doubt(): void {
+    if (this.isDoubted) return;
+    this.#doubtedAtMs = performance.now();
+    this.#liveness.ping();
   }
 
   request(

@@ -25,6 +25,8 @@ export interface PeerLink extends AgentLink {
    * prove less: they may have waited in a buffer while this process or the network stood still.
    */
   readonly heardAtMs: number;
+  /** A call got no answer in time, and no ping that was sent since then is answered yet. */
+  readonly isDoubted: boolean;
 }
 
 /** A message that another node sent or answers with, at most 64 KiB. */

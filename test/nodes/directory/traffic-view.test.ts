@@ -78,6 +78,17 @@ suite('tunnels of all nodes, as traffic sees them', () => {
     assert.equal(linkOf(here, 'tn_1'), 'nd_home', 'neither answers');
   });
 
+  test('takes a busier node rather than one that left a call unanswered', async () => {
+    const { here, network, holder } = await newWorld();
+    const links = network.linksOf('nd_here');
+    const nowMs = performance.now();
+    Object.assign(links.get('nd_home') ?? {}, { heardAtMs: nowMs, isDoubted: true });
+    Object.assign(links.get('nd_holder') ?? {}, { heardAtMs: nowMs, active: 9 });
+    assert.equal(linkOf(here, 'tn_1'), 'nd_holder');
+    network.unlink(here.id, holder.id);
+    assert.equal(linkOf(here, 'tn_1'), 'nd_home', 'it is the only one');
+  });
+
   const preferences: readonly [string, { here: number; peer: number }, 'here' | 'peer'][] = [
     ['an idle connection here', { here: 0, peer: 0 }, 'here'],
     ['a busy connection here', { here: 64, peer: 0 }, 'here'],

@@ -98,6 +98,16 @@ suite('calls', () => {
     for (const end of hanging.splice(0)) end();
   });
 
+  test('without an answer in time make the node doubtful until it answers a ping', async () => {
+    const link = a.links.get(b.id);
+    await eventually('it answers', () => link?.isDoubted === false);
+    await assert.rejects(a.links.call(b.id, 'hang', {}, 50), PeerUnreachable);
+    assert.equal(link?.isDoubted, true);
+    await eventually('only the handler was slow', () => link?.isDoubted === false);
+    assert.equal(a.links.get(b.id), link);
+    for (const end of hanging.splice(0)) end();
+  });
+
   test('are limited in number on both sides', async () => {
     const calls = Array.from({ length: 1_100 }, () => a.links.call(b.id, 'hang', {}, 60_000));
     const outcomes = Promise.allSettled(calls);
@@ -280,9 +290,12 @@ suite('links', () => {
     const silentAtMs = performance.now();
     hole.isSilent = true;
     const call = assert.rejects(a.links.call(c.id, 'hang', {}, 60_000), PeerUnreachable);
+    await assert.rejects(a.links.call(c.id, 'hang', {}, 50), PeerUnreachable);
+    assert.deepEqual([a.links.get(c.id), link?.isDoubted], [link, true], 'long before it is out of rotation');
     await eventually('it is out of rotation', () => a.links.get(c.id) === undefined);
     assert.ok(performance.now() - silentAtMs >= 900, 'not before two pings went unanswered');
     assert.ok(link !== undefined && link.heardAtMs <= silentAtMs, 'silence proves no life');
+    assert.equal(link.isDoubted, true);
     await call;
     await eventually('the dial fails', () => a.logged.some((line) => line.includes('no TLS connection within')));
     hole.isSilent = false;
