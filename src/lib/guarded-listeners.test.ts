@@ -2,18 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { onBug } from './bug-report.ts';
-import {
-  attach,
-  closing,
-  guarded,
-  ignoreErrors,
-  listen,
-  listenOnce,
-  listenPer,
-  listenShared,
-  own,
-  shared,
-} from './guarded-listeners.ts';
+import { attach, closing, guarded, ignoreErrors, listen, listenOnce, listenPer } from './guarded-listeners.ts';
 
 function throwing(): never {
   throw new Error('injected');
@@ -34,30 +23,6 @@ test('passes an exception to the owner, and calls the other listeners', () => {
   emitter.emit('data');
   emitter.emit('data');
   assert.deepEqual([contained.length, others], [7, 2]);
-});
-
-test('one listener serves several emitters, each with its own owner', () => {
-  class Owner {
-    readonly seen: unknown[] = [];
-    contain(error: unknown): void {
-      this.seen.push(error);
-    }
-  }
-  const onData = shared((owner: Owner, first: number, second: number) => {
-    if (first === 0) throw new Error(String(second));
-    owner.seen.push(first + second);
-  });
-  const pairs = [1, 2].map(() => ({ emitter: new EventEmitter(), owner: new Owner() }));
-  for (const { emitter, owner } of pairs) {
-    own(emitter, owner);
-    listenShared(emitter, 'data', onData);
-  }
-  pairs[0]?.emitter.emit('data', 1, 2);
-  pairs[1]?.emitter.emit('data', 0, 7);
-  assert.deepEqual(
-    pairs.map(({ owner }) => owner.seen),
-    [[3], [new Error('7')]],
-  );
 });
 
 test('passes arguments to the listener', () => {

@@ -80,42 +80,6 @@ export function listenPer<Listener extends (...args: never[]) => void>(
   });
 }
 
-const OWNER = Symbol('owner of shared listeners');
-declare const SHARED: unique symbol;
-/** A listener for all emitters whose owner is of this class. */
-export type Shared<Owner extends ListenerOwner> = ((this: EventEmitter) => void) & { readonly [SHARED]: Owner };
-
-/**
- * One function for all emitters: `listen` makes two closures per listener, which cost a twentieth of a hop. `own` names the
- * emitter's owner.
- */
-export function shared<Owner extends ListenerOwner, Args extends unknown[]>(
-  listener: (owner: Owner, ...args: Args) => void,
-): Shared<Owner> {
-  const call = listener as unknown as (owner: Owner, ...args: unknown[]) => void;
-  const guard = function (this: { readonly [OWNER]: Owner }, first: unknown, second: unknown, third: unknown): void {
-    try {
-      call(this[OWNER], first, second, third);
-    } catch (error) {
-      this[OWNER].contain(error);
-    }
-  };
-  return guard as unknown as Shared<Owner>;
-}
-
-export function own(emitter: EventEmitter, owner: ListenerOwner): void {
-  (emitter as EventEmitter & { [OWNER]: ListenerOwner })[OWNER] = owner;
-}
-
-/** `own` must have named an owner of the listener's class. */
-export function listenShared<Owner extends ListenerOwner>(
-  emitter: EventEmitter,
-  event: string,
-  listener: Shared<Owner>,
-): void {
-  emitter.on(event, listener);
-}
-
 /** An 'error' event without a listener is thrown; use this where another event reports the failure. */
 export function ignoreErrors<Emitter extends EventEmitter>(emitter: Emitter): Emitter {
   emitter.on('error', noop);

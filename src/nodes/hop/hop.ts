@@ -7,9 +7,8 @@ import {
 } from 'node:http2';
 import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../../lib/bug-report.ts';
-import { ignoreErrors, type ListenerOwner, listenShared, own, shared } from '../../lib/guarded-listeners.ts';
 import { resetStream } from '../../lib/http2-reset.ts';
-import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
+import { readMore, type StreamTaker, takeStream } from '../../lib/http2-taken-stream.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
 import { headerObject } from '../../upstream/header-object.ts';
@@ -22,13 +21,15 @@ type Raw = readonly string[];
 const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR } = constants;
 const { NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 const NO_TRAILERS: Raw = [];
+/** Below the smallest window of a stream. */
+const SMALL_BYTES = 65_535;
 
 /**
  * One stream of another node, copied to an agent's connection and back: heads, bodies with back-pressure, trailers, ends
  * and resets with their codes. It changes nothing, and has no deadlines: the node with the client has them. It is over
  * when both streams are closed.
  */
-export class Hop implements ListenerOwner {
+export class Hop implements StreamTaker {
   readonly #peer: ServerHttp2Stream;
   readonly #tunnel: OnlineTunnel;
   readonly #link: AgentLink;
@@ -41,6 +42,12 @@ export class Hop implements ListenerOwner {
   #responseBytesLeft = Number.NaN;
   #isRequestWhole = false;
   #isResponseWhole = false;
+  #isResponseEnded = false;
+  #hasHead = false;
+  /** Data that came before its head was forwarded. */
+  #early: Buffer[] | null = null;
+  #awaitsRequestTrailers = false;
+  #awaitsTrailers = false;
   #requestTrailers = NO_TRAILERS;
   #trailers = NO_TRAILERS;
 
@@ -56,34 +63,20 @@ export class Hop implements ListenerOwner {
     const isSwitch = headers[':method'] === 'CONNECT';
     const hasBody = !peer.endAfterHeaders;
     const length = headers['content-length'];
-    const waitForTrailers = hasBody && !isSwitch && length === undefined;
-    const agent = this.#open(raw, { endStream: !hasBody, waitForTrailers });
+    this.#awaitsRequestTrailers = hasBody && !isSwitch && length === undefined;
+    const agent = this.#open(raw, { endStream: !hasBody, waitForTrailers: this.#awaitsRequestTrailers });
     if (agent === null) return;
     this.#agent = agent;
     this.#isSwitch = isSwitch;
     this.#tunnel.inFlight += 1;
     this.#tunnel.use.hopsInFlight += 1;
-    watchStreamEnd(agent);
-    ignoreErrors(agent);
-    own(agent, this);
-    own(peer, this);
-    listenShared(agent, 'close', Hop.#onAgentClose);
-    listenShared(peer, 'close', Hop.#onPeerClose);
-    listenShared(agent, 'headers', Hop.#onInformational);
-    listenShared(agent, 'response', Hop.#onResponse);
-    listenShared(agent, 'data', Hop.#onAgentData);
-    listenShared(agent, 'end', Hop.#onAgentEnd);
     this.#isRequestWhole = !hasBody;
-    if (!hasBody) return;
-    if (!isSwitch && length !== undefined) this.#requestBytesLeft = Number(length);
-    listenShared(peer, 'data', Hop.#onPeerData);
-    listenShared(peer, 'end', Hop.#onPeerEnd);
-    listenShared(agent, 'drain', Hop.#onAgentDrain);
-    if (waitForTrailers) {
-      listenShared(peer, 'trailers', Hop.#onPeerTrailers);
-      listenShared(agent, 'wantTrailers', Hop.#onAgentWantsTrailers);
-    }
-    if (!isSwitch) peer.additionalHeaders({ ':status': BODY_WANTED });
+    if (hasBody && !isSwitch && length !== undefined) this.#requestBytesLeft = Number(length);
+    takeStream(agent, this);
+    takeStream(peer, this);
+    // Also without a body: the runtime resets a stream that has responded and that nobody ever read.
+    readMore(peer);
+    if (hasBody && !isSwitch) peer.additionalHeaders({ ':status': BODY_WANTED });
   }
 
   /** The connections are shared with other streams, which are not affected. */
@@ -106,84 +99,117 @@ export class Hop implements ListenerOwner {
     }
   }
 
-  static readonly #onPeerData = shared((hop: Hop, chunk: Buffer) => {
+  onEvent(stream: Http2Stream, event: string | symbol, head: unknown, flags: unknown, raw: unknown): boolean {
+    return stream === this.#peer
+      ? this.#onPeerEvent(event, raw as Raw)
+      : this.#onAgentEvent(event, head as Head, flags as number, raw as Raw);
+  }
+
+  onData(stream: Http2Stream, chunk: Buffer): boolean {
     bufferPassed(chunk.length);
-    const { writable } = hop.#agent as ClientHttp2Stream;
-    hop.#requestBytesLeft -= chunk.length;
-    if (!writable) return;
-    if (hop.#requestBytesLeft === 0) {
-      hop.#isRequestWhole = true;
-      hop.#agent?.end(chunk);
-    } else if (hop.#agent?.write(chunk) === false) hop.#peer.pause();
-  });
+    if (stream === this.#peer) return this.#sendToAgent(chunk);
+    if (this.#hasHead) return this.#sendToPeer(chunk);
+    this.#early ??= [];
+    this.#early.push(chunk);
+    return true;
+  }
 
-  static readonly #onAgentDrain = shared((hop: Hop) => void hop.#peer.resume());
+  onEnd(stream: Http2Stream): void {
+    if (stream === this.#peer) {
+      this.#isRequestWhole = true;
+      endStream(this.#agent as ClientHttp2Stream, this.#awaitsRequestTrailers);
+    } else {
+      this.#isResponseEnded = true;
+      if (this.#hasHead) this.#endResponse();
+    }
+  }
 
-  static readonly #onPeerEnd = shared((hop: Hop) => {
-    // A truncated stream also ends; its reset follows.
-    if (!hasStreamEnd(hop.#peer)) return;
-    hop.#isRequestWhole = true;
-    hop.#agent?.end();
-  });
+  #onPeerEvent(event: string | symbol, raw: Raw): boolean {
+    switch (event) {
+      case 'drain':
+        readMore(this.#agent as ClientHttp2Stream);
+        return true;
+      case 'trailers':
+        this.#requestTrailers = raw;
+        return true;
+      case 'wantTrailers':
+        this.#attempt(this.#peer, () => this.#peer.sendTrailers(headerObject(this.#trailers)));
+        return true;
+      case 'close':
+        this.#onPeerClose();
+        // The link counts its streams.
+        return false;
+      default:
+        // An error is followed by `close`.
+        return event === 'error';
+    }
+  }
 
-  static readonly #onPeerTrailers = shared((hop: Hop, _head: unknown, _flags: number, raw: Raw) => {
-    hop.#requestTrailers = raw;
-  });
+  #onAgentEvent(event: string | symbol, head: Head, flags: number, raw: Raw): boolean {
+    const agent = this.#agent as ClientHttp2Stream;
+    switch (event) {
+      case 'headers':
+        this.#attempt(this.#peer, () => this.#peer.additionalHeaders(headerObject(raw)));
+        return true;
+      case 'response':
+        this.#hasHead = true;
+        this.#attempt(this.#peer, () => this.#respond(head, flags, raw));
+        return true;
+      case 'drain':
+        readMore(this.#peer);
+        return true;
+      case 'trailers':
+        this.#trailers = raw;
+        return true;
+      case 'wantTrailers':
+        this.#attempt(agent, () => agent.sendTrailers(headerObject(this.#requestTrailers)));
+        return true;
+      case 'close':
+        this.#onAgentClose();
+        return true;
+      default:
+        return event === 'error';
+    }
+  }
 
-  static readonly #onAgentWantsTrailers = shared((hop: Hop) => {
-    const agent = hop.#agent as ClientHttp2Stream;
-    hop.#attempt(agent, () => agent.sendTrailers(headerObject(hop.#requestTrailers)));
-  });
+  #sendToAgent(chunk: Buffer): boolean {
+    const agent = this.#agent as ClientHttp2Stream;
+    this.#requestBytesLeft -= chunk.length;
+    if (!agent.writable) return true;
+    if (this.#requestBytesLeft !== 0) return agent.write(chunk);
+    this.#isRequestWhole = true;
+    agent.end(chunk);
+    return true;
+  }
 
-  static readonly #onInformational = shared((hop: Hop, _head: Head, _flags: number, raw: Raw) =>
-    hop.#attempt(hop.#peer, () => hop.#peer.additionalHeaders(headerObject(raw))),
-  );
-
-  static readonly #onResponse = shared((hop: Hop, head: Head, flags: number, raw: Raw) =>
-    hop.#attempt(hop.#peer, () => hop.#respond(head, flags, raw)),
-  );
-
-  static readonly #onAgentData = shared((hop: Hop, chunk: Buffer) => {
-    bufferPassed(chunk.length);
-    const peer = hop.#peer;
-    hop.#responseBytesLeft -= chunk.length;
-    if (!peer.writable) return;
-    if (hop.#responseBytesLeft === 0) {
-      hop.#isResponseWhole = true;
-      peer.end(chunk);
-    } else if (!peer.write(chunk)) hop.#agent?.pause();
-  });
-
-  static readonly #onPeerDrain = shared((hop: Hop) => void hop.#agent?.resume());
-
-  static readonly #onAgentEnd = shared((hop: Hop) => {
-    if (!hasStreamEnd(hop.#agent as ClientHttp2Stream)) return;
-    hop.#isResponseWhole = true;
-    if (hop.#peer.writable) hop.#peer.end();
-  });
-
-  static readonly #onAgentTrailers = shared((hop: Hop, _head: unknown, _flags: number, raw: Raw) => {
-    hop.#trailers = raw;
-  });
-
-  static readonly #onPeerWantsTrailers = shared((hop: Hop) =>
-    hop.#attempt(hop.#peer, () => hop.#peer.sendTrailers(headerObject(hop.#trailers))),
-  );
+  #sendToPeer(chunk: Buffer): boolean {
+    const peer = this.#peer;
+    this.#responseBytesLeft -= chunk.length;
+    if (!peer.writable) return true;
+    if (this.#responseBytesLeft !== 0) return peer.write(chunk);
+    this.#isResponseWhole = true;
+    peer.end(chunk);
+    return true;
+  }
 
   #respond(head: Head, flags: number, raw: Raw): void {
-    const peer = this.#peer;
     const agent = this.#agent as ClientHttp2Stream;
-    const endStream = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
+    const isEnded = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
     const length = head['content-length'];
-    const waitForTrailers = !endStream && !this.#isSwitch && length === undefined;
-    peer.respond(raw as string[], { endStream, waitForTrailers });
+    this.#awaitsTrailers = !isEnded && !this.#isSwitch && length === undefined;
+    this.#peer.respond(raw as string[], { endStream: isEnded, waitForTrailers: this.#awaitsTrailers });
     this.#trace?.answered(head[':status']);
-    if (endStream) return;
     if (!this.#isSwitch && length !== undefined) this.#responseBytesLeft = Number(length);
-    listenShared(peer, 'drain', Hop.#onPeerDrain);
-    if (!waitForTrailers) return;
-    listenShared(agent, 'trailers', Hop.#onAgentTrailers);
-    listenShared(peer, 'wantTrailers', Hop.#onPeerWantsTrailers);
+    // A smaller response needs nothing of its window back.
+    if (!(this.#responseBytesLeft <= SMALL_BYTES)) readMore(agent);
+    if (isEnded) this.#isResponseWhole = true;
+    for (const chunk of this.#early ?? []) this.#sendToPeer(chunk);
+    if (this.#isResponseEnded) this.#endResponse();
+  }
+
+  #endResponse(): void {
+    this.#isResponseWhole = true;
+    endStream(this.#peer, this.#awaitsTrailers);
   }
 
   /** The runtime throws at messages that it cannot send. */
@@ -197,29 +223,41 @@ export class Hop implements ListenerOwner {
     }
   }
 
-  static readonly #onAgentClose = shared((hop: Hop) => {
-    const peer = hop.#peer;
-    hop.#link.release();
-    hop.#tunnel.inFlight -= 1;
-    hop.#tunnel.use.hopsInFlight -= 1;
-    if (!hop.#isResponseWhole) resetStream(peer, (hop.#agent as ClientHttp2Stream).rstCode);
+  #onAgentClose(): void {
+    const peer = this.#peer;
+    this.#link.release();
+    this.#tunnel.inFlight -= 1;
+    this.#tunnel.use.hopsInFlight -= 1;
+    if (!this.#isResponseWhole) resetStream(peer, (this.#agent as ClientHttp2Stream).rstCode);
     // The service reads no more. The reset waits for the end of the response (RFC 9113 §8.1).
-    else if (!hop.#isRequestWhole && !peer.closed) peer.close(NGHTTP2_NO_ERROR);
-    peer.resume();
-  });
+    else if (!this.#isRequestWhole && !peer.closed) peer.close(NGHTTP2_NO_ERROR);
+    // Data that waits would keep the stream alive, with its share of the session's window.
+    if (!this.#isRequestWhole) readMore(peer);
+  }
 
-  static readonly #onPeerClose = shared((hop: Hop) => {
-    const { rstCode } = hop.#peer;
-    const agent = hop.#agent as ClientHttp2Stream;
-    const isWhole = hop.#isRequestWhole && hop.#isResponseWhole;
-    hop.#trace?.ended(rstCode === NGHTTP2_NO_ERROR);
-    if (!isWhole) resetStream(agent, rstCode === NGHTTP2_NO_ERROR ? NGHTTP2_CANCEL : rstCode);
-    // Data left in its buffers would keep the stream alive, with its share of the session's window.
-    agent.resume();
-  });
+  #onPeerClose(): void {
+    const { rstCode } = this.#peer;
+    const agent = this.#agent as ClientHttp2Stream;
+    const isWhole = this.#isRequestWhole && this.#isResponseWhole;
+    this.#trace?.ended(rstCode === NGHTTP2_NO_ERROR);
+    if (isWhole) return;
+    resetStream(agent, rstCode === NGHTTP2_NO_ERROR ? NGHTTP2_CANCEL : rstCode);
+    readMore(agent);
+  }
 
   #breakOff(code: number): void {
     resetStream(this.#peer, code);
     if (this.#agent !== null) resetStream(this.#agent, code);
   }
+}
+
+/** The event with trailers follows the end of data, in the next tick. */
+function endStream(stream: Http2Stream, awaitsTrailers: boolean): void {
+  if (!stream.writable) return;
+  if (awaitsTrailers) process.nextTick(endNow, stream);
+  else stream.end();
+}
+
+function endNow(stream: Http2Stream): void {
+  if (stream.writable) stream.end();
 }

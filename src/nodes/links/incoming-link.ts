@@ -7,7 +7,7 @@ import {
 } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../../lib/bug-report.ts';
-import { ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import { attach, guarded, ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
@@ -52,6 +52,11 @@ export class IncomingLink implements LivenessOwner {
   readonly #liveness: PeerLiveness;
   readonly #followers = new Map<string, Follower>();
   readonly #onClosed: (link: IncomingLink) => void;
+  /** One for all streams: two closures for each would cost time in every request. */
+  readonly #onStreamClose = guarded(this, () => {
+    this.#active -= 1;
+    this.#windows.closed();
+  });
   #active = 0;
   #isClosed = false;
 
@@ -138,10 +143,7 @@ export class IncomingLink implements LivenessOwner {
     if (stream.destroyed || stream.closed) return;
     this.#active += 1;
     this.#windows.opened();
-    listen(stream, 'close', this, () => {
-      this.#active -= 1;
-      this.#windows.closed();
-    });
+    attach(stream, 'close', this.#onStreamClose);
     try {
       this.#dispatch(stream, head, raw);
     } catch (error) {

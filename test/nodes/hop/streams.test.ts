@@ -150,6 +150,26 @@ suite('a stream over a hop', () => {
     }
   });
 
+  test('carries data and ends that arrive in one segment with their heads', async () => {
+    for (const head of [[':method', 'CONNECT', ':authority', TUNNEL], REQUEST, [...REQUEST, 'content-length', '4']]) {
+      const link = world.linkTo(node);
+      assert.ok(link);
+      agent.handle = (served) => {
+        watchStreamEnd(served);
+        served.respond([':status', '200']);
+        served.write('before ');
+        served.on('data', (chunk: Buffer) => served.write(chunk)).once('end', () => served.end(' after'));
+      };
+      const client = link.request(head, { endStream: false, waitForTrailers: false });
+      watchStreamEnd(client);
+      client.on('error', () => {}).once('close', () => link.release());
+      client.end('body');
+      assert.equal(await bytesOf(client), 'before body after');
+      assert.ok(hasStreamEnd(client));
+      await nothingIsLeft();
+    }
+  });
+
   test('passes on a reset with its code, and never as an end', async () => {
     const codes = [
       ...[constants.NGHTTP2_NO_ERROR, constants.NGHTTP2_PROTOCOL_ERROR, constants.NGHTTP2_INTERNAL_ERROR],
