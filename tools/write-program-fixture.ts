@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, constants } from 'node:zlib';
 
 /**
- * Writes the program of a version, with its dependencies, for `test/durability/two-versions.test.ts`.
+ * Writes the program of a version, with its dependencies, for the two `two-versions.test.ts`.
  *   git worktree add ../old <commit> && (cd ../old && npm ci)
  *   node tools/write-program-fixture.ts ../old test/durability/fixtures/<commit>-program.tar.br
  */

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -8,10 +7,9 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { brotliDecompressSync } from 'node:zlib';
 import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
+import { unpackProgram } from '../support/program-fixture.ts';
 import { type PosternProcess, startServerProcess } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -29,10 +27,7 @@ interface Node {
 }
 
 const home = await tempDir({ after });
-const fixture = new URL(`./fixtures/${PREVIOUS}-program.tar.br`, import.meta.url);
-execFileSync('tar', ['-xf', '-', '-C', home, '--no-same-owner'], {
-  input: brotliDecompressSync(readFileSync(fileURLToPath(fixture))),
-});
+const launcher = unpackProgram(PREVIOUS, home);
 const postgres = await startPostgres();
 after(() => postgres.stop());
 const database = await freshDatabase(postgres);
@@ -50,7 +45,7 @@ async function start(name: string, options: { readonly launcher?: string } = {})
 }
 
 /** The old one is there first, as in an upgrade. */
-const old = await start('old', { launcher: join(home, 'bin', 'postern.mjs') });
+const old = await start('old', { launcher });
 const created = await call(old, 'POST', '/ip_policies', { description: 'by the old one' });
 const now = await start('new');
 after(() => database.drop());

@@ -22,6 +22,8 @@ export interface ClusterOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Settings of one node, by its place. */
   readonly envOf?: (at: number) => Readonly<Record<string, string>>;
+  /** Program of the first process of a node, by its place. Default: the checkout's. */
+  readonly launcherOf?: (at: number) => string | undefined;
 }
 
 export interface ClusterAgentOptions extends Partial<Omit<AgentOptions, 'tunnels' | 'serverAddr' | 'lookup'>> {
@@ -61,7 +63,7 @@ export class Cluster {
   }
 
   static async open(test: Cleanup, options: ClusterOptions = {}): Promise<Cluster> {
-    const { nodes: count = 3, hasWires = false, env, envOf } = options;
+    const { nodes: count = 3, hasWires = false, env, envOf, launcherOf } = options;
     const holder: { cluster?: Cluster } = {};
     const tasks: (() => Promise<void>)[] = [];
     const cleanup: Cleanup = { after: (task) => void tasks.push(task) };
@@ -130,8 +132,8 @@ export class Cluster {
     const cluster = new Cluster(nodes, { token, databaseUrl, secretKey }, wires);
     holder.cluster = cluster;
     // The first creates the tables, the authorities and the first keys.
-    await nodes[0]?.start();
-    await Promise.all(nodes.slice(1).map((node) => node.start()));
+    await nodes[0]?.start({}, launcherOf?.(0));
+    await Promise.all(nodes.slice(1).map((node, at) => node.start({}, launcherOf?.(at + 1))));
     await until('every node knows where agents can connect', () => cluster.#isKnownToAll());
     return cluster;
   }

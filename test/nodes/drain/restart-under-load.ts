@@ -4,14 +4,21 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { WebSocketServer } from 'ws';
-import { Cluster, until } from '../../support/cluster.ts';
-import { RollingLoad } from './rolling-load.ts';
+import type { Cleanup } from '../../support/cleanup.ts';
+import type { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { Cluster, type ClusterOptions, until } from '../../support/cluster.ts';
+import { RollingLoad, type RollingLoadOptions } from './rolling-load.ts';
 
 const SHUTDOWN_SECONDS = 3;
+/** Settings of nodes that are restarted. */
+export const DRAIN_ENV = { POSTERN_SHUTDOWN_TIMEOUT: String(SHUTDOWN_SECONDS) };
 
-/** Answers `here`, and echoes WebSocket messages. */
-async function echoService(t: TestContext): Promise<number> {
-  const server = createServer((_request, response) => response.end('here'));
+/** Answers `here`, and echoes uploads and WebSocket messages. */
+export async function echoService(t: Cleanup): Promise<number> {
+  const server = createServer((request, response) => {
+    if (request.method === 'POST') request.pipe(response);
+    else response.end('here');
+  });
   const sockets = new WebSocketServer({ server });
   sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(data)).on('error', () => {}));
   server.listen(0, '127.0.0.1');
@@ -25,9 +32,19 @@ async function echoService(t: TestContext): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Visitors use all nodes while as many of them as wanted are stopped and started, one after the other. */
-export async function restartUnderLoad(t: TestContext, restarts: number): Promise<void> {
-  const cluster = await Cluster.open(t, { env: { POSTERN_SHUTDOWN_TIMEOUT: String(SHUTDOWN_SECONDS) } });
+/** Opens a cluster of which as many nodes as wanted are restarted under load, as the version of the checkout. */
+export async function restartUnderLoad(t: TestContext, restarts: number, options: ClusterOptions = {}): Promise<void> {
+  const cluster = await Cluster.open(t, { ...options, env: DRAIN_ENV });
+  await restartNodes(t, cluster, cluster.nodes.slice(0, restarts));
+}
+
+/** Visitors use all nodes of a cluster with `DRAIN_ENV` while some of them are stopped and started, one after the other. */
+export async function restartNodes(
+  t: TestContext,
+  cluster: Cluster,
+  nodes: readonly ClusterNode[],
+  pace: Pick<RollingLoadOptions, 'workers' | 'pauseMs'> = { workers: 4 },
+): Promise<void> {
   const addr = `127.0.0.1:${await echoService(t)}`;
   const agent = await cluster.agent([{ proto: 'https', addr }], { at: cluster.nodes });
   const isOnTwo = (): boolean => agent.nodes.length === 2;
@@ -37,10 +54,10 @@ export async function restartUnderLoad(t: TestContext, restarts: number): Promis
   const statuses: string[] = [];
   agent.on('status', ({ status }) => statuses.push(status));
   const tunnel = agent.tunnels[0]?.id;
-  const load = new RollingLoad({ cluster, host, workers: 4 }).start();
+  const load = new RollingLoad({ cluster, host, ...pace }).start();
   t.after(() => load.stop());
   const drains: { readonly name: string; readonly beganMs: number }[] = [];
-  for (const node of cluster.nodes.slice(0, restarts)) {
+  for (const node of nodes) {
     await load.more(20);
     load.enter(`${node.name} stops`);
     drains.push({ name: node.name, beganMs: performance.now() });

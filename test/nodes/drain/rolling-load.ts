@@ -13,6 +13,8 @@ export interface RollingLoadOptions {
   /** Through a tunnel: its service answers with `here`, and echoes WebSocket messages. */
   readonly host: string;
   readonly workers: number;
+  /** Between two requests of a worker. Default: none. */
+  readonly pauseMs?: number;
 }
 
 /**
@@ -70,8 +72,10 @@ export class RollingLoad {
   }
 
   async #ask(worker: number): Promise<void> {
-    const { nodes } = this.#options.cluster;
+    const { cluster, pauseMs } = this.#options;
+    const { nodes } = cluster;
     for (let turn = worker; !this.#isOver; turn += 1) {
+      if (pauseMs !== undefined) await sleep(pauseMs);
       const order = nodes.map((_node, at) => nodes[(turn + at) % nodes.length] as ClusterNode);
       const outcomes: string[] = [];
       for (const node of order) {

@@ -68,8 +68,8 @@ export class ClusterNode extends EdgeSites {
     return `${this.address}:${this.ports.tunnel}`;
   }
 
-  /** Resolves when the process is ready. */
-  async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
+  /** Resolves when the process is ready. `launcher`: of another version than the checkout's. */
+  async start(env: Readonly<Record<string, string>> = {}, launcher?: string): Promise<void> {
     const { address, ports, dataDir } = this.#place;
     if (this.#process !== null) this.#earlier.push(this.#process);
     const listen = (flag: string, port: number): readonly string[] => [`--${flag}`, `${address}:${port}`];
@@ -81,6 +81,7 @@ export class ClusterNode extends EdgeSites {
         ...listen('tunnel-listen', ports.tunnel),
       ],
       env: { ...this.#place.env, ...env },
+      ...(launcher !== undefined && { launcher }),
     });
     await this.#process.ready();
     this.#trust = trustIn(dataDir);
