@@ -1,13 +1,12 @@
-import { announcedSession, published } from '../../test/nodes/support/announced.ts';
 import { type DirectoryNode, directoryNode } from '../../test/nodes/support/directory-node.ts';
 import { FakeNetwork } from '../../test/nodes/support/fake-network.ts';
 import { isQuick, say } from '../support/flags.ts';
 import { median } from '../support/process-cost.ts';
+import { announceTunnels } from './announce-tunnels.ts';
 
 const COUNTS = isQuick ? [10, 1000] : [10, 1000, 10_000, 100_000];
 const ROUNDS = isQuick ? 3 : 15;
 const LOOKUPS = isQuick ? 20_000 : 100_000;
-const PER_SESSION = 10;
 /** Ten in turn show the cost of the algorithm. With a thousand, spread over all, the processor's caches miss. */
 const IN_TURN = [10, 1000];
 
@@ -62,11 +61,7 @@ async function filled(count: number): Promise<DirectoryNode> {
   const network = new FakeNetwork();
   const [node, home] = [directoryNode(network, 'nd_here'), directoryNode(network, 'nd_home')];
   network.link(node.id, home.id);
-  for (let n = 0; n < count; n += 1) {
-    const session = `ts_${Math.floor(n / PER_SESSION)}`;
-    if (n % PER_SESSION === 0) home.announcer.putSession(announcedSession(session, home.id));
-    home.announcer.putTunnel(published(`tn_${n}`, session, { host: `host-${n}.example` }));
-  }
+  announceTunnels(home, count);
   await network.settle();
   return node;
 }

@@ -1,15 +1,47 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { directoryNode } from '../../test/nodes/support/directory-node.ts';
+import { FakeNetwork } from '../../test/nodes/support/fake-network.ts';
 import { listedIds, until } from '../../test/support/cluster.ts';
 import { isQuick, say } from '../support/flags.ts';
 import { rssMiB } from '../support/process-cost.ts';
+import { announceTunnels } from './announce-tunnels.ts';
 import { openCluster } from './open-cluster.ts';
 
 const PER_AGENT = 100;
 const AGENTS = isQuick ? 2 : 20;
+/** Tunnels in the directory. */
+const KNOWN = isQuick ? 1_000 : 20_000;
 const SETTLE_MS = isQuick ? 1000 : 8000;
 
-/** Resident memory of tunnels that another node has: labelled ones, a hundred per agent. */
+/** Memory of tunnels that another node has: the heap of their directory, and the resident memory of real processes. */
 export async function memory(directory: string): Promise<void> {
+  await directoryHeap();
+  await residentMemory(directory);
+}
+
+/** After a garbage collection, at a node that only knows of the tunnels, each with a name of its own. */
+async function directoryHeap(): Promise<void> {
+  const network = new FakeNetwork();
+  const [node, home] = [directoryNode(network, 'nd_here'), directoryNode(network, 'nd_home')];
+  announceTunnels(home, KNOWN);
+  const before = heapMiB();
+  network.link(node.id, home.id);
+  await network.settle();
+  const used = heapMiB() - before;
+  if (node.tunnels.get(`tn_${KNOWN - 1}`) === undefined) throw new Error('the directory is incomplete');
+  say(`${'directory alone, heap'.padEnd(22)}${(used / (KNOWN / 1000)).toFixed(2)} MiB per 1,000 tunnels`);
+}
+
+function heapMiB(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('globalThis.gc') as () => void)();
+  return process.memoryUsage().heapUsed / 2 ** 20;
+}
+
+/** Labelled tunnels, a hundred per agent. */
+async function residentMemory(directory: string): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const { cluster, agents } = await openCluster(stack, directory, 2);
   const [local, far] = [cluster.node(0), cluster.node(1)];

@@ -3,14 +3,14 @@ import { until } from '../../test/support/cluster.ts';
 import { isQuick, say } from '../support/flags.ts';
 import { h2load } from '../support/h2load.ts';
 import { openBench } from '../support/open-bench.ts';
-import { median } from '../support/process-cost.ts';
+import { cpuNanoseconds, median } from '../support/process-cost.ts';
 import { openCluster } from './open-cluster.ts';
 
 const ROUNDS = isQuick ? 1 : 3;
 const REQUESTS = isQuick ? 1000 : 8000;
 const HOST = 'bench.localhost';
 
-/** Requests per second of all nodes together, with an agent on each of them. */
+/** Requests per second and CPU per request of all nodes together, with an agent on each of them. */
 export async function scale(directory: string): Promise<void> {
   await using bench = await openBench();
   if (bench === null) return;
@@ -23,8 +23,10 @@ export async function scale(directory: string): Promise<void> {
   say(`${cpus().length} cores for nodes, agents, service and clients: with few cores, more nodes cannot be faster`);
   for (let count = 1; count <= cluster.nodes.length; count += 1) {
     const perSecond: number[] = [];
+    const micros: number[] = [];
+    const cpu = (): number => cluster.nodes.reduce((sum, { pid }) => sum + cpuNanoseconds(pid), 0);
     for (let round = 0; round <= ROUNDS; round += 1) {
-      const startedMs = performance.now();
+      const [cpuBefore, startedMs] = [cpu(), performance.now()];
       const runs = cluster.nodes.slice(0, count).map(({ address, port }) =>
         h2load({
           protocol: 'h2',
@@ -41,8 +43,12 @@ export async function scale(directory: string): Promise<void> {
       );
       await Promise.all(runs);
       // The first round warms up.
-      if (round > 0) perSecond.push(REQUESTS / ((performance.now() - startedMs) / 1000));
+      if (round === 0) continue;
+      perSecond.push(REQUESTS / ((performance.now() - startedMs) / 1000));
+      micros.push((cpu() - cpuBefore) / REQUESTS / 1000);
     }
-    say(`${count} node${count === 1 ? ' ' : 's'}   ${median(perSecond).toFixed(0)} requests/s`);
+    say(
+      `${count} node${count === 1 ? ' ' : 's'}   ${median(perSecond).toFixed(0)} requests/s   ${median(micros).toFixed(0)} µs of CPU per request, all nodes added`,
+    );
   }
 }
