@@ -18,7 +18,7 @@ export interface EarlyAnswer {
 
 export interface EarlyAnswersOptions {
   /** Absent: nobody wants to know of requests. */
-  readonly history: Pick<RequestHistory, 'isWanted' | 'record'> | undefined;
+  readonly history: Pick<RequestHistory, 'record'> | undefined;
   readonly recording: RecordingSettings;
   readonly addresses: Pick<ClientAddresses, 'of'>;
   readonly clock: Clock;
@@ -61,7 +61,8 @@ export class EarlyAnswers {
     { edgeId = null, reason, rule = null, passes = NOTHING_DECIDED }: EarlyDecision,
   ): void {
     const { history, recording, addresses, clock } = this.#options;
-    if (history?.isWanted !== true) return;
+    // Also while the history is off: then it counts.
+    if (history === undefined) return;
     const head = reading.ok ? reading.head : null;
     const refusedBy = code === null ? reason : unreadReason(code);
     history.record(

@@ -4,6 +4,7 @@ import { reportBug } from '../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { hasStreamEnd, watchStreamEnd } from '../lib/http2-stream-end.ts';
+import { neverIndexed } from '../lib/never-indexed.ts';
 import { bufferPassed } from '../lib/passing-buffers.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
@@ -96,7 +97,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     const { request, awaitsBodyWanted } = this.#parts as Http2ExchangeParts;
     const { body } = request;
     const { nowMs } = this.#owner.ticker;
-    const headers = http2RequestHeaders(request, this.#owner.ownHeaders);
+    const headers = neverIndexed(http2RequestHeaders(request, this.#owner.ownHeaders));
     if (body.framing !== 'none' && !(body.framing === 'length' && body.bytes === 0)) this.#body = new BodySender(body);
     const stream = this.#open(link, headers, request);
     watchStreamEnd(stream);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { request as requestHttp } from 'node:http';
+import { type IncomingHttpHeaders, sensitiveHeaders } from 'node:http2';
 import { after, suite, test } from 'node:test';
 import { recordingUpstream } from '../edge/traffic/recording-upstream.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
@@ -113,10 +114,18 @@ suite('every response has its id', () => {
     const fixed = await world.site(await world.httpResponse('fixed'));
     idOf(await world.ask(fixed.host));
     const session = await world.http2(site.host);
-    const stream = session.request({ ':path': '/', ':authority': site.host });
-    const headers = await new Promise<Record<string, unknown>>((resolve) => stream.once('response', resolve));
-    stream.resume();
-    idOf({ headers });
+    for (const [path, status] of [
+      ['/', 200],
+      ['/a//b', 400],
+    ] as const) {
+      const stream = session.request({ ':path': path, ':authority': site.host });
+      const headers = await new Promise<IncomingHttpHeaders>((resolve) => stream.once('response', resolve));
+      stream.resume();
+      idOf({ headers });
+      assert.equal(Number(headers[':status']), status);
+      // Ids would push the headers that repeat out of the connection's table.
+      assert.deepEqual(Reflect.get(headers, sensitiveHeaders), ['postern-request-id']);
+    }
     session.close();
     const malformed = await world.ask(site.host, '/a//b');
     assert.equal(malformed.status, 400);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream, sensitiveHeaders } from 'node:http2';
 import { PassThrough, Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -44,6 +44,18 @@ test('concurrent requests on one session', async () => {
   });
   assert.equal(server.accepted(), 1);
   assert.deepEqual(given.upstream.stats(), { idle: 1, active: 0 });
+});
+
+test('ids of a request stay out of the header table of the connection', async () => {
+  await using server = await http2Server();
+  onStream(server, (stream, headers) => {
+    stream.respond({ ':status': 200, 'x-never': String(Reflect.get(headers, sensitiveHeaders)), 'content-length': 0 });
+    stream.end();
+  });
+  await using given = upstreamTo(server.port, await trusting());
+  const headers = ['accept', '*/*', 'postern-request-id', 'rq_1', 'traceparent', '00-1-2-00'];
+  const { head } = await ask(given.upstream, { headers });
+  assert.equal(head?.headers[1], 'postern-request-id,traceparent');
 });
 
 test("bodies, trailers both ways, TE, cookies and the upstream's view", async () => {

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import { cancelStream, failStream } from '../../lib/http2-reset.ts';
+import { neverIndexed } from '../../lib/never-indexed.ts';
 import { headerObject } from '../../upstream/header-object.ts';
 import { pairsOf } from './header-list.ts';
 import type { Http2Client } from './http2-client.ts';
@@ -78,7 +79,7 @@ export class Http2ResponseWriter implements ResponseWriter {
     if (bodyBytes !== null && status !== 204 && status !== 304) framed.push('content-length', String(bodyBytes));
     // Trailers can only follow a body without announced length: gRPC, and chunked responses of HTTP/1.1 upstreams.
     const waitForTrailers = bodyBytes === null && !isEmpty;
-    this.#stream.respond(framed as string[], { endStream: isEmpty, waitForTrailers });
+    this.#stream.respond(neverIndexed(framed) as string[], { endStream: isEmpty, waitForTrailers });
     if (isEmpty) this.#finish();
     if (waitForTrailers) listenOnce(this.#stream, 'wantTrailers', this, () => this.#sendTrailers());
   }
@@ -111,7 +112,8 @@ export class Http2ResponseWriter implements ResponseWriter {
     if (this.#isGone) return;
     const endStream = this.#isHead || body.length === 0;
     const own = withOwnHeader(headers, this.ownHeader);
-    this.#stream.respond([':status', String(status), ...own, 'content-length', String(body.length)], { endStream });
+    const framed = [':status', String(status), ...own, 'content-length', String(body.length)];
+    this.#stream.respond(neverIndexed(framed), { endStream });
     this.#finish();
     if (!endStream) this.#stream.end(body);
   }
