@@ -11,7 +11,7 @@ import type { Membership } from '../nodes/membership/membership.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { RecordedRequest } from '../requests/recorded-request.ts';
 import { requestDocument } from '../requests/request-document.ts';
-import { matches } from '../requests/request-filter.ts';
+import { matches, type RequestFilter } from '../requests/request-filter.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import type { OpenedRequests } from './requests.ts';
 
@@ -53,13 +53,11 @@ export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
     series,
     live: (shown) => ({
       clock,
-      followRequests: (onRequest) =>
-        history.subscribe((request) =>
-          onRequest({
-            matches: (filter) => matches(request, filter),
-            document: () => shown(requestDocument(request, questions.ownName)),
-          }),
-        ),
+      followRequests: (onRequest) => {
+        // One object for all requests: it is used only during the call.
+        const live = new OwnRequest(questions.ownName, shown);
+        return history.subscribe((request) => onRequest(live.of(request)));
+      },
       othersRequests: async () =>
         (await others.next()).map((document) => ({
           matches: (filter) => matches(asRecorded(document), filter),
@@ -76,6 +74,31 @@ export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
       onProblem: (err) => logger.warn({ err }, 'failed to read what a live view shows'),
     }),
   };
+}
+
+/** A request of this node, as live views ask about it. */
+class OwnRequest {
+  readonly #node: string;
+  readonly #shown: (request: JsonObject) => JsonObject;
+  #request: RecordedRequest | null = null;
+
+  constructor(node: string, shown: (request: JsonObject) => JsonObject) {
+    this.#node = node;
+    this.#shown = shown;
+  }
+
+  of(request: RecordedRequest): this {
+    this.#request = request;
+    return this;
+  }
+
+  matches(filter: RequestFilter): boolean {
+    return this.#request !== null && matches(this.#request, filter);
+  }
+
+  document(): JsonObject {
+    return this.#shown(requestDocument(this.#request as RecordedRequest, this.#node));
+  }
 }
 
 /** The last complete step, as rates. */

@@ -5,8 +5,8 @@ import type { JsonObject } from '../../lib/json.ts';
 
 /** More than a person can read; the rest is counted. */
 const MAX_REQUESTS_PER_SECOND = 100;
-/** Lines leave together: a write for each was most of the cost of a live view. */
-const GATHER_MS = 100;
+/** Lines leave together: a write for each was most of the cost of a live view. A person does not notice this delay. */
+const GATHER_MS = 250;
 const MAX_GATHERED = 65_536;
 /** A reader that takes nothing for so long is gone. */
 const MAX_BLOCKED_MS = 60_000;
@@ -29,6 +29,7 @@ export class LiveStream {
   readonly owner: string;
   readonly topics: ReadonlySet<string>;
   readonly filter: LiveFilter;
+  readonly isFiltered: boolean;
   /** Whether the reader may still see this: its session or key may have ended. */
   readonly isAllowed: () => boolean;
   readonly #response: ServerResponse;
@@ -46,6 +47,7 @@ export class LiveStream {
     this.owner = wanted.owner;
     this.topics = wanted.topics;
     this.filter = wanted.filter;
+    this.isFiltered = Object.keys(wanted.filter).length > 0;
     this.isAllowed = wanted.isAllowed;
     const owner = closing(response, 'live stream');
     listen(response, 'close', owner, onEnd);

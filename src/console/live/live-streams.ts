@@ -26,7 +26,10 @@ export interface LiveSources {
   onProblem(error: unknown): void;
 }
 
-/** A finished request: whether a filter matches it, and its document, which is made only if somebody wants it. */
+/**
+ * A finished request: whether a filter matches it, and its document, which is made only if somebody wants it. It is valid during the
+ * call: another request may follow in the same object.
+ */
 export interface LiveRequest {
   matches(filter: LiveFilter): boolean;
   document(): JsonObject;
@@ -103,7 +106,8 @@ export class LiveStreams {
   #offer(request: LiveRequest): void {
     let line: string | null = null;
     for (const stream of this.#streams) {
-      if (!stream.topics.has('requests') || !request.matches(stream.filter) || !stream.takesRequest()) continue;
+      if (!stream.topics.has('requests') || (stream.isFiltered && !request.matches(stream.filter))) continue;
+      if (!stream.takesRequest()) continue;
       line ??= liveLine('requests', this.#sources.clock.nowMs(), request.document());
       stream.write(line);
     }
