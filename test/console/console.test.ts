@@ -55,6 +55,9 @@ const admin = browser === null ? (null as never) : await open();
 let routePage = '';
 const { paths } = (await world.edge.world.api('GET', '/openapi.json')).body;
 const withoutExplain = !('/explain' in paths) && 'this server cannot explain requests';
+const photograph = async (name: string): Promise<void> => {
+  if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, name));
+};
 const api: LoginWorld['edge']['api'] = (method, path, body) => world.edge.api(method, path, body);
 
 test('a wrong key is refused with advice, and a right one is not kept', { skip }, async () => {
@@ -122,6 +125,7 @@ test('the request is in the traffic view, with what each module decided', { skip
   const decisions = page.getByRole('region', { name: 'Decisions' });
   await decisions.getByRole('listitem').filter({ hasText: 'oidc' }).getByText('pass').waitFor();
   await page.getByText(world.upstreamAddress).waitFor();
+  await photograph('request');
 });
 
 test('a request appears in the traffic view while it is open', { skip }, async () => {
@@ -140,6 +144,7 @@ test('the request is explained, without and with a person', { skip: skip || with
   await page.getByLabel('As this person (e-mail)').fill('ana@example.com');
   await page.getByRole('button', { name: 'Explain', exact: true }).click();
   await outcome.getByText(world.upstreamAddress).waitFor();
+  await photograph('explained');
 });
 
 test('of two people who edit one edge, the second sees both versions and overwrites nothing', { skip }, async () => {
@@ -154,6 +159,7 @@ test('of two people who edit one edge, the second sees both versions and overwri
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('region', { name: 'Their changes' }).getByText('theirs').waitFor();
   await page.getByRole('region', { name: 'Your changes' }).getByText('mine').waitFor();
+  await photograph('conflict');
   await page.getByRole('button', { name: 'Apply my changes to it' }).click();
   await admin.save();
   const { description, metadata } = await api('GET', edgePath);
@@ -168,6 +174,7 @@ test('a change is undone on its page', { skip }, async () => {
     .getByRole('region', { name: /^Difference of/ })
     .getByText('mine')
     .waitFor();
+  await photograph('change');
   await page.getByRole('button', { name: 'Undo', exact: true }).click();
   await page.getByRole('button', { name: 'Undo the change' }).click();
   await page.getByText(/^Change \d+ is undone\.$/).waitFor();
@@ -185,7 +192,9 @@ test('a change on trial waits on every page, for everybody, and is reverted or c
     await page.getByRole('button', { name: 'Edit', exact: true }).first().click();
     await page.getByLabel('Description', { exact: true }).fill(description);
     await page.getByRole('button', { name: 'Review changes' }).click();
+    assert.equal(await page.getByRole('region', { name: 'Changes' }).locator('tr.removed').count(), 1);
     await page.getByLabel('Keep the change').selectOption({ label: 'Only if I confirm it within 5 minutes' });
+    await photograph('review');
     await page.getByRole('button', { name: 'Save' }).click();
     await banner.getByText(/waits for a confirmation.*takes it back in [45]:\d\d/).waitFor();
     assert.equal((await api('GET', edgePath)).description, description);
@@ -207,7 +216,7 @@ test('a change on trial waits on every page, for everybody, and is reverted or c
   await page.getByText('made by hand').first().waitFor();
 
   await saveOnTrial('checked');
-  if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, 'edge-with-change-that-waits'));
+  await photograph('edge-with-change-that-waits');
   assert.deepEqual(await admin.seriousFindings(), []);
   await banner.getByRole('button', { name: 'Confirm' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Confirm' }).click();
@@ -259,7 +268,7 @@ test('the tunnels page shows traffic and latency of a real agent as they are', {
     .locator('tr.row', { hasText: 'of the console test' })
     .getByText(/^(<1|\d+)(–\d+)? ms$/)
     .waitFor();
-  if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, 'agents-online'));
+  await photograph('agents-online');
   await page.getByRole('tab', { name: 'Tunnels' }).click();
   const { hostname } = new URL(agent.url ?? '');
   const row = page.locator('tr.row', { hasText: hostname });
@@ -270,7 +279,7 @@ test('the tunnels page shows traffic and latency of a real agent as they are', {
     .getByTitle(/^\d+ B per second/)
     .filter({ hasNotText: /^0$/ })
     .waitFor();
-  if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, 'tunnels-online'));
+  await photograph('tunnels-online');
   assert.deepEqual(await admin.seriousFindings(), []);
   await agent.close();
   await page.getByRole('heading', { name: 'No tunnels are open' }).waitFor();
@@ -286,7 +295,7 @@ test('the overview names a problem with advice, leads to its object, and forgets
   const problem = page.getByRole('region', { name: 'Problems' }).getByRole('listitem').filter({ hasText: route.id });
   await problem.getByText('has no backend: its requests get 503').waitFor();
   await problem.getByText('set one: postern api backend replace').waitFor();
-  if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, 'overview-with-problems'));
+  await photograph('overview-with-problems');
   await problem.getByRole('link').click();
   await page.getByRole('heading', { name: 'Route /x', level: 1 }).waitFor();
   await world.edge.world.api('DELETE', `/edges/https/${edge.id}`);
@@ -329,7 +338,7 @@ test('hostile names run nothing, and axe-core has no serious finding', { skip },
       findings.push(...(await admin.seriousFindings()).map((finding) => `${below} ${finding}`));
     assert.equal(await admin.page.evaluate('window.hacked'), undefined, below);
     assert.equal(await admin.page.locator('img, iframe, a[href^="javascript:" i]').count(), 0, below);
-    if (SCREENSHOTS !== undefined) await admin.photograph(join(SCREENSHOTS, nameOf(below)));
+    await photograph(nameOf(below));
   }
   assert.deepEqual(findings, []);
   // A page that takes text for markup violates its policy (trusted types) before anything runs.

@@ -48,6 +48,9 @@ suite('http-01', () => {
       assert.match(answer, /content-type: text\/plain\r/i);
       assert.equal(answer.split('\r\n\r\n')[1], PROOF);
     }
+    const [kept] = (await world.api('GET', `/requests?host=${HOST}`)).requests;
+    assert.deepEqual([kept.path, kept.status, kept.bytes_out], [PATH, 200, PROOF.length]);
+    assert.deepEqual(kept.decisions, [{ module: 'edge', decision: 'pass', reason: 'acme_challenge' }]);
     assert.match(await world.metrics(), /postern_edge_acme_challenges_total\{type="http-01"\} 3/);
   });
 

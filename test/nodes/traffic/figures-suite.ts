@@ -26,6 +26,15 @@ export function figuresSuite(cluster: Cluster, upstream: RecordingUpstream): voi
       const { id } = tunnels.find(({ public_url: url }: { public_url: string }) => url?.includes(hostname));
       const figures = () => latest()?.tunnels.find((each: { id: string }) => each.id === id);
       await until('all six are counted', () => figures()?.requests === 6 && figures().in_progress === 0);
+      let finish = (): void => {};
+      upstream.answer = (_request, response) => {
+        finish = () => response.end();
+      };
+      const held = second.ask(hostname);
+      await until('it is in progress, once', () => figures()?.in_progress === 1);
+      upstream.answer = null;
+      finish();
+      assert.equal((await held).status, 200);
       const agentFigures = () => latest().agents.find((each: { id: string }) => each.id === agent.sessionId);
       await until('the ping is answered', () => agentFigures()?.connections[0]?.round_trip_ms > 0);
       assert.deepEqual(

@@ -34,7 +34,8 @@ export function SchemaForm({ schema, value, onChange, without = [], path = '' }:
           value={value[name]}
           onChange={(next) => {
             const { [name]: _, ...others } = value;
-            onChange(next === undefined ? others : { ...others, [name]: next });
+            // A changed field keeps its place: the difference shows one line.
+            onChange(next === undefined ? others : { ...value, [name]: next });
           }}
         />
       ))}

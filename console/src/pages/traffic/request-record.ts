@@ -35,8 +35,10 @@ export interface RequestRecord {
   readonly timings?: Readonly<Record<string, number | null>>;
 }
 
-export function urlOf({ host, path }: RequestRecord): string {
-  return `https://${host ?? ''}${path ?? '/'}`;
+/** A record does not name the scheme; only plain HTTP is redirected. */
+export function urlOf({ host, path, decisions }: RequestRecord): string {
+  const isPlain = decisions.some(({ module, reason }) => module === 'edge' && reason === 'redirect_to_https');
+  return `${isPlain ? 'http' : 'https'}://${host ?? ''}${path ?? '/'}`;
 }
 
 export function requestText({ method, host, path }: RequestRecord): string {

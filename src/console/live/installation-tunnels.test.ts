@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { JsonObject } from '../../lib/json.ts';
+import type { NodeTunnels } from '../../lib/tunnel-figures.ts';
+import { InstallationTunnels } from './installation-tunnels.ts';
+
+const OWN: NodeTunnels = {
+  tunnels: [{ id: 'tn_1', requests: 2, bytesIn: 10, bytesOut: 100, inProgress: 1 }],
+  agents: [{ id: 'ts_1', roundTripsMs: [1.2345, null], bytesReceived: 5, bytesSent: 6 }],
+};
+
+function documentWith(own: NodeTunnels, answers: Readonly<Record<string, JsonObject | null>>): Promise<JsonObject> {
+  const tunnels = new InstallationTunnels(() => own, {
+    ownName: 'one',
+    answer: () => {},
+    askOthers: async () =>
+      Object.entries(answers).map(([name, answer]) => ({ name, answer, problem: answer === null ? 'lost' : '' })),
+  });
+  return tunnels.document();
+}
+
+suite('latency and traffic of tunnels', () => {
+  test('adds up the nodes, and names the one that did not answer', async () => {
+    const two = { tunnels: [['tn_1', 3, 1, 2, 0]], agents: [['ts_1', 7, 8, 20]] };
+    assert.deepEqual(await documentWith(OWN, { two, three: null }), {
+      tunnels: [{ id: 'tn_1', requests: 5, in_progress: 1, bytes_in: 11, bytes_out: 102 }],
+      agents: [
+        {
+          id: 'ts_1',
+          bytes_received: 12,
+          bytes_sent: 14,
+          connections: [
+            { node: 'one', round_trip_ms: 1.23 },
+            { node: 'one', round_trip_ms: null },
+            { node: 'two', round_trip_ms: 20 },
+          ],
+        },
+      ],
+      asked_nodes: [
+        { name: 'one', answered: true },
+        { name: 'two', answered: true },
+        { name: 'three', answered: false, problem: 'lost' },
+      ],
+    });
+  });
+
+  test('ignores what another node should not have sent', async () => {
+    for (const answer of [
+      {},
+      { tunnels: 'x', agents: { a: 1 } },
+      { tunnels: [null, 'tn', [1, 2], []], agents: [[{}]] },
+    ]) {
+      const { tunnels, agents } = await documentWith(OWN, { two: answer as JsonObject });
+      assert.deepEqual([(tunnels as unknown[]).length, (agents as unknown[]).length], [1, 1]);
+    }
+    const odd = await documentWith(OWN, { two: { tunnels: [['tn_1', 'many', null, {}, -1]], agents: [] } });
+    assert.deepEqual(odd['tunnels'], [{ id: 'tn_1', requests: 2, in_progress: 0, bytes_in: 10, bytes_out: 100 }]);
+  });
+
+  test('lists the busiest thousand', async () => {
+    const tunnels = Array.from({ length: 3_000 }, (_, at) => ({
+      ...{ id: `tn_${at}`, requests: at, bytesIn: 0, bytesOut: 0, inProgress: 0 },
+    }));
+    const listed = (await documentWith({ tunnels, agents: [] }, {}))['tunnels'] as { requests: number }[];
+    assert.deepEqual([listed.length, Math.min(...listed.map(({ requests }) => requests))], [1_000, 2_000]);
+  });
+});
