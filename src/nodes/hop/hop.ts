@@ -9,6 +9,7 @@ import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.
 import { reportBug } from '../../lib/bug-report.ts';
 import { resetStream } from '../../lib/http2-reset.ts';
 import { readMore, type StreamTaker, takeStream } from '../../lib/http2-taken-stream.ts';
+import { neverIndexed } from '../../lib/never-indexed.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
 import { headerObject } from '../../upstream/header-object.ts';
@@ -90,7 +91,7 @@ export class Hop implements StreamTaker {
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
   ): ClientHttp2Stream | null {
     try {
-      return this.#link.request(raw, options);
+      return this.#link.request(neverIndexed(raw), options);
     } catch (error) {
       if (!isUnsendable(error)) throw error;
       // The agent's connection has just ended: another node may have one. Or the other node sent what no agent may get.

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import {
+  type ClientHttp2Stream,
+  constants,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+  sensitiveHeaders,
+} from 'node:http2';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resetStream } from '../../../src/lib/http2-reset.ts';
@@ -67,7 +73,7 @@ async function nothingIsLeft(): Promise<void> {
 suite('a stream over a hop', () => {
   test('carries head, body, trailers and informational responses both ways, unchanged', async () => {
     const head = [...REQUEST, 'x-a', '1', 'x-a', '2', 'cookie', 'a=b', 'cookie', 'c=d', 'te', 'trailers'];
-    const { client, served, headers } = await carry(head, false, true);
+    const { client, served, headers } = await carry([...head, 'postern-request-id', 'rq_1'], false, true);
     const informational: unknown[] = [];
     client.on('headers', (one, _flags, raw: string[]) => informational.push([one[':status'], raw.slice(2)]));
     client.once('wantTrailers', () => client.sendTrailers({ 'x-request-end': 'yes' }));
@@ -78,6 +84,9 @@ suite('a stream over a hop', () => {
     assert.ok(hasStreamEnd(served));
     assert.equal((await requestTrailers)[0]['x-request-end'], 'yes');
     assert.deepEqual([headers['x-a'], headers['cookie'], headers[':path']], ['1, 2', 'a=b; c=d', '/x?y']);
+    // Its values never repeat, and would fill the table of the agent's connection.
+    const neverIndexed: readonly string[] = Reflect.get(headers, sensitiveHeaders);
+    assert.deepEqual([headers['postern-request-id'], neverIndexed.at(-1)], ['rq_1', 'postern-request-id']);
     served.additionalHeaders({ ':status': 103, link: ['</a>', '</b>'] });
     served.respond(
       [':status', '207', 'set-cookie', 'a=1', 'set-cookie', 'b=2', 'date', 'Mon, 16 Nov 2026 00:00:00 GMT'],
