@@ -9,6 +9,7 @@ import type { AskOptions } from '../support/edge-clients.ts';
 import { newHost } from '../support/edge-world.ts';
 import { LoginWorld } from '../support/login-world.ts';
 import { isLong } from '../support/share-of-cases.ts';
+import { crl } from '../support/test-crl.ts';
 
 /** Explain against traffic, for those who prove who they are, and for tunnels: real handshakes, logins and agents. */
 const authtoken = `explained-${randomBytes(24).toString('base64url')}`;
@@ -63,8 +64,14 @@ suite('explain agrees with traffic about client certificates', async () => {
   const forServers = await issue({ commonName: 'for servers', isCa: true, usages: ['server'], issuer: root });
   const client = { commonName: 'client', usages: ['client'] as const };
   const good = await issue({ ...client, issuer: root });
+  const last = await issue({ commonName: 'last', isCa: true, issuer: root, pathLength: 0 });
+  const deep = await issue({ commonName: 'deep', isCa: true, issuer: last });
+  const revoked = await issue({ ...client, issuer: root });
   const site = await edge.site(backend);
-  const { id } = await edge.api('POST', '/certificate_authorities', { ca_pem: root.certificatePem });
+  const { id } = await edge.api('POST', '/certificate_authorities', {
+    ...{ ca_pem: root.certificatePem, crl_mode: 'soft' },
+    crl_pem: (await crl({ issuer: root, revoked: [revoked] })).pem,
+  });
   await edge.api('PUT', `${site.edgePath}/mutual_tls`, { certificate_authority_ids: [id] });
 
   const CASES: readonly (readonly [name: string, isAdmitted: boolean, presented: readonly Issued[]])[] = [
@@ -80,6 +87,10 @@ suite('explain agrees with traffic about client certificates', async () => {
     ['signed with another key', false, [await issue({ ...client, issuer: { ...root, keys: stranger.keys } })]],
     ['self-signed', false, [await issue(client)]],
     ['below an intermediate for servers', false, [await issue({ ...client, issuer: forServers }), forServers]],
+    ['below more authorities than allowed', false, [await issue({ ...client, issuer: deep }), deep, last]],
+    ['below as many authorities as allowed', true, [await issue({ ...client, issuer: last }), last]],
+    ['for encryption only', false, [await issue({ ...client, issuer: root, mayShakeHands: false })]],
+    ['revoked', false, [revoked]],
     ['for servers only', false, [await issue({ ...client, usages: ['server'], issuer: root })]],
     ['issued by one that is no authority', false, [await issue({ ...client, issuer: good }), good]],
   ];

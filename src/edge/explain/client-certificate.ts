@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { certificatesIn } from '../../lib/describe-certificate.ts';
+import { type CertificateFields, fieldsOf } from '../../lib/revocation-list/certificate-fields.ts';
 import type { ClientCertificate, TlsPolicy } from '../../modules/prepared-module.ts';
 import { describedCertificate, MAX_PRESENTED } from '../tls/client-certificate.ts';
 
@@ -48,8 +49,19 @@ function chainProblem(
   if (!isVouchedFor(leaf, others, authorities, () => true)) return UNTRUSTED;
   if (!isValid(leaf)) return EXPIRED;
   if (!isVouchedFor(leaf, others, authorities, isValid)) return EXPIRED_ISSUER;
-  const isUsable = (certificate: X509Certificate): boolean => isValid(certificate) && isForClients(certificate);
-  return isForClients(leaf) && isVouchedFor(leaf, others, authorities, isUsable) ? null : OTHER_USAGE;
+  const isUsable: IsTaken = (issuer, below) =>
+    isValid(issuer) && isForClients(issuer) && below <= hiddenFields(issuer).maxPathLength;
+  const isUsableLeaf = isForClients(leaf) && hiddenFields(leaf).mayShakeHands;
+  return isUsableLeaf && isVouchedFor(leaf, others, authorities, isUsable) ? null : OTHER_USAGE;
+}
+
+/** For a certificate that OpenSSL reads and that is not DER, OpenSSL decides alone. */
+function hiddenFields(certificate: X509Certificate): Pick<CertificateFields, 'mayShakeHands' | 'maxPathLength'> {
+  try {
+    return fieldsOf(certificate);
+  } catch {
+    return { mayShakeHands: true, maxPathLength: Number.POSITIVE_INFINITY };
+  }
 }
 
 function isValidAt({ validFromDate, validToDate }: X509Certificate, nowMs: number): boolean {
@@ -69,24 +81,28 @@ function isVouchedFor(
   leaf: X509Certificate,
   others: readonly X509Certificate[],
   authorities: readonly X509Certificate[],
-  isTaken: (issuer: X509Certificate) => boolean,
+  isTaken: IsTaken,
 ): boolean {
   let signatures = 0;
-  const isIssued = (certificate: X509Certificate, issuer: X509Certificate): boolean => {
-    if (!issuer.ca || !isTaken(issuer) || signatures === MAX_SIGNATURES || !certificate.checkIssued(issuer))
-      return false;
+  const isIssued = (certificate: X509Certificate, issuer: X509Certificate, below: number): boolean => {
+    if (!issuer.ca || !isTaken(issuer, below) || signatures === MAX_SIGNATURES) return false;
+    if (!certificate.checkIssued(issuer)) return false;
     signatures += 1;
     return isSignedBy(certificate, issuer);
   };
   const unvisited = new Set(others.slice(0, MAX_PRESENTED - 1));
-  const reached = new Set([leaf]);
+  const reached = new Map([[leaf, 0]]);
   // Grows while it is iterated.
-  for (const certificate of reached) {
-    if (authorities.some((authority) => isIssued(certificate, authority))) return true;
-    for (const other of unvisited) if (isIssued(certificate, other) && unvisited.delete(other)) reached.add(other);
+  for (const [certificate, below] of reached) {
+    if (authorities.some((authority) => isIssued(certificate, authority, below))) return true;
+    for (const other of unvisited)
+      if (isIssued(certificate, other, below) && unvisited.delete(other)) reached.set(other, below + 1);
   }
   return false;
 }
+
+/** `below`: how many authorities come between it and the client's certificate. */
+type IsTaken = (issuer: X509Certificate, below: number) => boolean;
 
 function isSignedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
   try {

@@ -35,6 +35,10 @@ export interface IssueRequest {
   readonly toDays?: number;
   /** Whether an authority may sign revocation lists. */
   readonly maySignLists?: boolean;
+  /** Whether a certificate may sign in handshakes, not only receive keys. */
+  readonly mayShakeHands?: boolean;
+  /** How many authorities may come below it. Absent: any number. */
+  readonly pathLength?: number;
   /** Absent: new ones. */
   readonly keys?: webcrypto.CryptoKeyPair;
   /** Where its revocation list is published. */
@@ -45,10 +49,11 @@ export interface IssueRequest {
 export async function issue(request: IssueRequest): Promise<Issued> {
   const { commonName, issuer, isCa = false, usages = [], dnsNames = [], fromDays = -1, toDays = 30 } = request;
   const keys = request.keys ?? (await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']));
-  const extensions: Extension[] = [new BasicConstraintsExtension(isCa, undefined, true)];
+  const extensions: Extension[] = [new BasicConstraintsExtension(isCa, request.pathLength, true)];
   const listUsage = request.maySignLists === false ? 0 : KeyUsageFlags.cRLSign;
   const caUsages = KeyUsageFlags.keyCertSign | listUsage;
-  extensions.push(new KeyUsagesExtension(isCa ? caUsages : KeyUsageFlags.digitalSignature, true));
+  const leafUsage = request.mayShakeHands === false ? KeyUsageFlags.keyEncipherment : KeyUsageFlags.digitalSignature;
+  extensions.push(new KeyUsagesExtension(isCa ? caUsages : leafUsage, true));
   if (usages.length > 0) {
     const names = usages.map((usage) =>
       usage === 'client' ? ExtendedKeyUsage.clientAuth : ExtendedKeyUsage.serverAuth,
