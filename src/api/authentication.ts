@@ -3,6 +3,7 @@ import { PosternError } from '../lib/errors.ts';
 import type { Principal } from '../resources/operation.ts';
 import { apiErrors } from './errors.ts';
 import type { FailedAuthenticationDelay } from './failed-authentication-delay.ts';
+import { type OthersWrites, repeatedIfStale } from './others-writes.ts';
 
 export type FindPrincipal = (token: string) => Principal | null;
 
@@ -17,8 +18,8 @@ export interface AuthenticationAttempt {
   readonly method: string;
 }
 
-/** Synchronous for a valid key; a failure is delayed. */
-export type Authenticate = (attempt: AuthenticationAttempt) => Caller | Promise<never>;
+/** Synchronous for a key that this process knows. One that another node has just created takes longer; a failure is delayed. */
+export type Authenticate = (attempt: AuthenticationAttempt) => Caller | Promise<Caller>;
 
 export interface AuthenticateOptions {
   readonly delay: FailedAuthenticationDelay;
@@ -26,24 +27,28 @@ export interface AuthenticateOptions {
   readonly areKeysKnown: () => boolean;
   /** The caller of a request with another proof than a key; null when it has none. Throws when that is not valid. */
   readonly findSession?: ((attempt: AuthenticationAttempt) => Caller | null) | undefined;
+  readonly others: OthersWrites;
 }
 
 /** The only way to authenticate a key: every failure is delayed before it is reported, wherever it occurred. */
 export function createAuthenticate(
   find: FindPrincipal,
-  { delay, areKeysKnown, findSession }: AuthenticateOptions,
+  { delay, areKeysKnown, findSession, others }: AuthenticateOptions,
 ): Authenticate {
+  const callerNow = (attempt: AuthenticationAttempt): Caller => {
+    const { authorization } = attempt.headers;
+    const session = authorization === undefined ? findSession?.(attempt) : null;
+    return session ?? callerOf(authorization, find);
+  };
   return (attempt) => {
-    const { headers, ip } = attempt;
-    try {
-      const session = headers.authorization === undefined ? findSession?.(attempt) : null;
-      return session ?? callerOf(headers.authorization, find);
-    } catch (error) {
-      if (!areKeysKnown()) return Promise.reject(startingError());
+    const caller = repeatedIfStale(others, () => callerNow(attempt));
+    if (!(caller instanceof Promise)) return caller;
+    return caller.catch(async (error: unknown) => {
+      if (!areKeysKnown()) throw startingError();
       // Only a wrong secret is worth guessing again.
-      if (!(error instanceof PosternError) || error.status !== 401) return Promise.reject(error as Error);
-      return delay.wait(ip).then(() => Promise.reject(error as Error));
-    }
+      if (error instanceof PosternError && error.status === 401) await delay.wait(attempt.ip);
+      throw error;
+    });
   };
 }
 

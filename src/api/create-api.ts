@@ -18,6 +18,7 @@ import { cutOffError, errorBody, shownError } from './error-response.ts';
 import { FailedAuthenticationDelay } from './failed-authentication-delay.ts';
 import { LargeBodies, largeBodyGate } from './large-bodies.ts';
 import { operationGate, operationHandler } from './operation-route.ts';
+import type { OthersWrites } from './others-writes.ts';
 import { PlainRefusals } from './plain-refusals.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';
 import { addPublicRoutes, type PublicPages, publicRoutes } from './public-routes.ts';
@@ -39,6 +40,7 @@ export interface ApiDependencies extends AnswerRecords {
   areKeysKnown(): boolean;
   /** See AuthenticateOptions. */
   readonly findSession?: AuthenticateOptions['findSession'];
+  readonly others: OthersWrites;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly pages: PublicPages;
@@ -97,6 +99,7 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
     delay,
     areKeysKnown: () => deps.areKeysKnown(),
     findSession: deps.findSession,
+    others: deps.others,
   });
   addPublicRoutes(app, deps.pages, authenticate);
   addOperations(app, deps, authenticate);
@@ -138,6 +141,7 @@ function addOperations(app: FastifyInstance, deps: ApiDependencies, authenticate
       ],
       handler: operationHandler(operation, deps.ports, {
         authenticate,
+        others: deps.others,
         onAnswered: (request, status) => finish(request, status, deps),
       }),
     });

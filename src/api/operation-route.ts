@@ -10,6 +10,7 @@ import { createDecoder } from '../lib/schema/decode-body.ts';
 import { refuseWithout } from '../resources/errors.ts';
 import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../resources/operation.ts';
 import type { Authenticate, Caller } from './authentication.ts';
+import { type OthersWrites, repeatedIfStale } from './others-writes.ts';
 import { queryDecoder } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { takesBody, unwrapBody } from './request-body.ts';
@@ -37,19 +38,18 @@ export function operationGate(operation: Operation, gate: Gate): onRequestHookHa
     request.postern.admission = { principal: caller.principal, token: caller.token, version };
   };
   return (request, _reply, proceed) => {
+    const enter = (caller: Caller): void => {
+      try {
+        admit(request, caller);
+      } catch (error) {
+        proceed(error as Error);
+        return;
+      }
+      proceed();
+    };
     const caller = gate.authenticate(request);
-    // Only a failed authentication takes time.
-    if (caller instanceof Promise) {
-      caller.catch((error: Error) => proceed(error));
-      return;
-    }
-    try {
-      admit(request, caller);
-    } catch (error) {
-      proceed(error as Error);
-      return;
-    }
-    proceed();
+    if (caller instanceof Promise) caller.then(enter, proceed);
+    else enter(caller);
   };
 }
 
@@ -79,13 +79,17 @@ function refuseLargeBodyOfReader({ headers }: FastifyRequest, { principal }: Cal
   });
 }
 
-export type OnAnswered = (request: FastifyRequest, status: number) => void;
+export interface HandlerPorts {
+  readonly authenticate: Authenticate;
+  readonly others: OthersWrites;
+  onAnswered(request: FastifyRequest, status: number): void;
+}
 
 /** An operation whose result is available is answered in the same turn, as most reads are. */
 export function operationHandler(
   operation: Operation,
   ports: OperationPorts,
-  { authenticate, onAnswered }: { readonly authenticate: Authenticate; readonly onAnswered: OnAnswered },
+  { authenticate, others, onAnswered }: HandlerPorts,
 ): RouteHandlerMethod {
   const decodeQuery = queryDecoder(operation.query);
   const requireScopes = scopeCheck(operation);
@@ -97,34 +101,38 @@ export function operationHandler(
     writeResult(reply.raw, request.postern.operationId, status, result);
     onAnswered(request, status);
   };
+  const handle = (request: FastifyRequest, reply: FastifyReply, caller: Caller): Promise<void> | undefined => {
+    const admission = request.postern.admission as Admission;
+    requireScopes(caller);
+    const params = request.params as Record<string, string>;
+    checkIds(params);
+    const described: OperationRequest = {
+      operationId: request.postern.operationId,
+      principal: caller.principal,
+      authenticateAgain: async () => requireSameScopes(caller, await authenticate(request)),
+      params,
+      query: decodeQuery(request.query as Record<string, unknown>),
+      body: decodeBody(request, params),
+      ifMatch: operation.isConditional === true ? parseIfMatch(request.headers['if-match']) : null,
+      idempotency: idempotency(operation, request, admission),
+      version: admission.version.version,
+      isLegacyClient: admission.version.isLegacyClient,
+      address: request.ip,
+    };
+    const run = (): OperationResult | Promise<OperationResult> => operation.run(described, ports);
+    // What takes large bodies can take long.
+    const result = operation.body?.maxBytes === undefined ? repeatedIfStale(others, run) : run();
+    if (result instanceof Promise) return result.then((late) => answer(request, reply, late));
+    answer(request, reply, result);
+    return undefined;
+  };
   return (request, reply) => {
     // The gate has set it, otherwise the request would not get here.
     const admission = request.postern.admission as Admission;
     // A body may take a minute to arrive: a key that was deleted meanwhile must not write.
     const caller = operation.method === 'GET' ? admission : authenticate(request);
-    if (caller instanceof Promise) return caller;
-    requireScopes(caller);
-    const params = request.params as Record<string, string>;
-    checkIds(params);
-    const result = operation.run(
-      {
-        operationId: request.postern.operationId,
-        principal: caller.principal,
-        authenticateAgain: async () => requireSameScopes(caller, await authenticate(request)),
-        params,
-        query: decodeQuery(request.query as Record<string, unknown>),
-        body: decodeBody(request, params),
-        ifMatch: operation.isConditional === true ? parseIfMatch(request.headers['if-match']) : null,
-        idempotency: idempotency(operation, request, admission),
-        version: admission.version.version,
-        isLegacyClient: admission.version.isLegacyClient,
-        address: request.ip,
-      } satisfies OperationRequest,
-      ports,
-    );
-    if (result instanceof Promise) return result.then((late) => answer(request, reply, late));
-    answer(request, reply, result);
-    return undefined;
+    if (caller instanceof Promise) return caller.then((late) => handle(request, reply, late));
+    return handle(request, reply, caller);
   };
 }
 

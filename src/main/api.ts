@@ -218,6 +218,12 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     operations,
     ports,
     findPrincipal: (token) => keys.find(token),
+    others: {
+      get revision() {
+        return replica.revision;
+      },
+      catchUp: () => (store.sharing.isShared ? replica.refresh() : Promise.resolve()),
+    },
     areKeysKnown: () => deps.health.state !== 'starting',
     clock,
     logger: deps.logger,

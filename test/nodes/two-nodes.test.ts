@@ -115,6 +115,27 @@ test('a node on all addresses is dialled at the one that reaches the database, a
   );
 });
 
+/** A balancer sends each request to any node, sooner than the other has heard of what the one before wrote. */
+test('a client can send its next request to another node', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const edge = (await one.api('POST', '/edges/https', { description: 'new' })).body;
+    assert.equal((await two.api('GET', `/edges/https/${edge.id}`)).status, 200);
+    const renamed = await one.api('PATCH', `/edges/https/${edge.id}`, { description: 'renamed' });
+    const headers = { 'if-match': renamed.headers.get('etag') ?? '' };
+    const again = await two.api('PATCH', `/edges/https/${edge.id}`, { description: 'again' }, { headers });
+    assert.deepEqual([again.status, again.body.description], [200, 'again']);
+    const stale = await one.api('PATCH', `/edges/https/${edge.id}`, { description: 'lost' }, { headers });
+    assert.equal(stale.body.error_code, 'ERR_POSTERN_PRECONDITION_FAILED');
+    const other = (await one.api('POST', '/edges/https', {})).body;
+    const route = { match_type: 'path_prefix', match: '/' };
+    assert.equal((await two.api('POST', `/edges/https/${other.id}/routes`, route)).status, 201);
+    const { token } = (await one.api('POST', '/api_keys', { scopes: ['*'] })).body;
+    assert.equal((await two.api('GET', '/edges/https', undefined, { key: token })).status, 200);
+    await one.api('DELETE', `/edges/https/${other.id}`);
+    assert.equal((await two.api('PATCH', `/edges/https/${other.id}`, { description: 'x' })).status, 404);
+  }
+});
+
 test('with SQLite there is one node, without a peer listener', async (t) => {
   const alone = await TestWorld.open(t, { env: { POSTERN_NODE_NAME: 'alone' } });
   const { body } = await alone.api('GET', '/nodes');
