@@ -82,7 +82,7 @@ function refuseLargeBodyOfReader({ headers }: FastifyRequest, { principal }: Cal
 export interface HandlerPorts {
   readonly authenticate: Authenticate;
   readonly others: OthersWrites;
-  onAnswered(request: FastifyRequest, status: number): void;
+  readonly onAnswered: (request: FastifyRequest, status: number) => void;
 }
 
 /** An operation whose result is available is answered in the same turn, as most reads are. */
