@@ -16,7 +16,12 @@ export interface BenchCluster {
   readonly agents: (node: ClusterNode, agents: readonly (readonly TunnelSpec[])[]) => Promise<Program>;
 }
 
-export async function openCluster(stack: AsyncDisposableStack, directory: string, nodes = 3): Promise<BenchCluster> {
+export async function openCluster(
+  stack: AsyncDisposableStack,
+  directory: string,
+  nodes = 3,
+  env: Readonly<Record<string, string>> = {},
+): Promise<BenchCluster> {
   const cluster = await Cluster.open(
     { after: (task) => stack.defer(task) },
     {
@@ -24,6 +29,7 @@ export async function openCluster(stack: AsyncDisposableStack, directory: string
       env: {
         POSTERN_ACCESS_LOG: 'false',
         POSTERN_EDGE_CONNECTIONS_PER_ADDRESS: '0',
+        ...env,
       },
     },
   );
