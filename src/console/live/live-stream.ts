@@ -30,6 +30,7 @@ export class LiveStream {
   readonly topics: ReadonlySet<string>;
   readonly filter: LiveFilter;
   readonly isFiltered: boolean;
+  readonly wantsRequests: boolean;
   /** Whether the reader may still see this: its session or key may have ended. */
   readonly isAllowed: () => boolean;
   readonly #response: ServerResponse;
@@ -48,6 +49,7 @@ export class LiveStream {
     this.topics = wanted.topics;
     this.filter = wanted.filter;
     this.isFiltered = Object.keys(wanted.filter).length > 0;
+    this.wantsRequests = wanted.topics.has('requests');
     this.isAllowed = wanted.isAllowed;
     const owner = closing(response, 'live stream');
     listen(response, 'close', owner, onEnd);

@@ -106,7 +106,7 @@ export class LiveStreams {
   #offer(request: LiveRequest): void {
     let line: string | null = null;
     for (const stream of this.#streams) {
-      if (!stream.topics.has('requests') || (stream.isFiltered && !request.matches(stream.filter))) continue;
+      if (!stream.wantsRequests || (stream.isFiltered && !request.matches(stream.filter))) continue;
       if (!stream.takesRequest()) continue;
       line ??= liveLine('requests', this.#sources.clock.nowMs(), request.document());
       stream.write(line);
