@@ -3,15 +3,19 @@ import { join } from 'node:path';
 import { makeBackend, makeSite } from '../edge/sites.ts';
 import { isQuick, say } from '../support/flags.ts';
 import { h2load } from '../support/h2load.ts';
+import { comparison, interleaved } from '../support/interleaved.ts';
 import { openBench } from '../support/open-bench.ts';
-import { cpuNanoseconds, median, quantile } from '../support/process-cost.ts';
+import { cpuNanoseconds, median } from '../support/process-cost.ts';
+import { profiled, shareOf } from '../support/profile-share.ts';
 import { API_KEY, type Program, startPosternServer } from '../support/start-program.ts';
 
 const HOST = 'watched.localhost';
 const REQUESTS_PER_SECOND = 1000;
-const ROUND_SECONDS = isQuick ? 1 : 2;
-const ROUNDS = isQuick ? 3 : 20;
-const WARM_UP_ROUNDS = isQuick ? 1 : 8;
+const ROUND_SECONDS = 1;
+const ROUNDS = isQuick ? 3 : 80;
+const WARM_UP_ROUNDS = isQuick ? 1 : 10;
+const SETTLE_MS = 400;
+const PROFILE_SECONDS = isQuick ? 1 : 15;
 const GOAL = 1.03;
 
 const SETTINGS = {
@@ -25,30 +29,58 @@ const SETTINGS = {
 export async function liveView(directory: string): Promise<void> {
   await using bench = await openBench();
   if (bench === null) return;
-  const { upstream, stack } = bench;
-  const server = await startPosternServer(join(directory, 'server'), SETTINGS);
-  stack.defer(() => server.stop());
-  await makeSite(server.port, HOST, await makeBackend(server.port, upstream.port));
-  const costs: { readonly alone: number; readonly watched: number; readonly lines: number }[] = [];
-  for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round += 1) {
-    const first = round % 2 === 0;
-    const before = first ? await cost(server, directory) : 0;
-    const view = await openView(server.port);
-    const watched = await cost(server, directory);
-    view.close();
-    const alone = first ? before : await cost(server, directory);
-    if (round >= WARM_UP_ROUNDS) costs.push({ alone, watched, lines: view.lines() });
+  const { upstream } = bench;
+  {
+    await using opened = await openServer(join(directory, 'watched'), upstream.port, {});
+    const { server } = opened;
+    const lines: number[] = [];
+    const alone = { round: () => cost(server, directory, ROUND_SECONDS) };
+    const watched = {
+      round: async () => {
+        const view = await openView(server.port);
+        await settled();
+        const micros = await cost(server, directory, ROUND_SECONDS);
+        view.close();
+        lines.push(view.lines());
+        await settled();
+        return micros;
+      },
+    };
+    const costs = await interleaved(alone, watched, { rounds: ROUNDS, warmUp: WARM_UP_ROUNDS });
+    say(
+      `${REQUESTS_PER_SECOND} requests per second without and with a live view: ${comparison(costs)}; goal at most ${GOAL}; ${median(lines)} lines per round`,
+    );
   }
-  const ratios = costs.map(({ alone, watched }) => watched / alone);
-  const [low, middle, high] = [0.25, 0.5, 0.75].map((part) => quantile(ratios, part).toFixed(3));
-  say(
-    `${REQUESTS_PER_SECOND} requests per second: ${median(costs.map(({ alone }) => alone)).toFixed(1)} µs of CPU per request alone, ${median(costs.map(({ watched }) => watched)).toFixed(1)} with a live view: ${middle} × (median of ${ratios.length} rounds, half of them ${low} to ${high}; goal at most ${GOAL}); ${median(costs.map(({ lines }) => lines))} lines per round`,
-  );
+  const profiles = join(directory, 'profiles');
+  {
+    await using opened = await openServer(join(directory, 'profiled'), upstream.port, profiled(profiles));
+    await cost(opened.server, directory, PROFILE_SECONDS);
+    const view = await openView(opened.server.port);
+    await cost(opened.server, directory, PROFILE_SECONDS);
+    view.close();
+  }
+  const share = shareOf(profiles, '/console/live/', '#offer');
+  say(`the code of the live view has ${(share * 100).toFixed(2)} % of the CPU time of a profile with it`);
+}
+
+/** The opening and the end of a view are not what it costs while it is open. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+}
+
+async function openServer(
+  directory: string,
+  upstreamPort: number,
+  env: Readonly<Record<string, string>>,
+): Promise<AsyncDisposable & { readonly server: Program }> {
+  const server = await startPosternServer(directory, { ...SETTINGS, ...env });
+  await makeSite(server.port, HOST, await makeBackend(server.port, upstreamPort));
+  return { server, [Symbol.asyncDispose]: () => server.stop() };
 }
 
 /** Microseconds of the server's CPU per request. */
-async function cost(server: Program, directory: string): Promise<number> {
-  const requests = REQUESTS_PER_SECOND * ROUND_SECONDS;
+async function cost(server: Program, directory: string, seconds: number): Promise<number> {
+  const requests = REQUESTS_PER_SECOND * seconds;
   const before = cpuNanoseconds(server.pid);
   await h2load({
     protocol: 'h1',

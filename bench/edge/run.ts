@@ -7,6 +7,7 @@ import { compare } from './comparison.ts';
 import { history } from './history.ts';
 import { idle } from './idle.ts';
 import { manyEdges } from './many-edges.ts';
+import { recording } from './recording.ts';
 import { renewals } from './renewals.ts';
 import { storms } from './storms.ts';
 import { traces } from './traces.ts';
@@ -19,6 +20,7 @@ const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = 
   idle,
   renewals,
   history,
+  recording,
   traces,
 };
 
@@ -30,6 +32,7 @@ helpIfRequested({
     storms: 'WebSockets and a steady load while other hosts get 50 changes per second',
     edges: 'start, memory, a request and a change with 10,000 edges, compared with 10',
     history: 'CPU per request with the request history, compared with none',
+    recording: 'CPU and allocations of the request history and of traces alone',
     traces: 'CPU per request with OpenTelemetry traces, compared with none',
     idle: 'memory per idle TLS connection, next to the other proxies',
   },

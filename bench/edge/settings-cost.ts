@@ -2,18 +2,24 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isQuick, say } from '../support/flags.ts';
 import { h2load } from '../support/h2load.ts';
+import { type Compared, comparison, interleaved, type Measured } from '../support/interleaved.ts';
 import { openBench } from '../support/open-bench.ts';
-import { cpuNanoseconds, median, quantile } from '../support/process-cost.ts';
+import { cpuNanoseconds } from '../support/process-cost.ts';
 import { HOST, makeCertificates } from './certificates.ts';
-import type { Contender } from './contender.ts';
 import { startPostern } from './postern.ts';
 
+/** Two servers with the same settings differ by some percent for as long as they run: each pair is another sample. */
+const PAIRS = isQuick ? 1 : 3;
 const ROUNDS = isQuick ? 3 : 40;
 /** Not counted: the runtime keeps compiling for some ten thousand requests. */
 const WARM_UP_ROUNDS = isQuick ? 1 : 10;
-const REQUESTS = isQuick ? 1_000 : 4_000;
+const REQUESTS = isQuick ? 1_000 : 3_000;
+/** Few, because each round pays for their handshakes. */
+const CONNECTIONS = 4;
+const PROTOCOLS = ['h1', 'h2'] as const;
 
 type Settings = Readonly<Record<string, string>>;
+type Protocol = (typeof PROTOCOLS)[number];
 
 export interface SettingsToCompare {
   /** What only one of the two has. */
@@ -23,41 +29,49 @@ export interface SettingsToCompare {
   readonly goal: number;
 }
 
-/** CPU per request of two servers that differ in their settings, in alternating rounds. */
+/** CPU per request of servers that differ in their settings, in alternating rounds. */
 export async function settingsCost(directory: string, settings: SettingsToCompare): Promise<void> {
   await using bench = await openBench();
   if (bench === null) return;
   const certificates = await makeCertificates(directory);
-  const start = async (name: string, env: Settings): Promise<Contender> => {
-    const own = join(directory, name);
-    await mkdir(own);
-    const options = { directory: own, upstreamPort: bench.upstream.port, certificates };
-    const contender = await startPostern(name, options, undefined, env);
-    bench.stack.defer(() => contender.stop());
-    return contender;
-  };
-  const [off, on] = [await start('off', settings.off), await start('on', settings.on)];
-  for (const protocol of ['h1', 'h2'] as const) {
-    const costs = new Map<Contender, number[]>([
-      [off, []],
-      [on, []],
-    ]);
-    for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round += 1) {
-      for (const contender of round % 2 ? [off, on] : [on, off]) {
-        const before = cpuNanoseconds(contender.pid);
-        await h2load({
-          ...{ protocol, host: HOST, port: contender.port, path: '/', requests: REQUESTS, connections: 8, streams: 10 },
-          ...{ headers: {}, directory },
-        });
-        const micros = (cpuNanoseconds(contender.pid) - before) / REQUESTS / 1000;
-        if (round >= WARM_UP_ROUNDS) costs.get(contender)?.push(micros);
-      }
+  const all = new Map<Protocol, Compared[]>(PROTOCOLS.map((protocol) => [protocol, []]));
+  for (let pair = 0; pair < PAIRS; pair += 1) {
+    await using stack = new AsyncDisposableStack();
+    const start = async (name: string, env: Settings): Promise<(protocol: Protocol) => Measured> => {
+      const own = join(directory, `${name}-${pair}`);
+      await mkdir(own);
+      const options = { directory: own, upstreamPort: bench.upstream.port, certificates };
+      const server = await startPostern(name, options, undefined, env);
+      stack.defer(() => server.stop());
+      const { pid, port } = server;
+      return (protocol) => ({ round: () => microsPerRequest({ pid, port, protocol, directory }) });
+    };
+    const [off, on] = [await start('off', settings.off), await start('on', settings.on)];
+    for (const protocol of PROTOCOLS) {
+      const rounds = { rounds: ROUNDS, warmUp: WARM_UP_ROUNDS };
+      all.get(protocol)?.push(await interleaved(off(protocol), on(protocol), rounds));
     }
-    const [without = [], withIt = []] = [costs.get(off), costs.get(on)];
-    const ratios = withIt.map((cost, at) => cost / (without[at] ?? cost));
-    const [low, middle, high] = [0.25, 0.5, 0.75].map((part) => quantile(ratios, part).toFixed(3));
-    say(
-      `${protocol}: ${median(without).toFixed(1)} µs of CPU per request without ${settings.what}, ${median(withIt).toFixed(1)} with it: ${middle} × (median of ${ratios.length} rounds, half of them ${low} to ${high}; goal at most ${settings.goal})`,
-    );
   }
+  for (const [protocol, pairs] of all) {
+    const together = {
+      base: pairs.flatMap(({ base }) => base),
+      other: pairs.flatMap(({ other }) => other),
+    };
+    say(`${protocol} without and with ${settings.what}: ${comparison(together)}; goal at most ${settings.goal}`);
+  }
+}
+
+async function microsPerRequest(options: {
+  readonly pid: number;
+  readonly port: number;
+  readonly protocol: Protocol;
+  readonly directory: string;
+}): Promise<number> {
+  const { pid, port, protocol, directory } = options;
+  const before = cpuNanoseconds(pid);
+  await h2load({
+    ...{ protocol, host: HOST, port, path: '/', requests: REQUESTS, connections: CONNECTIONS, streams: 10 },
+    ...{ headers: {}, directory },
+  });
+  return (cpuNanoseconds(pid) - before) / REQUESTS / 1000;
 }
