@@ -40,8 +40,6 @@ export interface EdgeDependencies {
   readonly replica: Replica;
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** The same on all nodes. */
-  readonly moduleClock: Clock;
   readonly logger: Logger;
   readonly requestLogger: RequestLogger;
   readonly registry: Registry;
@@ -84,7 +82,6 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   let compiled: Snapshots | null = null;
   const runtimes = await openModuleRuntimes({
     ...deps,
-    clock: deps.moduleClock,
     isAddressAllowed,
     recompile: (kind, id) => compiled?.recompile(kind, id),
   });

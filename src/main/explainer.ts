@@ -23,8 +23,6 @@ export interface ExplainerDependencies {
   readonly replica: Replica;
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** The same on all nodes. */
-  readonly moduleClock: Clock;
   readonly logger: Logger;
   /** Name of this node. */
   readonly node: string;
@@ -49,7 +47,6 @@ export class Explainer {
     this.#inert = new InertEdges(() =>
       openModuleRuntimes({
         ...deps,
-        clock: deps.moduleClock,
         registry: new Registry(),
         isAddressAllowed: () => false,
         recompile: () => {},

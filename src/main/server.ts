@@ -7,7 +7,7 @@ import { createCatalog } from '../documents/catalog.ts';
 import { BackendTraffic } from '../edge/backend-traffic.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
-import { systemClock } from '../lib/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { followBugs } from '../logging/bug-log.ts';
 import { addLogMetrics } from '../logging/log-metrics.ts';
 import { createLog } from '../logging/logger.ts';
@@ -85,6 +85,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => nodes.drain(0));
   opened.defer(() => nodes.leave());
   const { membership } = nodes;
+  // A login may begin on one node and end on another, and figures of all nodes are merged: one of them may have a wrong clock.
+  const sharedClock: Clock = options.clock ?? membership;
 
   const catalog = createCatalog(resources, options.modules ?? modules);
   const registry = new Registry();
@@ -125,7 +127,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const { links } = nodes;
   const tracing = await openServerTracing({ config, store, registry, logger, node: membership.self.name });
   opened.defer(() => tracing?.close(SEND_REST_WITHIN_MS));
-  const hopTracing = tracing === null ? null : new HopTracing(tracing, () => clock.nowMs());
+  const hopTracing = tracing === null ? null : new HopTracing(tracing, () => sharedClock.nowMs());
   links?.serveStreams(receiveHops(tunnels, hopTracing));
   addPeerMetrics(registry, links);
   const directory = openDirectory({ membership, links, local: tunnels, nodes: store.nodes, replica, logger });
@@ -133,13 +135,20 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const recorded = openRequests(config, nodes);
   const { history, requests } = recorded;
   const here = ownTunnels(tunnels, directory.directory, () => gateway);
-  const traffic = openTraffic({ ...recorded, clock, logger, replica, membership, problems, ownTunnels: here });
+  const traffic = openTraffic({
+    ...recorded,
+    clock: sharedClock,
+    logger,
+    replica,
+    membership,
+    problems,
+    ownTunnels: here,
+  });
   const base = { config, store, replica, catalog, registry, clock, logger, requestLogger };
   const seen = {
     tunnels: directory.tunnels,
     mayServeNames: () => membership.mayServe(),
-    // A login may begin on one node and end on another, and one of them may have a wrong clock.
-    moduleClock: options.clock ?? membership,
+    clock: sharedClock,
   };
   const explainer = opened.adopt(new Explainer({ ...base, ...seen, node: membership.self.name }), (it) => it.close());
   let snapshots: Snapshots | null = null;
