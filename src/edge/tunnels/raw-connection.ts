@@ -39,6 +39,8 @@ export class RawConnection implements ListenerOwner {
   #stream: ClientHttp2Stream | null = null;
   #timer: NodeJS.Timeout | null = null;
   #patience: Patience | null = null;
+  /** A node that announces the tunnel did not take it. */
+  #isRefusedByNode = false;
   #tried: AgentLink[] | null = null;
   #isCarrying = false;
   #outcome: string | null = null;
@@ -79,6 +81,8 @@ export class RawConnection implements ListenerOwner {
 
   /** A way may open in a moment, or not. */
   #waitOr(giveUp: () => void): void {
+    if (this.#isRefusedByNode) this.#options.tunnel?.refused?.();
+    this.#isRefusedByNode = false;
     if (!this.#isSuspended) {
       giveUp();
       return;
@@ -145,22 +149,21 @@ export class RawConnection implements ListenerOwner {
       link.release();
       tunnel.inFlight -= 1;
       if (this.#isCarrying || this.#outcome !== null || link.nodeName === undefined) this.#streamClosed(stream);
-      else if (!this.#askElsewhere(link)) this.#lostLastWay(tunnel, stream);
+      else {
+        const isGone = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+        const giveUp = (): void => this.#end(isGone ? 'no_tunnel' : 'agent_gone');
+        if (!this.#askElsewhere(link, isGone)) this.#waitOr(giveUp);
+      }
     });
     return true;
   }
 
   /** Nothing was sent yet. A node that no longer has the tunnel refuses the stream, and a broken link to it is lost. */
-  #askElsewhere(link: AgentLink): boolean {
+  #askElsewhere(link: AgentLink, isGone: boolean): boolean {
+    this.#isRefusedByNode ||= isGone;
     this.#tried ??= [];
     this.#tried.push(link);
     return this.#ask();
-  }
-
-  #lostLastWay(tunnel: OnlineTunnel, stream: ClientHttp2Stream): void {
-    const isGone = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
-    if (isGone) tunnel.refused?.();
-    this.#waitOr(() => this.#end(isGone ? 'no_tunnel' : 'agent_gone'));
   }
 
   /** The tunnel is withdrawn. */

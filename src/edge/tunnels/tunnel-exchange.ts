@@ -52,6 +52,8 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   #lastResort: AgentLink | null = null;
   #refusal: NodeJS.Immediate | null = null;
   #patience: Patience | null = null;
+  /** A node that announces the tunnel did not take it. */
+  #isRefusedByNode = false;
   #losses = 0;
   #hasBytes = false;
   #informational = 0;
@@ -69,10 +71,8 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
 
   /** After a stream that was refused unprocessed. */
   sendAgain(): this {
-    const isByNode = this.#link?.nodeName !== undefined;
-    if (this.#sendElsewhere(true)) return this;
-    if (isByNode) this.#upstream.tunnel.refused?.();
-    this.#waitOr(() => this.#refuseUnsent());
+    this.#isRefusedByNode ||= this.#link?.nodeName !== undefined;
+    if (!this.#sendElsewhere(true)) this.#waitOr(() => this.#refuseUnsent());
     return this;
   }
 
@@ -216,6 +216,8 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
 
   /** A way may open in a moment, or not. */
   #waitOr(giveUp: () => void): void {
+    if (this.#isRefusedByNode) this.#upstream.tunnel.refused?.();
+    this.#isRefusedByNode = false;
     if (!this.#upstream.isSuspended) {
       giveUp();
       return;
