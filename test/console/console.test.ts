@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
 import { connect } from '../../src/agent/index.ts';
 import { buildConsoleIfStale } from '../../tools/build-console.ts';
+import { issue } from '../edge/tls/test-authority.ts';
 import { CHROMIUM_FLAGS, chromiumPath } from '../support/chromium.ts';
 import { CLIENT_ID, CLIENT_SECRET, LoginWorld } from '../support/login-world.ts';
 import { isLong } from '../support/share-of-cases.ts';
@@ -145,6 +146,24 @@ test('the request is explained, without and with a person', { skip: skip || with
   await page.getByRole('button', { name: 'Explain', exact: true }).click();
   await outcome.getByText(world.upstreamAddress).waitFor();
   await photograph('explained');
+});
+
+test('a request with a client certificate is explained', { skip: skip || withoutExplain }, async () => {
+  const { page } = admin;
+  const authority = await issue({ commonName: 'root', isCa: true });
+  const { certificatePem } = await issue({ commonName: 'laptop', usages: ['client'], issuer: authority });
+  const site = await world.edge.site(await world.edge.staticBackend(world.upstreamAddress));
+  const { id } = await api('POST', '/certificate_authorities', { ca_pem: authority.certificatePem });
+  await api('PUT', `${site.edgePath}/mutual_tls`, { certificate_authority_ids: [id] });
+  await admin.go('/traffic');
+  await admin.go(`/explain?url=${encodeURIComponent(`https://${site.host}/`)}`);
+  await page.getByText('The site requires a client certificate, and the request has none').waitFor();
+  await page.getByText('Client certificate', { exact: true }).click();
+  await page.getByLabel('Certificate in PEM form').fill(certificatePem);
+  await page.getByRole('button', { name: 'Explain', exact: true }).click();
+  await page.getByRole('region', { name: 'Outcome' }).getByText(world.upstreamAddress).waitFor();
+  await photograph('explained-certificate');
+  await world.edge.world.api('DELETE', site.edgePath);
 });
 
 test('of two people who edit one edge, the second sees both versions and overwrites nothing', { skip }, async () => {

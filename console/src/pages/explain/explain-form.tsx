@@ -37,7 +37,7 @@ export function ExplainForm({ question, isBusy, onChange, onAsk }: ExplainFormPr
           <div class="field">
             <label for="explain-method">Method</label>
             <select id="explain-method" value={question.method} onChange={set('method')}>
-              {METHODS.map((method) => (
+              {[...new Set([...METHODS, question.method])].map((method) => (
                 <option key={method}>{method}</option>
               ))}
             </select>
@@ -83,6 +83,25 @@ export function ExplainForm({ question, isBusy, onChange, onAsk }: ExplainFormPr
             onInput={set('headers')}
           />
         </div>
+        <details>
+          <summary>Client certificate</summary>
+          <div class="field">
+            <label for="explain-certificate">Certificate in PEM form, and those of its authorities</label>
+            <textarea
+              id="explain-certificate"
+              class="mono"
+              rows={4}
+              placeholder="-----BEGIN CERTIFICATE-----"
+              aria-describedby="explain-certificate-hint"
+              spellcheck={false}
+              value={question.certificate}
+              onInput={set('certificate')}
+            />
+            <span class="hint" id="explain-certificate-hint">
+              For sites with the Mutual TLS module. Never paste a private key: it is not needed.
+            </span>
+          </div>
+        </details>
         <div>
           <button type="submit" class="primary" disabled={isBusy}>
             Explain

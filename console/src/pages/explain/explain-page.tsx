@@ -67,5 +67,6 @@ function questionFrom(search: URLSearchParams): Question {
     email: search.get('email') ?? '',
     claims: '',
     headers: '',
+    certificate: '',
   };
 }

@@ -32,6 +32,8 @@ export interface Question {
   readonly email: string;
   readonly claims: string;
   readonly headers: string;
+  /** PEM of the client's certificate, and of those that it sends along. */
+  readonly certificate: string;
 }
 
 /** The body of POST /explain; a text names the first field that cannot be sent. */
@@ -56,6 +58,7 @@ export function explainBody(question: Question): Record<string, unknown> | strin
     method,
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(address !== '' && { address }),
+    ...(question.certificate.trim() !== '' && { client_certificate_pem: question.certificate }),
     ...((email !== '' || question.claims.trim() !== '') && { as: { email, claims } }),
   };
 }
