@@ -20,9 +20,9 @@ interface Taken extends Http2Stream {
 }
 
 /**
- * Gives a stream to one owner, without listeners and without the runtime's buffer for readers. For a small exchange
- * these cost a tenth of the time that a hop takes: each listener emits an event of its own when it is attached, and
- * each chunk passes through a queue, two ticks and three state machines. Call it as soon as the stream exists: after
+ * Gives a stream to one owner, without listeners and without the runtime's buffer for readers: each listener emits an
+ * event of its own when it is attached, and each chunk passes through a queue and two ticks. Figures of the hop that uses
+ * it: bench/cluster/README.md. Call it as soon as the stream exists: after
  * `request`, or in the `stream` event.
  */
 export function takeStream(stream: Http2Stream, taker: StreamTaker): void {
