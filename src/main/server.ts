@@ -135,21 +135,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const recorded = openRequests(config, nodes);
   const { history, requests } = recorded;
   const here = ownTunnels(tunnels, directory.directory, () => gateway);
-  const traffic = openTraffic({
-    ...recorded,
-    clock: sharedClock,
-    logger,
-    replica,
-    membership,
-    problems,
-    ownTunnels: here,
-  });
+  const shown = { ...recorded, clock: sharedClock, logger, replica, membership, problems, ownTunnels: here };
+  const traffic = openTraffic(shown);
   const base = { config, store, replica, catalog, registry, clock, logger, requestLogger };
-  const seen = {
-    tunnels: directory.tunnels,
-    mayServeNames: () => membership.mayServe(),
-    clock: sharedClock,
-  };
+  const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe(), clock: sharedClock };
   const explainer = opened.adopt(new Explainer({ ...base, ...seen, node: membership.self.name }), (it) => it.close());
   let snapshots: Snapshots | null = null;
   const api = await openApi({
