@@ -40,15 +40,24 @@ export function createAuthenticate(
     const session = authorization === undefined ? findSession?.(attempt) : null;
     return session ?? callerOf(authorization, find);
   };
+  const callerLater = async (attempt: AuthenticationAttempt, error: unknown): Promise<Caller> => {
+    if (!areKeysKnown()) throw startingError();
+    if (!(error instanceof PosternError) || error.status !== 401) throw error;
+    try {
+      // Another node may have just created the key. Nobody makes this one read from the store by guessing.
+      if (!delay.isFree(attempt.ip)) throw error;
+      return await repeatedIfStale(others, () => callerNow(attempt));
+    } catch (failure) {
+      await delay.wait(attempt.ip);
+      throw failure;
+    }
+  };
   return (attempt) => {
-    const caller = repeatedIfStale(others, () => callerNow(attempt));
-    if (!(caller instanceof Promise)) return caller;
-    return caller.catch(async (error: unknown) => {
-      if (!areKeysKnown()) throw startingError();
-      // Only a wrong secret is worth guessing again.
-      if (error instanceof PosternError && error.status === 401) await delay.wait(attempt.ip);
-      throw error;
-    });
+    try {
+      return callerNow(attempt);
+    } catch (error) {
+      return callerLater(attempt, error);
+    }
   };
 }
 

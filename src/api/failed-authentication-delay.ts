@@ -28,6 +28,11 @@ export class FailedAuthenticationDelay {
     this.#sleep = sleep;
   }
 
+  /** Whether the next failure of this address is not delayed. */
+  isFree(address: string): boolean {
+    return this.#entry(ownerOf(address)).failures < FREE_FAILURES;
+  }
+
   /** Await this before responding to a failed authentication. Throws 429 when too many are already waiting. */
   async wait(address: string): Promise<void> {
     const entry = this.#entry(ownerOf(address));

@@ -120,8 +120,13 @@ export function operationHandler(
       address: request.ip,
     };
     const run = (): OperationResult | Promise<OperationResult> => operation.run(described, ports);
+    const again = async (): Promise<OperationResult> => {
+      const now = await authenticate(request);
+      requireScopes(now);
+      return operation.run({ ...described, principal: now.principal }, ports);
+    };
     // What takes large bodies can take long.
-    const result = operation.body?.maxBytes === undefined ? repeatedIfStale(others, run) : run();
+    const result = operation.body?.maxBytes === undefined ? repeatedIfStale(others, run, again) : run();
     if (result instanceof Promise) return result.then((late) => answer(request, reply, late));
     answer(request, reply, result);
     return undefined;

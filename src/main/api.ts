@@ -30,6 +30,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
+import { within } from '../nodes/membership/within.ts';
 import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
@@ -222,7 +223,10 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       get revision() {
         return replica.revision;
       },
-      catchUp: () => (store.sharing.isShared ? replica.refresh() : Promise.resolve()),
+      catchUp: async () => {
+        if (store.sharing.isShared && store.health().state === 'ok')
+          await within(replica.refresh(), CATCH_UP_MS, 'changes of other nodes');
+      },
     },
     areKeysKnown: () => deps.health.state !== 'starting',
     clock,
@@ -279,6 +283,9 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     },
   };
 }
+
+/** Without an answer by then, what this node knows is the answer. */
+const CATCH_UP_MS = 500;
 
 const NO_TRAFFIC: TrafficPort = {
   points: async () => ({ points: [], nodes: [] }),

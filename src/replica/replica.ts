@@ -24,6 +24,7 @@ export class Replica implements BrowsableReader {
    */
   #ahead: readonly Change[] = [];
   #refreshing: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
   #unsubscribe: () => void = () => {};
   #stopResets: () => void = () => {};
   #isClosed = false;
@@ -83,9 +84,11 @@ export class Replica implements BrowsableReader {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Brings the replica up to date with the store. Callers that arrive during a refresh wait for the next one. */
+  /** Brings the replica up to date with the store. All callers that arrive during a refresh share the next one. */
   refresh(): Promise<void> {
-    return this.#inTurn(() => this.#follow());
+    if (this.#refreshing === null) return this.#inTurn(() => this.#follow());
+    this.#next ??= this.#afterwards(this.#refreshing);
+    return this.#next;
   }
 
   close(): void {
@@ -93,6 +96,12 @@ export class Replica implements BrowsableReader {
     this.#unsubscribe();
     this.#stopResets();
     this.#listeners.clear();
+  }
+
+  async #afterwards(refreshing: Promise<void>): Promise<void> {
+    await refreshing.catch(() => {});
+    this.#next = null;
+    await this.#inTurn(() => this.#follow());
   }
 
   async #inTurn(read: () => Promise<void>): Promise<void> {

@@ -136,6 +136,69 @@ test('a client can send its next request to another node', async () => {
   }
 });
 
+/** Node two reads nothing new until the returned function is called, as before a signal arrives. */
+function holdSecond(): () => void {
+  const { store } = two;
+  const original = store.changesSince.bind(store);
+  const { promise: released, resolve } = Promise.withResolvers<void>();
+  Object.assign(store, {
+    changesSince: async (revision: number) => {
+      await released;
+      return original(revision);
+    },
+  });
+  return () => {
+    Object.assign(store, { changesSince: original });
+    resolve();
+  };
+}
+
+for (const change of ['deleted', 'narrowed']) {
+  test(`a key that was ${change} at one node gets nothing at another that hears of it with the request`, async () => {
+    const { token, id } = (await one.api('POST', '/api_keys', { scopes: ['*'] })).body;
+    const key = { key: token };
+    const edge = (await one.api('POST', '/edges/https', { description: 'old' })).body;
+    assert.equal((await two.api('GET', `/edges/https/${edge.id}`, undefined, key)).status, 200);
+    const release = holdSecond();
+    if (change === 'deleted') await one.api('DELETE', `/api_keys/${id}`);
+    else await one.api('PATCH', `/api_keys/${id}`, { scopes: ['nodes:read'] });
+    const renamed = await one.api('PATCH', `/edges/https/${edge.id}`, { description: 'later' });
+    const later = (await one.api('POST', '/edges/https', {})).body;
+    const headers = { 'if-match': renamed.headers.get('etag') ?? '' };
+    const answers = Promise.all([
+      two.api('PATCH', `/edges/https/${edge.id}`, { description: 'by the key' }, { ...key, headers }),
+      two.api('GET', `/edges/https/${later.id}`, undefined, key),
+      two.api('DELETE', `/edges/https/${later.id}`, undefined, key),
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    release();
+    const expected = change === 'deleted' ? 401 : 403;
+    assert.deepEqual(
+      (await answers).map(({ status }) => status),
+      [expected, expected, expected],
+    );
+    assert.equal((await one.api('GET', `/edges/https/${edge.id}`)).body.description, 'later');
+  });
+}
+
+test('unknown keys and resources cost the database little', async () => {
+  const { store } = two;
+  const original = store.changesSince.bind(store);
+  let reads = 0;
+  Object.assign(store, {
+    changesSince: (revision: number) => {
+      reads += 1;
+      return original(revision);
+    },
+  });
+  const unknown = Array.from({ length: 100 }, (_, n) => two.api('GET', '/nodes', undefined, { key: `unknown-${n}` }));
+  const missing = Array.from({ length: 100 }, () => two.api('GET', '/edges/https/edghts_000000000000000000000000000'));
+  const statuses = (await Promise.all([...unknown, ...missing])).map(({ status }) => status);
+  Object.assign(store, { changesSince: original });
+  assert.deepEqual(new Set(statuses), new Set([401, 404, 429]));
+  assert.ok(reads < 100, `${reads} reads`);
+});
+
 test('with SQLite there is one node, without a peer listener', async (t) => {
   const alone = await TestWorld.open(t, { env: { POSTERN_NODE_NAME: 'alone' } });
   const { body } = await alone.api('GET', '/nodes');
