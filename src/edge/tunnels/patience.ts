@@ -20,11 +20,15 @@ export class Patience {
   // Looks, not time: a process that stands still again must not give up before it has read the database's answer.
   #looksLeft = PATIENCE_MS / LOOK_EVERY_MS;
   #timer: NodeJS.Timeout | null = null;
+  #attemptedAtMs: number | null = null;
 
   /** Ends with an attempt that succeeds, or gives up. After an attempt it can be called again, for the rest of the time. */
   await(owner: ListenerOwner, awaited: Awaited): void {
+    // An agent that lets each attempt wait must not prolong the whole.
+    if (this.#attemptedAtMs !== null) this.#looksLeft -= (performance.now() - this.#attemptedAtMs) / LOOK_EVERY_MS;
     const look = guarded(owner, () => {
-      if (awaited.attempt()) return;
+      this.#attemptedAtMs = performance.now();
+      if (this.#looksLeft > 0 && awaited.attempt()) return;
       this.#looksLeft -= 1;
       if (awaited.isSuspended() && this.#looksLeft > 0) this.#timer = setTimeout(look, LOOK_EVERY_MS);
       else awaited.giveUp();

@@ -6,7 +6,7 @@ import type { HeaderList } from '../../lib/header-list.ts';
 import { HOP_TRACE_HEADER } from '../../tracing/hop-trace.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSafe } from '../../upstream/request-headers.ts';
-import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
+import { isSessionOver, isUnsendable, unsendable } from '../../upstream/unsendable.ts';
 import type {
   ResponseHead,
   UpstreamExchange,
@@ -229,7 +229,13 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
         isSuspended: () => this.#upstream.isSuspended,
         attempt: () => {
           this.#tried = null;
-          return this.#sendIfTaken();
+          try {
+            return this.#sendIfTaken();
+          } catch (error) {
+            if (!isUnsendable(error)) throw error;
+            this.#handler.onFailure(unsendable(error));
+            return true;
+          }
         },
         giveUp,
       },

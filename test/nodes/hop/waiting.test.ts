@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { constants } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { after, afterEach, suite, test } from 'node:test';
@@ -139,6 +140,19 @@ suite('visitors of a tunnel that no node may serve at the moment', () => {
     assert.equal(failure, null);
     assert.match(body, /agent-0/);
     await eventually('it is linked again', () => world.linkTo(second.node) !== undefined);
+  });
+
+  test('do not wait longer when each refusal comes late', async () => {
+    let streams = 0;
+    for (const { agent } of world.holders) {
+      agent.handle = (stream) => {
+        streams += 1;
+        setTimeout(() => stream.close(constants.NGHTTP2_REFUSED_STREAM), 200);
+      };
+    }
+    const { failure } = await ask(upstreamOf(newTunnel()));
+    assert.equal(failure?.reason, 'no_tunnel');
+    assert.ok(streams < 30, `${streams} streams`);
   });
 
   test('keep their connections to a port', async () => {
