@@ -11,6 +11,7 @@ import { NodeProblems } from './node-problems.ts';
 import { NO_PEERS, type PeerRenewal, type RenewalPeers } from './renewal-peers.ts';
 import { RenewalsForPeers } from './renewals-for-peers.ts';
 import { ServingRight } from './serving-right.ts';
+import { SharedTime } from './shared-time.ts';
 import { within } from './within.ts';
 
 export interface NodeMembershipOptions {
@@ -45,8 +46,7 @@ export class NodeMembership implements Membership {
   readonly #onLapse = new Set<LapseListener>();
   #peers: RenewalPeers = NO_PEERS;
   #status: Exclude<NodeStatus, 'lost'> = 'ready';
-  /** The database's time at a moment of the monotonic clock; before the first heartbeat, this machine's. */
-  #time: { readonly databaseMs: number; readonly atMs: number };
+  readonly #time: SharedTime;
   readonly #silence: DatabaseSilence;
   readonly #renewals: RenewalsForPeers;
   #beating: Promise<void> | null = null;
@@ -66,7 +66,7 @@ export class NodeMembership implements Membership {
     this.#monotonicMs = monotonicMs;
     this.#silence = new DatabaseSilence(monotonicMs);
     this.#renewals = new RenewalsForPeers(options.store);
-    this.#time = { databaseMs: facts.startedAtMs, atMs: monotonicMs() };
+    this.#time = new SharedTime(monotonicMs, facts.startedAtMs);
     this.#known = new KnownNodes(facts.id);
     this.#right = new ServingRight({
       monotonicMs,
@@ -127,7 +127,7 @@ export class NodeMembership implements Membership {
   }
 
   nowMs(): number {
-    return Math.round(this.#time.databaseMs + this.#monotonicMs() - this.#time.atMs);
+    return this.#time.nowMs();
   }
 
   onChange(listener: () => void): () => void {
@@ -267,26 +267,25 @@ export class NodeMembership implements Membership {
     const { heartbeat, word } = answer;
     // A heartbeat that had lapsed: the peer has the database, and others may have taken over what this node had.
     if (heartbeat?.hadLapsed !== false) this.#right.heard(nodeId, sentAtMs, word);
-    if (heartbeat?.hadLapsed === true) this.#read(heartbeat, sentAtMs);
+    if (heartbeat?.hadLapsed === true) this.#read(heartbeat, sentAtMs, { isFromPeer: true });
     if (heartbeat === null || heartbeat.hadLapsed) return false;
     this.#preferred = nodeId;
-    this.#renewed(heartbeat, sentAtMs);
+    this.#renewed(heartbeat, sentAtMs, { isFromPeer: true });
     return true;
   }
 
-  #renewed(heartbeat: Heartbeat, sentAtMs: number, { isFirst = false } = {}): void {
+  #renewed(heartbeat: Heartbeat, sentAtMs: number, { isFirst = false, isFromPeer = false } = {}): void {
     const isKept = this.#right.renewed(sentAtMs, {
       hadLapsed: heartbeat.hadLapsed,
       hasStrangers: this.#known.hasStrangers(heartbeat, this.#peers.linked()),
     });
     if (!isKept) this.#lapses += 1;
-    this.#read(heartbeat, sentAtMs);
+    this.#read(heartbeat, sentAtMs, { isFromPeer });
     if (!isFirst && this.#right.isRecovering && !this.#isComparing) void this.#recover();
   }
 
-  #read(heartbeat: Heartbeat, sentAtMs: number): void {
-    // From before the database answered, so that leases of others never seem longer than they are.
-    this.#time = { databaseMs: heartbeat.nowMs, atMs: sentAtMs };
+  #read(heartbeat: Heartbeat, sentAtMs: number, { isFromPeer }: { readonly isFromPeer: boolean }): void {
+    this.#time.read(heartbeat.nowMs, sentAtMs, { isFromPeer });
     if (this.#known.read(heartbeat)) this.#changed();
   }
 
