@@ -57,7 +57,11 @@ export type { ServerOptions } from './server-options.ts';
 
 /** The composition root: opens everything from top to bottom; on a failure it closes what was opened. */
 export async function startServer(config: Config, options: ServerOptions = {}): Promise<RunningServer> {
-  const { clock = systemClock, predecessor = null, sockets = predecessor?.sockets ?? new ListeningSockets() } = options;
+  const {
+    clock: ownClock = systemClock,
+    predecessor = null,
+    sockets = predecessor?.sockets ?? new ListeningSockets(),
+  } = options;
   await using opened = new AsyncDisposableStack();
 
   const log = createLog(config.log_level, options.logDestination, nodeName(config));
@@ -65,12 +69,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => log.flush());
 
   await prepareDataDir(config.data_dir);
-  const store = await openStore(config, clock, predecessor !== null);
+  const store = await openStore(config, ownClock, predecessor !== null);
   opened.defer(() => store.close());
   const owned = ownedStore(predecessor, store.sharing, logger);
   const reports = reportStore(store, logger);
   opened.defer(() => reports.close());
-  const upkeep = startStoreUpkeep(store, clock, logger, {
+  const upkeep = startStoreUpkeep(store, ownClock, logger, {
     maxDays: config.history_max_age,
     maxEntries: config.history_max_entries,
   });
@@ -81,12 +85,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
   let gateway: OpenedGateway | null = null;
   const counts = (): NodeCounts => nodeCounts(gateway);
-  const nodes = await openNodes({ config, store, replica, clock, logger, sockets, predecessor, counts });
+  const nodes = await openNodes({ config, store, replica, clock: ownClock, logger, sockets, predecessor, counts });
   opened.defer(() => nodes.drain(0));
   opened.defer(() => nodes.leave());
   const { membership } = nodes;
-  // A login may begin on one node and end on another, and figures of all nodes are merged: one of them may have a wrong clock.
-  const sharedClock: Clock = options.clock ?? membership;
+  // The same on all nodes: a login or a trial may begin on one and end on another, and one of them may have a wrong clock.
+  const clock: Clock = options.clock ?? membership;
 
   const catalog = createCatalog(resources, options.modules ?? modules);
   const registry = new Registry();
@@ -127,7 +131,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const { links } = nodes;
   const tracing = await openServerTracing({ config, store, registry, logger, node: membership.self.name });
   opened.defer(() => tracing?.close(SEND_REST_WITHIN_MS));
-  const hopTracing = tracing === null ? null : new HopTracing(tracing, () => sharedClock.nowMs());
+  const hopTracing = tracing === null ? null : new HopTracing(tracing, () => clock.nowMs());
   links?.serveStreams(receiveHops(tunnels, hopTracing));
   addPeerMetrics(registry, links);
   const directory = openDirectory({ membership, links, local: tunnels, nodes: store.nodes, replica, logger });
@@ -135,10 +139,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const recorded = openRequests(config, nodes);
   const { history, requests } = recorded;
   const here = ownTunnels(tunnels, directory.directory, () => gateway);
-  const shown = { ...recorded, clock: sharedClock, logger, replica, membership, problems, ownTunnels: here };
+  const shown = { ...recorded, clock, logger, replica, membership, problems, ownTunnels: here };
   const traffic = openTraffic(shown);
   const base = { config, store, replica, catalog, registry, clock, logger, requestLogger };
-  const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe(), clock: sharedClock };
+  const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe() };
   const explainer = opened.adopt(new Explainer({ ...base, ...seen, node: membership.self.name }), (it) => it.close());
   let snapshots: Snapshots | null = null;
   const api = await openApi({
