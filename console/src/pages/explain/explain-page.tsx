@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, asApiError } from '../../api/api-error.ts';
 import { request } from '../../api/request.ts';
 import { ErrorNotice, NotAvailable } from '../../components/notice.tsx';
@@ -14,13 +14,15 @@ export function ExplainPage() {
   const [answer, setAnswer] = useState<Explanation | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const ask = async (): Promise<void> => {
+  const lastAsked = useRef<Question | null>(null);
+  const ask = async (question: Question): Promise<void> => {
     const body = explainBody(question);
     if (typeof body === 'string') {
       setError(new ApiError(400, 'INPUT', body));
       return;
     }
     const { url, method, address, email } = question;
+    lastAsked.current = question;
     setQuery({ url, method: method === 'GET' ? '' : method, address, email });
     setBusy(true);
     setError(null);
@@ -33,9 +35,14 @@ export function ExplainPage() {
       setBusy(false);
     }
   };
+  const asked = query.value.toString();
+  // Also for a link to another question while this page is open.
   useEffect(() => {
-    if (question.url !== '') void ask();
-  }, []);
+    const linked = questionFrom(query.value);
+    if (linked.url === '' || isSameQuestion(linked, lastAsked.current)) return;
+    setQuestion(linked);
+    void ask(linked);
+  }, [asked]);
   return (
     <>
       <PageHead
@@ -43,7 +50,7 @@ export function ExplainPage() {
         hint="What the edge would do with a request, and why. Nothing is sent, no session is touched, no counter moves."
       />
       <div class="grid-2">
-        <ExplainForm question={question} isBusy={isBusy} onChange={setQuestion} onAsk={() => void ask()} />
+        <ExplainForm question={question} isBusy={isBusy} onChange={setQuestion} onAsk={() => void ask(question)} />
         <div class="stack" aria-live="polite">
           {error?.isUnavailable === true && <NotAvailable what="Explain" />}
           {error !== null && !error.isUnavailable && <ErrorNotice error={error} />}
@@ -57,6 +64,12 @@ export function ExplainPage() {
       </div>
     </>
   );
+}
+
+/** As far as the address of the page says. */
+function isSameQuestion(linked: Question, asked: Question | null): boolean {
+  if (asked === null) return false;
+  return (['url', 'method', 'address', 'email'] as const).every((field) => linked[field] === asked[field]);
 }
 
 function questionFrom(search: URLSearchParams): Question {

@@ -11,6 +11,7 @@ const SHOWN = 8;
 export function BusyRoutes() {
   const { data, error, isLoading } = useBusyRoutes();
   const hosts = useNames('/edges/https?limit=100', 'https_edges', 'edges:read', ['description', 'id']);
+  const agents = useNames('/endpoints?limit=100', 'endpoints', 'endpoints:read', ['hostport', 'id']);
   if (!isAllowed('series:read') || error !== null) return null;
   return (
     <section class="card" aria-label="Busiest routes of the last hour">
@@ -26,7 +27,9 @@ export function BusyRoutes() {
           {
             name: 'Edge',
             class: 'col-wide',
-            cell: ({ edge }) => <RefLink reference={edge} name={hosts.get(edge.id) ?? edge.id} />,
+            cell: ({ edge }) => (
+              <RefLink reference={edge} name={hosts.get(edge.id) ?? agents.get(edge.id) ?? edge.id} />
+            ),
           },
           { name: 'Requests', class: 'number', cell: ({ requests }) => requests.toLocaleString('en') },
           { name: 'Errors', class: 'number', cell: ({ errors }) => errors.toLocaleString('en') },
