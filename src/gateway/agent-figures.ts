@@ -4,19 +4,23 @@ import type { AgentSession } from './agent-session.ts';
 /** Pings take a moment of this process; the other connections have their turn later. */
 const MAX_PINGS = 200;
 
-/** Also measures the round trips for the next call: connections that carry traffic are not pinged otherwise. */
-export function agentFigures(sessions: Iterable<AgentSession>): AgentFigures[] {
-  const found: AgentFigures[] = [];
+/**
+ * Also measures the round trips for the next call: connections that carry traffic are not pinged otherwise. Null: the
+ * agent is not connected here.
+ */
+export function* agentFigures(sessions: Iterable<AgentSession>): Generator<AgentFigures | null> {
   let pings = 0;
   for (const { id, local } of sessions) {
-    if (local.length === 0) continue;
+    if (local.length === 0) {
+      yield null;
+      continue;
+    }
     let [bytesReceived, bytesSent] = [0, 0];
     for (const connection of local) {
       if (pings < MAX_PINGS && connection.measureRoundTrip()) pings += 1;
       bytesReceived += connection.bytes.received;
       bytesSent += connection.bytes.sent;
     }
-    found.push({ id, roundTripsMs: local.map(({ roundTripMs }) => roundTripMs), bytesReceived, bytesSent });
+    yield { id, roundTripsMs: local.map(({ roundTripMs }) => roundTripMs), bytesReceived, bytesSent };
   }
-  return found;
 }

@@ -136,7 +136,7 @@ export class Gateway implements ConnectionHandler {
   }
 
   /** Latency and traffic of the agents that are connected here. */
-  agentFigures(): readonly AgentFigures[] {
+  agentFigures(): Iterable<AgentFigures | null> {
     return agentFigures(this.#life.all.values());
   }
 

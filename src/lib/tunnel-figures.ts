@@ -18,6 +18,13 @@ export interface AgentFigures {
   readonly bytesSent: number;
 }
 
+/** Everything online at a node, read one by one, in several turns of the event loop. Null: nothing to list. */
+export interface AllFigures {
+  readonly tunnels: Iterable<TunnelFigures | null>;
+  readonly agents: Iterable<AgentFigures | null>;
+}
+
+/** The busiest of a node. */
 export interface NodeTunnels {
   readonly tunnels: readonly TunnelFigures[];
   readonly agents: readonly AgentFigures[];

@@ -6,7 +6,7 @@ import { InstallationSeries } from '../console/series/installation-series.ts';
 import { SHORT_STEP_SECONDS, TrafficSeries } from '../console/series/traffic-series.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { NodeTunnels } from '../lib/tunnel-figures.ts';
+import type { AllFigures } from '../lib/tunnel-figures.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { RecordedRequest } from '../requests/recorded-request.ts';
@@ -27,7 +27,7 @@ export interface TrafficDependencies extends OpenedRequests {
   readonly membership: Pick<Membership, 'nodes'>;
   readonly problems: Pick<ProblemIndex, 'all'>;
   /** Agents and tunnels of this node. */
-  readonly ownTunnels: () => NodeTunnels;
+  readonly ownTunnels: () => AllFigures;
 }
 
 export interface OpenedTraffic {

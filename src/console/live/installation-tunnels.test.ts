@@ -64,4 +64,44 @@ suite('latency and traffic of tunnels', () => {
     const listed = (await documentWith({ tunnels, agents: [] }, {}))['tunnels'] as { requests: number }[];
     assert.deepEqual([listed.length, Math.min(...listed.map(({ requests }) => requests))], [1_000, 2_000]);
   });
+
+  test('lists the busiest of another node rather than the idle of this one', async () => {
+    const tunnels = Array.from({ length: 1_500 }, (_, at) => ({
+      ...{ id: `tn_${at}`, requests: 0, bytesIn: 0, bytesOut: 0, inProgress: 0 },
+    }));
+    const answer = { tunnels: [['tn_busy', 7, 0, 0, 0]], agents: [] };
+    const { tunnels: listed } = await documentWith({ tunnels, agents: [] }, { two: answer });
+    assert.deepEqual((listed as { id: string }[]).map(({ id }) => id).slice(0, 2), ['tn_busy', 'tn_0']);
+    assert.equal((listed as unknown[]).length, 1_000);
+  });
+
+  test('counts a tunnel once that came back during the search', async () => {
+    const tunnels = [...OWN.tunnels, ...OWN.tunnels];
+    const { tunnels: listed } = await documentWith({ ...OWN, tunnels }, {});
+    assert.deepEqual(listed, [{ id: 'tn_1', requests: 2, in_progress: 1, bytes_in: 10, bytes_out: 100 }]);
+  });
+
+  test('searches once for all readers and nodes that ask, and not before', async () => {
+    let [searches, asked] = [0, 0];
+    let answer = async (_question: JsonObject): Promise<JsonObject> => ({});
+    const own = (): NodeTunnels => {
+      searches += 1;
+      return OWN;
+    };
+    const tunnels = new InstallationTunnels(own, {
+      ownName: 'one',
+      answer: (_kind, given) => {
+        answer = given;
+      },
+      askOthers: async () => {
+        asked += 1;
+        return [];
+      },
+    });
+    assert.deepEqual([searches, asked], [0, 0]);
+    const [document, other, packed] = await Promise.all([tunnels.document(), tunnels.document(), answer({})]);
+    assert.equal(document, other);
+    assert.deepEqual(packed['tunnels'], [['tn_1', 2, 10, 100, 1]]);
+    assert.deepEqual([searches, asked], [1, 1]);
+  });
 });

@@ -1,11 +1,14 @@
 import type { JsonObject } from '../../lib/json.ts';
-import type { AgentFigures, NodeTunnels, TunnelFigures } from '../../lib/tunnel-figures.ts';
+import { SharedResult } from '../../lib/shared-result.ts';
+import { greatestInSlices } from '../../lib/slices/greatest-in-slices.ts';
+import { TimeSlice } from '../../lib/slices/time-slice.ts';
+import type { AgentFigures, AllFigures, NodeTunnels, TunnelFigures } from '../../lib/tunnel-figures.ts';
 import { packedTunnels, rounded, unpackedTunnels } from './node-tunnels.ts';
 
 /** Questions to the other nodes, as this part needs them. */
 export interface TunnelQuestions {
   readonly ownName: string;
-  answer(kind: string, answer: (question: JsonObject) => JsonObject): void;
+  answer(kind: string, answer: (question: JsonObject) => Promise<JsonObject>): void;
   askOthers(
     question: JsonObject & { readonly kind: string },
   ): Promise<readonly { readonly name: string; readonly answer: JsonObject | null; readonly problem: string }[]>;
@@ -14,34 +17,49 @@ export interface TunnelQuestions {
 const KIND = 'tunnels.traffic';
 /** More than a page shows; a line of a live view stays below 200 kB. */
 const MAX_LISTED = 1_000;
+/** Below the two seconds between two lines, so that each line is a new state. */
+const KEPT_MS = 1_500;
 
-/** Latency of agents and traffic of tunnels, over all nodes: each knows its own visitors and connections. */
+/**
+ * Latency of agents and traffic of tunnels, over all nodes: each knows its own visitors and connections. All readers and
+ * nodes share what was found; nothing is looked for while nobody reads.
+ */
 export class InstallationTunnels {
-  readonly #own: () => NodeTunnels;
+  readonly #own: SharedResult<NodeTunnels>;
+  readonly #document = new SharedResult(() => this.#gather(), KEPT_MS);
   readonly #questions: TunnelQuestions;
 
-  constructor(own: () => NodeTunnels, questions: TunnelQuestions) {
-    this.#own = own;
+  constructor(own: () => AllFigures, questions: TunnelQuestions) {
+    this.#own = new SharedResult(() => busiest(own()), KEPT_MS);
     this.#questions = questions;
-    questions.answer(KIND, () => packedTunnels(busiest(own())));
+    questions.answer(KIND, async () => packedTunnels(await this.#own.get()));
   }
 
-  async document(): Promise<JsonObject> {
-    const answers = await this.#questions.askOthers({ kind: KIND });
+  document(): Promise<JsonObject> {
+    return this.#document.get();
+  }
+
+  async #gather(): Promise<JsonObject> {
+    const [answers, own] = await Promise.all([this.#questions.askOthers({ kind: KIND }), this.#own.get()]);
     const { ownName } = this.#questions;
     const tunnels = new Map<string, TunnelFigures>();
-    const agents = new Map<string, JsonObject>();
+    const agents = new Map<string, MergedAgent>();
     const add = (node: string, figures: NodeTunnels): void => {
       for (const each of figures.tunnels) tunnels.set(each.id, sumOf(tunnels.get(each.id), each));
       for (const each of figures.agents) agents.set(each.id, withConnections(agents.get(each.id), each, node));
     };
-    add(ownName, busiest(this.#own()));
-    for (const { name, answer } of answers) if (answer !== null) add(name, unpackedTunnels(answer));
+    add(ownName, own);
+    const slice = new TimeSlice();
+    for (const { name, answer } of answers) {
+      if (answer !== null) add(name, unpackedTunnels(answer));
+      if (slice.isOver) await slice.next();
+    }
+    const listed = await greatestInSlices(tunnels.values(), MAX_LISTED, ({ requests }) => requests);
     return {
-      tunnels: [...tunnels.values()].slice(0, MAX_LISTED).map(({ id, requests, inProgress, bytesIn, bytesOut }) => ({
+      tunnels: listed.map(({ id, requests, inProgress, bytesIn, bytesOut }) => ({
         ...{ id, requests, in_progress: inProgress, bytes_in: bytesIn, bytes_out: bytesOut },
       })),
-      agents: [...agents.values()].slice(0, MAX_LISTED),
+      agents: await greatestInSlices(agents.values(), MAX_LISTED, ({ bytes_received: bytes }) => bytes),
       asked_nodes: [
         { name: ownName, answered: true },
         ...answers.map(({ name, answer, problem }) =>
@@ -52,15 +70,16 @@ export class InstallationTunnels {
   }
 }
 
-function busiest({ tunnels, agents }: NodeTunnels): NodeTunnels {
+async function busiest({ tunnels, agents }: AllFigures): Promise<NodeTunnels> {
   return {
-    tunnels: first(tunnels, (one, other) => other.requests - one.requests),
-    agents: first(agents, (one, other) => other.bytesReceived - one.bytesReceived),
+    tunnels: once(await greatestInSlices(tunnels, MAX_LISTED, ({ requests }) => requests)),
+    agents: once(await greatestInSlices(agents, MAX_LISTED, ({ bytesReceived }) => bytesReceived)),
   };
 }
 
-function first<Item>(all: readonly Item[], order: (one: Item, other: Item) => number): readonly Item[] {
-  return all.length <= MAX_LISTED ? all : all.toSorted(order).slice(0, MAX_LISTED);
+/** One that went and came back between two slices was found twice. */
+function once<Item extends { readonly id: string }>(found: readonly Item[]): readonly Item[] {
+  return [...new Map(found.map((each) => [each.id, each])).values()];
 }
 
 function sumOf(one: TunnelFigures | undefined, other: TunnelFigures): TunnelFigures {
@@ -74,13 +93,20 @@ function sumOf(one: TunnelFigures | undefined, other: TunnelFigures): TunnelFigu
   };
 }
 
-function withConnections(known: JsonObject | undefined, agent: AgentFigures, node: string): JsonObject {
+interface MergedAgent extends JsonObject {
+  readonly id: string;
+  readonly bytes_received: number;
+  readonly bytes_sent: number;
+  readonly connections: readonly JsonObject[];
+}
+
+function withConnections(known: MergedAgent | undefined, agent: AgentFigures, node: string): MergedAgent {
   const { id, roundTripsMs, bytesReceived, bytesSent } = agent;
   const here = roundTripsMs.map((ms) => ({ node, round_trip_ms: rounded(ms) }));
   return {
     id,
-    bytes_received: Number(known?.['bytes_received'] ?? 0) + bytesReceived,
-    bytes_sent: Number(known?.['bytes_sent'] ?? 0) + bytesSent,
-    connections: [...((known?.['connections'] ?? []) as JsonObject[]), ...here],
+    bytes_received: (known?.bytes_received ?? 0) + bytesReceived,
+    bytes_sent: (known?.bytes_sent ?? 0) + bytesSent,
+    connections: [...(known?.connections ?? []), ...here],
   };
 }
