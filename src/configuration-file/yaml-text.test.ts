@@ -8,6 +8,9 @@ const hostileTexts = fc.constantFrom(
   ...['', ' ', 'a: b', '- a', '*a', '&a', '!a', '#a', 'a #b', 'yes', 'NO', '~', 'null', '1e3', '0x1f', '012', '1_000'],
   ...[
     '.inf',
+    '.0',
+    '.5e3',
+    'e4',
     '.',
     '..',
     '/',

@@ -7,7 +7,7 @@ const MAX_FLOW_LIST = 100;
 const PLAIN = /^[A-Za-z/*_.][A-Za-z0-9/._*@+-]*(?::[A-Za-z0-9/._*-]+)*(?: [A-Za-z0-9/._*@+-]+)*$/;
 const PLAIN_START = /^[*]/;
 /** Texts that some version of YAML reads as something else. */
-const OTHER_TYPE = /^(?:true|false|yes|no|on|off|y|n|null|[.]+(?:inf|nan)?|~|\d.*)$/i;
+const OTHER_TYPE = /^(?:true|false|yes|no|on|off|y|n|null|[.]+(?:inf|nan)?|~|[.]?_*(?:e?[-+]?\d.*)?)$/i;
 /** Lines of visible characters: a certificate, for example. */
 const BLOCK = /^[\x21-\x7e][\x20-\x7e]*(?:\n[\x20-\x7e]+)+\n?$/;
 
