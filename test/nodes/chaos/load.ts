@@ -208,7 +208,7 @@ export class ChaosLoad {
           this.#ledger.wrong.push(`probe of ${host} on ${node.name}: ${answer.text.slice(0, 200)}`);
         }
       }
-      await this.#pause(300);
+      await this.#pause(3 * this.#pauseMs);
     }
     for (const [at, node] of nodes.entries()) this.#gap(host, node.name, performance.now() - (lastOkMs[at] ?? 0));
   }
