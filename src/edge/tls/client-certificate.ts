@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
+import { legacyCertificate } from '../../lib/legacy-certificate.ts';
 import type { ClientCertificate } from '../../modules/prepared-module.ts';
 
 /** OpenSSL accepts a message of 100 KB, which is hundreds of certificates. */
@@ -20,7 +21,7 @@ export function verifiedCertificateOf(socket: TLSSocket): ClientCertificate | nu
 }
 
 export function describedCertificate(certificate: X509Certificate): ClientCertificate {
-  const { subject, issuer } = certificate.toLegacyObject();
+  const { subject, issuer } = legacyCertificate(certificate);
   return {
     der: certificate.raw,
     subjectCommonName: firstOf(subject?.CN),

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { certificatesIn } from '../../lib/describe-certificate.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { legacyCertificate } from '../../lib/legacy-certificate.ts';
 import type { Operation, OperationPorts } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
 import { explanationSchema, questionSchema } from './explain-schema.ts';
@@ -130,7 +131,7 @@ function pemOf(value: JsonValue | undefined): string | null {
 function readableCertificates(pem: string): number {
   try {
     // The runtime throws when it reads a key of a type that OpenSSL does not know.
-    return certificatesIn(pem).filter((certificate) => certificate.toLegacyObject() && certificate.publicKey).length;
+    return certificatesIn(pem).filter((certificate) => legacyCertificate(certificate) && certificate.publicKey).length;
   } catch {
     return 0;
   }
