@@ -57,11 +57,8 @@ export type { ServerOptions } from './server-options.ts';
 
 /** The composition root: opens everything from top to bottom; on a failure it closes what was opened. */
 export async function startServer(config: Config, options: ServerOptions = {}): Promise<RunningServer> {
-  const {
-    clock: ownClock = systemClock,
-    predecessor = null,
-    sockets = predecessor?.sockets ?? new ListeningSockets(),
-  } = options;
+  const { predecessor = null, sockets = predecessor?.sockets ?? new ListeningSockets() } = options;
+  const ownClock = options.clock ?? systemClock;
   await using opened = new AsyncDisposableStack();
 
   const log = createLog(config.log_level, options.logDestination, nodeName(config));

@@ -4,8 +4,8 @@ const VALID_MS = 10_000;
 const MAX_PEER_JUMP_MS = 5_000;
 
 /**
- * The database's time, which all nodes share: its last answer plus elapsed monotonic time. A heartbeat that was under way
- * for long says little, so the answer counts that came back fastest.
+ * The database's time, which all nodes share: its last answer plus elapsed monotonic time. A slow heartbeat says
+ * little, so the fastest answer counts.
  */
 export class SharedTime {
   readonly #monotonicMs: () => number;
