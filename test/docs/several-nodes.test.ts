@@ -1,3 +1,4 @@
+// Long form: the same traffic with the commands of the page. Short form: test/nodes/traffic/other-nodes.test.ts
 import assert from 'node:assert/strict';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';

@@ -1,3 +1,4 @@
+// Long form: three nodes of two versions under load. Short form: test/durability/two-versions.test.ts
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, suite, test } from 'node:test';

@@ -5,7 +5,7 @@ import { type Change, changesNotIn } from './contested-document.ts';
 import { FAULT_KINDS } from './faults.ts';
 import { checkChaos, describeChaos, runChaos } from './run-chaos.ts';
 
-const DURATION_MS = 110_000;
+const DURATION_MS = 60_000;
 
 /** The short form of `test/long/chaos.test.ts`. POSTERN_CHAOS_SEED repeats a run. */
 test('three nodes under load survive a fault of each kind', { timeout: 280_000 }, async (t) => {
@@ -13,10 +13,10 @@ test('three nodes under load survive a fault of each kind', { timeout: 280_000 }
   const figures = await runChaos(t, {
     seed,
     durationMs: DURATION_MS,
-    faultEveryMs: 13_000,
+    faultEveryMs: 8000,
     kinds: FAULT_KINDS,
     pauseMs: 1000,
-    freezeMs: 5000,
+    freezeMs: 3500,
   });
   const described = `POSTERN_CHAOS_SEED=${seed}: ${describeChaos(figures)}`;
   t.diagnostic(described);
