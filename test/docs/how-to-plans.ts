@@ -193,6 +193,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     blocks: [{ run: /own\.localhost/ }, { run: /own\.localhost/ }, { run: /certificate_file_dirs:[\s\S]*letsencrypt/ }],
   },
   'docs/how-to/require-client-certificates.md': {
+    alsoRunBy: 'test/edge/tls',
     setup: ownEdge('app.localhost'),
     blocks: [
       { run: quiet },
@@ -204,10 +205,12 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/restrict-access-by-ip-address.md': {
+    alsoRunBy: 'test/edge/settings/tightening.test.ts',
     setup: ownEdge('office.localhost'),
     blocks: [{ custom: restrict }, { run: quiet }],
   },
   'docs/how-to/let-a-ci-job-in.md': {
+    alsoRunBy: 'test/access/programs.test.ts',
     setup: ownEdge('deploy.localhost'),
     blocks: [{ run: quiet }, { run: /sa_/ }, { run: /^ok$/m }, { custom: deactivateProgram }, { run: /acme\/app/ }],
   },
@@ -221,6 +224,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/let-a-guest-in.md': {
+    alsoRunBy: 'test/access/guests',
     setup: ownEdge('guest.localhost'),
     blocks: [
       { run: /guests/ },

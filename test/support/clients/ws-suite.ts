@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { suite, test } from 'node:test';
 import type { ClientOptions, WebSocket } from 'ws';
 import type { EdgeClients } from '../edge-clients.ts';
+import { isLong } from '../share-of-cases.ts';
 import type { WebSocketUpstream } from './web-socket-upstream.ts';
 import { nextWsMessage, openWs } from './ws-client.ts';
 
@@ -35,10 +36,11 @@ export function wsSuite({ name, edge, host, upstream }: WsSuiteOptions): void {
         await once(client, 'close');
       });
 
-      test(`messages of 1 MiB and of 8 MiB, ${perMessageDeflate ? '' : 'not '}compressed`, async () => {
+      test(`messages of 1 MiB and of ${isLong ? 8 : 2} MiB, ${perMessageDeflate ? '' : 'not '}compressed`, async () => {
         const client = await open([], { perMessageDeflate });
         assert.equal(client.extensions, perMessageDeflate ? 'permessage-deflate' : '');
-        for (const bytes of [randomBytes(1 << 20), Buffer.alloc(1 << 20, 'repeat'), randomBytes(8 << 20)]) {
+        const large = randomBytes((isLong ? 8 : 2) << 20);
+        for (const bytes of [randomBytes(1 << 20), Buffer.alloc(1 << 20, 'repeat'), large]) {
           client.send(bytes);
           assert.ok(bytes.equals((await nextWsMessage(client)).data));
         }
