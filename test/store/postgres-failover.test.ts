@@ -82,6 +82,7 @@ suite('several servers in the URL', async () => {
   test('a server that becomes read-only without a restart is left, and lost commits are noticed', async () => {
     await execute(standby.url, 'ALTER SYSTEM SET default_transaction_read_only = on');
     await execute(standby.url, 'SELECT pg_reload_conf()');
+    await untilReadOnly(standby.url);
     // The former primary lacks the commits since the failover: everything in memory is read again.
     await untilCommitted(store, 'back');
     await until(() => replica.get('edge', 'back') !== undefined, 'the other store did not follow');
@@ -146,6 +147,24 @@ const AWAY: ReadonlySet<unknown> = new Set([
   'ERR_POSTERN_STORE_READ_ONLY',
   'ERR_POSTERN_STORE_WENT_BACK',
 ]);
+
+/** The server reads its configuration again some time after it was asked to. */
+async function untilReadOnly(url: string): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS;
+  while (!(await isReadOnly(url))) {
+    assert.ok(Date.now() < deadline, 'the server did not become read-only');
+    await sleep(20);
+  }
+}
+
+function isReadOnly(url: string): Promise<boolean> {
+  // Fails with "division by zero" until then.
+  const sql = "SELECT 1 / (current_setting('default_transaction_read_only') = 'on')::int";
+  return execute(url, sql).then(
+    () => true,
+    () => false,
+  );
+}
 
 async function untilCommitted(store: Store, id: string): Promise<void> {
   const deadline = Date.now() + DEADLINE_MS;
