@@ -25,6 +25,8 @@ suite('answers before a route is looked for', () => {
     assert.equal(kept.length, 100);
     answers.redirected(CONNECTION, UNPARSED, { ...ANSWER, status: 308, code: null }, 'edghts_2');
     assert.deepEqual([kept.at(-1)?.refusedBy, kept.at(-1)?.edgeId], ['edge:redirect_to_https', 'edghts_2']);
+    for (let count = 0; count < 250; count += 1) answers.challenged(CONNECTION, UNPARSED, { ...ANSWER, code: null });
+    assert.equal(kept.length, 201);
   });
 
   test('a request that could not be parsed shows nothing of what it claims', () => {

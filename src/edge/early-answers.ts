@@ -35,6 +35,7 @@ export class EarlyAnswers {
   readonly #options: EarlyAnswersOptions;
   readonly #overloads = new PerSecond();
   readonly #redirects = new PerSecond();
+  readonly #challenges = new PerSecond();
 
   constructor(options: EarlyAnswersOptions) {
     this.#options = options;
@@ -51,7 +52,7 @@ export class EarlyAnswers {
   }
 
   challenged(connection: ConnectionFacts, request: IncomingRequest, answer: EarlyAnswer): void {
-    this.#record(connection, request, answer, { passes: CHALLENGE });
+    if (this.#challenges.take()) this.#record(connection, request, answer, { passes: CHALLENGE });
   }
 
   #record(
