@@ -41,6 +41,8 @@ export function readMore(stream: Http2Stream): void {
 
 /** One function for all streams, like `push`: a closure each would cost time in every request. */
 function emit(this: EventEmitter, event: string | symbol, first?: unknown, second?: unknown, third?: unknown): boolean {
+  // The runtime only counts listeners of events that a taken stream does not have.
+  if (event === 'newListener') return false;
   const taken = this as Taken;
   try {
     if (taken[TAKER].onEvent(taken, event, first, second, third)) return true;

@@ -25,6 +25,15 @@ const NO_TRAILERS: Raw = [];
 /** Below the smallest window of a stream. */
 const SMALL_BYTES = 65_535;
 
+export interface HopParts {
+  readonly tunnel: OnlineTunnel;
+  readonly link: AgentLink;
+  /** Null: nothing is recorded. */
+  readonly trace: HopTrace | null;
+  /** Called once, when the other node's stream has closed. */
+  readonly onClosed: () => void;
+}
+
 /**
  * One stream of another node, copied to an agent's connection and back: heads, bodies with back-pressure, trailers, ends
  * and resets with their codes. It changes nothing, and has no deadlines: the node with the client has them. It is over
@@ -34,8 +43,8 @@ export class Hop implements StreamTaker {
   readonly #peer: ServerHttp2Stream;
   readonly #tunnel: OnlineTunnel;
   readonly #link: AgentLink;
-  /** Null: nothing is recorded. */
   readonly #trace: HopTrace | null;
+  readonly #onClosed: () => void;
   #agent: ClientHttp2Stream | null = null;
   #isSwitch = false;
   /** NaN without a declared length. The last bytes go with the end of the stream, in one frame. */
@@ -52,14 +61,25 @@ export class Hop implements StreamTaker {
   #requestTrailers = NO_TRAILERS;
   #trailers = NO_TRAILERS;
 
-  constructor(peer: ServerHttp2Stream, tunnel: OnlineTunnel, link: AgentLink, trace: HopTrace | null) {
+  /** Takes the stream. */
+  constructor(peer: ServerHttp2Stream, { tunnel, link, trace, onClosed }: HopParts) {
     this.#peer = peer;
     this.#tunnel = tunnel;
     this.#link = link;
     this.#trace = trace;
+    this.#onClosed = onClosed;
+    takeStream(peer, this);
   }
 
   start(headers: IncomingHttpHeaders, raw: Raw): void {
+    try {
+      this.#start(headers, raw);
+    } catch (error) {
+      this.contain(error);
+    }
+  }
+
+  #start(headers: IncomingHttpHeaders, raw: Raw): void {
     const peer = this.#peer;
     const isSwitch = headers[':method'] === 'CONNECT';
     const hasBody = !peer.endAfterHeaders;
@@ -74,7 +94,6 @@ export class Hop implements StreamTaker {
     this.#isRequestWhole = !hasBody;
     if (hasBody && !isSwitch && length !== undefined) this.#requestBytesLeft = Number(length);
     takeStream(agent, this);
-    takeStream(peer, this);
     // Also without a body: the runtime resets a stream that has responded and that nobody ever read.
     readMore(peer);
     if (hasBody && !isSwitch) peer.additionalHeaders({ ':status': BODY_WANTED });
@@ -138,8 +157,7 @@ export class Hop implements StreamTaker {
         return true;
       case 'close':
         this.#onPeerClose();
-        // The link counts its streams.
-        return false;
+        return true;
       default:
         // An error is followed by `close`.
         return event === 'error';
@@ -238,10 +256,11 @@ export class Hop implements StreamTaker {
 
   #onPeerClose(): void {
     const { rstCode } = this.#peer;
-    const agent = this.#agent as ClientHttp2Stream;
+    const agent = this.#agent;
     const isWhole = this.#isRequestWhole && this.#isResponseWhole;
+    this.#onClosed();
     this.#trace?.ended(rstCode === NGHTTP2_NO_ERROR);
-    if (isWhole) return;
+    if (isWhole || agent === null) return;
     resetStream(agent, rstCode === NGHTTP2_NO_ERROR ? NGHTTP2_CANCEL : rstCode);
     readMore(agent);
   }

@@ -1,6 +1,4 @@
-import { constants } from 'node:http2';
 import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
-import { resetStream } from '../../lib/http2-reset.ts';
 import { HOP_TRACE_HEADER, type HopTracing, withoutHopTrace } from '../../tracing/hop-trace.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { PeerStreamHandler } from '../links/peer-links.ts';
@@ -11,18 +9,18 @@ import { Hop } from './hop.ts';
  * link never leaves over another one, so no header has to mark it.
  */
 export function receiveHops(local: OnlineTunnels, tracing: HopTracing | null = null): PeerStreamHandler {
-  return (stream, headers, raw) => {
+  return (stream, headers, raw, onClosed) => {
     const isConnection = headers[':method'] === 'CONNECT' && headers[':protocol'] === undefined;
     const id = isConnection ? headers[':authority'] : headers[TUNNEL_HEADER];
     const tunnel = typeof id === 'string' ? local.get(id) : undefined;
     const link = tunnel?.link() ?? null;
     // Before a byte of the body was taken: the sender tries another node.
-    if (tunnel === undefined || link === null) resetStream(stream, constants.NGHTTP2_REFUSED_STREAM);
-    else {
-      const traced = headers[HOP_TRACE_HEADER];
-      const trace = traced === undefined ? null : (tracing?.begin(traced, tunnel.id) ?? null);
-      // Whether or not this node traces: it is not for the agent.
-      new Hop(stream, tunnel, link, trace).start(headers, traced === undefined ? raw : withoutHopTrace(raw));
-    }
+    if (tunnel === undefined || link === null) return false;
+    const traced = headers[HOP_TRACE_HEADER];
+    const trace = traced === undefined ? null : (tracing?.begin(traced, tunnel.id) ?? null);
+    // Whether or not this node traces: it is not for the agent.
+    const forAgent = traced === undefined ? raw : withoutHopTrace(raw);
+    new Hop(stream, { tunnel, link, trace, onClosed }).start(headers, forAgent);
+    return true;
   };
 }

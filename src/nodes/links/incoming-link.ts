@@ -9,6 +9,7 @@ import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../../lib/bug-report.ts';
 import { attach, guarded, ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
+import { resetStream } from '../../lib/http2-reset.ts';
 import { watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
@@ -138,32 +139,41 @@ export class IncomingLink implements LivenessOwner {
   }
 
   #stream(stream: ServerHttp2Stream, head: IncomingHttpHeaders, raw: readonly string[]): void {
-    watchStreamEnd(stream);
-    ignoreErrors(stream);
-    if (stream.destroyed || stream.closed) return;
-    this.#active += 1;
-    this.#windows.opened();
-    attach(stream, 'close', this.#onStreamClose);
-    try {
-      this.#dispatch(stream, head, raw);
-    } catch (error) {
-      // The connection is shared with other streams, which are not affected.
-      reportBug(error, { part: 'peer stream', peer_id: this.nodeId });
-      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-    }
-  }
-
-  #dispatch(stream: ServerHttp2Stream, head: IncomingHttpHeaders, raw: readonly string[]): void {
-    const { calls, feeds, streams } = this.#served;
-    if (head[':method'] === 'CONNECT' || head[TUNNEL_HEADER] !== undefined) {
-      if (streams === null) stream.close(constants.NGHTTP2_REFUSED_STREAM);
-      else streams(stream, head, raw, this.nodeId);
+    if (stream.destroyed || stream.closed) {
+      ignoreErrors(stream);
       return;
     }
+    this.#active += 1;
+    this.#windows.opened();
+    let bug: unknown = null;
+    try {
+      if (this.#dispatch(stream, head, raw)) return;
+    } catch (error) {
+      bug = error;
+    }
+    // Nobody took it. The connection is shared with other streams, which are not affected.
+    this.#attend(stream);
+    if (bug !== null) reportBug(bug, { part: 'peer stream', peer_id: this.nodeId });
+    resetStream(stream, bug === null ? constants.NGHTTP2_REFUSED_STREAM : constants.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  #attend(stream: ServerHttp2Stream): void {
+    if (stream.listenerCount('close', this.#onStreamClose) > 0) return;
+    watchStreamEnd(stream);
+    ignoreErrors(stream);
+    attach(stream, 'close', this.#onStreamClose);
+  }
+
+  #dispatch(stream: ServerHttp2Stream, head: IncomingHttpHeaders, raw: readonly string[]): boolean {
+    const { calls, feeds, streams } = this.#served;
+    if (head[':method'] === 'CONNECT' || head[TUNNEL_HEADER] !== undefined)
+      return streams?.(stream, head, raw, this.#onStreamClose) === true;
+    this.#attend(stream);
     const path = head[':path'] ?? '';
     if (path.startsWith(CALL_PATH)) calls.accept(stream, path.slice(CALL_PATH.length), this.nodeId);
     else if (path.startsWith(FEED_PATH)) this.#openFeed(stream, path.slice(FEED_PATH.length), feeds);
     else refuse(stream);
+    return true;
   }
 
   /** A second request for the same feed replaces the first. */

@@ -70,13 +70,16 @@ export interface FeedFollower {
   onGone(listener: () => void): void;
 }
 
-/** The stream is watched (`watchStreamEnd`), and its errors are ignored. */
+/**
+ * Takes a stream, with its errors, and calls `onClosed` once after it has closed. False: it did not take it, and the other
+ * node may try elsewhere. The stream has no listeners yet: each would cost time in every request.
+ */
 export type PeerStreamHandler = (
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   raw: readonly string[],
-  fromNodeId: string,
-) => void;
+  onClosed: () => void,
+) => boolean;
 
 export interface PeerLinks {
   /** Links in rotation, by node id. O(1), allocates nothing. */

@@ -18,7 +18,7 @@ const a = await world.node({
       return {};
     });
     links.serveFeed('numbers', () => {});
-    links.serveStreams(() => {});
+    links.serveStreams(() => false);
   },
 });
 const b = await world.node();

@@ -34,7 +34,12 @@ const b = await world.node({
     links.serve('large', async () => ({ text: 'x'.repeat(70_000) }));
     links.serve('hang', () => new Promise((resolve) => hanging.push(() => resolve({}))));
     links.serveFeed('numbers', (follower) => followers.push(follower));
-    links.serveStreams((stream) => streamsOfB.push(stream));
+    links.serveStreams((stream, headers, _raw, onClosed) => {
+      if (headers[':authority'] === 'tn_bug') throw new TypeError('a bug with a secret');
+      streamsOfB.push(stream);
+      stream.on('close', onClosed);
+      return true;
+    });
   },
 });
 await linked(a, b);
@@ -217,6 +222,20 @@ suite('streams', () => {
       link.release();
     }
     assert.equal(link.active, before);
+  });
+
+  test('break off alone when their handler has a bug', async () => {
+    const link = a.links.get(b.id);
+    assert.ok(link);
+    const stream = link.request([':method', 'CONNECT', ':authority', 'tn_bug'], {
+      ...{ endStream: false, waitForTrailers: false },
+    });
+    stream.on('error', () => {});
+    await eventually('it is broken off', () => stream.closed);
+    link.release();
+    assert.equal(stream.rstCode, constants.NGHTTP2_INTERNAL_ERROR);
+    assert.equal(a.links.get(b.id), link);
+    assert.deepEqual(await a.links.call(b.id, 'echo', {}), { from: a.id });
   });
 
   test('are refused unprocessed by a node that serves none', async () => {
