@@ -126,7 +126,8 @@ export function operationHandler(
       return operation.run({ ...described, principal: now.principal }, ports);
     };
     // What takes large bodies can take long.
-    const result = operation.body?.maxBytes === undefined ? repeatedIfStale(others, run, again) : run();
+    const isRepeated = operation.body?.maxBytes === undefined;
+    const result = isRepeated ? repeatedIfStale(others, run, { again, isWrite: operation.method !== 'GET' }) : run();
     if (result instanceof Promise) return result.then((late) => answer(request, reply, late));
     answer(request, reply, result);
     return undefined;

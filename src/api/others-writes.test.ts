@@ -60,6 +60,23 @@ suite('an operation that may have read stale records', () => {
     });
   }
 
+  test('gets the error of the store instead when it would write and the store does not answer', async () => {
+    const away = new Error('away');
+    const known = others(1, () => Promise.reject(away));
+    let runs = 0;
+    const run = (): never => {
+      runs += 1;
+      throw unauthenticated();
+    };
+    await assert.rejects(async () => repeatedIfStale(known, run, { isWrite: true }), away);
+    assert.equal(runs, 1);
+    const bug = new TypeError('no');
+    const broken = (): never => {
+      throw bug;
+    };
+    await assert.rejects(async () => repeatedIfStale(known, broken, { isWrite: true }), bug);
+  });
+
   test('that succeeds is answered in the same turn', () => {
     assert.equal(
       repeatedIfStale(others(1), () => 'found'),

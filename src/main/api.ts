@@ -30,7 +30,6 @@ import type { JsonObject } from '../lib/json.ts';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
-import { within } from '../nodes/membership/within.ts';
 import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
@@ -57,6 +56,7 @@ import { HostCertificateIndex } from './host-certificates.ts';
 import { loginLimits } from './login-limits.ts';
 import type { OpenedNodes } from './nodes.ts';
 import { onlineInStore } from './online-in-store.ts';
+import { othersWrites } from './others-writes.ts';
 import { openProblems } from './problems.ts';
 import type { OpenedTraffic } from './traffic.ts';
 import { programVersion } from './version.ts';
@@ -219,15 +219,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     operations,
     ports,
     findPrincipal: (token) => keys.find(token),
-    others: {
-      get revision() {
-        return replica.revision;
-      },
-      catchUp: async () => {
-        if (store.sharing.isShared && store.health().state === 'ok')
-          await within(replica.refresh(), CATCH_UP_MS, 'changes of other nodes');
-      },
-    },
+    others: othersWrites(store, replica),
     areKeysKnown: () => deps.health.state !== 'starting',
     clock,
     logger: deps.logger,
@@ -283,9 +275,6 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     },
   };
 }
-
-/** Without an answer by then, what this node knows is the answer. */
-const CATCH_UP_MS = 500;
 
 const NO_TRAFFIC: TrafficPort = {
   points: async () => ({ points: [], nodes: [] }),

@@ -51,6 +51,7 @@ await b.edge.world.server.replica.refresh();
 const known = a.browser();
 await known.logIn(login.host);
 assert.equal((await known.at(b).open(login.host)).status, 200);
+const policyId = (await a.edge.world.api('POST', '/ip_policies', { description: 'old' })).body.id;
 const returning = a.browser();
 const { url: toProvider } = await returning.upToProvider(login.host);
 const back = await logIn(a.provider, toProvider as URL, 'alice', returning.jar);
@@ -100,6 +101,25 @@ suite('without the database', () => {
       if (LIVE.has(operation.resource) && answer.status !== 503) continue;
       assertAway(answer, `${nameOf(operation)}: ${answer.text}`);
     }
+  });
+
+  test('a write gets 503 also where memory would say 404 or 412: another node may have changed it', async () => {
+    const { world } = a.edge;
+    const missing = '/ip_policies/ipp_000000000000000000000000000';
+    const path = `/ip_policies/${policyId}`;
+    for (const [method, at, headers] of [
+      ['PATCH', path, { 'if-match': '"1"' }],
+      ['DELETE', path, { 'if-match': '"1"' }],
+      ['PATCH', missing, {}],
+      ['DELETE', missing, {}],
+    ] as const) {
+      const body = method === 'PATCH' ? { description: 'new' } : undefined;
+      const answer = await world.api(method, at, body, { headers });
+      assertAway(answer, `${method} ${at}: ${answer.text}`);
+    }
+    // A read answers with what the node knows.
+    assert.equal((await world.api('GET', missing)).status, 404);
+    assert.equal((await world.api('GET', path)).status, 200);
   });
 
   test('a new login gets 503 and spends nothing', async () => {

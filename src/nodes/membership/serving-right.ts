@@ -113,6 +113,8 @@ export class ServingRight {
     const isSilent = silentMs >= SILENT_MS && nowMs - silentMs <= this.#certainUntilMs;
     const isLinked = nowMs - linkedMs <= this.#certainUntilMs;
     const validMs = Math.max(isSilent ? SILENCE_VALID_MS : 0, isLinked ? Math.min(keepsMs, LONGEST_WORD_MS) : 0);
+    // Nodes that were replaced never answer again.
+    for (const [id, untilMs] of this.#words) if (untilMs <= nowMs) this.#words.delete(id);
     this.#words.set(nodeId, sentAtMs + validMs);
   }
 
