@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, openSync, renameSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PosternError } from '../../src/lib/errors.ts';
+import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { fromSqliteError } from '../../src/store/sqlite/sqlite-error.ts';
 import type { Store, StoreState } from '../../src/store/store.ts';
 import { committed, put } from './conformance/store-under-test.ts';
@@ -70,6 +81,18 @@ const DAMAGES: readonly Damage[] = [
     does: (dataDir) => truncateSync(file(dataDir), statSync(file(dataDir)).size - 4096),
   },
 ];
+
+test('a connection for reading creates no database', async (t) => {
+  const { dataDir } = await emptyLocation(t, 'sqlite');
+  mkdirSync(dataDir, { recursive: true });
+  // SQLite would decode it in a URL.
+  const path = join(dataDir, 'a %20?#&name.sqlite');
+  assert.throws(() => new SqliteConnection({ path, access: 'read' }), /unable to open|cannot be opened|could not/);
+  assert.equal(existsSync(path), false);
+  new SqliteConnection({ path, access: 'write' }).close();
+  new SqliteConnection({ path, access: 'read' }).close();
+  assert.equal(existsSync(path), true);
+});
 
 suite('while a SQLite store is open', () => {
   for (const { title, code, says, does } of DAMAGES) {

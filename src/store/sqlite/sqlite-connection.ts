@@ -1,4 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import type { Program, Row, Statement } from '../sql/statements/statement.ts';
 import { fromSqliteError } from './sqlite-error.ts';
 
@@ -21,7 +22,8 @@ export class SqliteConnection {
 
   constructor({ path, access, maxPages }: SqliteConnectionOptions) {
     this.#path = path;
-    this.#database = translated(path, () => new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS }));
+    const location = access === 'read' ? existing(path) : path;
+    this.#database = translated(path, () => new DatabaseSync(location, { timeout: BUSY_TIMEOUT_MS }));
     translated(path, () => {
       this.#database.exec('PRAGMA journal_mode = WAL');
       // FULL syncs the log at every commit; NORMAL would lose the last commits at a power loss.
@@ -88,6 +90,13 @@ export class SqliteConnection {
     this.#statements.set(sql, prepared);
     return prepared;
   }
+}
+
+/** A reader must not leave an empty database where somebody has moved the data directory away. */
+function existing(path: string): URL {
+  const url = pathToFileURL(path);
+  url.searchParams.set('mode', 'rw');
+  return url;
 }
 
 function translated<Result>(path: string, work: () => Result): Result {
