@@ -72,6 +72,9 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
   if (config.database_url === null) return alone(localMembership(facts, clock, counts));
   const membership = new NodeMembership({
     ...{ store: store.nodes, facts, agreed: agreedFacts(config, store), counts, log },
+    onAgreed: ({ secret_key_id: keyId }) => {
+      if (keyId !== undefined) store.useSecretKey(keyId);
+    },
   });
   const peers = await openPeers(deps, membership, config.database_url);
   try {

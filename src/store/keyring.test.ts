@@ -50,3 +50,17 @@ test('macs differ by purpose and by key', () => {
   ];
   assert.equal(new Set(macs).size, macs.length);
 });
+
+test('another key of the ring can be the current one', () => {
+  const [older, newer] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  const old = createKeyring([older]);
+  const ring = createKeyring([newer, older]);
+  const before = ring.mac('body', 'x');
+  ring.use(old.currentKeyId);
+  assert.equal(ring.currentKeyId, old.currentKeyId);
+  assert.equal(ring.mac('body', 'x'), old.mac('body', 'x'));
+  assert.equal(old.open(ring.seal('secret', 'a/1'), 'a/1'), 'secret');
+  ring.use(ring.keyIds[0] ?? '');
+  assert.equal(ring.mac('body', 'x'), before);
+  assert.throws(() => ring.use('0000000000'), /not in the ring/);
+});

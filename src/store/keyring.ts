@@ -1,11 +1,14 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { storeErrors } from './errors.ts';
 
-/** The secret keys: the first one seals, all of them open. */
+/** The secret keys: the current one seals, all of them open. */
 export interface Keyring {
+  /** At first the first one. */
   readonly currentKeyId: string;
-  /** All keys, current first. */
+  /** All keys, as configured. */
   readonly keyIds: readonly string[];
+  /** Makes another key of the ring the current one: other nodes may not have the first one yet. */
+  use(keyId: string): void;
   /** `context` names the row (`kind/id`): a sealed value that was moved to another row does not open there. */
   seal(text: string, context: string): string;
   open(sealed: string, context: string): string;
@@ -20,14 +23,25 @@ const TAG_BYTES = 16;
 const SCHEME = 's1';
 
 export function createKeyring(keys: readonly Buffer[]): Keyring {
-  const [current] = keys;
-  if (current === undefined) throw new TypeError('a keyring needs a key');
-  const currentKeyId = keyIdOf(current);
+  const [first] = keys;
+  if (first === undefined) throw new TypeError('a keyring needs a key');
+  let current = first;
+  let currentKeyId = keyIdOf(first);
   const sealingKeys = new Map(keys.map((key) => [keyIdOf(key), derive(key, 'seal')]));
   const macKeys = new Map<string, Buffer>();
   return {
-    currentKeyId,
+    get currentKeyId() {
+      return currentKeyId;
+    },
     keyIds: [...sealingKeys.keys()],
+    use: (keyId) => {
+      const key = keys.find((each) => keyIdOf(each) === keyId);
+      if (key === undefined) throw new Error(`the key ${keyId} is not in the ring`);
+      if (keyId === currentKeyId) return;
+      current = key;
+      currentKeyId = keyId;
+      macKeys.clear();
+    },
     seal: (text, context) => sealWith(derivedKey(sealingKeys, currentKeyId), currentKeyId, text, context),
     open: (sealed, context) => openWith(sealingKeys, sealed, context),
     mac: (purpose, data) => {

@@ -53,8 +53,10 @@ export interface Store {
   onReset(reload: (cause: Error) => void | Promise<void>): () => void;
 
   findIdempotency(scope: string): Promise<IdempotencyRecord | null>;
-  /** Fingerprints of the secret keys, the current one first. */
+  /** Fingerprints of the secret keys, as configured: the first one is used unless `useSecretKey` says otherwise. */
   readonly secretKeyIds: readonly string[];
+  /** What other nodes could not open must not be written. */
+  useSecretKey(keyId: string): void;
   /** Account id, created with the store. */
   readonly accountId: string;
   /**

@@ -306,6 +306,7 @@ suite('membership', { concurrency: true }, () => {
     assert.equal(first.seen, 'first ready', 'they left no trace');
     const rotating = await world.join('rotating', { domain: 'one.example', secret_key_id: 'k2,k1' });
     assert.equal(rotating.seen, 'first ready, rotating ready');
+    assert.equal(rotating.agreed['secret_key_id'], 'k1', 'it uses the key that the others have');
     await first.membership.leave();
     await rotating.membership.leave();
     first.isStopped = true;

@@ -68,8 +68,9 @@ export class NodeLinks implements PeerLinks {
     this.#identity = identity;
     const rejections = new RepeatedWarnings(options.log, 'rejected a connection to the peer listener');
     const violations = new RepeatedWarnings(options.log, 'closed a connection of a node that broke the protocol');
+    const calls = new RepeatedWarnings(options.log, 'refused a call of another node');
     this.#served = {
-      calls: new ServedCalls(),
+      calls: new ServedCalls((nodeId, code, why) => calls.warn({ peer_id: nodeId, why }, `${nodeId} ${code}`)),
       feeds: new ServedFeeds(),
       streams: null,
       onViolation: (nodeId, why) => violations.warn({ peer_id: nodeId, why }, `${nodeId} ${why}`),

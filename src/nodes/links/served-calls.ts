@@ -8,6 +8,8 @@ import { MAX_CALL_BYTES, MAX_CALLS } from './peer-protocol.ts';
 
 /** A caller that opens a call without finishing its message. */
 const MESSAGE_WITHIN_MS = 10_000;
+/** Characters of a method's name in a text. */
+const MAX_METHOD = 60;
 
 const PROBLEMS: Readonly<Record<MessageProblem, readonly [number, string]>> = {
   too_large: [413, `a message has more than ${MAX_CALL_BYTES} bytes`],
@@ -20,11 +22,19 @@ interface ServedCall {
   readonly maxAnswerBytes: number;
 }
 
+/** A node sent what no node of any version sends, or more than it may. */
+export type OnRefusedCall = (nodeId: string, code: string, why: string) => void;
+
 /** Methods that this node serves, for all connections of all peers. */
 export class ServedCalls {
+  readonly #onRefused: OnRefusedCall;
   readonly #handlers = new Map<string, ServedCall>();
   /** Calls in progress by node: one that calls too much slows down nobody else. */
   readonly #active = new Map<string, number>();
+
+  constructor(onRefused: OnRefusedCall) {
+    this.#onRefused = onRefused;
+  }
 
   add(method: string, handler: PeerCallHandler, maxAnswerBytes: number): void {
     if (this.#handlers.has(method)) throw new Error(`the peer method ${method} is served already`);
@@ -42,9 +52,10 @@ export class ServedCalls {
     const active = this.#active.get(fromNodeId) ?? 0;
     const served = this.#handlers.get(method);
     if (served === undefined) {
-      refuse(stream, 404, 'unknown_method', `this node does not know the method ${JSON.stringify(method)}`);
+      const why = `this node does not know the method ${JSON.stringify(method.slice(0, MAX_METHOD))}`;
+      this.#refuse(stream, fromNodeId, [404, 'unknown_method', why]);
     } else if (active >= MAX_CALLS) {
-      refuse(stream, 429, 'busy', `more than ${MAX_CALLS} calls are in progress`);
+      this.#refuse(stream, fromNodeId, [429, 'busy', `more than ${MAX_CALLS} calls are in progress`]);
     } else {
       this.#active.set(fromNodeId, active + 1);
       this.#read(stream, served, fromNodeId);
@@ -57,7 +68,8 @@ export class ServedCalls {
       clearTimeout(timer);
       if (typeof message === 'string') {
         this.#over(fromNodeId);
-        refuse(stream, PROBLEMS[message][0], message, PROBLEMS[message][1]);
+        const [status, why] = PROBLEMS[message];
+        this.#refuse(stream, fromNodeId, [status, message, why]);
         return;
       }
       void this.#carryOut(stream, served, message, fromNodeId).finally(() => this.#over(fromNodeId));
@@ -79,6 +91,12 @@ export class ServedCalls {
         refuse(stream, 500, 'failed', 'the node has an internal error');
       }
     }
+  }
+
+  #refuse(stream: ServerHttp2Stream, fromNodeId: string, [status, code, why]: readonly [number, string, string]): void {
+    // A node that ends in the middle of its message breaks no rule.
+    if (code !== 'truncated') this.#onRefused(fromNodeId, code, why);
+    refuse(stream, status, code, why);
   }
 
   #over(fromNodeId: string): void {

@@ -12,16 +12,50 @@ export interface AgreedFact {
 
 export type AgreedFacts = Readonly<Record<string, AgreedFact>>;
 
-/** Joins the other nodes. Rejects when they differ in something that must be equal. */
-export async function agreeWithOthers(store: NodeStore, nodeId: string, facts: AgreedFacts): Promise<void> {
-  const values = Object.fromEntries(Object.entries(facts).map(([name, { value }]) => [name, value]));
-  const theirs = await store.agree(nodeId, values);
-  const differing = Object.entries(theirs).filter(([name, value]) => !facts[name]?.accepted?.includes(value));
-  if (differing.length > 0) throw differs(differing, facts);
-  if (Object.keys(theirs).length === 0) return;
-  // They may have changed it meanwhile.
-  const remaining = Object.entries(await store.agree(nodeId, { ...values, ...theirs }));
-  if (remaining.length > 0) throw differs(remaining, facts);
+/**
+ * What this node has in common with the others. A value of theirs that it accepted is its own from then on, also when it
+ * is alone later: a switch to another secret key would end logins.
+ */
+export class Agreement {
+  readonly #store: NodeStore;
+  readonly #nodeId: string;
+  readonly #onValues: ((values: Readonly<Record<string, string>>) => void) | undefined;
+  #facts: AgreedFacts;
+
+  constructor(
+    store: NodeStore,
+    nodeId: string,
+    facts: AgreedFacts,
+    onValues?: (values: Readonly<Record<string, string>>) => void,
+  ) {
+    this.#store = store;
+    this.#nodeId = nodeId;
+    this.#facts = facts;
+    this.#onValues = onValues;
+  }
+
+  /** Joins the other nodes. Rejects when they differ in something that must be equal. */
+  async reach(): Promise<void> {
+    const facts = this.#facts;
+    const values = Object.fromEntries(Object.entries(facts).map(([name, { value }]) => [name, value]));
+    const theirs = await this.#store.agree(this.#nodeId, values);
+    const differing = Object.entries(theirs).filter(([name, value]) => !facts[name]?.accepted?.includes(value));
+    if (differing.length > 0) throw differs(differing, facts);
+    if (Object.keys(theirs).length > 0) {
+      // They may have changed it meanwhile.
+      const remaining = Object.entries(await this.#store.agree(this.#nodeId, { ...values, ...theirs }));
+      if (remaining.length > 0) throw differs(remaining, facts);
+    }
+    this.#facts = Object.fromEntries(
+      Object.entries(facts).map(([name, fact]) => [name, withValue(fact, theirs[name] ?? fact.value)]),
+    );
+    this.#onValues?.({ ...values, ...theirs });
+  }
+}
+
+function withValue(fact: AgreedFact, value: string): AgreedFact {
+  if (fact.accepted === undefined) return fact;
+  return { ...fact, value, accepted: [fact.value, ...fact.accepted].filter((each) => each !== value) };
 }
 
 function differs(differing: readonly (readonly [string, string])[], facts: AgreedFacts) {

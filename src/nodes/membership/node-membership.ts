@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PosternError } from '../../lib/errors.ts';
 import type { Heartbeat, NodeStore } from '../../store/node-store.ts';
 import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
-import { type AgreedFacts, agreeWithOthers } from './agreement.ts';
+import { type AgreedFacts, Agreement } from './agreement.ts';
 import { DatabaseSilence } from './database-silence.ts';
 import { KnownNodes } from './known-nodes.ts';
 import { type LapseListener, type Membership, NODE_LEASE_MS, NODE_RENEW_MS } from './membership.ts';
@@ -18,6 +18,8 @@ export interface NodeMembershipOptions {
   readonly store: NodeStore;
   readonly facts: NodeFacts;
   readonly agreed: AgreedFacts;
+  /** Called with what the nodes have in common, each time they have compared it. */
+  readonly onAgreed?: (values: Readonly<Record<string, string>>) => void;
   readonly counts: () => NodeCounts;
   readonly log: MembershipLog;
   /** A clock that no one sets. */
@@ -42,6 +44,7 @@ export class NodeMembership implements Membership {
   readonly #right: ServingRight;
   readonly #known: KnownNodes;
   readonly #problems = new NodeProblems();
+  readonly #agreement: Agreement;
   readonly #onChange = new Set<() => void>();
   readonly #onLapse = new Set<LapseListener>();
   #peers: RenewalPeers = NO_PEERS;
@@ -63,6 +66,7 @@ export class NodeMembership implements Membership {
     const { facts, monotonicMs = () => performance.now() } = options;
     this.#self = facts;
     this.#options = options;
+    this.#agreement = new Agreement(options.store, facts.id, options.agreed, options.onAgreed);
     this.#monotonicMs = monotonicMs;
     this.#silence = new DatabaseSilence(monotonicMs);
     this.#renewals = new RenewalsForPeers(options.store);
@@ -84,12 +88,12 @@ export class NodeMembership implements Membership {
    * equal.
    */
   async join(peerAddress: string | null): Promise<void> {
-    const { store, facts, agreed } = this.#options;
+    const { store, facts } = this.#options;
     // Other nodes send agents to every node with this role, and the listener for agents opens later.
     this.#self = { ...facts, peerAddress, roles: facts.roles.filter((role) => role !== 'gateway') };
     await this.#takeLease();
     try {
-      await agreeWithOthers(store, facts.id, agreed);
+      await this.#agreement.reach();
     } catch (error) {
       await store.leave(facts.id).catch(() => {});
       throw error;
@@ -291,13 +295,13 @@ export class NodeMembership implements Membership {
 
   /** The lease had lapsed: a node that had to stop serves again once everything that it owned is compared with the store. */
   async #recover(): Promise<void> {
-    const { store, agreed, log } = this.#options;
+    const { log } = this.#options;
     this.#isComparing = true;
     try {
       for (let seen = -1; seen !== this.#lapses; ) {
         seen = this.#lapses;
         log.warn({}, 'the lease of this node had ended: comparing what it owned with the store');
-        await agreeWithOthers(store, this.self.id, agreed);
+        await this.#agreement.reach();
         const { isDoubtful } = this.#right;
         await Promise.all([...this.#onLapse].map(async (listener) => listener(isDoubtful)));
       }

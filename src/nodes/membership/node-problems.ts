@@ -1,7 +1,11 @@
-const MAX_PROBLEMS = 20;
+/** Shown to other nodes: every heartbeat carries them. */
+const MAX_SHOWN = 20;
+const MAX_KEPT = 1_000;
 const MAX_TEXT = 300;
+/** There may be one for each tunnel. */
+const PORT = 'port ';
 
-/** Lines about what a node cannot do. Every heartbeat carries them, so their number and length are bounded. */
+/** Lines about what a node cannot do. Their number and length are bounded, and many ports hide nothing else. */
 export class NodeProblems {
   readonly #lines = new Map<string, string>();
 
@@ -10,12 +14,17 @@ export class NodeProblems {
     if (text === null) return this.#lines.delete(key);
     const line = text.slice(0, MAX_TEXT);
     if (this.#lines.get(key) === line) return false;
-    if (!this.#lines.has(key) && this.#lines.size >= MAX_PROBLEMS) return false;
+    if (!this.#lines.has(key) && this.#lines.size >= MAX_KEPT) return false;
     this.#lines.set(key, line);
     return true;
   }
 
   get lines(): readonly string[] {
-    return [...this.#lines.values()];
+    const keys = [...this.#lines.keys()];
+    const sorted = [...keys.filter((key) => !key.startsWith(PORT)), ...keys.filter((key) => key.startsWith(PORT))];
+    const lines = sorted.map((key) => this.#lines.get(key) ?? '');
+    if (lines.length <= MAX_SHOWN) return lines;
+    const shown = lines.slice(0, MAX_SHOWN - 1);
+    return [...shown, `and ${lines.length - shown.length} more problems`];
   }
 }

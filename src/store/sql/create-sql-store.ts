@@ -92,6 +92,7 @@ export function createSqlStore({
     sharing: engine.sharing,
     accountId,
     secretKeyIds: keyring.keyIds,
+    useSecretKey: (keyId) => keyring.use(keyId),
     commit,
     mac: (purpose, data) => keyring.mac(purpose, data),
     seal: (purpose, text) => keyring.seal(text, `purpose/${purpose}`),

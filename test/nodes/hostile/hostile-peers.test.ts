@@ -73,6 +73,11 @@ test('rejects malformed, oversized and foreign calls of a node', async (t) => {
     ['/admin', '{}', 404],
   ];
   for (const [path, body, status] of cases) assert.equal((await call(path, body)).status, status, path);
+  for (const why of [/more than \d+ bytes/, /not a JSON object/, /does not know the method/])
+    assert.ok(
+      warnings(home).some((line) => line['peer_id'] === rogue.id && why.test(String(line['why']))),
+      String(why),
+    );
   const messages = [
     {},
     { v: 'x', session: 5, session_id: null, id: [] },

@@ -198,6 +198,11 @@ suite('a node with a certificate that sends nonsense', () => {
     const large = open(session, '/call/note');
     large.end(`{"text":"${'x'.repeat(200_000)}"}`);
     assert.equal((await answer(large)).status, 413);
+    for (const why of ['a message is not a JSON object', 'a message has more than 65536 bytes']) {
+      const isLogged = (line: string): boolean =>
+        line.startsWith('refused a call') && line.includes(id) && line.includes(why);
+      assert.equal(a.logged.filter(isLogged).length, 1, why);
+    }
     for (const path of ['/call/', '/call/toString', '/call/__proto__', '/call/note/../note']) {
       const stream = open(session, path);
       stream.end('{}');

@@ -93,6 +93,8 @@ export class Member {
   isStopped = false;
   answersCalls = true;
   readonly cutFrom = new Set<Member>();
+  /** What it has in common with the others. */
+  agreed: Readonly<Record<string, string>> = {};
   /** For how long its links have been up, by its own word; 0: it does not say so. */
   linkedMs = 0;
 
@@ -116,6 +118,9 @@ export class Member {
           return [key, { value: current, accepted, advice: `set ${key} alike` }];
         }),
       ),
+      onAgreed: (values) => {
+        this.agreed = values;
+      },
       counts: () => ({ agents: 1, tunnels: 2 }),
       log: { info() {}, warn() {}, error() {} },
       monotonicMs: () => world.nowMs - START_MS,
