@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FAULT_KINDS } from '../nodes/chaos/faults.ts';
 import { checkChaos, describeChaos, runChaos } from '../nodes/chaos/run-chaos.ts';
+import { isClockMovable } from '../support/movable-system-clock.ts';
 
 const MINUTE_MS = 60_000;
 const MAX_FAILED_SHARE = 0.001;
@@ -12,6 +13,7 @@ test('three nodes under load survive a random fault every 20 seconds', { timeout
   const seed = Number(process.env['POSTERN_CHAOS_SEED'] ?? Math.floor(Math.random() * 1_000_000));
   const minutes = Number(process.env['POSTERN_CHAOS_MINUTES'] ?? 30);
   console.log(`POSTERN_CHAOS_SEED=${seed}`);
+  assert.ok(isClockMovable, 'faketime is not installed, so no clock would jump: apt-get install faketime');
   const figures = await runChaos(t, {
     seed,
     durationMs: minutes * MINUTE_MS,

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 
 /** Debian's package `faketime`. */
 const [library] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1');
+export const isClockMovable = library !== undefined;
 
 /** The wall clock of a process, which a test sets like an administrator. Monotonic clocks stay as they are. */
 export interface MovableSystemClock {

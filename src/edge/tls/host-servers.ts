@@ -131,7 +131,8 @@ function serverOptions(certificate: ServedCertificate, policy: TlsPolicy, handsh
     ...common,
     requestCert: true,
     rejectUnauthorized: true,
-    // A resumed session counts as verified even if its certificate has expired since: no tickets.
+    // A resumed session counts as verified even if its certificate has expired since: no tickets. With TLS 1.3 OpenSSL
+    // sends one nevertheless, which names a session that nobody keeps.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION | constants.SSL_OP_NO_TICKET,
     SNICallback: (_serverName, done) => done(null, trusting),
   };

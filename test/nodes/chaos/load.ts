@@ -14,6 +14,9 @@ export interface LoadOptions {
   readonly pauseMs: number;
 }
 
+/** A WebSocket that echoes nothing for so long. */
+const SILENT_MS = 5_000;
+
 /** Static sites, tunnels, WebSockets, logins and configuration writes through all nodes. */
 export class ChaosLoad {
   readonly writes: Writes;
@@ -120,20 +123,30 @@ export class ChaosLoad {
       // Cut in the middle: the client reconnects. Never open: it tries the next node.
       socket.on('error', (error) => resolve(isOpen ? null : error.message));
       socket.on('close', () => resolve(isOpen ? null : 'closed'));
-      const stop = setTimeout(() => resolve(null), 10_000);
+      let sentAtMs = Number.POSITIVE_INFINITY;
+      const stop = setTimeout(() => {
+        const isSilent = performance.now() - sentAtMs > SILENT_MS && this.#ledger.fault === null;
+        if (isSilent) this.#ledger.failed('websocket', `${word}: no echo, and no fault is on`);
+        resolve(null);
+      }, 10_000);
       socket.on('close', () => clearTimeout(stop));
       const next = (): void => {
         if (this.#isOver || socket.readyState !== WebSocket.OPEN) resolve(null);
-        else socket.send(`${word} ${count}`);
+        else {
+          sentAtMs = performance.now();
+          socket.send(`${word} ${count}`);
+        }
       };
       socket.on('open', () => {
         isOpen = true;
+        this.#ledger.ok('websocket');
         next();
       });
       socket.on('message', (data: Buffer) => {
         const text = data.toString();
         if (text !== `${word} ${count}`) this.#ledger.wrong.push(`a WebSocket got ${text}`);
-        this.#ledger.ok('websocket');
+        this.#ledger.ok('echo');
+        sentAtMs = Number.POSITIVE_INFINITY;
         count += 1;
         setTimeout(next, this.#pauseMs);
       });
