@@ -24,6 +24,12 @@ suite('the database is away from all nodes', async () => {
       for (const node of cluster.nodes) cluster.setDatabaseLink(node, state);
       const failed: string[] = [];
       let answered = 0;
+      for (const node of cluster.nodes) {
+        for (const list of ['tunnels', 'endpoints', 'tunnel_sessions', 'nodes']) {
+          const { status, body } = await node.send('GET', `/${list}`);
+          assert.deepEqual([status, body[list]?.length], [200, list === 'nodes' ? 3 : AGENTS], `${node.name} ${list}`);
+        }
+      }
       const endsAtMs = performance.now() + OUTAGE_MS;
       while (performance.now() < endsAtMs) {
         for (const agent of agents) {

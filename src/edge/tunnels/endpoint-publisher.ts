@@ -140,7 +140,9 @@ export class Endpoints implements EndpointPublisher {
       return refused(code, `the ports for tcp tunnels on this server are ${ours}, and ${port} is not one of them`);
     if (why === 'taken')
       return refused(code, `port ${port} is in use: request another one, or none to get a free port`, true);
-    return refused(code, `all ports for tcp tunnels on this server are in use: ${ours}`, true);
+    if (why === 'none') return refused(code, `all ports for tcp tunnels on this server are in use: ${ours}`, true);
+    const which = port === null ? `the ports for tcp tunnels, ${ours},` : `port ${port}`;
+    return refused(code, `this server cannot open ${which} (${why}): check the setting tcp_ports`, true);
   }
 
   #compile(endpoint: NewEndpoint): EdgeSnapshot {

@@ -28,8 +28,8 @@ export interface TcpPortsOptions {
   readonly inherited?: ((port: number) => number | null) | undefined;
 }
 
-/** `range`: outside the configured range. `taken`: in use. `none`: none is free. */
-export type NoPort = 'range' | 'taken' | 'none';
+/** `range`: outside the configured range. `taken`: in use. `none`: none is free. Otherwise the error of the system. */
+export type NoPort = 'range' | 'taken' | 'none' | `error ${string}`;
 
 export interface OpenPort {
   readonly port: number;
@@ -78,20 +78,22 @@ export class TcpPorts {
     if (this.#isClosed) return 'none';
     if (wanted !== null) {
       if (wanted < first || wanted > last) return 'range';
-      return (await this.#tryOpen(wanted, onSocket)) ?? 'taken';
+      return this.#tryOpen(wanted, onSocket);
     }
     // Not always the lowest: a client that still dials the port of a closed tunnel should not reach the next one.
     const count = last - first + 1;
     const start = Math.floor(this.#options.random() * count);
+    let why: NoPort = 'none';
     for (let step = 0; step < count; step += 1) {
       const opened = await this.#tryOpen(first + ((start + step) % count), onSocket);
-      if (opened !== null) return opened;
+      if (typeof opened !== 'string') return opened;
+      if (opened !== 'taken') why = opened;
     }
-    return 'none';
+    return why;
   }
 
-  async #tryOpen(port: number, onSocket: OnSocket): Promise<OpenPort | null> {
-    if (this.#held.has(port)) return null;
+  async #tryOpen(port: number, onSocket: OnSocket): Promise<OpenPort | NoPort> {
+    if (this.#held.has(port)) return 'taken';
     this.#held.add(port);
     const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, pauseOnConnect: true });
     const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'tcp port');
@@ -101,10 +103,10 @@ export class TcpPorts {
       else clients.admit(socket, (client) => this.#admit(socket, client, onSocket));
     });
     const fd = this.#options.inherited?.(port) ?? null;
-    const isOpen = await listening(server, fd === null ? { host: this.#options.range.host, port } : { fd });
-    if (!isOpen) {
+    const failure = await listening(server, fd === null ? { host: this.#options.range.host, port } : { fd });
+    if (failure !== null) {
       this.#held.delete(port);
-      return null;
+      return failure === 'EADDRINUSE' ? 'taken' : `error ${failure}`;
     }
     listen(server, 'error', reporting('tcp port'), (error: Error) => this.#options.onProblem(error));
     this.#servers.set(server, port);
@@ -131,13 +133,16 @@ export class TcpPorts {
   }
 }
 
-function listening(server: Server, options: ListenOptions & { readonly fd?: number }): Promise<boolean> {
+/** Null, or the code of the error. */
+function listening(server: Server, options: ListenOptions & { readonly fd?: number }): Promise<string | null> {
   return new Promise((resolve) => {
-    const onError = guarded(reporting('tcp port'), () => resolve(false));
+    const onError = guarded(reporting('tcp port'), ({ code, message }: NodeJS.ErrnoException) =>
+      resolve(code ?? message),
+    );
     attach(server, 'error', onError);
     server.listen(options, () => {
       server.off('error', onError);
-      resolve(true);
+      resolve(null);
     });
   });
 }
