@@ -1,4 +1,4 @@
-import type { Http2Stream } from 'node:http2';
+import { constants, type Http2Stream } from 'node:http2';
 import { addAbortSignal, Readable } from 'node:stream';
 import { ignoreErrors } from './guarded-listeners.ts';
 
@@ -43,12 +43,21 @@ function resetNow(stream: Http2Stream, code: number): void {
   handleSymbol ??= Object.getOwnPropertySymbols(stream).find(({ description }) => description === 'kHandle');
   const native = handleSymbol === undefined ? undefined : (stream as unknown as NativeHolder)[handleSymbol];
   // It has no id yet, or none any longer.
-  if (native === undefined) stream.destroy(CANCELLED);
-  else native.rstStream(code);
+  if (native === undefined) {
+    stream.destroy(CANCELLED);
+    return;
+  }
+  native.rstStream(code);
+  // The runtime destroys a stream at once for every other code. With this one it waits for data that is never sent.
+  if (code === constants.NGHTTP2_NO_ERROR) setImmediate(destroyNow, stream);
 }
 
 type NativeHolder = Readonly<Record<symbol, { rstStream(code: number): void } | undefined>>;
 let handleSymbol: symbol | undefined;
+
+function destroyNow(stream: Http2Stream): void {
+  stream.destroy();
+}
 
 function destroyCancelled(stream: Http2Stream): void {
   stream.destroy(CANCELLED);

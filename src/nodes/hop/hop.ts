@@ -58,6 +58,8 @@ export class Hop implements StreamTaker {
   #early: Buffer[] | null = null;
   #awaitsRequestTrailers = false;
   #awaitsTrailers = false;
+  /** The service reads no more, and its response is whole, but not sent. */
+  #closesAfterTrailers = false;
   #requestTrailers = NO_TRAILERS;
   #trailers = NO_TRAILERS;
 
@@ -154,6 +156,8 @@ export class Hop implements StreamTaker {
         return true;
       case 'wantTrailers':
         this.#attempt(this.#peer, () => this.#peer.sendTrailers(headerObject(this.#trailers)));
+        // The runtime sends them in an immediate, which comes first.
+        if (this.#closesAfterTrailers) setImmediate(closeComplete, this.#peer);
         return true;
       case 'close':
         this.#onPeerClose();
@@ -249,7 +253,11 @@ export class Hop implements StreamTaker {
     this.#tunnel.use.hopsInFlight -= 1;
     if (!this.#isResponseWhole) resetStream(peer, (this.#agent as ClientHttp2Stream).rstCode);
     // The service reads no more. The reset waits for the end of the response (RFC 9113 §8.1).
-    else if (!this.#isRequestWhole && !peer.closed) peer.close(NGHTTP2_NO_ERROR);
+    else if (!this.#isRequestWhole) {
+      if (!this.#awaitsTrailers) closeComplete(peer);
+      else if (peer.sentTrailers === undefined) this.#closesAfterTrailers = true;
+      else setImmediate(closeComplete, peer);
+    }
     // Data that waits would keep the stream alive, with its share of the session's window.
     if (!this.#isRequestWhole) readMore(peer);
   }
@@ -276,6 +284,11 @@ function endStream(stream: Http2Stream, awaitsTrailers: boolean): void {
   if (!stream.writable) return;
   if (awaitsTrailers) process.nextTick(endNow, stream);
   else stream.end();
+}
+
+/** Asks the other node to stop sending the request. */
+function closeComplete(stream: Http2Stream): void {
+  if (!stream.closed) stream.close(NGHTTP2_NO_ERROR);
 }
 
 function endNow(stream: Http2Stream): void {

@@ -10,6 +10,8 @@ import { MAX_CALL_BYTES, MAX_CALLS } from './peer-protocol.ts';
 const MESSAGE_WITHIN_MS = 10_000;
 /** Characters of a method's name in a text. */
 const MAX_METHOD = 60;
+const MAX_CODE = 100;
+const MAX_MESSAGE = 4_000;
 
 const PROBLEMS: Readonly<Record<MessageProblem, readonly [number, string]>> = {
   too_large: [413, `a message has more than ${MAX_CALL_BYTES} bytes`],
@@ -106,8 +108,9 @@ export class ServedCalls {
   }
 }
 
+/** Texts may come from elsewhere, and one that is too long for an answer must not end the process. */
 function refuse(stream: ServerHttp2Stream, status: number, code: string, message: string): void {
-  answer(stream, status, { code, message });
+  answer(stream, status, { code: code.slice(0, MAX_CODE), message: message.slice(0, MAX_MESSAGE) });
 }
 
 function answer(

@@ -17,6 +17,8 @@ export interface Holder {
   readonly tunnels: FakeTunnels;
   /** Between the nodes. */
   readonly hole: BlackHole;
+  /** Streams of other nodes that it has taken and that have not closed. */
+  readonly open: { readonly streams: number };
 }
 
 /** One node with clients, and holders of the same tunnel: each with an agent of its own, so that tests can tell them apart. */
@@ -44,10 +46,21 @@ export class HopWorld {
       tunnels.add(TUNNEL, agent);
       let port = 0;
       const hole = await BlackHole.open(test, () => port);
-      const start = (links: LinkedNode['links']): void => links.serveStreams(receiveHops(tunnels, tracing));
+      const open = { streams: 0 };
+      const receive = receiveHops(tunnels, tracing);
+      const start = (links: LinkedNode['links']): void =>
+        links.serveStreams((stream, headers, raw, onClosed) => {
+          const closed = (): void => {
+            open.streams -= 1;
+            onClosed();
+          };
+          const isTaken = receive(stream, headers, raw, closed);
+          if (isTaken) open.streams += 1;
+          return isTaken;
+        });
       const node = await world.node({ through: hole.address, start });
       port = node.port;
-      holders.push({ node, agent, tunnels, hole });
+      holders.push({ node, agent, tunnels, hole, open });
     }
     const opened = new HopWorld(client, holders);
     await eventually('all are linked', () => holders.every(({ node }) => opened.linkTo(node) !== undefined));

@@ -17,7 +17,7 @@ import { HopWorld, TUNNEL } from './hop-world.ts';
 const world = await HopWorld.open({ after }, 1);
 const [holder] = world.holders;
 assert.ok(holder);
-const { agent, node, tunnels } = holder;
+const { agent, node, tunnels, open } = holder;
 const MB = 1_048_576;
 
 interface Carried {
@@ -67,7 +67,9 @@ async function bytesOf(stream: ClientHttp2Stream | ServerHttp2Stream): Promise<s
 }
 
 async function nothingIsLeft(): Promise<void> {
-  await eventually('all streams are closed', () => agent.active === 0 && tunnels.get(TUNNEL)?.inFlight === 0);
+  await eventually('all streams are closed', () => {
+    return agent.active === 0 && tunnels.get(TUNNEL)?.inFlight === 0 && open.streams === 0;
+  });
 }
 
 suite('a stream over a hop', () => {
@@ -272,6 +274,60 @@ suite('a stream over a hop', () => {
       assert.deepEqual(heads, []);
     }
     await nothingIsLeft();
+  });
+
+  test('is whole when the service answers early and then reads no more, all in one packet', async () => {
+    for (const trailers of [null, { 'x-end': 'yes' }]) {
+      for (const length of [{}, { 'content-length': '9' }]) {
+        if (trailers !== null && 'content-length' in length) continue;
+        const { client, served } = await carry();
+        let text = '';
+        const received: unknown[] = [];
+        client.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+        });
+        client.on('trailers', (fields: Record<string, unknown>) => received.push(fields['x-end']));
+        served.respond({ ':status': 413, ...length }, { waitForTrailers: trailers !== null });
+        const close = (): void => served.close(constants.NGHTTP2_NO_ERROR);
+        if (trailers !== null)
+          served.once('wantTrailers', () => {
+            served.sendTrailers(trailers);
+            // The runtime sends them in an immediate.
+            setImmediate(close);
+          });
+        served.end('too large');
+        if (trailers === null) close();
+        await eventually('it ends', () => client.closed);
+        assert.deepEqual([text, hasStreamEnd(client)], ['too large', true], JSON.stringify({ trailers, length }));
+        assert.deepEqual(received, trailers === null ? [] : ['yes']);
+        await nothingIsLeft();
+      }
+    }
+  });
+
+  test('closes when the agent goes with NO_ERROR while data for a slow visitor waits', async (t) => {
+    const own = await HopWorld.open(t, 1);
+    const [one] = own.holders;
+    const link = one && own.linkTo(one.node);
+    assert.ok(one !== undefined && link !== undefined);
+    one.agent.handle = (served) => {
+      served.respond({ ':status': 200 });
+      const more = (): void => {
+        while (!served.destroyed && served.write(Buffer.alloc(16_384)));
+      };
+      served.on('drain', more).on('error', () => {});
+      more();
+    };
+    const clients = Array.from({ length: 3 }, () => {
+      const client = link.request(REQUEST.with(1, 'GET'), { endStream: true, waitForTrailers: false });
+      client.on('error', () => {}).once('close', () => link.release());
+      return client.pause();
+    });
+    await eventually('all are open', () => one.open.streams === 3);
+    await sleep(500);
+    one.agent.links[0]?.session.destroy();
+    for (const client of clients) client.resume();
+    await eventually('all streams are closed', () => one.open.streams === 0);
   });
 
   test('is refused unprocessed when the agent has just gone', async () => {

@@ -28,6 +28,9 @@ const b = await world.node({
     links.serve('refuse', async () => {
       throw new PeerRefusal('ERR_OF_B', 'because of a test');
     });
+    links.serve('wordy', async () => {
+      throw new PeerRefusal('ERR_OF_B', '\ufffd'.repeat(30_000));
+    });
     links.serve('broken', async () => {
       throw new TypeError('a bug with a secret');
     });
@@ -54,6 +57,14 @@ suite('calls', () => {
     assert.deepEqual(await a.links.call(b.id, 'echo', { text: 'ä', list: [1, null] }), {
       ...{ text: 'ä', list: [1, null] },
       from: a.id,
+    });
+  });
+
+  test('reject with a refusal whose text is too long for an answer, shortened', async () => {
+    await assert.rejects(a.links.call(b.id, 'wordy', {}), (error) => {
+      assert.ok(error instanceof PeerRefusal && error.code === 'ERR_OF_B');
+      assert.match(error.message, /^\ufffd{1000,}$/);
+      return true;
     });
   });
 
