@@ -66,7 +66,8 @@ export class ServedCalls {
 
   #read(stream: ServerHttp2Stream, served: ServedCall, fromNodeId: string): void {
     const timer = setTimeout(() => cancelStream(stream), MESSAGE_WITHIN_MS).unref();
-    gatherMessage(stream, closing(stream, 'peer call'), (message) => {
+    const owner = closing(stream, 'peer call');
+    gatherMessage(stream, owner, (message) => {
       clearTimeout(timer);
       if (typeof message === 'string') {
         this.#over(fromNodeId);
@@ -74,7 +75,9 @@ export class ServedCalls {
         this.#refuse(stream, fromNodeId, [status, message, why]);
         return;
       }
-      void this.#carryOut(stream, served, message, fromNodeId).finally(() => this.#over(fromNodeId));
+      void this.#carryOut(stream, served, message, fromNodeId)
+        .catch((error: unknown) => owner.contain(error))
+        .finally(() => this.#over(fromNodeId));
     });
   }
 

@@ -16,7 +16,7 @@ test('three nodes under load survive a fault of each kind', { timeout: 340_000 }
     faultEveryMs: 12_000,
     kinds: FAULT_KINDS,
     pauseMs: 1500,
-    freezeMs: 3500,
+    freezeMs: 5000,
   });
   const described = `POSTERN_CHAOS_SEED=${seed}: ${describeChaos(figures)}`;
   t.diagnostic(described);
