@@ -13,7 +13,7 @@ import { neverIndexed } from '../../lib/never-indexed.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
 import { headerObject } from '../../upstream/header-object.ts';
-import { BODY_WANTED } from '../../upstream/http2-exchange.ts';
+import { BODY_WANTED } from '../../upstream/http2-carrier.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
 
 type Head = Readonly<Record<string, unknown>>;
