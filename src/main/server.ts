@@ -12,7 +12,7 @@ import { followBugs } from '../logging/bug-log.ts';
 import { addLogMetrics } from '../logging/log-metrics.ts';
 import { createLog } from '../logging/logger.ts';
 import { modules } from '../modules/registry.ts';
-import { receiveHops } from '../nodes/hop/receive-hops.ts';
+import { receiveChannelHops, receiveHops } from '../nodes/hop/receive-hops.ts';
 import type { NodeCounts } from '../nodes/membership/node-document.ts';
 import { internalCaOf } from '../pki/server-internal-ca.ts';
 import { openApiTls } from '../pki/tls-source.ts';
@@ -129,7 +129,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const tracing = await openServerTracing({ config, store, registry, logger, node: membership.self.name });
   opened.defer(() => tracing?.close(SEND_REST_WITHIN_MS));
   const hopTracing = tracing === null ? null : new HopTracing(tracing, () => clock.nowMs());
-  links?.serveStreams(receiveHops(tunnels, hopTracing));
+  links?.serveStreams(receiveHops(tunnels, hopTracing), receiveChannelHops(tunnels, hopTracing));
   addPeerMetrics(registry, links);
   const directory = openDirectory({ membership, links, local: tunnels, nodes: store.nodes, replica, logger });
   opened.defer(() => directory.close());

@@ -84,9 +84,14 @@ export function http2ResponseHead(
   return { head: { status, headers, bodyBytes, declaredBytes: contentLength }, hasConnectionAuth };
 }
 
-/** For `sendTrailers`, which takes an object. Unsafe trailers are dropped, as over HTTP/1.1. */
-export function http2Trailers(list: HeaderList): Record<string, string[]> {
+/** Unsafe trailers are dropped, as over HTTP/1.1. */
+export function sendableTrailers(list: HeaderList): HeaderList {
   const fit = (name: string, value: string): boolean =>
     isToken(name) && isAllowedInTrailers(name) && isSafeValue(value);
-  return headerObject(list.filter((_, at) => fit(list[at - (at % 2)] as string, list[at - (at % 2) + 1] as string)));
+  return list.filter((_, at) => fit(list[at - (at % 2)] as string, list[at - (at % 2) + 1] as string));
+}
+
+/** For `sendTrailers`, which takes an object. */
+export function http2Trailers(list: HeaderList): Record<string, string[]> {
+  return headerObject(sendableTrailers(list));
 }

@@ -1,5 +1,6 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import type { TunnelUse } from '../../lib/tunnel-use.ts';
+import type { RequestChannel } from '../../upstream/carrier.ts';
 
 /** Tunnels available to traffic: exactly those that are online. */
 export interface OnlineTunnels {
@@ -43,6 +44,8 @@ export interface AgentLink {
   reset(stream: ClientHttp2Stream): void;
   /** A stream has ended, for any reason. */
   release(): void;
+  /** For requests that switch no protocol, where there is one. */
+  readonly channel?: RequestChannel | null;
   /** Opens no new streams on it. */
   retire(): void;
 }

@@ -1,7 +1,10 @@
 import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
 import { HOP_TRACE_HEADER, type HopTracing, withoutHopTrace } from '../../tracing/hop-trace.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
+import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
 import type { PeerStreamHandler } from '../links/peer-links.ts';
+import { ChannelHop } from './channel-hop.ts';
 import { Hop } from './hop.ts';
 
 /**
@@ -23,4 +26,25 @@ export function receiveHops(local: OnlineTunnels, tracing: HopTracing | null = n
     new Hop(stream, { tunnel, link, trace, onClosed }).start(headers, forAgent);
     return true;
   };
+}
+
+/** The same for requests on a channel. */
+export function receiveChannelHops(local: OnlineTunnels, tracing: HopTracing | null = null): ChannelRequestHandler {
+  return (request, place) => {
+    const { raw } = request;
+    const id = lastValue(raw, TUNNEL_HEADER);
+    const tunnel = id === undefined ? undefined : local.get(id);
+    const link = tunnel?.link() ?? null;
+    if (tunnel === undefined || link === null) return null;
+    const traced = lastValue(raw, HOP_TRACE_HEADER);
+    if (traced === undefined) return new ChannelHop(place, { tunnel, link, trace: null, request });
+    const trace = tracing?.begin(traced, tunnel.id) ?? null;
+    return new ChannelHop(place, { tunnel, link, trace, request: { ...request, raw: withoutHopTrace(raw) } });
+  };
+}
+
+/** The sender adds its own headers at the end. */
+function lastValue(raw: HeaderList, name: string): string | undefined {
+  for (let at = raw.length - 2; at >= 0; at -= 2) if (raw[at] === name) return raw[at + 1];
+  return undefined;
 }

@@ -14,11 +14,14 @@ import { watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
+import type { ChannelOwner } from '../channel/channel.ts';
+import { type ChannelRequestHandler, IncomingChannel } from '../channel/incoming-channel.ts';
 import type { Follower, ServedFeeds } from './feed-followers.ts';
 import { PEER_SILENT_MS, type PeerStreamHandler } from './peer-links.ts';
 import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
 import {
   CALL_PATH,
+  CHANNEL_PATH,
   FEED_PATH,
   FLUSH_WITHIN_MS,
   MAX_FEEDS,
@@ -34,6 +37,7 @@ export interface Served {
   readonly calls: ServedCalls;
   readonly feeds: ServedFeeds;
   streams: PeerStreamHandler | null;
+  requests: ChannelRequestHandler | null;
   /** A node sent what HTTP/2 forbids, and its connection is closed. */
   onViolation(nodeId: string, why: string): void;
 }
@@ -44,7 +48,7 @@ const UNLIMITED_RESETS = 2 ** 31;
 const TIMINGS = { pingMs: null, silentMs: 2 * PEER_SILENT_MS };
 
 /** A connection that another node dialled, which opens all of its streams: calls, feeds, and those for agents of this node. */
-export class IncomingLink implements LivenessOwner {
+export class IncomingLink implements LivenessOwner, ChannelOwner {
   readonly nodeId: string;
   readonly #socket: TLSSocket;
   readonly #session: ServerHttp2Session;
@@ -58,6 +62,8 @@ export class IncomingLink implements LivenessOwner {
     this.#active -= 1;
     this.#windows.closed();
   });
+  /** With its stream, which is not among the active ones. */
+  #channel: IncomingChannel | null = null;
   #active = 0;
   #isClosed = false;
 
@@ -95,9 +101,9 @@ export class IncomingLink implements LivenessOwner {
     listenOnce(socket, 'close', this, () => this.fail());
   }
 
-  /** Streams in progress, without feeds. */
+  /** Streams and requests in progress, without feeds. */
   get active(): number {
-    return this.#active - this.#followers.size;
+    return this.#active - this.#followers.size + (this.#channel?.size ?? 0);
   }
 
   contain(error: unknown): void {
@@ -107,12 +113,25 @@ export class IncomingLink implements LivenessOwner {
 
   onAnswer(): void {}
 
+  onReleased(): void {}
+
+  onBroken(why: string, isViolation: boolean): void {
+    if (isViolation) this.#served.onViolation(this.nodeId, why);
+    this.fail();
+  }
+
+  onClosed(): void {
+    this.#channel = null;
+    this.#windows.closed();
+  }
+
   onSilent(): void {
     this.fail();
   }
 
   /** The other node opens no new streams; those in progress may finish. */
   drain(): void {
+    this.#channel?.drain();
     if (!this.#session.destroyed) this.#session.close();
   }
 
@@ -165,11 +184,16 @@ export class IncomingLink implements LivenessOwner {
   }
 
   #dispatch(stream: ServerHttp2Stream, head: IncomingHttpHeaders, raw: readonly string[]): boolean {
-    const { calls, feeds, streams } = this.#served;
+    const { calls, feeds, streams, requests } = this.#served;
     if (head[':method'] === 'CONNECT' || head[TUNNEL_HEADER] !== undefined)
       return streams?.(stream, head, raw, this.#onStreamClose) === true;
-    this.#attend(stream);
     const path = head[':path'] ?? '';
+    if (path === CHANNEL_PATH && requests !== null && this.#channel === null) {
+      this.#channel = new IncomingChannel(stream, this, { handler: requests, maxStreams: MAX_STREAMS });
+      this.#active -= 1;
+      return true;
+    }
+    this.#attend(stream);
     if (path.startsWith(CALL_PATH)) calls.accept(stream, path.slice(CALL_PATH.length), this.nodeId);
     else if (path.startsWith(FEED_PATH)) this.#openFeed(stream, path.slice(FEED_PATH.length), feeds);
     else refuse(stream);

@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { peerOf } from '../../lib/proxy-protocol/arriving-clients.ts';
 import { RepeatedWarnings } from '../../lib/repeated-warnings.ts';
 import type { PeerAuthority } from '../../pki/peer-authority.ts';
+import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
 import type { Membership } from '../membership/membership.ts';
 import type { NodeRow } from '../node.ts';
 import { callPeer } from './call-peer.ts';
@@ -73,6 +74,7 @@ export class NodeLinks implements PeerLinks {
       calls: new ServedCalls((nodeId, code, why) => calls.warn({ peer_id: nodeId, why }, `${nodeId} ${code}`)),
       feeds: new ServedFeeds(),
       streams: null,
+      requests: null,
       onViolation: (nodeId, why) => violations.warn({ peer_id: nodeId, why }, `${nodeId} ${why}`),
     };
     this.#incoming = new IncomingLinks({ ...options, rejections }, this.#served);
@@ -170,8 +172,9 @@ export class NodeLinks implements PeerLinks {
     this.#feeds.follow(name, open);
   }
 
-  serveStreams(handler: PeerStreamHandler): void {
-    this.#served.streams = handler;
+  serveStreams(streams: PeerStreamHandler, requests: ChannelRequestHandler | null = null): void {
+    this.#served.streams = streams;
+    this.#served.requests = requests;
   }
 
   /** Accepts no more connections and streams; those in progress may finish for up to `timeoutMs`. */

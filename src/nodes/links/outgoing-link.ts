@@ -6,15 +6,21 @@ import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { cancelStream } from '../../lib/http2-reset.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
+import type { ChannelOwner } from '../channel/channel.ts';
+import { OutgoingChannel } from '../channel/outgoing-channel.ts';
 import { PEER_PING_MS, PEER_SILENT_MS, type PeerLink } from './peer-links.ts';
 import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
 import {
+  CHANNEL_PATH,
   FLUSH_WITHIN_MS,
   MAX_HEADER_BYTES,
   MAX_HEADER_PAIRS,
   MAX_SESSION_MEMORY_MB,
   MAX_STREAMS,
+  NODE_AUTHORITY,
 } from './peer-protocol.ts';
+
+const CHANNEL_HEAD = [':method', 'POST', ':scheme', 'https', ':authority', NODE_AUTHORITY, ':path', CHANNEL_PATH];
 
 export interface OutgoingLinkOwner {
   /** The other node has answered the first ping, and so has accepted our certificate. */
@@ -27,7 +33,7 @@ export interface OutgoingLinkOwner {
  * A connection that this node dialled, seen as the HTTP/2 client that opens all streams. States: *greeting* (the first
  * ping is unanswered), *up*, *retired* (no new streams, closes after the last one), *closed*.
  */
-export class OutgoingLink implements PeerLink, LivenessOwner {
+export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
   readonly nodeId: string;
   readonly nodeName: string;
   readonly #socket: TLSSocket;
@@ -42,6 +48,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner {
   #isUp = false;
   #upAtMs = Number.POSITIVE_INFINITY;
   #isDown = false;
+  #channel: OutgoingChannel | null = null;
 
   constructor(socket: TLSSocket, node: { readonly id: string; readonly name: string }, owner: OutgoingLinkOwner) {
     this.nodeId = node.id;
@@ -64,6 +71,8 @@ export class OutgoingLink implements PeerLink, LivenessOwner {
     listenOnce(session, 'connect', this, () => {
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
       this.#liveness.ping();
+      this.#windows.opened();
+      this.#channel = new OutgoingChannel(session.request(CHANNEL_HEAD, { endStream: false }), this);
     });
     listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
       this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
@@ -91,11 +100,15 @@ export class OutgoingLink implements PeerLink, LivenessOwner {
   }
 
   get active(): number {
-    return this.#active;
+    return this.#active + (this.#channel?.size ?? 0);
   }
 
   get hasRoom(): boolean {
-    return this.#isUp && !this.#isDown && this.#active < this.#maxStreams && !this.#session.destroyed;
+    return this.#isUp && !this.#isDown && this.active < this.#maxStreams && !this.#session.destroyed;
+  }
+
+  get channel(): OutgoingChannel | null {
+    return this.#channel?.isReady === true && !this.#isDown ? this.#channel : null;
   }
 
   contain(error: unknown): void {
@@ -142,6 +155,22 @@ export class OutgoingLink implements PeerLink, LivenessOwner {
     if (this.#isDown) this.#closeIfUnused();
   }
 
+  onReleased(): void {
+    if (this.#isDown) this.#closeIfUnused();
+  }
+
+  onBroken(why: string): void {
+    this.fail(why);
+  }
+
+  /** An older node does not have one. */
+  onClosed(): void {
+    this.#windows.closed();
+    const wasUsed = this.#channel?.wasAccepted === true;
+    this.#channel = null;
+    if (wasUsed && !this.#isDown) this.fail('it closed the channel');
+  }
+
   /** The other node opens no new stream on its side anyway; this side closes after its last one. */
   retire(): void {
     this.#wentDown('it is no longer used');
@@ -156,7 +185,8 @@ export class OutgoingLink implements PeerLink, LivenessOwner {
   }
 
   #closeIfUnused(): void {
-    if (this.#active > 0 || this.#session.destroyed) return;
+    if (this.active > 0 || this.#session.destroyed) return;
+    this.#channel?.end();
     this.#session.close();
     setTimeout(() => this.fail('the connection was closed'), FLUSH_WITHIN_MS).unref();
   }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { AgentLink } from '../../edge/tunnels/online-tunnels.ts';
 import type { JsonValue } from '../../lib/json.ts';
+import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
 
 /** Bounds of a feed: one line without its end, and what waits for a follower that reads slowly. */
 export const MAX_LINE_BYTES = 262_144;
@@ -115,6 +116,9 @@ export interface PeerLinks {
   /** Follows that feed of every node, as long as there is a link. */
   followFeeds(name: string, open: (nodeId: string, feed: FollowedFeed) => FeedHandler): void;
 
-  /** Streams for agents of this node, that is with `postern-tunnel` or a CONNECT to a tunnel's id. */
-  serveStreams(handler: PeerStreamHandler): void;
+  /**
+   * Streams for agents of this node, that is with `postern-tunnel` or a CONNECT to a tunnel's id, and requests on the
+   * channels of other nodes. Null: other nodes send every request as a stream.
+   */
+  serveStreams(streams: PeerStreamHandler, requests: ChannelRequestHandler | null): void;
 }

@@ -6,6 +6,8 @@ export const PEER_ALPN = 'postern-peer/1';
 export const NODE_AUTHORITY = 'node';
 export const CALL_PATH = '/call/';
 export const FEED_PATH = '/feed/';
+/** The channel for requests. A node that does not know this version of it answers 404, and gets a stream for each. */
+export const CHANNEL_PATH = '/channel/1';
 
 /** A call's message or its answer. */
 export const MAX_CALL_BYTES = 65_536;

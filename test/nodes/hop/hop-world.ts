@@ -1,6 +1,6 @@
 import type { AgentLink, OnlineTunnel } from '../../../src/edge/tunnels/online-tunnels.ts';
 import { TunnelUse } from '../../../src/lib/tunnel-use.ts';
-import { receiveHops } from '../../../src/nodes/hop/receive-hops.ts';
+import { receiveChannelHops, receiveHops } from '../../../src/nodes/hop/receive-hops.ts';
 import type { PeerLink } from '../../../src/nodes/links/peer-links.ts';
 import type { HopTracing } from '../../../src/tracing/hop-trace.ts';
 import { FakeAgent, FakeTunnels } from '../../edge/tunnels/fake-agent.ts';
@@ -26,16 +26,21 @@ export class HopWorld {
   readonly client: LinkedNode;
   readonly holders: readonly Holder[];
 
-  private constructor(client: LinkedNode, holders: readonly Holder[]) {
+  readonly #isOld: boolean;
+
+  private constructor(client: LinkedNode, holders: readonly Holder[], isOld: boolean) {
     this.client = client;
     this.holders = holders;
+    this.#isOld = isOld;
   }
 
+  /** `isOld`: the holders have no channel, as in an earlier version. */
   static async open(
     test: Cleanup,
     holderCount: number,
     connections = 1,
     tracing: HopTracing | null = null,
+    isOld = false,
   ): Promise<HopWorld> {
     const world = await LinkWorld.open(test);
     const client = await world.node();
@@ -49,22 +54,31 @@ export class HopWorld {
       const open = { streams: 0 };
       const receive = receiveHops(tunnels, tracing);
       const start = (links: LinkedNode['links']): void =>
-        links.serveStreams((stream, headers, raw, onClosed) => {
-          const closed = (): void => {
-            open.streams -= 1;
-            onClosed();
-          };
-          const isTaken = receive(stream, headers, raw, closed);
-          if (isTaken) open.streams += 1;
-          return isTaken;
-        });
+        links.serveStreams(
+          (stream, headers, raw, onClosed) => {
+            const closed = (): void => {
+              open.streams -= 1;
+              onClosed();
+            };
+            const isTaken = receive(stream, headers, raw, closed);
+            if (isTaken) open.streams += 1;
+            return isTaken;
+          },
+          isOld ? null : receiveChannelHops(tunnels, tracing),
+        );
       const node = await world.node({ through: hole.address, start });
       port = node.port;
       holders.push({ node, agent, tunnels, hole, open });
     }
-    const opened = new HopWorld(client, holders);
-    await eventually('all are linked', () => holders.every(({ node }) => opened.linkTo(node) !== undefined));
+    const opened = new HopWorld(client, holders, isOld);
+    await eventually('all are linked', () => holders.every(({ node }) => opened.isLinkedTo(node)));
     return opened;
+  }
+
+  /** With a channel, where the other node has one. */
+  isLinkedTo(node: LinkedNode): boolean {
+    const link = this.linkTo(node);
+    return link !== undefined && (this.#isOld || link.channel !== null);
   }
 
   linkTo(node: LinkedNode): PeerLink | undefined {

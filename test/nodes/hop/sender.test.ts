@@ -28,7 +28,7 @@ afterEach(async () => {
     'nothing is left',
     () => tunnel.inFlight === 0 && world.holders.every(({ agent }) => agent.active === 0),
   );
-  await eventually('all are linked', () => world.holders.every(({ node }) => world.linkTo(node) !== undefined));
+  await eventually('all are linked', () => world.holders.every(({ node }) => world.isLinkedTo(node)));
 });
 
 function bodyOf(text: string): RequestBody {
@@ -101,7 +101,7 @@ suite('a request over a hop', () => {
       const answer = await ask(upstream, parts);
       assert.equal(answer.failure?.mayHaveBeenSent, true);
       assert.equal(second.agent.seen.length, 0);
-      await eventually('it is linked again', () => world.linkTo(first.node) !== undefined);
+      await eventually('it is linked again', () => world.isLinkedTo(first.node));
     }
   });
 
@@ -136,7 +136,7 @@ suite('a request over a hop', () => {
       };
       await ask(upstream, {}, answer);
       assert.deepEqual([answer.failure?.phase, answer.trailers], ['body', null]);
-      await eventually('it is linked again', () => world.linkTo(first.node) !== undefined);
+      await eventually('it is linked again', () => world.isLinkedTo(first.node));
     }
   });
 });

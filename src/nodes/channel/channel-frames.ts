@@ -1,0 +1,57 @@
+import type { HeaderList } from '../../lib/header-list.ts';
+
+/** Frames of the channel between two nodes, documented in `docs/internals/decisions/0046-a-channel-for-hops.md`. */
+
+/** Types. A receiver ignores those that it does not know. */
+export const REQUEST = 1;
+export const INFORMATIONAL = 2;
+export const RESPONSE = 3;
+export const DATA = 4;
+export const END = 5;
+export const RESET = 6;
+export const CREDIT = 7;
+
+/** Length of the payload in three bytes, type in one, number of the exchange in six. */
+export const HEADER_BYTES = 10;
+/** Two bytes before the text of a head, four in a reset or a credit. */
+export const HEAD_NUMBER_BYTES = 2;
+export const NUMBER_BYTES = 4;
+/** The text of a head or of trailers. */
+const MAX_TEXT_BYTES = 131_072;
+export const MAX_PAYLOAD_BYTES = MAX_TEXT_BYTES + HEAD_NUMBER_BYTES;
+
+/** Bits of a request's number. */
+export const HAS_BODY = 1;
+export const MAY_HAVE_TRAILERS = 2;
+/** Added to the status of a response without body and trailers. */
+export const IS_ENDED = 0x80_00;
+
+/** What the receiver of a response allows without a frame. A request's body waits for its first credit. */
+export const INITIAL_CREDIT_BYTES = 65_536;
+export const MAX_CREDIT_BYTES = 0x7f_ff_ff_ff;
+
+/** The other node sent what the protocol forbids: nothing on this connection can be trusted. */
+export class ChannelViolation extends Error {}
+
+/** Names and values become lines, which costs two calls of the runtime where lengths would cost two per header. */
+export function textOf(list: HeaderList): string {
+  for (let at = 0; at < list.length; at += 1) {
+    if ((list[at] as string).includes('\n')) throw new UnsendableList('a line feed in a header');
+  }
+  const text = list.join('\n');
+  if (text.length > MAX_TEXT_BYTES) throw new UnsendableList(`more than ${MAX_TEXT_BYTES} bytes of headers`);
+  return text;
+}
+
+export class UnsendableList extends Error {}
+
+/** What no header contains. Bytes above 127 are allowed, as in HTTP/2. */
+const FORBIDDEN = /[^\t\n\x20-\x7e\x80-\xff]/;
+
+export function listOf(text: string): string[] {
+  if (text === '') return [];
+  const list = text.split('\n');
+  if (list.length % 2 !== 0) throw new ChannelViolation('a header without a value');
+  if (FORBIDDEN.test(text)) throw new ChannelViolation('a forbidden character in a header');
+  return list;
+}

@@ -1,0 +1,126 @@
+import type { Http2Stream } from 'node:http2';
+import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
+import { bufferPassed } from '../../lib/passing-buffers.ts';
+import { DATA, HEAD_NUMBER_BYTES, HEADER_BYTES, NUMBER_BYTES } from './channel-frames.ts';
+
+const SLAB_BYTES = 65_536;
+/** Smaller chunks of data are copied: one write of many frames is cheaper than many writes. */
+const COPIED_BYTES = 8_192;
+/** Waiting for the end of the turn then gains nothing. */
+const FLUSH_BYTES = 65_536;
+/** More would only delay the frames of other exchanges: it waits in the queues of its exchanges instead. */
+const MAX_UNSENT_BYTES = 262_144;
+const TWO_TO_32 = 2 ** 32;
+
+/** Writes frames. Those of one turn of the event loop become one write. */
+export class ChannelOutput {
+  readonly #stream: Http2Stream;
+  readonly #flushLater: () => void;
+  #slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  /** The unsent part of the slab. */
+  #from = 0;
+  #at = 0;
+  /** Comes before the unsent part of the slab. */
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #isScheduled = false;
+  #isFull = false;
+
+  constructor(stream: Http2Stream, owner: ListenerOwner) {
+    this.#stream = stream;
+    this.#flushLater = guarded(owner, () => {
+      this.#isScheduled = false;
+      this.#flush();
+    });
+  }
+
+  /** Data should wait. Other frames are small, and their number is bounded by that of the exchanges. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** The stream has sent everything that it had. */
+  drained(): void {
+    this.#isFull = false;
+  }
+
+  /** A request, a response or an informational response. */
+  head(type: number, id: number, number: number, text: string): void {
+    const at = this.#begin(type, id, HEAD_NUMBER_BYTES + text.length);
+    this.#slab.writeUInt16BE(number, at);
+    this.#slab.write(text, at + HEAD_NUMBER_BYTES, 'latin1');
+  }
+
+  text(type: number, id: number, text: string): void {
+    const at = this.#begin(type, id, text.length);
+    if (text !== '') this.#slab.write(text, at, 'latin1');
+  }
+
+  number(type: number, id: number, number: number): void {
+    this.#slab.writeUInt32BE(number, this.#begin(type, id, NUMBER_BYTES));
+  }
+
+  data(id: number, chunk: Buffer): void {
+    if (chunk.length <= COPIED_BYTES) {
+      const at = this.#begin(DATA, id, chunk.length);
+      chunk.copy(this.#slab, at);
+    } else {
+      this.#header(DATA, id, chunk.length, this.#reserve(HEADER_BYTES));
+      this.#closePart();
+      this.#parts.push(chunk);
+      this.#bytes += chunk.length;
+    }
+    if (this.#bytes >= FLUSH_BYTES) this.#flush();
+  }
+
+  /** Returns where the payload goes. */
+  #begin(type: number, id: number, length: number): number {
+    const at = this.#reserve(HEADER_BYTES + length);
+    this.#header(type, id, length, at);
+    return at + HEADER_BYTES;
+  }
+
+  #header(type: number, id: number, length: number, at: number): void {
+    const slab = this.#slab;
+    slab.writeUInt32BE(length * 256 + type, at);
+    slab.writeUInt16BE(Math.floor(id / TWO_TO_32), at + 4);
+    slab.writeUInt32BE(id % TWO_TO_32, at + 6);
+  }
+
+  #reserve(bytes: number): number {
+    if (this.#at + bytes > this.#slab.length) {
+      this.#closePart();
+      bufferPassed(this.#slab.length);
+      this.#slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, bytes));
+      this.#from = 0;
+      this.#at = 0;
+    }
+    const at = this.#at;
+    this.#at += bytes;
+    this.#bytes += bytes;
+    if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      setImmediate(this.#flushLater);
+    }
+    return at;
+  }
+
+  #closePart(): void {
+    if (this.#at > this.#from) this.#parts.push(this.#slab.subarray(this.#from, this.#at));
+    this.#from = this.#at;
+  }
+
+  #flush(): void {
+    const stream = this.#stream;
+    this.#closePart();
+    const parts = this.#parts;
+    if (parts.length === 0) return;
+    this.#parts = [];
+    this.#bytes = 0;
+    if (!stream.writable) return;
+    if (parts.length > 1) stream.cork();
+    for (const part of parts) stream.write(part);
+    if (parts.length > 1) stream.uncork();
+    this.#isFull = stream.writableLength > MAX_UNSENT_BYTES;
+  }
+}

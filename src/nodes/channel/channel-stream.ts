@@ -1,0 +1,160 @@
+import { ChannelViolation, CREDIT, END, MAX_CREDIT_BYTES, RESET } from './channel-frames.ts';
+import type { ChannelOutput } from './channel-output.ts';
+
+/** The view of a channel that one of its exchanges needs. */
+export interface ChannelView {
+  readonly output: ChannelOutput;
+  /** What each exchange may have in flight to this node. */
+  readonly windowBytes: number;
+  /** The exchange has data to send. */
+  await(stream: ChannelStream): void;
+  /** The exchange is over. */
+  leave(stream: ChannelStream): void;
+}
+
+export interface ChannelPlace {
+  readonly channel: ChannelView;
+  readonly id: number;
+}
+
+/**
+ * One exchange on a channel, with its flow control: a sender spends credit, and a receiver grants more as its data is
+ * taken. What cannot be sent yet waits here, not in the channel, which other exchanges share.
+ */
+export abstract class ChannelStream {
+  readonly id: number;
+  readonly #channel: ChannelView;
+  /** Bytes that may be sent. */
+  #credit: number;
+  #queue: Buffer[] | null = null;
+  /** Trailers that follow the queue. */
+  #ending: string | null = null;
+  /** Bytes that the other end may still send, and what that was after the last grant. */
+  #allowed: number;
+  #granted: number;
+  #isOver = false;
+
+  constructor({ channel, id }: ChannelPlace, credit: number, allowed: number) {
+    this.id = id;
+    this.#channel = channel;
+    this.#credit = credit;
+    this.#allowed = allowed;
+    this.#granted = allowed;
+  }
+
+  /** A head, informational or not. */
+  abstract onHead(type: number, number: number, text: string): void;
+  /** False: it keeps the bytes, and calls `grant` when they are taken. */
+  abstract onChunk(chunk: Buffer): boolean;
+  abstract onSendersEnd(text: string): void;
+  abstract onReset(code: number): void;
+  /** The channel is gone. */
+  abstract onLost(): void;
+  /** The first credit, for a sender that had none. */
+  abstract onWanted(): void;
+  /** Everything that waited was sent. */
+  abstract onSent(): void;
+  /** This node has a bug. */
+  abstract contain(error: unknown): void;
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get isSendable(): boolean {
+    return this.#queue !== null && this.#credit > 0 && !this.#isOver;
+  }
+
+  received(chunk: Buffer): void {
+    this.#allowed -= chunk.length;
+    if (this.#allowed < 0) throw new ChannelViolation('more data than it was allowed to send');
+    if (this.onChunk(chunk)) this.grant(0);
+  }
+
+  /** `heldBytes` have arrived and are not taken yet. */
+  grant(heldBytes: number): void {
+    const used = this.#allowed + heldBytes;
+    if (this.#isOver || used > this.#granted / 2) return;
+    const bytes = this.#channel.windowBytes - used;
+    if (bytes <= 0) return;
+    this.#allowed += bytes;
+    this.#granted = used + bytes;
+    this.#channel.output.number(CREDIT, this.id, bytes);
+  }
+
+  credited(bytes: number): void {
+    const isFirst = this.#credit === 0 && this.#queue === null;
+    this.#credit += bytes;
+    if (this.#credit > MAX_CREDIT_BYTES) throw new ChannelViolation('too much credit');
+    if (this.#queue !== null) this.#channel.await(this);
+    else if (isFirst) this.onWanted();
+  }
+
+  /** Sends up to `maxBytes` of what waits, as far as there is credit. */
+  sendQueued(maxBytes: number): void {
+    const queue = this.#queue;
+    let left = Math.min(maxBytes, this.#credit);
+    while (queue !== null && queue.length > 0 && left > 0) {
+      const chunk = queue[0] as Buffer;
+      const part = chunk.length > left ? chunk.subarray(0, left) : chunk;
+      if (part === chunk) queue.shift();
+      else queue[0] = chunk.subarray(left);
+      left -= part.length;
+      this.#credit -= part.length;
+      this.#channel.output.data(this.id, part);
+    }
+    if (queue === null || queue.length > 0) return;
+    this.#queue = null;
+    if (this.#ending === null) this.onSent();
+    else this.#sendEnd(this.#ending);
+  }
+
+  protected head(type: number, number: number, text: string): void {
+    if (!this.#isOver) this.#channel.output.head(type, this.id, number, text);
+  }
+
+  /** False: no more until `onSent`. */
+  protected send(chunk: Buffer): boolean {
+    if (this.#isOver) return true;
+    const { output } = this.#channel;
+    if (this.#queue === null && chunk.length <= this.#credit && !output.isFull) {
+      this.#credit -= chunk.length;
+      output.data(this.id, chunk);
+      return true;
+    }
+    this.#queue ??= [];
+    this.#queue.push(chunk);
+    if (this.#credit > 0) this.#channel.await(this);
+    return this.#queue === null;
+  }
+
+  protected sendEnd(text: string): void {
+    if (this.#isOver) return;
+    if (this.#queue === null) this.#sendEnd(text);
+    else this.#ending = text;
+  }
+
+  /** Ends the exchange. Its frames that are still on the way are ignored. */
+  protected reset(code: number): void {
+    if (this.#isOver) return;
+    this.#channel.output.number(RESET, this.id, code);
+    this.leave();
+  }
+
+  /** Both ends know that the exchange is over. */
+  protected leave(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#queue = null;
+    this.#channel.leave(this);
+  }
+
+  /** Called once. */
+  protected onEndSent(): void {}
+
+  #sendEnd(text: string): void {
+    this.#ending = null;
+    this.#channel.output.text(END, this.id, text);
+    this.onEndSent();
+  }
+}

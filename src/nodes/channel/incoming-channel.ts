@@ -1,0 +1,95 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import { reportBug } from '../../lib/bug-report.ts';
+import { Channel, type ChannelOwner, headIn } from './channel.ts';
+import { ChannelViolation, HAS_BODY, listOf, MAY_HAVE_TRAILERS, REQUEST, RESET } from './channel-frames.ts';
+import type { ChannelPlace, ChannelStream } from './channel-stream.ts';
+
+const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
+
+export interface ReceivedRequest {
+  /** Names and values in turn. */
+  readonly raw: readonly string[];
+  readonly hasBody: boolean;
+  readonly mayHaveTrailers: boolean;
+}
+
+/** Null: this node does not have the tunnel. The place is added to the channel by then, and `start` is called next. */
+export type ChannelRequestHandler = (request: ReceivedRequest, place: ChannelPlace) => StartedStream | null;
+
+export interface StartedStream extends ChannelStream {
+  start(): void;
+}
+
+export interface IncomingChannelOptions {
+  readonly handler: ChannelRequestHandler;
+  /** Exchanges at the same time. */
+  readonly maxStreams: number;
+}
+
+/** The end that receives requests. */
+export class IncomingChannel extends Channel {
+  readonly #options: IncomingChannelOptions;
+  #lastId = 0;
+  #isDraining = false;
+
+  /** Accepts the channel. */
+  constructor(stream: ServerHttp2Stream, owner: ChannelOwner, options: IncomingChannelOptions) {
+    super(stream, owner);
+    this.#options = options;
+    stream.respond([':status', '200']);
+    this.start();
+  }
+
+  /** Further requests are refused, so that the other node sends them elsewhere. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  protected onAccepted(): void {}
+
+  protected onOther(type: number, id: number, bytes: Buffer, start: number, end: number): void {
+    if (type !== REQUEST) {
+      this.assertKnown(id);
+      return;
+    }
+    if (id <= this.#lastId) throw new ChannelViolation(`request ${id} after ${this.#lastId}`);
+    this.#lastId = id;
+    const [flags, text] = headIn(bytes, start, end);
+    const raw = listOf(text);
+    // A connection is a stream of its own.
+    if (raw[0] !== ':method' || raw[1] === 'CONNECT') throw new ChannelViolation('a request without a proper method');
+    this.#accept(
+      { raw, hasBody: (flags & HAS_BODY) !== 0, mayHaveTrailers: (flags & MAY_HAVE_TRAILERS) !== 0 },
+      { channel: this, id },
+    );
+  }
+
+  protected assertKnown(id: number): void {
+    if (id > this.#lastId || id === 0) throw new ChannelViolation(`a frame of request ${id}, which was not sent`);
+  }
+
+  #accept(request: ReceivedRequest, place: ChannelPlace): void {
+    const hasRoom = !this.#isDraining && this.size < this.#options.maxStreams;
+    const stream = hasRoom ? this.#handled(request, place) : null;
+    if (stream === null) {
+      this.output.number(RESET, place.id, NGHTTP2_REFUSED_STREAM);
+      return;
+    }
+    this.add(stream);
+    try {
+      stream.start();
+    } catch (error) {
+      stream.contain(error);
+    }
+  }
+
+  #handled(request: ReceivedRequest, place: ChannelPlace): StartedStream | null {
+    try {
+      return this.#options.handler(request, place);
+    } catch (error) {
+      reportBug(error, { part: 'channel request' });
+      this.output.number(RESET, place.id, NGHTTP2_INTERNAL_ERROR);
+      return null;
+    }
+  }
+}

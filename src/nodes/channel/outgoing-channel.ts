@@ -1,0 +1,62 @@
+import type { ClientHttp2Stream } from 'node:http2';
+import type { HeaderList } from '../../lib/header-list.ts';
+import type { Carried, Carrier, ChannelRequest, RequestChannel } from '../../upstream/carrier.ts';
+import { UnsafeRequestError } from '../../upstream/request-headers.ts';
+import { Channel, type ChannelOwner } from './channel.ts';
+import { ChannelCarrier } from './channel-carrier.ts';
+import { ChannelViolation, HAS_BODY, MAY_HAVE_TRAILERS, REQUEST, textOf, UnsendableList } from './channel-frames.ts';
+
+const OK = 200;
+
+/** The end that sends requests. Nothing is sent until the other node has accepted the channel: an older one does not. */
+export class OutgoingChannel extends Channel implements RequestChannel {
+  #nextId = 1;
+  #isAccepted = false;
+
+  /** The stream is new. */
+  constructor(stream: ClientHttp2Stream, owner: ChannelOwner) {
+    super(stream, owner);
+    this.start();
+  }
+
+  get wasAccepted(): boolean {
+    return this.#isAccepted;
+  }
+
+  get isReady(): boolean {
+    return this.#isAccepted && !this.isClosed;
+  }
+
+  open(headers: HeaderList, { hasBody, mayHaveTrailers }: ChannelRequest, carried: Carried): Carrier {
+    const text = requestText(headers);
+    const id = this.#nextId;
+    this.#nextId += 1;
+    const carrier = new ChannelCarrier({ channel: this, id }, carried);
+    this.add(carrier);
+    const flags = (hasBody ? HAS_BODY : 0) + (mayHaveTrailers ? MAY_HAVE_TRAILERS : 0);
+    this.output.head(REQUEST, id, flags, text);
+    return carrier;
+  }
+
+  protected onAccepted(status: number): void {
+    this.#isAccepted = status === OK;
+    if (!this.#isAccepted) this.end();
+  }
+
+  /** Frames of an exchange that was reset here may still arrive. */
+  protected onOther(_type: number, id: number): void {
+    this.assertKnown(id);
+  }
+
+  protected assertKnown(id: number): void {
+    if (id >= this.#nextId || id === 0) throw new ChannelViolation(`a response to request ${id}, which was not sent`);
+  }
+}
+
+function requestText(headers: HeaderList): string {
+  try {
+    return textOf(headers);
+  } catch (error) {
+    throw error instanceof UnsendableList ? new UnsafeRequestError(error.message) : error;
+  }
+}
