@@ -17,7 +17,6 @@ const FOR_TESTS = [
   'src/modules/oidc/oidc.ts oidcConfig',
   'src/modules/oidc/provider/oidc-client.ts withoutLongChallenge',
   'src/store/postgres/postgres-engine.ts WRITE',
-  'src/tunnel/session-windows.ts windowFor',
 ];
 
 /** Types are left out: an exported function needs the names of its parameters exported, whether or not anybody imports them. */

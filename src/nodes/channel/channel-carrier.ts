@@ -16,7 +16,7 @@ import {
 } from './channel-frames.ts';
 import { type ChannelPlace, ChannelStream } from './channel-stream.ts';
 
-const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
+const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
 const NO_TRAILERS: HeaderList = [];
 
 /** A request on a channel, at the node with the client. */
@@ -119,7 +119,7 @@ export class ChannelCarrier extends ChannelStream implements Carrier {
   onReset(code: number): void {
     // The response is complete, and the rest of the request is not needed.
     if (this.#ending !== null) this.leave();
-    else this.#carried?.onClose(code, null);
+    else this.#carried?.onClose(code, hasReason(code) ? new Error(`it was reset with code ${code}`) : null);
   }
 
   onLost(): void {
@@ -148,4 +148,9 @@ export class ChannelCarrier extends ChannelStream implements Carrier {
     this.reset(NGHTTP2_PROTOCOL_ERROR);
     this.#carried?.onClose(NGHTTP2_PROTOCOL_ERROR, new Error(why));
   }
+}
+
+/** As the runtime sees it for a stream. */
+function hasReason(code: number): boolean {
+  return code !== NGHTTP2_NO_ERROR && code !== NGHTTP2_CANCEL;
 }

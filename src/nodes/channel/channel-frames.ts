@@ -11,6 +11,10 @@ export const END = 5;
 export const RESET = 6;
 export const CREDIT = 7;
 
+export function isKnownType(type: number): boolean {
+  return type >= REQUEST && type <= CREDIT;
+}
+
 /** Length of the payload in three bytes, type in one, number of the exchange in six. */
 export const HEADER_BYTES = 10;
 /** Two bytes before the text of a head, four in a reset or a credit. */

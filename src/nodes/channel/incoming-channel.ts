@@ -1,7 +1,15 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { reportBug } from '../../lib/bug-report.ts';
 import { Channel, type ChannelOwner, headIn } from './channel.ts';
-import { ChannelViolation, HAS_BODY, listOf, MAY_HAVE_TRAILERS, REQUEST, RESET } from './channel-frames.ts';
+import {
+  ChannelViolation,
+  HAS_BODY,
+  isKnownType,
+  listOf,
+  MAY_HAVE_TRAILERS,
+  REQUEST,
+  RESET,
+} from './channel-frames.ts';
 import type { ChannelPlace, ChannelStream } from './channel-stream.ts';
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
@@ -49,7 +57,7 @@ export class IncomingChannel extends Channel {
 
   protected onOther(type: number, id: number, bytes: Buffer, start: number, end: number): void {
     if (type !== REQUEST) {
-      this.assertKnown(id);
+      if (isKnownType(type)) this.assertKnown(id);
       return;
     }
     if (id <= this.#lastId) throw new ChannelViolation(`request ${id} after ${this.#lastId}`);

@@ -4,7 +4,15 @@ import type { Carried, Carrier, ChannelRequest, RequestChannel } from '../../ups
 import { UnsafeRequestError } from '../../upstream/request-headers.ts';
 import { Channel, type ChannelOwner } from './channel.ts';
 import { ChannelCarrier } from './channel-carrier.ts';
-import { ChannelViolation, HAS_BODY, MAY_HAVE_TRAILERS, REQUEST, textOf, UnsendableList } from './channel-frames.ts';
+import {
+  ChannelViolation,
+  HAS_BODY,
+  isKnownType,
+  MAY_HAVE_TRAILERS,
+  REQUEST,
+  textOf,
+  UnsendableList,
+} from './channel-frames.ts';
 
 const OK = 200;
 
@@ -44,8 +52,9 @@ export class OutgoingChannel extends Channel implements RequestChannel {
   }
 
   /** Frames of an exchange that was reset here may still arrive. */
-  protected onOther(_type: number, id: number): void {
-    this.assertKnown(id);
+  protected onOther(type: number, id: number): void {
+    if (type === REQUEST) throw new ChannelViolation('a request from the node with the agent');
+    if (isKnownType(type)) this.assertKnown(id);
   }
 
   protected assertKnown(id: number): void {

@@ -38,8 +38,9 @@ class TestLink implements AgentLink {
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
   ): ClientHttp2Stream {
+    const stream = this.session.request(headers, options);
     this.active += 1;
-    return this.session.request(headers, options);
+    return stream;
   }
 
   reset(stream: ClientHttp2Stream): void {

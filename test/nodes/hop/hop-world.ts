@@ -23,12 +23,14 @@ export interface Holder {
 
 /** One node with clients, and holders of the same tunnel: each with an agent of its own, so that tests can tell them apart. */
 export class HopWorld {
+  readonly links: LinkWorld;
   readonly client: LinkedNode;
   readonly holders: readonly Holder[];
 
   readonly #isOld: boolean;
 
-  private constructor(client: LinkedNode, holders: readonly Holder[], isOld: boolean) {
+  private constructor(links: LinkWorld, client: LinkedNode, holders: readonly Holder[], isOld: boolean) {
+    this.links = links;
     this.client = client;
     this.holders = holders;
     this.#isOld = isOld;
@@ -70,7 +72,7 @@ export class HopWorld {
       port = node.port;
       holders.push({ node, agent, tunnels, hole, open });
     }
-    const opened = new HopWorld(client, holders, isOld);
+    const opened = new HopWorld(world, client, holders, isOld);
     await eventually('all are linked', () => holders.every(({ node }) => opened.isLinkedTo(node)));
     return opened;
   }

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
+import { after, afterEach, suite, test } from 'node:test';
+import { connect } from 'node:tls';
+import { TunnelUpstream } from '../../../src/edge/tunnels/tunnel-upstream.ts';
+import { DeadlineTicker } from '../../../src/upstream/deadline-ticker.ts';
+import { eventually } from '../../tunnel/support/fault-world.ts';
+import { ask, limits } from '../../upstream/ask.ts';
+import { HopWorld, TUNNEL } from '../hop/hop-world.ts';
+import { newNodeId } from '../support/link-world.ts';
+import { CREDIT, DATA, END, frame, framesIn, head, INFORMATIONAL, number, RESET, RESPONSE, request } from './frames.ts';
+
+const world = await HopWorld.open({ after }, 1, 4);
+const [holder] = world.holders;
+assert.ok(holder);
+const { agent, node, tunnels } = holder;
+const upstream = new TunnelUpstream(world.tunnel(), limits, new DeadlineTicker());
+
+interface Rogue {
+  readonly id: string;
+  readonly session: ClientHttp2Session;
+  readonly channel: ClientHttp2Stream;
+  received(): Buffer;
+}
+
+/** A program with a certificate of the authority that opens a channel and writes what it wants. */
+async function rogue(): Promise<Rogue> {
+  const id = newNodeId();
+  world.links.installation.put(id);
+  const { certificatePem: cert, privateKeyPem: key } = await world.links.authority.mint(id, Date.now());
+  const identity = { cert, key, ca: world.links.authority.caPem, checkServerIdentity: () => undefined };
+  const socket = connect({ host: '127.0.0.1', port: node.port, ALPNProtocols: ['postern-peer/1'], ...identity });
+  socket.on('error', () => {});
+  after(() => socket.destroy());
+  await once(socket, 'secureConnect');
+  const session = connectHttp2('https://node', { createConnection: () => socket });
+  session.on('error', () => {});
+  const pings = setInterval(() => session.destroyed || session.ping(() => {}), 500);
+  session.once('close', () => clearInterval(pings));
+  const channel = open(session);
+  const chunks: Buffer[] = [];
+  channel.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const [answer] = await once(channel, 'response');
+  assert.equal(answer[':status'], 200);
+  return { id, session, channel, received: () => Buffer.concat(chunks) };
+}
+
+function open(session: ClientHttp2Session): ClientHttp2Stream {
+  const wanted = { ':method': 'POST', ':path': '/channel/1', ':authority': 'node' };
+  return session.request(wanted, { endStream: false }).on('error', () => {});
+}
+
+afterEach(async () => {
+  agent.handle = (stream, headers) => agent.answer(stream, headers);
+  // Others are unharmed, and nothing is left.
+  assert.equal((await ask(upstream)).failure, null);
+  await eventually('nothing is left', () => agent.active === 0 && tunnels.get(TUNNEL)?.inFlight === 0);
+});
+
+const MORE_THAN_MEMORY = Buffer.alloc(10);
+MORE_THAN_MEMORY.writeUIntBE(0xff_ff_ff, 0, 3);
+MORE_THAN_MEMORY.writeUInt8(1, 3);
+
+suite('a node that breaks the protocol of the channel is disconnected:', () => {
+  const games: readonly (readonly [string, readonly Buffer[], RegExp])[] = [
+    ['a frame larger than allowed', [MORE_THAN_MEMORY], /a frame of 16777215 bytes/],
+    ['a head without its number', [frame(1, 1, 'x')], /without its number/],
+    ['a header without a value', [head(1, 1, 0, [':method'])], /without a value/],
+    ['a line with a control character', [request(1, 0, 'tn_1', ['x-a', 'a\rb'])], /forbidden character/],
+    ['no method', [head(1, 1, 0, ['x', 'y'])], /proper method/],
+    ['an empty head', [head(1, 1, 0, [])], /proper method/],
+    ['a connection', [head(1, 1, 0, [':method', 'CONNECT', ':authority', 'tn_1'])], /proper method/],
+    ['the same number twice', [request(5, 1), request(5, 1)], /request 5 after 5/],
+    ['a smaller number', [request(5, 1), request(4)], /request 4 after 5/],
+    ['number zero', [request(0)], /request 0 after 0/],
+    ['data of a request that was not sent', [frame(DATA, 9, 'x')], /request 9, which was not sent/],
+    ['a reset of a request that was not sent', [number(RESET, 9, 8)], /request 9, which was not sent/],
+    ['a response', [request(1, 1), head(RESPONSE, 1, 200, [])], /a response from the node with the client/],
+    ['an informational response', [request(1, 1), head(INFORMATIONAL, 1, 103, [])], /a response from the node/],
+    ['data without a body', [request(1), frame(DATA, 1, 'x')], /more data than it was allowed|data after the end/],
+    ['two ends', [request(1, 1), frame(END, 1), frame(END, 1)], /two ends of one request/],
+    ['data after the end', [request(1, 1), frame(END, 1), frame(DATA, 1, 'x')], /more data|data after the end/],
+    [
+      'data before it is allowed',
+      [request(1, 1), ...Array.from({ length: 3 }, () => frame(DATA, 1, Buffer.alloc(15_000_000)))],
+      /more data than/,
+    ],
+    ['too much credit', [request(1, 1), number(CREDIT, 1, 0x7f_ff_ff_ff)], /too much credit/],
+    ['a reset without a code', [request(1, 1), frame(RESET, 1)], /a number of 0 bytes/],
+    ['a credit of eight bytes', [request(1, 1), frame(CREDIT, 1, '12345678')], /a number of 8 bytes/],
+    ['odd trailers', [request(1, 3), frame(END, 1, 'a')], /without a value/],
+  ];
+  for (const [name, frames, why] of games) {
+    test(name, async () => {
+      const bad = await rogue();
+      agent.handle = () => {};
+      node.logged.splice(0);
+      bad.channel.write(Buffer.concat([...frames]));
+      await eventually('it is closed', () => bad.session.destroyed);
+      const isLogged = (line: string): boolean => line.includes('broke the protocol') && line.includes(bad.id);
+      await eventually('it is logged', () => node.logged.some((line) => isLogged(line) && why.test(line)));
+    });
+  }
+});
+
+suite('a node on the channel', () => {
+  test('may send frames of unknown types, and of requests that are over', async () => {
+    const { channel, received, session } = await rogue();
+    channel.write(Buffer.concat([request(1), frame(200, 1, 'x'), frame(201, 77, 'x'), request(2)]));
+    await eventually('both are answered', () => framesIn(received()).filter(({ type }) => type === END).length === 2);
+    channel.write(Buffer.concat([frame(DATA, 1, 'late'), number(RESET, 1, 8), number(CREDIT, 2, 9), frame(END, 1)]));
+    channel.write(request(3));
+    await eventually('it goes on', () => framesIn(received()).some(({ type, id }) => type === END && id === 3));
+    session.destroy();
+  });
+
+  test('is refused a tunnel that this node does not have, one that is not named, and a second channel', async () => {
+    const { channel, received, session } = await rogue();
+    const unnamed = head(1, 2, 0, [':method', 'GET', ':scheme', 'https', ':authority', 'a', ':path', '/']);
+    channel.write(Buffer.concat([request(1, 0, 'tn_2'), unnamed, request(3, 1, '__proto__')]));
+    await eventually('all are refused', () => framesIn(received()).length === 3);
+    for (const { type, payload } of framesIn(received())) assert.deepEqual([type, payload.readUInt32BE()], [RESET, 7]);
+    const [second] = await once(open(session), 'response');
+    assert.equal(second[':status'], 404);
+    session.destroy();
+  });
+
+  test('that sends a head which no agent may get loses this request alone', async () => {
+    const { channel, received, session } = await rogue();
+    const heads = [
+      ['connection', 'close'],
+      ['x y', 'z'],
+      [':path', '/twice'],
+      [':status', '200'],
+    ];
+    heads.forEach((more, at) => void channel.write(request(at + 1, 0, 'tn_1', [...more, 'postern-tunnel', 'tn_1'])));
+    channel.write(request(50));
+    await eventually('the last one is answered', () =>
+      framesIn(received()).some(({ type, id }) => type === END && id === 50),
+    );
+    const answered = framesIn(received()).filter(({ type, id }) => type === RESPONSE && id < 50);
+    await eventually('the others are over', () => agent.active === 0);
+    assert.deepEqual(
+      answered.map(({ id }) => id),
+      [],
+    );
+    session.destroy();
+  });
+
+  test('that goes away in the middle, in any manner, leaves nothing behind', async () => {
+    for (const leave of [
+      ({ channel }: Rogue) => channel.close(8),
+      ({ channel }: Rogue) => channel.end(),
+      ({ channel }: Rogue) => channel.destroy(),
+      ({ session }: Rogue) => session.destroy(),
+      ({ session }: Rogue) => session.close(),
+      ({ channel }: Rogue) => channel.write(number(RESET, 2, 2)) && channel.close(0),
+    ]) {
+      const bad = await rogue();
+      let streams = 0;
+      agent.handle = (stream) => {
+        streams += 1;
+        stream.respond({ ':status': 200 });
+        stream.write(Buffer.alloc(500_000));
+      };
+      bad.channel.write(Buffer.concat([request(1), request(2, 1), request(3, 3)]));
+      await eventually('the agent has them', () => streams === 3);
+      leave(bad);
+      await eventually('they are reset', () => agent.active === 0 && tunnels.get(TUNNEL)?.inFlight === 0);
+      bad.session.destroy();
+    }
+  });
+
+  test('that grants no credit gets no more than the first, and its request does not block others', async () => {
+    const { channel, received, session } = await rogue();
+    agent.handle = (stream, headers) => {
+      if (headers['x-large'] === undefined) agent.answer(stream, headers);
+      else {
+        stream.respond({ ':status': 200 });
+        stream.end(Buffer.alloc(5_000_000));
+      }
+    };
+    channel.write(Buffer.concat([request(1, 0, 'tn_1', ['x-large', '1']), request(2)]));
+    await eventually('the other is answered', () =>
+      framesIn(received()).some(({ type, id }) => type === END && id === 2),
+    );
+    const bytes = (): number =>
+      framesIn(received())
+        .filter(({ type, id }) => type === DATA && id === 1)
+        .reduce((sum, { payload }) => sum + payload.length, 0);
+    await eventually('the first credit is spent', () => bytes() === 65_536);
+    channel.write(number(CREDIT, 1, 1000));
+    await eventually('the next is spent', () => bytes() === 66_536);
+    channel.write(number(RESET, 1, 8));
+    session.destroy();
+  });
+});

@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import { Readable } from 'node:stream';
+import { after, afterEach, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TunnelUpstream } from '../../../src/edge/tunnels/tunnel-upstream.ts';
+import type { HeaderList } from '../../../src/lib/header-list.ts';
+import { resetStream } from '../../../src/lib/http2-reset.ts';
+import { DeadlineTicker } from '../../../src/upstream/deadline-ticker.ts';
+import type { RequestBody } from '../../../src/upstream/upstream.ts';
+import { eventually } from '../../tunnel/support/fault-world.ts';
+import { Answer, ask, limits } from '../../upstream/ask.ts';
+import { HopWorld, TUNNEL } from './hop-world.ts';
+
+const MB = 1_048_576;
+/** More than all windows and buffers on the way. */
+const LARGE_BYTES = 80 * MB;
+
+function chunked(source: Readable, trailers: HeaderList = []): RequestBody {
+  return { framing: 'chunked', source, expectsContinue: false, isWhole: () => true, trailers: () => trailers };
+}
+
+/** Numbered, so that a lost, repeated or exchanged part changes the digest. */
+function* numbered(bytes: number): Generator<Buffer> {
+  for (let at = 0; at < bytes; at += 65_536) {
+    const chunk = Buffer.alloc(Math.min(65_536, bytes - at), at % 251);
+    if (chunk.length >= 8) chunk.writeDoubleBE(at);
+    yield chunk;
+  }
+}
+
+function digestOf(bytes: number): string {
+  const hash = createHash('sha256');
+  for (const chunk of numbered(bytes)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+for (const isOld of [false, true]) {
+  suite(isOld ? 'a request to a node of an older version, as a stream' : 'a request on a channel', async () => {
+    const world = await HopWorld.open({ after }, 1, 4, null, isOld);
+    const [holder] = world.holders;
+    assert.ok(holder);
+    const { agent, node, tunnels, open } = holder;
+    const tunnel = world.tunnel();
+    const ticker = new DeadlineTicker();
+    const upstream = new TunnelUpstream(tunnel, limits, ticker);
+
+    afterEach(async () => {
+      agent.handle = (stream, headers) => agent.answer(stream, headers);
+      await eventually('nothing is left', () => {
+        const link = world.linkTo(node);
+        const isIdle = link?.active === 0 && open.streams === 0 && ticker.size === 0;
+        return isIdle && tunnel.inFlight === 0 && agent.active === 0 && tunnels.get(TUNNEL)?.inFlight === 0;
+      });
+      assert.equal(tunnels.get(TUNNEL)?.use.hopsInFlight, 0);
+    });
+
+    function respondWith(respond: (stream: ServerHttp2Stream) => void): void {
+      agent.handle = respond;
+    }
+
+    test('takes the way that it should', async () => {
+      assert.equal(world.linkTo(node)?.channel === null, isOld);
+      let during = 0;
+      agent.handle = (stream, headers) => {
+        during = open.streams;
+        agent.answer(stream, headers);
+      };
+      assert.equal((await ask(upstream)).failure, null);
+      assert.equal(during, isOld ? 1 : 0);
+    });
+
+    test('arrives unchanged, with its trailers, and so do informational responses, head, body and trailers', async () => {
+      const seen = Promise.withResolvers<unknown>();
+      agent.handle = (stream, headers) => {
+        stream.additionalHeaders({ ':status': 103, link: '</a.css>' });
+        stream.once('trailers', (trailers) => {
+          seen.resolve([headers['x-a'], headers['cookie'], headers[':path'], headers[':authority'], trailers['x-end']]);
+          stream.respond({ ':status': 201, 'set-cookie': ['a=1', 'b=2'], 'x-latin': 'é' }, { waitForTrailers: true });
+          stream.once('wantTrailers', () => stream.sendTrailers({ 'x-sum': 'yes' }));
+          stream.end('the response');
+        });
+        stream.resume();
+      };
+      const headers = ['x-a', '1', 'x-a', '2', 'cookie', 'a=b', 'te', 'trailers'];
+      const body = chunked(Readable.from([Buffer.from('a'), Buffer.from('b')]), ['x-end', 'now']);
+      const answer = await ask(upstream, { method: 'POST', target: '/x?y=%20z', headers, body });
+      assert.deepEqual(await seen.promise, ['1, 2', 'a=b', '/x?y=%20z', 'app.test', 'now']);
+      assert.deepEqual(answer.informational, [[103, ['link', '</a.css>']]]);
+      assert.deepEqual([answer.head?.status, answer.body, answer.trailers], [201, 'the response', ['x-sum', 'yes']]);
+      const cookies = answer.head?.headers.filter((_, at, all) => all[at - 1] === 'set-cookie');
+      assert.deepEqual(cookies, ['a=1', 'b=2']);
+      assert.ok(answer.head?.headers.includes('é'));
+    });
+
+    for (const [name, status, method, headers] of [
+      ['HEAD', 200, 'HEAD', { 'content-length': 5 }],
+      ['204', 204, 'GET', {}],
+      ['304', 304, 'GET', { 'content-length': 5 }],
+      ['an empty body', 200, 'GET', { 'content-length': 0 }],
+    ] as const) {
+      test(`gets a response without a body: ${name}`, async () => {
+        respondWith((stream) => stream.respond({ ':status': status, ...headers }, { endStream: true }));
+        const answer = await ask(upstream, { method });
+        assert.deepEqual([answer.failure, answer.head?.status, answer.bytes, answer.trailers], [null, status, 0, []]);
+      });
+    }
+
+    test('receives a large response whole, and a client that stops reading stops the service', async () => {
+      let sent = 0;
+      respondWith((stream) => {
+        stream.respond({ ':status': 200 });
+        const source = Readable.from(numbered(LARGE_BYTES));
+        source.on('data', (chunk: Buffer) => {
+          sent += chunk.length;
+        });
+        source.pipe(stream);
+      });
+      const hash = createHash('sha256');
+      const answer = new Answer();
+      let isReading = false;
+      answer.takes = (chunk) => {
+        hash.update(chunk);
+        return isReading;
+      };
+      const over = ask(upstream, {}, answer);
+      await eventually('data arrives', () => answer.bytes > 0);
+      let before = -1;
+      await eventually('the service waits', async () => {
+        const isStill = sent === before;
+        before = sent;
+        await sleep(100);
+        return isStill;
+      });
+      assert.ok(sent < LARGE_BYTES * 0.75, `${sent} bytes were sent to a client that read ${answer.bytes}`);
+      assert.ok(answer.bytes < MB);
+      // One chunk at a time first: the rest of what was held must stay in order.
+      for (let times = 0; times < 20; times += 1) {
+        answer.exchange?.resume();
+        await sleep(1);
+      }
+      isReading = true;
+      answer.exchange?.resume();
+      await over;
+      assert.deepEqual([answer.failure, answer.bytes, answer.trailers], [null, LARGE_BYTES, []]);
+      assert.equal(hash.digest('hex'), digestOf(LARGE_BYTES));
+    });
+
+    test('sends a large body whole, and a service that stops reading stops the client', async () => {
+      const hash = createHash('sha256');
+      let received = 0;
+      let resume = (): void => {};
+      respondWith((stream) => {
+        stream.on('data', (chunk: Buffer) => {
+          received += chunk.length;
+          hash.update(chunk);
+        });
+        stream.on('end', () => stream.respond({ ':status': 200 }, { endStream: true }));
+        stream.pause();
+        resume = () => stream.resume();
+      });
+      let read = 0;
+      const source = Readable.from(numbered(LARGE_BYTES));
+      const body: RequestBody = {
+        ...{ framing: 'length', bytes: LARGE_BYTES, source, expectsContinue: false },
+        onBytes: (count) => {
+          read += count;
+        },
+      };
+      const over = ask(upstream, { method: 'PUT', body });
+      let before = -1;
+      await eventually('the client waits', async () => {
+        const isStill = read > 0 && read === before;
+        before = read;
+        await sleep(100);
+        return isStill;
+      });
+      assert.ok(read < LARGE_BYTES * 0.75, `${read} bytes were read from the client`);
+      resume();
+      assert.equal((await over).failure, null);
+      assert.equal(received, LARGE_BYTES);
+      assert.equal(hash.digest('hex'), digestOf(LARGE_BYTES));
+    });
+
+    test('is not delayed by a transfer that nobody reads', async () => {
+      agent.handle = (stream, headers) => {
+        if (headers[':path'] !== '/large') {
+          agent.answer(stream, headers);
+          return;
+        }
+        stream.respond({ ':status': 200 });
+        Readable.from(numbered(LARGE_BYTES)).pipe(stream);
+      };
+      const slow = new Answer();
+      slow.takes = () => false;
+      ask(upstream, { target: '/large' }, slow);
+      await eventually('data arrives', () => slow.bytes > 0);
+      await sleep(100);
+      for (let times = 0; times < 50; times += 1) assert.equal((await ask(upstream)).head?.status, 200);
+      slow.exchange?.abort();
+    });
+
+    test('that gets an early response reads all of it, whether or not the service resets the rest', async () => {
+      for (const isReset of [true, false]) {
+        let isCut = false;
+        respondWith((stream) => {
+          stream.respond({ ':status': 413 });
+          stream.end('too large');
+          stream.on('close', () => {
+            isCut = true;
+          });
+          if (isReset) stream.close(constants.NGHTTP2_NO_ERROR);
+        });
+        const source = new Readable({ read() {} });
+        source.push(Buffer.alloc(1000));
+        const answer = await ask(upstream, { method: 'POST', body: chunked(source) });
+        assert.deepEqual([answer.failure, answer.head?.status, answer.body], [null, 413, 'too large']);
+        await eventually('the service is told', () => isCut);
+        source.destroy();
+      }
+    });
+
+    // The old way waits until the exchange is idle for too long.
+    if (!isOld) {
+      test('whose response the client reads only after its upload is not stuck', async () => {
+        respondWith((stream) => {
+          stream.respond({ ':status': 413 });
+          stream.end(Buffer.alloc(MB, 'x'));
+          stream.close(constants.NGHTTP2_NO_ERROR);
+        });
+        const bytes = 20 * MB;
+        let sent = 0;
+        const answer = new Answer();
+        answer.takes = () => sent === bytes;
+        const body: RequestBody = {
+          ...{ framing: 'length', bytes, source: Readable.from(numbered(bytes)), expectsContinue: false },
+          onBytes: (count) => {
+            sent += count;
+            if (sent === bytes) setImmediate(() => answer.exchange?.resume());
+          },
+        };
+        await ask(upstream, { method: 'POST', body }, answer);
+        assert.equal(answer.failure, null);
+        assert.equal(answer.bytes, MB);
+      });
+    }
+
+    test('that the service resets fails with its code, and never looks whole', async () => {
+      for (const [code, reason] of [
+        [constants.NGHTTP2_INTERNAL_ERROR, 'reset'],
+        [constants.NGHTTP2_ENHANCE_YOUR_CALM, 'enhance_your_calm'],
+        [constants.NGHTTP2_CANCEL, 'cancelled'],
+      ] as const) {
+        respondWith((stream) => {
+          stream.respond({ ':status': 200 });
+          stream.write('a part', () => resetStream(stream, code));
+        });
+        const answer = await ask(upstream, { method: 'POST' });
+        assert.deepEqual([answer.failure?.phase, answer.trailers], ['body', null]);
+        assert.equal(answer.failure?.reason, reason);
+      }
+    });
+
+    test('that the client gives up at any moment leaves nothing behind', async () => {
+      for (const at of ['', 'informational', 'head', 'data'] as const) {
+        for (const takes of [true, false]) {
+          let isClosed = false;
+          let isOpen = false;
+          respondWith((stream) => {
+            isOpen = true;
+            stream.on('close', () => {
+              isClosed = true;
+            });
+            stream.additionalHeaders({ ':status': 103 });
+            stream.respond({ ':status': 200 });
+            Readable.from(numbered(LARGE_BYTES))
+              .on('error', () => {})
+              .pipe(stream);
+          });
+          const answer = new Answer();
+          answer.takes = () => takes;
+          answer.onCall = (call) => {
+            if (call === at) answer.exchange?.abort();
+          };
+          ask(upstream, { method: 'POST', body: chunked(new Readable({ read() {} })) }, answer);
+          await eventually('the service has it', () => isOpen);
+          if (at === '') answer.exchange?.abort();
+          await eventually('the service is told', () => isClosed);
+          assert.deepEqual([answer.failure, answer.trailers], [null, null]);
+        }
+      }
+    });
+
+    test('gets a failure for a response that does not have the announced length', async () => {
+      for (const bytes of [2, 9]) {
+        respondWith((stream) => {
+          stream.respond({ ':status': 200, 'content-length': 5 });
+          stream.end(Buffer.alloc(bytes, 'x'));
+        });
+        const answer = await ask(upstream);
+        assert.notEqual(answer.failure, null);
+        assert.equal(answer.trailers, null);
+        assert.ok(answer.bytes <= 5);
+      }
+    });
+
+    test('gets a failure for endless informational responses', async () => {
+      respondWith((stream) => {
+        for (let count = 0; count < 200; count += 1) stream.additionalHeaders({ ':status': 103 });
+        stream.respond({ ':status': 200 }, { endStream: true });
+      });
+      const answer = await ask(upstream);
+      assert.notEqual(answer.failure, null);
+      assert.ok(answer.informational.length <= 100);
+    });
+
+    test('is one of many that all get their own response', async () => {
+      agent.handle = (stream, headers) => {
+        const bytes = Number(headers['x-bytes']);
+        stream.respond({ ':status': 200, 'x-number': headers['x-number'] });
+        setTimeout(() => stream.end(Buffer.alloc(bytes, String(headers['x-number']))), Math.random() * 20);
+      };
+      const all = Array.from({ length: 600 }, async (_, number) => {
+        const bytes = (number * 7919) % 200_000;
+        const headers = ['x-number', `n${number}.`, 'x-bytes', String(bytes)];
+        const answer = await ask(upstream, { headers });
+        assert.equal(answer.failure, null);
+        assert.ok(answer.head?.headers.includes(`n${number}.`));
+        assert.equal(answer.body, Buffer.alloc(bytes, `n${number}.`).toString());
+      });
+      await Promise.all(all);
+    });
+  });
+}
