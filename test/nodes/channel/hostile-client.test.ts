@@ -21,7 +21,7 @@ interface Rogue {
   readonly id: string;
   readonly session: ClientHttp2Session;
   readonly channel: ClientHttp2Stream;
-  received(): Buffer;
+  readonly received: () => Buffer;
 }
 
 /** A program with a certificate of the authority that opens a channel and writes what it wants. */

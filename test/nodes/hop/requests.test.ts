@@ -194,7 +194,7 @@ for (const isOld of [false, true]) {
       };
       const slow = new Answer();
       slow.takes = () => false;
-      ask(upstream, { target: '/large' }, slow);
+      void ask(upstream, { target: '/large' }, slow);
       await eventually('data arrives', () => slow.bytes > 0);
       await sleep(100);
       for (let times = 0; times < 50; times += 1) assert.equal((await ask(upstream)).head?.status, 200);
@@ -216,7 +216,7 @@ for (const isOld of [false, true]) {
         source.push(Buffer.alloc(1000));
         const answer = await ask(upstream, { method: 'POST', body: chunked(source) });
         assert.deepEqual([answer.failure, answer.head?.status, answer.body], [null, 413, 'too large']);
-        await eventually('the service is told', () => isCut);
+        await eventually('the service hears of it', () => isCut);
         source.destroy();
       }
     });
@@ -283,10 +283,10 @@ for (const isOld of [false, true]) {
           answer.onCall = (call) => {
             if (call === at) answer.exchange?.abort();
           };
-          ask(upstream, { method: 'POST', body: chunked(new Readable({ read() {} })) }, answer);
+          void ask(upstream, { method: 'POST', body: chunked(new Readable({ read() {} })) }, answer);
           await eventually('the service has it', () => isOpen);
           if (at === '') answer.exchange?.abort();
-          await eventually('the service is told', () => isClosed);
+          await eventually('the service hears of it', () => isClosed);
           assert.deepEqual([answer.failure, answer.trailers], [null, null]);
         }
       }
