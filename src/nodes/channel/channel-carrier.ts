@@ -15,9 +15,12 @@ import {
   UnsendableList,
 } from './channel-frames.ts';
 import { type ChannelPlace, ChannelStream } from './channel-stream.ts';
+import { ChunkQueue } from './chunk-queue.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
 const NO_TRAILERS: HeaderList = [];
+/** No chunk is larger. */
+const DELIVERED_BYTES = Number.MAX_SAFE_INTEGER;
 
 /** A request on a channel, at the node with the client. */
 export class ChannelCarrier extends ChannelStream implements Carrier {
@@ -28,10 +31,10 @@ export class ChannelCarrier extends ChannelStream implements Carrier {
   #bytesLeft: number | null = null;
   #isPaused = false;
   /** Arrived while the client did not read. */
-  #held: Buffer[] = [];
-  #heldBytes = 0;
-  /** Trailers of a response whose end has arrived, but not all of which is delivered. */
-  #ending: string | null = null;
+  #held: ChunkQueue | null = null;
+  /** The response has arrived, but perhaps not all of it is delivered. */
+  #isWhole = false;
+  #trailers = NO_TRAILERS;
 
   constructor(place: ChannelPlace, carried: Carried) {
     super(place, 0, INITIAL_CREDIT_BYTES);
@@ -54,20 +57,29 @@ export class ChannelCarrier extends ChannelStream implements Carrier {
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    while (!this.#isPaused && this.#held.length > 0) {
-      const chunk = this.#held.shift() as Buffer;
-      this.#heldBytes -= chunk.length;
-      if (this.#carried?.onData(chunk) === false) this.#isPaused = true;
+    try {
+      this.#deliver();
+    } catch (error) {
+      this.contain(error);
     }
-    if (this.#ending === null) this.grant(this.#heldBytes);
-    else if (!this.#isPaused) this.#carried?.onEnd(listOf(this.#ending));
+  }
+
+  #deliver(): void {
+    const held = this.#held;
+    while (!this.#isPaused && this.#carried !== null) {
+      const chunk = held?.take(DELIVERED_BYTES) ?? null;
+      if (chunk === null) break;
+      if (!this.#carried.onData(chunk)) this.#isPaused = true;
+    }
+    if (!this.#isWhole) this.grant(held?.bytes ?? 0);
+    else if (!this.#isPaused) this.#carried?.onEnd(this.#trailers);
   }
 
   letGo(isReset: boolean): void {
     this.#carried = null;
-    this.#held = [];
+    this.#held = null;
     if (isReset) this.reset(NGHTTP2_CANCEL);
-    else this.leave();
+    else this.leaveAfterEnd();
   }
 
   giveAway(): ClientHttp2Stream {
@@ -87,12 +99,13 @@ export class ChannelCarrier extends ChannelStream implements Carrier {
     if (status < 200 || status > 999) throw new ChannelViolation(`the status ${status}`);
     this.#hasHead = true;
     this.#bytesLeft = this.#carried?.onResponse(status, list, isEnded) ?? null;
+    this.#isWhole = isEnded;
     if (isEnded) this.#carried?.onEnd(NO_TRAILERS);
   }
 
   onChunk(chunk: Buffer): boolean {
     bufferPassed(chunk.length);
-    if (!this.#hasHead || this.#ending !== null) throw new ChannelViolation('data outside of a response');
+    if (!this.#hasHead || this.#isWhole) throw new ChannelViolation('data outside of a response');
     if (this.#bytesLeft !== null) {
       this.#bytesLeft -= chunk.length;
       if (this.#bytesLeft < 0) {
@@ -104,21 +117,26 @@ export class ChannelCarrier extends ChannelStream implements Carrier {
       this.#isPaused = this.#carried?.onData(chunk) === false;
       return !this.#isPaused;
     }
+    this.#held ??= new ChunkQueue();
     this.#held.push(chunk);
-    this.#heldBytes += chunk.length;
     return false;
   }
 
   onSendersEnd(text: string): void {
-    if (!this.#hasHead || this.#ending !== null) throw new ChannelViolation('an end outside of a response');
-    if (this.#bytesLeft !== null && this.#bytesLeft > 0) this.#fail('less data than the response announced');
-    else if (this.#isPaused) this.#ending = text;
-    else this.#carried?.onEnd(listOf(text));
+    if (!this.#hasHead || this.#isWhole) throw new ChannelViolation('an end outside of a response');
+    this.#trailers = listOf(text);
+    if (this.#bytesLeft !== null && this.#bytesLeft > 0) {
+      this.#fail('less data than the response announced');
+      return;
+    }
+    this.#isWhole = true;
+    if (!this.#isPaused) this.#carried?.onEnd(this.#trailers);
   }
 
   onReset(code: number): void {
-    // The response is complete, and the rest of the request is not needed.
-    if (this.#ending !== null) this.leave();
+    this.leave();
+    // The rest of the request is not needed, and goes nowhere.
+    if (this.#isWhole) this.#carried?.onDrain();
     else this.#carried?.onClose(code, hasReason(code) ? new Error(`it was reset with code ${code}`) : null);
   }
 

@@ -22,6 +22,8 @@ export const HEAD_NUMBER_BYTES = 2;
 export const NUMBER_BYTES = 4;
 /** The text of a head or of trailers. */
 const MAX_TEXT_BYTES = 131_072;
+/** Names and values. */
+const MAX_LINES = 2 * 500;
 export const MAX_PAYLOAD_BYTES = MAX_TEXT_BYTES + HEAD_NUMBER_BYTES;
 
 /** Bits of a request's number. */
@@ -39,6 +41,7 @@ export class ChannelViolation extends Error {}
 
 /** Names and values become lines, which costs two calls of the runtime where lengths would cost two per header. */
 export function textOf(list: HeaderList): string {
+  if (list.length > MAX_LINES) throw new UnsendableList(`more than ${MAX_LINES / 2} headers`);
   for (let at = 0; at < list.length; at += 1) {
     if ((list[at] as string).includes('\n')) throw new UnsendableList('a line feed in a header');
   }
@@ -55,6 +58,7 @@ const FORBIDDEN = /[^\t\n\x20-\x7e\x80-\xff]/;
 export function listOf(text: string): string[] {
   if (text === '') return [];
   const list = text.split('\n');
+  if (list.length > MAX_LINES) throw new ChannelViolation(`a head of ${list.length} lines`);
   if (list.length % 2 !== 0) throw new ChannelViolation('a header without a value');
   if (FORBIDDEN.test(text)) throw new ChannelViolation('a forbidden character in a header');
   return list;

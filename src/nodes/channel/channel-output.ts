@@ -1,7 +1,7 @@
 import type { Http2Stream } from 'node:http2';
 import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
-import { DATA, HEAD_NUMBER_BYTES, HEADER_BYTES, NUMBER_BYTES } from './channel-frames.ts';
+import { ChannelViolation, DATA, HEAD_NUMBER_BYTES, HEADER_BYTES, NUMBER_BYTES } from './channel-frames.ts';
 
 const SLAB_BYTES = 65_536;
 /** Smaller chunks of data are copied: one write of many frames is cheaper than many writes. */
@@ -10,11 +10,14 @@ const COPIED_BYTES = 8_192;
 const FLUSH_BYTES = 65_536;
 /** More would only delay the frames of other exchanges: it waits in the queues of its exchanges instead. */
 const MAX_UNSENT_BYTES = 262_144;
+/** A node that answers pings but reads nothing: heads do not wait for credit. */
+const MAX_UNREAD_BYTES = 67_108_864;
 const TWO_TO_32 = 2 ** 32;
 
 /** Writes frames. Those of one turn of the event loop become one write. */
 export class ChannelOutput {
   readonly #stream: Http2Stream;
+  readonly #owner: ListenerOwner;
   readonly #flushLater: () => void;
   #slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
   /** The unsent part of the slab. */
@@ -28,15 +31,20 @@ export class ChannelOutput {
 
   constructor(stream: Http2Stream, owner: ListenerOwner) {
     this.#stream = stream;
+    this.#owner = owner;
     this.#flushLater = guarded(owner, () => {
       this.#isScheduled = false;
-      this.#flush();
+      this.flush();
     });
   }
 
-  /** Data should wait. Other frames are small, and their number is bounded by that of the exchanges. */
+  /** Data should wait. Other frames are small, and go first. */
   get isFull(): boolean {
     return this.#isFull;
+  }
+
+  get hasUnsent(): boolean {
+    return this.#bytes > 0 || this.#stream.writableLength > 0;
   }
 
   /** The stream has sent everything that it had. */
@@ -57,7 +65,9 @@ export class ChannelOutput {
   }
 
   number(type: number, id: number, number: number): void {
-    this.#slab.writeUInt32BE(number, this.#begin(type, id, NUMBER_BYTES));
+    // Before `#slab` is read: it may be a new one.
+    const at = this.#begin(type, id, NUMBER_BYTES);
+    this.#slab.writeUInt32BE(number, at);
   }
 
   data(id: number, chunk: Buffer): void {
@@ -70,7 +80,24 @@ export class ChannelOutput {
       this.#parts.push(chunk);
       this.#bytes += chunk.length;
     }
-    if (this.#bytes >= FLUSH_BYTES) this.#flush();
+    if (this.#bytes >= FLUSH_BYTES) this.flush();
+  }
+
+  flush(): void {
+    const stream = this.#stream;
+    this.#closePart();
+    const parts = this.#parts;
+    if (parts.length === 0) return;
+    this.#parts = [];
+    this.#bytes = 0;
+    if (!stream.writable) return;
+    if (parts.length > 1) stream.cork();
+    for (const part of parts) stream.write(part);
+    if (parts.length > 1) stream.uncork();
+    // Until it is empty: otherwise new exchanges would always overtake those that wait.
+    if (stream.writableLength > MAX_UNSENT_BYTES) this.#isFull = true;
+    if (stream.writableLength > MAX_UNREAD_BYTES)
+      this.#owner.contain(new ChannelViolation('it does not read its channel'));
   }
 
   /** Returns where the payload goes. */
@@ -108,19 +135,5 @@ export class ChannelOutput {
   #closePart(): void {
     if (this.#at > this.#from) this.#parts.push(this.#slab.subarray(this.#from, this.#at));
     this.#from = this.#at;
-  }
-
-  #flush(): void {
-    const stream = this.#stream;
-    this.#closePart();
-    const parts = this.#parts;
-    if (parts.length === 0) return;
-    this.#parts = [];
-    this.#bytes = 0;
-    if (!stream.writable) return;
-    if (parts.length > 1) stream.cork();
-    for (const part of parts) stream.write(part);
-    if (parts.length > 1) stream.uncork();
-    this.#isFull = stream.writableLength > MAX_UNSENT_BYTES;
   }
 }

@@ -1,5 +1,6 @@
 import { ChannelViolation, CREDIT, END, MAX_CREDIT_BYTES, RESET } from './channel-frames.ts';
 import type { ChannelOutput } from './channel-output.ts';
+import { ChunkQueue } from './chunk-queue.ts';
 
 /** The view of a channel that one of its exchanges needs. */
 export interface ChannelView {
@@ -11,6 +12,9 @@ export interface ChannelView {
   /** The exchange is over. */
   leave(stream: ChannelStream): void;
 }
+
+/** What an exchange sends before the next one has its turn. */
+export const TURN_BYTES = 65_536;
 
 export interface ChannelPlace {
   readonly channel: ChannelView;
@@ -26,18 +30,21 @@ export abstract class ChannelStream {
   readonly #channel: ChannelView;
   /** Bytes that may be sent. */
   #credit: number;
-  #queue: Buffer[] | null = null;
+  #isWanted: boolean;
+  #queue: ChunkQueue | null = null;
   /** Trailers that follow the queue. */
   #ending: string | null = null;
   /** Bytes that the other end may still send, and what that was after the last grant. */
   #allowed: number;
   #granted: number;
   #isOver = false;
+  #leavesAfterEnd = false;
 
   constructor({ channel, id }: ChannelPlace, credit: number, allowed: number) {
     this.id = id;
     this.#channel = channel;
     this.#credit = credit;
+    this.#isWanted = credit > 0;
     this.#allowed = allowed;
     this.#granted = allowed;
   }
@@ -83,27 +90,27 @@ export abstract class ChannelStream {
   }
 
   credited(bytes: number): void {
-    const isFirst = this.#credit === 0 && this.#queue === null;
+    if (bytes === 0) throw new ChannelViolation('a credit of nothing');
+    const isFirst = !this.#isWanted;
+    this.#isWanted = true;
     this.#credit += bytes;
     if (this.#credit > MAX_CREDIT_BYTES) throw new ChannelViolation('too much credit');
+    if (isFirst) this.onWanted();
     if (this.#queue !== null) this.#channel.await(this);
-    else if (isFirst) this.onWanted();
   }
 
   /** Sends up to `maxBytes` of what waits, as far as there is credit. */
   sendQueued(maxBytes: number): void {
     const queue = this.#queue;
     let left = Math.min(maxBytes, this.#credit);
-    while (queue !== null && queue.length > 0 && left > 0) {
-      const chunk = queue[0] as Buffer;
-      const part = chunk.length > left ? chunk.subarray(0, left) : chunk;
-      if (part === chunk) queue.shift();
-      else queue[0] = chunk.subarray(left);
+    while (queue !== null && left > 0) {
+      const part = queue.take(left);
+      if (part === null) break;
       left -= part.length;
       this.#credit -= part.length;
       this.#channel.output.data(this.id, part);
     }
-    if (queue === null || queue.length > 0) return;
+    if (queue === null || queue.bytes > 0) return;
     this.#queue = null;
     if (this.#ending === null) this.onSent();
     else this.#sendEnd(this.#ending);
@@ -117,12 +124,13 @@ export abstract class ChannelStream {
   protected send(chunk: Buffer): boolean {
     if (this.#isOver) return true;
     const { output } = this.#channel;
-    if (this.#queue === null && chunk.length <= this.#credit && !output.isFull) {
+    // A larger one takes turns with other exchanges.
+    if (this.#queue === null && chunk.length <= Math.min(this.#credit, TURN_BYTES) && !output.isFull) {
       this.#credit -= chunk.length;
       output.data(this.id, chunk);
       return true;
     }
-    this.#queue ??= [];
+    this.#queue ??= new ChunkQueue();
     this.#queue.push(chunk);
     if (this.#credit > 0) this.#channel.await(this);
     return this.#queue === null;
@@ -141,6 +149,12 @@ export abstract class ChannelStream {
     this.leave();
   }
 
+  /** The other end has sent everything; the exchange is over as soon as this one has. */
+  protected leaveAfterEnd(): void {
+    if (this.#ending === null) this.leave();
+    else this.#leavesAfterEnd = true;
+  }
+
   /** Both ends know that the exchange is over. */
   protected leave(): void {
     if (this.#isOver) return;
@@ -156,5 +170,6 @@ export abstract class ChannelStream {
     this.#ending = null;
     this.#channel.output.text(END, this.id, text);
     this.onEndSent();
+    if (this.#leavesAfterEnd) this.leave();
   }
 }

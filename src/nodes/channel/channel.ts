@@ -13,7 +13,7 @@ import {
   RESPONSE,
 } from './channel-frames.ts';
 import { ChannelOutput } from './channel-output.ts';
-import type { ChannelStream, ChannelView } from './channel-stream.ts';
+import { type ChannelStream, type ChannelView, TURN_BYTES } from './channel-stream.ts';
 import { type FrameHandler, FrameReader } from './frame-reader.ts';
 
 export interface ChannelOwner {
@@ -24,9 +24,6 @@ export interface ChannelOwner {
   /** An exchange is over. */
   onReleased(): void;
 }
-
-/** What an exchange sends before the next one has its turn. */
-const TURN_BYTES = 65_536;
 
 /**
  * Requests of one node for agents of another, and their responses, as frames inside one HTTP/2 stream. Both ends read
@@ -40,6 +37,7 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
   readonly #streams = new Map<number, ChannelStream>();
   readonly #waiting = new Set<ChannelStream>();
   #isClosed = false;
+  #isEnded = false;
 
   /** Takes the stream. */
   constructor(stream: Http2Stream, owner: ChannelOwner) {
@@ -54,8 +52,14 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
     return this.#streams.size;
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
+  /** Frames of exchanges that are over may still wait. */
+  get isIdle(): boolean {
+    return this.#streams.size === 0 && !this.output.hasUnsent;
+  }
+
+  /** This end has ended it, or it is closed. */
+  protected get isEnded(): boolean {
+    return this.#isEnded || this.#isClosed;
   }
 
   get windowBytes(): number {
@@ -74,6 +78,8 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
 
   /** After the last exchange. */
   end(): void {
+    this.#isEnded = true;
+    this.output.flush();
     if (this.stream.writable) this.stream.end();
   }
 

@@ -32,7 +32,7 @@ export class OutgoingChannel extends Channel implements RequestChannel {
   }
 
   get isReady(): boolean {
-    return this.#isAccepted && !this.isClosed;
+    return this.#isAccepted && !this.isEnded;
   }
 
   open(headers: HeaderList, { hasBody, mayHaveTrailers }: ChannelRequest, carried: Carried): Carrier {
@@ -44,6 +44,12 @@ export class OutgoingChannel extends Channel implements RequestChannel {
     const flags = (hasBody ? HAS_BODY : 0) + (mayHaveTrailers ? MAY_HAVE_TRAILERS : 0);
     this.output.head(REQUEST, id, flags, text);
     return carrier;
+  }
+
+  /** Only this end ends it, unless the other node does not accept it. */
+  override onEnd(): void {
+    if (this.#isAccepted && !this.isEnded) this.owner.onBroken('it ended the channel', false);
+    this.end();
   }
 
   protected onAccepted(status: number): void {

@@ -1,4 +1,5 @@
 import { type ClientHttp2Stream, constants, type Http2Stream } from 'node:http2';
+import { firstValue } from '../../edge/http/header-list.ts';
 import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../../lib/bug-report.ts';
 import { resetStream } from '../../lib/http2-reset.ts';
@@ -51,6 +52,8 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
   /** Null before it is open and once it has closed. */
   #agent: ClientHttp2Stream | null = null;
   #isRequestWhole: boolean;
+  /** What is missing of a body whose length is known. */
+  #requestBytesLeft: number | null = null;
   #isResponseWhole = false;
   #isEndSent = false;
   #hasHead = false;
@@ -72,6 +75,8 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
 
   start(): void {
     const { raw, hasBody, mayHaveTrailers } = this.#request;
+    const length = hasBody && !mayHaveTrailers ? firstValue(raw, 'content-length') : undefined;
+    if (length !== undefined) this.#requestBytesLeft = Number(length);
     const agent = this.#open(raw, { endStream: !hasBody, waitForTrailers: hasBody && mayHaveTrailers });
     if (agent === null) return;
     this.#agent = agent;
@@ -105,6 +110,8 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
   onChunk(chunk: Buffer): boolean {
     bufferPassed(chunk.length);
     if (this.#isRequestWhole) throw new ChannelViolation('data after the end of a request');
+    if (this.#requestBytesLeft !== null) this.#requestBytesLeft -= chunk.length;
+    if ((this.#requestBytesLeft ?? 0) < 0) throw new ChannelViolation('more data than the request announced');
     const agent = this.#agent;
     // The service reads no more; the other node may still have to send all of it before it reads the response.
     return agent?.writable === true ? agent.write(chunk) : true;
@@ -112,6 +119,7 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
 
   onSendersEnd(text: string): void {
     if (this.#isRequestWhole) throw new ChannelViolation('two ends of one request');
+    if ((this.#requestBytesLeft ?? 0) > 0) throw new ChannelViolation('less data than the request announced');
     this.#requestTrailers = listOf(text);
     this.#isRequestWhole = true;
     if (this.#agent?.writable === true) this.#agent.end();

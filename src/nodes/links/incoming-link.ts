@@ -101,9 +101,9 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     listenOnce(socket, 'close', this, () => this.fail());
   }
 
-  /** Streams and requests in progress, without feeds. */
-  get active(): number {
-    return this.#active - this.#followers.size + (this.#channel?.size ?? 0);
+  /** Streams are in progress that are no feeds, or requests on the channel, or their last bytes wait. */
+  get isBusy(): boolean {
+    return this.#active > this.#followers.size || this.#channel?.isIdle === false;
   }
 
   contain(error: unknown): void {

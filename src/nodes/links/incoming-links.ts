@@ -50,7 +50,7 @@ export class IncomingLinks {
     this.#isClosed = true;
     const deadlineMs = performance.now() + timeoutMs;
     for (const link of this.#links) link.drain();
-    const isBusy = (): boolean => [...this.#links].some((link) => link.active > 0);
+    const isBusy = (): boolean => [...this.#links].some((link) => link.isBusy);
     while (isBusy() && performance.now() < deadlineMs) await new Promise((resolve) => setTimeout(resolve, 20));
     for (const link of [...this.#links]) link.close();
   }

@@ -13,6 +13,9 @@ import { cancelStream } from '../../../src/lib/http2-reset.ts';
 import { TunnelUse } from '../../../src/lib/tunnel-use.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 
+/** As real agents and gateways have it. */
+const MAX_SESSION_MEMORY_MB = 512;
+
 export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
 
 export interface SeenStream {
@@ -71,7 +74,10 @@ export class FakeAgent {
 
   static async open(test: Cleanup, name = 'agent', connections = 1): Promise<FakeAgent> {
     const agent = new FakeAgent(name);
-    const server = createServer({ settings: { enableConnectProtocol: true, initialWindowSize: 1_048_576 } });
+    const server = createServer({
+      maxSessionMemory: MAX_SESSION_MEMORY_MB,
+      settings: { enableConnectProtocol: true, initialWindowSize: 1_048_576 },
+    });
     server.on('connection', (socket: Socket) => {
       agent.sockets.add(socket);
       socket.once('close', () => agent.sockets.delete(socket));
@@ -92,7 +98,10 @@ export class FakeAgent {
   }
 
   async #connect(port: number): Promise<void> {
-    const session = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 1_048_576 } });
+    const session = connect(`http://127.0.0.1:${port}`, {
+      maxSessionMemory: MAX_SESSION_MEMORY_MB,
+      settings: { initialWindowSize: 1_048_576 },
+    });
     session.on('error', () => {});
     await once(session, 'remoteSettings');
     this.links.push(new TestLink(session));

@@ -86,6 +86,29 @@ suite('a node that breaks the protocol of the channel is disconnected:', () => {
       [request(1, 1), ...Array.from({ length: 3 }, () => frame(DATA, 1, Buffer.alloc(15_000_000)))],
       /more data than/,
     ],
+    ['a credit of nothing', [request(1, 1), number(CREDIT, 1, 0)], /a credit of nothing/],
+    [
+      'a thousand headers',
+      [
+        request(
+          1,
+          1,
+          'tn_1',
+          Array.from({ length: 2_000 }, (_, at) => `x${at}`),
+        ),
+      ],
+      /a head of 2010 lines/,
+    ],
+    [
+      'more data than announced',
+      [request(1, 1, 'tn_1', ['content-length', '2', 'postern-tunnel', 'tn_1']), frame(DATA, 1, 'abc')],
+      /more data than the request announced/,
+    ],
+    [
+      'less data than announced',
+      [request(1, 1, 'tn_1', ['content-length', '2', 'postern-tunnel', 'tn_1']), frame(DATA, 1, 'a'), frame(END, 1)],
+      /less data than the request announced/,
+    ],
     ['too much credit', [request(1, 1), number(CREDIT, 1, 0x7f_ff_ff_ff)], /too much credit/],
     ['a reset without a code', [request(1, 1), frame(RESET, 1)], /a number of 0 bytes/],
     ['a credit of eight bytes', [request(1, 1), frame(CREDIT, 1, '12345678')], /a number of 8 bytes/],
@@ -170,6 +193,24 @@ suite('a node on the channel', () => {
       await eventually('they are reset', () => agent.active === 0 && tunnels.get(TUNNEL)?.inFlight === 0);
       bad.session.destroy();
     }
+  });
+
+  test('that sends requests and reads nothing is disconnected', async () => {
+    const { channel, session } = await rogue();
+    agent.handle = (stream) =>
+      stream.respond({ ':status': 302, location: `/${'x'.repeat(30_000)}` }, { endStream: true });
+    channel.pause();
+    node.logged.splice(0);
+    let id = 0;
+    const timer = setInterval(() => {
+      for (let count = 0; count < 50 && !session.destroyed; count += 1) {
+        id += 1;
+        channel.write(request(id));
+      }
+    }, 5);
+    await eventually('it is closed', () => session.destroyed);
+    clearInterval(timer);
+    assert.ok(node.logged.some((line) => line.includes('it does not read its channel')));
   });
 
   test('that grants no credit gets no more than the first, and its request does not block others', async () => {

@@ -118,6 +118,12 @@ suite('a node with the agent that breaks the protocol of the channel loses its l
       ],
       /more data than it was allowed/,
     ],
+    ['a credit of nothing', (id) => [number(CREDIT, id, 0)], /a credit of nothing/],
+    [
+      'odd trailers',
+      (id) => [head(RESPONSE, id, 200, OK), frame(DATA, id, 'x'), frame(END, id, 'a')],
+      /without a value/,
+    ],
     ['too much credit', (id) => [number(CREDIT, id, 0xff_ff_ff_ff)], /too much credit/],
     ['a reset of three bytes', (id) => [frame(RESET, id, 'abc')], /a number of 3 bytes/],
   ];
