@@ -1,55 +1,19 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
 import { after, afterEach, suite, test } from 'node:test';
-import { connect } from 'node:tls';
 import { TunnelUpstream } from '../../../src/edge/tunnels/tunnel-upstream.ts';
 import { DeadlineTicker } from '../../../src/upstream/deadline-ticker.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
 import { ask, limits } from '../../upstream/ask.ts';
 import { HopWorld, TUNNEL } from '../hop/hop-world.ts';
-import { newNodeId } from '../support/link-world.ts';
 import { CREDIT, DATA, END, frame, framesIn, head, INFORMATIONAL, number, RESET, RESPONSE, request } from './frames.ts';
+import { openChannel, type Rogue, rogueTo } from './rogue-client.ts';
 
 const world = await HopWorld.open({ after }, 1, 4);
 const [holder] = world.holders;
 assert.ok(holder);
 const { agent, node, tunnels } = holder;
 const upstream = new TunnelUpstream(world.tunnel(), limits, new DeadlineTicker());
-
-interface Rogue {
-  readonly id: string;
-  readonly session: ClientHttp2Session;
-  readonly channel: ClientHttp2Stream;
-  readonly received: () => Buffer;
-}
-
-/** A program with a certificate of the authority that opens a channel and writes what it wants. */
-async function rogue(): Promise<Rogue> {
-  const id = newNodeId();
-  world.links.installation.put(id);
-  const { certificatePem: cert, privateKeyPem: key } = await world.links.authority.mint(id, Date.now());
-  const identity = { cert, key, ca: world.links.authority.caPem, checkServerIdentity: () => undefined };
-  const socket = connect({ host: '127.0.0.1', port: node.port, ALPNProtocols: ['postern-peer/1'], ...identity });
-  socket.on('error', () => {});
-  after(() => socket.destroy());
-  await once(socket, 'secureConnect');
-  const session = connectHttp2('https://node', { createConnection: () => socket });
-  session.on('error', () => {});
-  const pings = setInterval(() => session.destroyed || session.ping(() => {}), 500);
-  session.once('close', () => clearInterval(pings));
-  const channel = open(session);
-  const chunks: Buffer[] = [];
-  channel.on('data', (chunk: Buffer) => chunks.push(chunk));
-  const [answer] = await once(channel, 'response');
-  assert.equal(answer[':status'], 200);
-  return { id, session, channel, received: () => Buffer.concat(chunks) };
-}
-
-function open(session: ClientHttp2Session): ClientHttp2Stream {
-  const wanted = { ':method': 'POST', ':path': '/channel/1', ':authority': 'node' };
-  return session.request(wanted, { endStream: false }).on('error', () => {});
-}
 
 afterEach(async () => {
   agent.handle = (stream, headers) => agent.answer(stream, headers);
@@ -116,7 +80,7 @@ suite('a node that breaks the protocol of the channel is disconnected:', () => {
   ];
   for (const [name, frames, why] of games) {
     test(name, async () => {
-      const bad = await rogue();
+      const bad = await rogueTo(world, node);
       agent.handle = () => {};
       node.logged.splice(0);
       bad.channel.write(Buffer.concat([...frames]));
@@ -129,7 +93,7 @@ suite('a node that breaks the protocol of the channel is disconnected:', () => {
 
 suite('a node on the channel', () => {
   test('may send frames of unknown types, and of requests that are over', async () => {
-    const { channel, received, session } = await rogue();
+    const { channel, received, session } = await rogueTo(world, node);
     channel.write(Buffer.concat([request(1), frame(200, 1, 'x'), frame(201, 77, 'x'), request(2)]));
     await eventually('both are answered', () => framesIn(received()).filter(({ type }) => type === END).length === 2);
     channel.write(Buffer.concat([frame(DATA, 1, 'late'), number(RESET, 1, 8), number(CREDIT, 2, 9), frame(END, 1)]));
@@ -139,18 +103,18 @@ suite('a node on the channel', () => {
   });
 
   test('is refused a tunnel that this node does not have, one that is not named, and a second channel', async () => {
-    const { channel, received, session } = await rogue();
+    const { channel, received, session } = await rogueTo(world, node);
     const unnamed = head(1, 2, 0, [':method', 'GET', ':scheme', 'https', ':authority', 'a', ':path', '/']);
     channel.write(Buffer.concat([request(1, 0, 'tn_2'), unnamed, request(3, 1, '__proto__')]));
     await eventually('all are refused', () => framesIn(received()).length === 3);
     for (const { type, payload } of framesIn(received())) assert.deepEqual([type, payload.readUInt32BE()], [RESET, 7]);
-    const [second] = await once(open(session), 'response');
+    const [second] = await once(openChannel(session), 'response');
     assert.equal(second[':status'], 404);
     session.destroy();
   });
 
   test('that sends a head which no agent may get loses this request alone', async () => {
-    const { channel, received, session } = await rogue();
+    const { channel, received, session } = await rogueTo(world, node);
     const heads = [
       ['connection', 'close'],
       ['x y', 'z'],
@@ -180,7 +144,7 @@ suite('a node on the channel', () => {
       ({ session }: Rogue) => session.close(),
       ({ channel }: Rogue) => channel.write(number(RESET, 2, 2)) && channel.close(0),
     ]) {
-      const bad = await rogue();
+      const bad = await rogueTo(world, node);
       let streams = 0;
       agent.handle = (stream) => {
         streams += 1;
@@ -196,7 +160,7 @@ suite('a node on the channel', () => {
   });
 
   test('that sends requests and reads nothing is disconnected', async () => {
-    const { channel, session } = await rogue();
+    const { channel, session } = await rogueTo(world, node);
     agent.handle = (stream) =>
       stream.respond({ ':status': 302, location: `/${'x'.repeat(30_000)}` }, { endStream: true });
     channel.pause();
@@ -214,7 +178,7 @@ suite('a node on the channel', () => {
   });
 
   test('that grants no credit gets no more than the first, and its request does not block others', async () => {
-    const { channel, received, session } = await rogue();
+    const { channel, received, session } = await rogueTo(world, node);
     agent.handle = (stream, headers) => {
       if (headers['x-large'] === undefined) agent.answer(stream, headers);
       else {

@@ -186,44 +186,56 @@ for (const isOld of [false, true]) {
     test('has its whole body delivered when the response is complete before it, and leaves nothing behind', async () => {
       let received = 0;
       let isEnded = false;
-      const bytes = 37 * MB;
       let respond = (): void => {};
       respondWith((stream) => {
-        stream.pause();
         stream.on('end', () => {
           isEnded = true;
         });
+        stream.on('data', (chunk: Buffer) => {
+          received += chunk.length;
+        });
+        stream.pause();
         respond = () => {
           stream.respond({ ':status': 200, 'content-length': 2 });
           stream.end('ok');
-          stream.on('data', (chunk: Buffer) => {
-            received += chunk.length;
-          });
-          stream.pause();
           setTimeout(() => stream.resume(), 100);
         };
       });
+      // Only the last chunk is more than the other node allows, so it is read from the client, and waits.
+      const sizes = [MB, ...Array.from({ length: 9 }, () => 4_000_000)];
+      const bytes = sizes.reduce((sum, size) => sum + size, 0);
+      const source = Readable.from(sizes.map((size) => Buffer.alloc(size)));
       let read = 0;
-      // Few chunks: the last one is written to the hop long before the service reads it.
-      const source = Readable.from([Buffer.alloc(MB), ...Array.from({ length: 9 }, () => Buffer.alloc(4 * MB))]);
       const onBytes = (count: number): void => {
         read += count;
       };
-      const over = ask(upstream, {
-        method: 'POST',
-        body: { framing: 'length', bytes, source, expectsContinue: false, onBytes },
-      });
-      let before = -1;
-      await eventually('the client waits', async () => {
-        const isStill = read > 0 && read === before;
-        before = read;
-        await sleep(100);
-        return isStill;
-      });
+      const body: RequestBody = { framing: 'length', bytes, source, expectsContinue: false, onBytes };
+      const over = ask(upstream, { method: 'POST', body });
+      await eventually('all of it is read', () => read === bytes);
+      await sleep(200);
       respond();
       const answer = await over;
       assert.deepEqual([answer.failure, answer.body], [null, 'ok']);
-      if (read === bytes) await eventually('all of it arrives', () => received === bytes && isEnded);
+      await eventually('all of it arrives', () => received === bytes && isEnded);
+    });
+
+    test('may have a body of one large chunk', async () => {
+      const bytes = 20 * MB;
+      let received = 0;
+      respondWith((stream) => {
+        stream.on('data', (chunk: Buffer) => {
+          received += chunk.length;
+        });
+        stream.on('end', () => stream.respond({ ':status': 200 }, { endStream: true }));
+      });
+      const link = world.linkTo(node);
+      const source = Readable.from([Buffer.alloc(bytes)]);
+      const answer = await ask(upstream, {
+        method: 'POST',
+        body: { framing: 'length', bytes, source, expectsContinue: false },
+      });
+      assert.deepEqual([answer.failure, received], [null, bytes]);
+      assert.equal(world.linkTo(node), link);
     });
 
     test('receives very many small chunks that waited for the client', async () => {
@@ -297,12 +309,16 @@ for (const isOld of [false, true]) {
     // The old way waits until the exchange is idle for too long.
     if (!isOld) {
       test('whose response the client reads only after its upload is not stuck', async () => {
+        let respond = (): void => {};
         respondWith((stream) => {
-          stream.respond({ ':status': 413 });
-          stream.end(Buffer.alloc(MB, 'x'));
-          stream.close(constants.NGHTTP2_NO_ERROR);
+          stream.pause();
+          respond = () => {
+            stream.respond({ ':status': 413 });
+            stream.end(Buffer.alloc(MB, 'x'));
+            stream.close(constants.NGHTTP2_NO_ERROR);
+          };
         });
-        const bytes = 20 * MB;
+        const bytes = LARGE_BYTES;
         let sent = 0;
         const answer = new Answer();
         answer.takes = () => sent === bytes;
@@ -313,7 +329,16 @@ for (const isOld of [false, true]) {
             if (sent === bytes) setImmediate(() => answer.exchange?.resume());
           },
         };
-        await ask(upstream, { method: 'POST', body }, answer);
+        const over = ask(upstream, { method: 'POST', body }, answer);
+        let before = -1;
+        await eventually('the upload waits', async () => {
+          const isStill = sent > 0 && sent === before;
+          before = sent;
+          await sleep(100);
+          return isStill;
+        });
+        respond();
+        await over;
         assert.equal(answer.failure, null);
         assert.equal(answer.bytes, MB);
       });
