@@ -177,6 +177,25 @@ suite('a node on the channel', () => {
     assert.ok(node.logged.some((line) => line.includes('it does not read its channel')));
   });
 
+  test('gets no more than a hundred informational responses, and grants of credit only as they are needed', async () => {
+    const { channel, received, session } = await rogueTo(world, node);
+    agent.handle = (stream, headers) => {
+      if (headers['x-early'] === undefined) stream.resume();
+      else for (let count = 0; count < 200; count += 1) stream.additionalHeaders({ ':status': 103 });
+    };
+    channel.write(request(1, 0, 'tn_1', ['x-early', '1', 'postern-tunnel', 'tn_1']));
+    await eventually('it is reset', () => framesIn(received()).some(({ type, id }) => type === RESET && id === 1));
+    assert.equal(framesIn(received()).filter(({ type }) => type === INFORMATIONAL).length, 100);
+    channel.write(request(2, 1));
+    const grants = (): number => framesIn(received()).filter(({ type, id }) => type === CREDIT && id === 2).length;
+    await eventually('the body is wanted', () => grants() === 1);
+    for (let count = 0; count < 100; count += 1) channel.write(frame(DATA, 2, 'x'));
+    channel.write(request(3, 0, 'tn_2'));
+    await eventually('all is read', () => framesIn(received()).some(({ type, id }) => type === RESET && id === 3));
+    assert.equal(grants(), 1);
+    session.destroy();
+  });
+
   test('that grants no credit gets no more than the first, and its request does not block others', async () => {
     const { channel, received, session } = await rogueTo(world, node);
     agent.handle = (stream, headers) => {
