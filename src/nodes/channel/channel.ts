@@ -17,7 +17,7 @@ import { type ChannelStream, type ChannelView, TURN_BYTES } from './channel-stre
 import { type FrameHandler, FrameReader } from './frame-reader.ts';
 
 export interface ChannelOwner {
-  /** The connection must be closed. */
+  /** The connection must be closed. Like all but `onReleased`, called in a turn of its own. */
   onBroken(why: string, isViolation: boolean): void;
   /** Called once. */
   onClosed(): void;
@@ -38,6 +38,7 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
   readonly #waiting = new Set<ChannelStream>();
   #isClosed = false;
   #isEnded = false;
+  #isBroken = false;
 
   /** Takes the stream. */
   constructor(stream: Http2Stream, owner: ChannelOwner) {
@@ -57,9 +58,9 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
     return this.#streams.size === 0 && !this.output.hasUnsent;
   }
 
-  /** This end has ended it, or it is closed. */
+  /** Nothing more is sent. */
   protected get isEnded(): boolean {
-    return this.#isEnded || this.#isClosed;
+    return this.#isEnded || this.#isBroken || this.#isClosed;
   }
 
   get windowBytes(): number {
@@ -84,10 +85,10 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
   }
 
   contain(error: unknown): void {
-    if (this.#isClosed) return;
+    if (this.#isClosed || this.#isBroken) return;
     const isViolation = error instanceof ChannelViolation;
     if (!isViolation) reportBug(error, { part: 'channel between nodes' });
-    this.owner.onBroken(isViolation ? error.message : 'this node has an internal error', isViolation);
+    this.broken(isViolation ? error.message : 'this node has an internal error', isViolation);
   }
 
   onEvent(_stream: Http2Stream, event: string | symbol, head: unknown): boolean {
@@ -109,7 +110,7 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
   }
 
   onData(_stream: Http2Stream, chunk: Buffer): boolean {
-    if (!this.#isClosed) this.#reader.read(chunk);
+    if (!this.#isClosed && !this.#isBroken) this.#reader.read(chunk);
     return true;
   }
 
@@ -144,6 +145,17 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
   protected abstract onOther(type: number, id: number, bytes: Buffer, start: number, end: number): void;
   /** Throws for a number that no exchange has had. */
   protected abstract assertKnown(id: number): void;
+
+  /**
+   * The owner closes the connection in a later turn. In an event of a stream the runtime may be reading further frames of the
+   * same connection, and aborts the process if its session is gone by then ("Assertion failed: current_nghttp2_memory_",
+   * Node 26.10).
+   */
+  protected broken(why: string, isViolation: boolean): void {
+    if (this.#isBroken) return;
+    this.#isBroken = true;
+    setImmediate(() => this.owner.onBroken(why, isViolation));
+  }
 
   protected start(): void {
     readMore(this.stream);
@@ -202,7 +214,7 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
         stream.contain(error);
       }
     }
-    this.owner.onClosed();
+    setImmediate(() => this.owner.onClosed());
   }
 }
 

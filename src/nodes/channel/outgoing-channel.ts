@@ -48,7 +48,7 @@ export class OutgoingChannel extends Channel implements RequestChannel {
 
   /** Only this end ends it, unless the other node does not accept it. */
   override onEnd(): void {
-    if (this.#isAccepted && !this.isEnded) this.owner.onBroken('it ended the channel', false);
+    if (this.#isAccepted && !this.isEnded) this.broken('it ended the channel', false);
     this.end();
   }
 
