@@ -33,6 +33,8 @@ export interface ChaosFigures {
   readonly ownerChanges: number;
   /** Agents that gave up because the server refused them. */
   readonly refusals: readonly string[];
+  /** Nodes whose process ended although nobody ended it. */
+  readonly deaths: readonly string[];
 }
 
 /** Real clients on three nodes, and a fault at a time. Every kind comes once before any comes again. */
@@ -51,6 +53,7 @@ export async function runChaos(test: Cleanup, options: ChaosOptions): Promise<Ch
   const document = await ContestedDocument.create(cluster, new Random(options.seed + 2));
   load.start(document);
   const faults: string[] = [];
+  const deaths: string[] = [];
   try {
     let kinds: readonly FaultKind[] = [];
     await sleep(HEALED_AFTER_MS);
@@ -66,6 +69,7 @@ export async function runChaos(test: Cleanup, options: ChaosOptions): Promise<Ch
       ledger.heal();
       await moved;
       await sleep(Math.max(HEALED_AFTER_MS + 1000, options.faultEveryMs - (performance.now() - startedMs)));
+      for (const { name, isRunning } of cluster.nodes) if (!isRunning) deaths.push(`${name} after ${fault.name}`);
     }
   } finally {
     await load.stop();
@@ -85,11 +89,13 @@ export async function runChaos(test: Cleanup, options: ChaosOptions): Promise<Ch
     violations: names.violations(),
     ownerChanges: names.changes(),
     refusals: world.refusals,
+    deaths,
   };
 }
 
 /** What must hold on a machine of any speed. */
-export function checkChaos({ ledger, lost, violations, refusals }: ChaosFigures): void {
+export function checkChaos({ ledger, lost, violations, refusals, deaths }: ChaosFigures): void {
+  assert.deepEqual(deaths, [], 'nodes that ended by themselves');
   assert.deepEqual(refusals, [], 'agents that were refused for good');
   assert.deepEqual(ledger.wrong, [], 'wrong answers');
   assert.deepEqual(lost, [], 'acknowledged writes that a node does not have');
