@@ -31,6 +31,11 @@ export class OutgoingChannel extends Channel implements RequestChannel {
     return this.#isAccepted;
   }
 
+  /** It was in use, and takes no more requests: the connection is about to be closed. */
+  get isLost(): boolean {
+    return this.#isAccepted && this.isEnded;
+  }
+
   get isReady(): boolean {
     return this.#isAccepted && !this.isEnded;
   }

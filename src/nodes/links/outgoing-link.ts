@@ -104,7 +104,8 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
   }
 
   get hasRoom(): boolean {
-    return this.#isUp && !this.#isDown && this.active < this.#maxStreams && !this.#session.destroyed;
+    const isUsable = this.#isUp && !this.#isDown && this.#channel?.isLost !== true;
+    return isUsable && this.active < this.#maxStreams && !this.#session.destroyed;
   }
 
   get channel(): OutgoingChannel | null {

@@ -197,6 +197,23 @@ suite('a node with the agent', () => {
     assert.equal((await ask(upstream, { method: 'POST', body: bodyOf() })).head?.status, 200);
   });
 
+  test('that resets the channel gets no further stream on this connection', async () => {
+    await linked();
+    const link = client.links.get(rogueId);
+    onRequest = (channel) => {
+      onRequest = null;
+      channel.close(8);
+    };
+    const answer = new Answer();
+    let hadRoom: boolean | undefined;
+    answer.onCall = () => {
+      hadRoom = link?.hasRoom;
+    };
+    await ask(upstream, { method: 'POST' }, answer);
+    assert.notEqual(answer.failure, null);
+    assert.equal(hadRoom, false);
+  });
+
   test('that ends or resets the channel costs its requests, and is linked again', async () => {
     for (const leave of [
       (channel: ServerHttp2Stream) => channel.end(),
