@@ -31,7 +31,7 @@ export class OutgoingChannel extends Channel implements RequestChannel {
     return this.#isAccepted;
   }
 
-  /** It was in use, and takes no more requests: the connection is about to be closed. */
+  /** It was in use, and accepts no further requests: the connection is about to be closed. */
   get isLost(): boolean {
     return this.#isAccepted && this.isEnded;
   }
