@@ -90,7 +90,9 @@ export class ChannelCarrier extends ChannelStream implements Carrier {
     if (this.#hasHead) throw new ChannelViolation('two responses to one request');
     const list = listOf(text);
     if (type === INFORMATIONAL) {
-      if (number < 100 || number > 199) throw new ChannelViolation(`the informational status ${number}`);
+      // 101 switches protocols, which HTTP/2 does in another way.
+      if (number < 100 || number > 199 || number === 101)
+        throw new ChannelViolation(`the informational status ${number}`);
       this.#carried?.onInformational(number, list);
       return;
     }

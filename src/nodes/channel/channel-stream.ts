@@ -64,10 +64,6 @@ export abstract class ChannelStream {
   /** This node has a bug. */
   abstract contain(error: unknown): void;
 
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
   get isSendable(): boolean {
     return this.#queue !== null && this.#credit > 0 && !this.#isOver;
   }

@@ -1,5 +1,6 @@
 import type { Http2Stream } from 'node:http2';
 import { reportBug } from '../../lib/bug-report.ts';
+import { guarded, reporting } from '../../lib/guarded-listeners.ts';
 import { readMore, type StreamTaker, takeStream } from '../../lib/http2-taken-stream.ts';
 import { windowFor } from '../../tunnel/session-windows.ts';
 import {
@@ -24,6 +25,8 @@ export interface ChannelOwner {
   /** An exchange is over. */
   onReleased(): void;
 }
+
+const OWNER = reporting('channel between nodes');
 
 /**
  * Requests of one node for agents of another, and their responses, as frames inside one HTTP/2 stream. Both ends read
@@ -119,14 +122,14 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
   }
 
   onFrame(type: number, id: number, bytes: Buffer, start: number, end: number): void {
-    if (this.#isClosed) return;
+    if (this.#isClosed || this.#isBroken) return;
     const stream = this.#streams.get(id);
     if (stream === undefined) this.onOther(type, id, bytes, start, end);
     else this.#deliver(stream, type, bytes, start, end);
   }
 
   onChunk(id: number, chunk: Buffer): void {
-    if (this.#isClosed) return;
+    if (this.#isClosed || this.#isBroken) return;
     const stream = this.#streams.get(id);
     if (stream === undefined) {
       this.assertKnown(id);
@@ -154,7 +157,7 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
   protected broken(why: string, isViolation: boolean): void {
     if (this.#isBroken) return;
     this.#isBroken = true;
-    setImmediate(() => this.owner.onBroken(why, isViolation));
+    setImmediate(guarded(OWNER, () => this.owner.onBroken(why, isViolation)));
   }
 
   protected start(): void {
@@ -214,7 +217,7 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
         stream.contain(error);
       }
     }
-    setImmediate(() => this.owner.onClosed());
+    setImmediate(guarded(OWNER, () => this.owner.onClosed()));
   }
 }
 

@@ -21,7 +21,7 @@ export interface ReceivedRequest {
   readonly mayHaveTrailers: boolean;
 }
 
-/** Null: this node does not have the tunnel. The place is added to the channel by then, and `start` is called next. */
+/** Null: this node does not have the tunnel. Otherwise `start` is called next, when the stream is part of the channel. */
 export type ChannelRequestHandler = (request: ReceivedRequest, place: ChannelPlace) => StartedStream | null;
 
 export interface StartedStream extends ChannelStream {
@@ -76,9 +76,17 @@ export class IncomingChannel extends Channel {
     if (id > this.#lastId || id === 0) throw new ChannelViolation(`a frame of request ${id}, which was not sent`);
   }
 
+  /** A bug in one request does not affect others. */
   #accept(request: ReceivedRequest, place: ChannelPlace): void {
     const hasRoom = !this.#isDraining && this.size < this.#options.maxStreams;
-    const stream = hasRoom ? this.#handled(request, place) : null;
+    let stream: StartedStream | null = null;
+    try {
+      stream = hasRoom ? this.#options.handler(request, place) : null;
+    } catch (error) {
+      reportBug(error, { part: 'channel request' });
+      this.output.number(RESET, place.id, NGHTTP2_INTERNAL_ERROR);
+      return;
+    }
     if (stream === null) {
       this.output.number(RESET, place.id, NGHTTP2_REFUSED_STREAM);
       return;
@@ -88,16 +96,6 @@ export class IncomingChannel extends Channel {
       stream.start();
     } catch (error) {
       stream.contain(error);
-    }
-  }
-
-  #handled(request: ReceivedRequest, place: ChannelPlace): StartedStream | null {
-    try {
-      return this.#options.handler(request, place);
-    } catch (error) {
-      reportBug(error, { part: 'channel request' });
-      this.output.number(RESET, place.id, NGHTTP2_INTERNAL_ERROR);
-      return null;
     }
   }
 }

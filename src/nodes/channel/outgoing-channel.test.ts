@@ -44,3 +44,27 @@ suite('a channel that ends', () => {
     assert.equal(bytes.readUInt8(bytes.length - 11), 6);
   });
 });
+
+suite('a channel that is broken', () => {
+  test('tells its owner once, in a later turn, and survives an owner with a bug', async () => {
+    const stream = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() });
+    const problems: string[] = [];
+    new OutgoingChannel(stream as unknown as ClientHttp2Stream, {
+      onBroken: (why) => {
+        problems.push(why);
+        throw new Error('a bug of the owner');
+      },
+      onClosed: () => {},
+      onReleased: () => {},
+    });
+    const request = Buffer.alloc(12);
+    request.writeUIntBE(2, 0, 3);
+    request.writeUInt8(1, 3);
+    stream.push(request);
+    stream.push(request);
+    assert.deepEqual(problems, []);
+    await turn();
+    await turn();
+    assert.deepEqual(problems, ['a request from the node with the agent']);
+  });
+});

@@ -107,6 +107,7 @@ suite('a node with the agent that breaks the protocol of the channel loses its l
     ['status 101', (id) => [head(RESPONSE, id, 101, OK)], /the status 101/],
     ['status 1000', (id) => [head(RESPONSE, id, 1000, OK)], /the status 1000/],
     ['informational status 200', (id) => [head(INFORMATIONAL, id, 200, [])], /the informational status 200/],
+    ['informational status 101', (id) => [head(INFORMATIONAL, id, 101, [])], /the informational status 101/],
     ['data before the head', (id) => [frame(DATA, id, 'x')], /data outside of a response/],
     ['an end before the head', (id) => [frame(END, id)], /an end outside of a response/],
     ['two heads', (id) => [head(RESPONSE, id, 200, OK), head(RESPONSE, id, 200, OK)], /two responses/],

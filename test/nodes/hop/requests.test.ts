@@ -36,6 +36,17 @@ function digestOf(bytes: number): string {
   return hash.digest('hex');
 }
 
+/** Waits until something has moved, and then stopped. */
+async function stillness(what: string, bytes: () => number): Promise<void> {
+  let before = 0;
+  await eventually(what, async () => {
+    const isStill = bytes() > 0 && bytes() === before;
+    before = bytes();
+    await sleep(100);
+    return isStill;
+  });
+}
+
 for (const isOld of [false, true]) {
   suite(isOld ? 'a request to a node of an older version, as a stream' : 'a request on a channel', async () => {
     const world = await HopWorld.open({ after }, 1, 4, null, isOld);
@@ -126,13 +137,7 @@ for (const isOld of [false, true]) {
       };
       const over = ask(upstream, {}, answer);
       await eventually('data arrives', () => answer.bytes > 0);
-      let before = -1;
-      await eventually('the service waits', async () => {
-        const isStill = sent === before;
-        before = sent;
-        await sleep(100);
-        return isStill;
-      });
+      await stillness('the service waits', () => sent);
       assert.ok(sent < LARGE_BYTES * 0.75, `${sent} bytes were sent to a client that read ${answer.bytes}`);
       assert.ok(answer.bytes < MB);
       // One chunk at a time first: the rest of what was held must stay in order.
@@ -169,13 +174,7 @@ for (const isOld of [false, true]) {
         },
       };
       const over = ask(upstream, { method: 'PUT', body });
-      let before = -1;
-      await eventually('the client waits', async () => {
-        const isStill = read > 0 && read === before;
-        before = read;
-        await sleep(100);
-        return isStill;
-      });
+      await stillness('the client waits', () => read);
       assert.ok(read < LARGE_BYTES * 0.75, `${read} bytes were read from the client`);
       resume();
       assert.equal((await over).failure, null);
@@ -330,13 +329,7 @@ for (const isOld of [false, true]) {
           },
         };
         const over = ask(upstream, { method: 'POST', body }, answer);
-        let before = -1;
-        await eventually('the upload waits', async () => {
-          const isStill = sent > 0 && sent === before;
-          before = sent;
-          await sleep(100);
-          return isStill;
-        });
+        await stillness('the upload waits', () => sent);
         respond();
         await over;
         assert.equal(answer.failure, null);
@@ -361,13 +354,8 @@ for (const isOld of [false, true]) {
           },
         };
         const over = ask(upstream, { method: 'POST', body }, answer);
-        let before = -1;
-        await eventually('the upload waits', async () => {
-          const isStill = sent > 0 && sent === before && answer.bytes > 0;
-          before = sent;
-          await sleep(100);
-          return isStill;
-        });
+        await eventually('the response arrives', () => answer.bytes > 0);
+        await stillness('the upload waits', () => sent);
         holder.hole.cut();
         await over;
         assert.deepEqual([answer.failure, answer.body], [null, 'the response']);
