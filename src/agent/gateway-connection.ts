@@ -2,6 +2,7 @@ import { constants, performServerHandshake, type ServerHttp2Session, type Server
 import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
+import { destroySession } from '../lib/http2-destroy.ts';
 import { outliveStreams } from '../lib/http2-outlive-streams.ts';
 import { watchStreamEnd } from '../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
@@ -61,6 +62,7 @@ export class GatewayConnection implements ListenerOwner {
   #quietMs = QUIET_MS;
   #quietTimer: NodeJS.Timeout | null = null;
   #isClosing = false;
+  #isFailed = false;
   #isClosed = false;
   #reason: string | null = null;
 
@@ -165,14 +167,15 @@ export class GatewayConnection implements ListenerOwner {
   /** Closes immediately. */
   fail(reason: string): void {
     this.#reason ??= reason;
-    this.#session.destroy();
-    this.#socket.destroy();
+    this.#isFailed = true;
+    destroySession(this.#session, this.#socket);
   }
 
   #stream(stream: ServerHttp2Stream, raw: readonly string[]): void {
     // Registered here because the stream may be held until its tunnel is known.
     watchStreamEnd(stream);
     ignoreErrors(stream);
+    if (this.#isFailed) return;
     const reading = readRequest(raw);
     if (this.#control === null) {
       if (reading?.method === 'POST' && reading.path === CONTROL_PATH) this.#openControl(stream);
@@ -208,6 +211,7 @@ export class GatewayConnection implements ListenerOwner {
   }
 
   #line(line: string): void {
+    if (this.#isFailed) return;
     const decoded = decodeGatewayMessage(line);
     if (!decoded.ok) {
       this.fail(`the server broke the protocol: ${decoded.reason}`);

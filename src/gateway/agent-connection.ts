@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import type { AgentLink } from '../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../lib/bug-report.ts';
 import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
+import { destroySession } from '../lib/http2-destroy.ts';
 import { outliveStreams } from '../lib/http2-outlive-streams.ts';
 import { cancelStream } from '../lib/http2-reset.ts';
 import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
@@ -47,6 +48,7 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
   #active = 0;
   #maxStreams = MAX_STREAMS;
   #isRetired = false;
+  #isFailed = false;
   #isClosed = false;
   #reason: string | null = null;
 
@@ -171,8 +173,9 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
   /** Closes immediately. */
   fail(reason: string): void {
     this.#reason ??= reason;
-    this.#session.destroy();
-    this.#socket.destroy();
+    this.#isFailed = true;
+    this.#isRetired = true;
+    destroySession(this.#session, this.#socket);
   }
 
   /** The agent left cleanly. */
@@ -203,6 +206,7 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
   }
 
   #line(line: string): void {
+    if (this.#isFailed) return;
     const decoded = decodeAgentMessage(line);
     if (!decoded.ok) this.fail(decoded.reason);
     else if ('message' in decoded) this.#handler.onMessage(this, decoded.message);

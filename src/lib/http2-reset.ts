@@ -31,11 +31,12 @@ export function cancelStream(stream: Http2Stream): void {
 /**
  * RST_STREAM with any code, to pass on the one that another peer sent. Only the runtime's native part can send it without
  * ending our side first; see `failStream`.
+ *
+ * In a later turn: for codes other than CANCEL the runtime first sends everything that waits on the session, which can
+ * abort the process in an event of the same session; see `destroySession` and `cancelStream`.
  */
 export function resetStream(stream: Http2Stream, code: number): void {
-  // See `cancelStream`.
-  if (stream.writableEnded) setImmediate(resetNow, stream, code);
-  else resetNow(stream, code);
+  setImmediate(resetNow, stream, code);
 }
 
 function resetNow(stream: Http2Stream, code: number): void {

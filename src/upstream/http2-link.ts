@@ -2,6 +2,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings
 import type { Socket } from 'node:net';
 import { reportBug } from '../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
+import { destroySession } from '../lib/http2-destroy.ts';
 import { outliveStreams } from '../lib/http2-outlive-streams.ts';
 import { cancelStream } from '../lib/http2-reset.ts';
 import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
@@ -90,7 +91,8 @@ export class Http2Link implements Ticked, ListenerOwner {
   }
 
   contain(error: unknown): void {
-    this.#session.destroy();
+    this.#isRetired = true;
+    destroySession(this.#session, null);
     reportBug(error, { part: 'HTTP/2 upstream session' });
   }
 
@@ -144,7 +146,7 @@ export class Http2Link implements Ticked, ListenerOwner {
       if (nowMs - this.#idleSinceMs >= keepAliveMs) this.retire();
     } else if (this.#pingedAtMs !== 0) {
       if (nowMs - this.#pingedAtMs >= PING_TIMEOUT_MS)
-        this.#session.destroy(new Error('the upstream does not respond to pings'));
+        destroySession(this.#session, null, new Error('the upstream does not respond to pings'));
     } else if (nowMs - this.#heardAtMs >= PING_AFTER_MS && !this.#session.destroyed) {
       this.#pingedAtMs = nowMs;
       this.#session.ping(noop);

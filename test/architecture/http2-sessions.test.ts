@@ -26,3 +26,14 @@ test('streams are cancelled through cancelStream, never in the event that ends t
     'close(CANCEL) right after end() aborts the process: call cancelStream of src/lib/http2-reset.ts',
   );
 });
+
+test('sessions are destroyed through destroySession, never in an event of their streams', () => {
+  const direct = productFiles().filter(
+    ({ path, text }) => !path.endsWith('src/lib/http2-destroy.ts') && /\bsession\.destroy\(/i.test(text),
+  );
+  assert.deepEqual(
+    direct.map(({ path }) => path),
+    [],
+    'session.destroy() in an event of a stream aborts the process: call destroySession of src/lib/http2-destroy.ts',
+  );
+});

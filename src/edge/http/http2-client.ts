@@ -2,6 +2,7 @@ import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
+import { destroySession } from '../../lib/http2-destroy.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';
 import { Stall } from './stall.ts';
@@ -36,7 +37,7 @@ export class Http2Client implements ListenerOwner {
 
   contain(error: unknown): void {
     this.onBug(error);
-    this.session.destroy();
+    destroySession(this.session, null);
   }
 
   get hasRequests(): boolean {

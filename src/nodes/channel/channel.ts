@@ -149,11 +149,7 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
   /** Throws for a number that no exchange has had. */
   protected abstract assertKnown(id: number): void;
 
-  /**
-   * The owner closes the connection in a later turn. In an event of a stream the runtime may be reading further frames of the
-   * same connection, and aborts the process if its session is gone by then ("Assertion failed: current_nghttp2_memory_",
-   * Node 26.10).
-   */
+  /** The owner closes the connection, in a turn of its own: not while a chunk of it is being read. */
   protected broken(why: string, isViolation: boolean): void {
     if (this.#isBroken) return;
     this.#isBroken = true;

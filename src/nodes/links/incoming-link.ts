@@ -8,6 +8,7 @@ import {
 import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../../lib/bug-report.ts';
 import { attach, guarded, ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import { destroySession } from '../../lib/http2-destroy.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { resetStream } from '../../lib/http2-reset.ts';
 import { watchStreamEnd } from '../../lib/http2-stream-end.ts';
@@ -146,8 +147,7 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#liveness.stop();
-    this.#session.destroy();
-    this.#socket.destroy();
+    destroySession(this.#session, this.#socket);
     this.#onClosed(this);
   }
 
@@ -158,7 +158,7 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
   }
 
   #stream(stream: ServerHttp2Stream, head: IncomingHttpHeaders, raw: readonly string[]): void {
-    if (stream.destroyed || stream.closed) {
+    if (stream.destroyed || stream.closed || this.#isClosed) {
       ignoreErrors(stream);
       return;
     }

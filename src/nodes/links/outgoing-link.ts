@@ -2,6 +2,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings
 import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../../lib/bug-report.ts';
 import { listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import { destroySession } from '../../lib/http2-destroy.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { cancelStream } from '../../lib/http2-reset.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
@@ -181,8 +182,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
   fail(reason: string): void {
     this.#liveness.stop();
     this.#wentDown(reason);
-    this.#session.destroy();
-    this.#socket.destroy();
+    destroySession(this.#session, this.#socket);
   }
 
   #closeIfUnused(): void {
