@@ -198,7 +198,7 @@ export class NodeLinks implements PeerLinks {
     for (const [id, slot] of this.#slots) {
       if (wanted.has(id)) continue;
       this.#slots.delete(id);
-      slot.close('it is no longer a node');
+      slot.retire('it is no longer a node');
       this.#reachable(id);
     }
     for (const [id, node] of wanted) {

@@ -78,10 +78,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
     listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
       this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
     });
-    listen(session, 'goaway', this, () => {
-      this.#wentDown('it is being stopped');
-      this.retire();
-    });
+    listen(session, 'goaway', this, () => this.retire('it is being stopped'));
     listen(session, 'error', this, (error: Error) => this.fail(error.message));
     listen(socket, 'error', this, (error: Error) => this.fail(error.message));
     listenOnce(session, 'close', this, () => this.fail('the connection was closed'));
@@ -173,9 +170,9 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
     if (wasUsed && !this.#isDown) this.fail('it closed the channel');
   }
 
-  /** The other node opens no new stream on its side anyway; this side closes after its last one. */
-  retire(): void {
-    this.#wentDown('it is no longer used');
+  /** Out of rotation; closes after its last stream. */
+  retire(reason = 'it is no longer used'): void {
+    this.#wentDown(reason);
     this.#closeIfUnused();
   }
 

@@ -51,6 +51,13 @@ export class PeerSlot implements OutgoingLinkOwner {
     this.#link?.fail(reason);
   }
 
+  /** A node that leaves still answers what was sent to it. */
+  retire(reason: string): void {
+    this.#isClosed = true;
+    this.#cancel();
+    this.#link?.retire(reason);
+  }
+
   /** The link is cut, and dialled again. */
   drop(reason: string): void {
     this.#link?.fail(reason);

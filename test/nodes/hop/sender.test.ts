@@ -63,6 +63,20 @@ for (const isOld of [false, true]) {
         assert.deepEqual(seenBy(third.agent), ['the whole body']);
       });
 
+      test('ends normally when its node leaves the installation in the meantime', async () => {
+        const { installation } = world.links;
+        const { node, agent, hole } = first;
+        agent.handle = (stream, headers) => {
+          installation.remove(node.id);
+          setTimeout(() => agent.answer(stream, headers), 100);
+        };
+        const answer = await ask(upstream, { method: 'POST', body: bodyOf('the whole body') });
+        assert.equal(world.linkTo(node), undefined);
+        assert.equal(answer.failure, null);
+        assert.equal(nameIn(answer), 'agent-0');
+        installation.put(node.id, { peerAddress: hole.address });
+      });
+
       test('with a body that expects 100-continue waits for both, the node and the service', async () => {
         first.tunnels.remove(TUNNEL);
         const source = Readable.from([Buffer.from('late')]);
