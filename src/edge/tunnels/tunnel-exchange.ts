@@ -188,7 +188,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     this.#link = link;
     const awaitsBodyWanted = link.nodeName !== undefined;
     const tries = this.#tried?.length ?? 0;
-    const isRetry = awaitsBodyWanted ? tries >= MAX_TRIES : tries > 0;
+    const isRetry = tries >= MAX_TRIES;
     try {
       const request = awaitsBodyWanted ? withHopTrace(this.#request) : this.#request;
       this.#inner = this.#upstream.sendOn(link, { request, handler: this, isRetry, awaitsBodyWanted });

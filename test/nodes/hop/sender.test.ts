@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { constants } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { after, afterEach, suite, test } from 'node:test';
+import type { AgentLink } from '../../../src/edge/tunnels/online-tunnels.ts';
 import { RawConnection } from '../../../src/edge/tunnels/raw-connection.ts';
 import { TunnelUpstream } from '../../../src/edge/tunnels/tunnel-upstream.ts';
 import { DeadlineTicker } from '../../../src/upstream/deadline-ticker.ts';
@@ -61,6 +63,18 @@ for (const isOld of [false, true]) {
         const answer = await ask(upstream, { method: 'POST', body: bodyOf('the whole body') });
         assert.equal(nameIn(answer), 'agent-2');
         assert.deepEqual(seenBy(third.agent), ['the whole body']);
+      });
+
+      test('goes on to further holders when a connection to the agent here refuses it too', async () => {
+        first.tunnels.remove(TUNNEL);
+        second.agent.handle = (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM);
+        const ways = [world.linkTo(first.node), second.tunnels.get(TUNNEL)?.link(), world.linkTo(third.node)];
+        const link = (tried: readonly AgentLink[] = []): AgentLink | null =>
+          ways.find((way) => way !== undefined && way !== null && !tried.includes(way)) ?? null;
+        const mixed = new TunnelUpstream({ ...tunnel, link }, limits, new DeadlineTicker());
+        const answer = await ask(mixed, { method: 'POST' });
+        assert.equal(answer.failure, null);
+        assert.equal(nameIn(answer), 'agent-2');
       });
 
       test('ends normally when its node leaves the installation in the meantime', async () => {
