@@ -101,6 +101,7 @@ export class GatewayConnection implements ListenerOwner {
         this.#stream(stream, raw),
     );
     listen(session, 'goaway', this, () => {
+      if (this.#isFailed) return;
       // The peer ended its side in response to our end: it has received everything.
       if (this.#isClosing) this.fail('the connection was closed');
       else this.#handler.onDrain(this);

@@ -1,4 +1,4 @@
-import type { ClientHttp2Session, ServerHttp2Session } from 'node:http2';
+import type { Http2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { guarded, reporting } from './guarded-listeners.ts';
 
@@ -11,11 +11,7 @@ const OWNER = reporting('end of an HTTP/2 session');
  * waiting on the same session, the runtime frees the reset stream twice and aborts the process ("Assertion failed:
  * (current_nghttp2_memory_) >= (previous_size)", Node 26.10).
  */
-export function destroySession(
-  session: ClientHttp2Session | ServerHttp2Session,
-  socket: Socket | null,
-  error?: Error,
-): void {
+export function destroySession(session: Http2Session, socket: Socket | null, error?: Error): void {
   if (session.destroyed && socket?.destroyed !== false) return;
   setImmediate(
     guarded(OWNER, () => {

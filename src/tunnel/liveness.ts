@@ -1,6 +1,7 @@
 import type { Http2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { closing, guarded, listenOnce } from '../lib/guarded-listeners.ts';
+import { destroySession } from '../lib/http2-destroy.ts';
 import { DEAD_AFTER_MS, PING_AFTER_MS } from './protocol.ts';
 
 export interface LivenessTimings {
@@ -40,7 +41,7 @@ export class Liveness {
     this.#socket = socket;
     this.#session = session;
     this.#timings = timings;
-    const owner = closing(session, 'liveness');
+    const owner = closing({ destroy: () => destroySession(session, null) }, 'liveness');
     this.#timer = setInterval(
       guarded(owner, () => this.#check(onDead)),
       timings.checkMs,

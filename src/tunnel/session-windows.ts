@@ -1,5 +1,6 @@
 import type { Http2Session } from 'node:http2';
 import { closing, guarded, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
+import { destroySession } from '../lib/http2-destroy.ts';
 
 /** Unread data that one connection may hold, as far as windows decide it. */
 const BUDGET_BYTES = 64 * 1024 * 1024;
@@ -36,7 +37,7 @@ export class SessionWindows {
 
   constructor(session: Http2Session) {
     this.#session = session;
-    this.#owner = closing(session, 'session windows');
+    this.#owner = closing({ destroy: () => destroySession(session, null) }, 'session windows');
     listenOnce(session, 'close', this.#owner, () => this.#cancel());
   }
 

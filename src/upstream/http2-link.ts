@@ -145,8 +145,10 @@ export class Http2Link implements Ticked, ListenerOwner {
     if (this.active === 0) {
       if (nowMs - this.#idleSinceMs >= keepAliveMs) this.retire();
     } else if (this.#pingedAtMs !== 0) {
-      if (nowMs - this.#pingedAtMs >= PING_TIMEOUT_MS)
+      if (nowMs - this.#pingedAtMs >= PING_TIMEOUT_MS) {
+        this.#isRetired = true;
         destroySession(this.#session, null, new Error('the upstream does not respond to pings'));
+      }
     } else if (nowMs - this.#heardAtMs >= PING_AFTER_MS && !this.#session.destroyed) {
       this.#pingedAtMs = nowMs;
       this.#session.ping(noop);

@@ -29,7 +29,8 @@ test('streams are cancelled through cancelStream, never in the event that ends t
 
 test('sessions are destroyed through destroySession, never in an event of their streams', () => {
   const direct = productFiles().filter(
-    ({ path, text }) => !path.endsWith('src/lib/http2-destroy.ts') && /\bsession\.destroy\(/i.test(text),
+    ({ path, text }) =>
+      !path.endsWith('src/lib/http2-destroy.ts') && /\bsession\.destroy\(|closing\((?:this\.#)?session\b/i.test(text),
   );
   assert.deepEqual(
     direct.map(({ path }) => path),

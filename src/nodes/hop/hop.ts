@@ -54,6 +54,8 @@ export class Hop implements StreamTaker {
   #isResponseWhole = false;
   #isResponseEnded = false;
   #hasHead = false;
+  /** Both streams are about to be reset: nothing more is sent. */
+  #isBroken = false;
   /** Data that came before its head was forwarded. */
   #early: Buffer[] | null = null;
   #awaitsRequestTrailers = false;
@@ -116,7 +118,7 @@ export class Hop implements StreamTaker {
     } catch (error) {
       if (!isUnsendable(error)) throw error;
       // The agent's connection has just ended: another node may have one. Or the other node sent what no agent may get.
-      resetStream(this.#peer, isSessionOver(error) ? NGHTTP2_REFUSED_STREAM : NGHTTP2_PROTOCOL_ERROR);
+      this.#breakOff(isSessionOver(error) ? NGHTTP2_REFUSED_STREAM : NGHTTP2_PROTOCOL_ERROR);
       return null;
     }
   }
@@ -129,6 +131,7 @@ export class Hop implements StreamTaker {
 
   onData(stream: Http2Stream, chunk: Buffer): boolean {
     bufferPassed(chunk.length);
+    if (this.#isBroken) return true;
     if (stream === this.#peer) return this.#sendToAgent(chunk);
     if (this.#hasHead) return this.#sendToPeer(chunk);
     this.#early ??= [];
@@ -137,6 +140,7 @@ export class Hop implements StreamTaker {
   }
 
   onEnd(stream: Http2Stream): void {
+    if (this.#isBroken) return;
     if (stream === this.#peer) {
       this.#isRequestWhole = true;
       endStream(this.#agent as ClientHttp2Stream, this.#awaitsRequestTrailers);
@@ -237,7 +241,7 @@ export class Hop implements StreamTaker {
 
   /** The runtime throws at messages that it cannot send. */
   #attempt(to: Http2Stream, send: () => void): void {
-    if (to.destroyed || to.closed) return;
+    if (this.#isBroken || to.destroyed || to.closed) return;
     try {
       send();
     } catch (error) {
@@ -274,6 +278,7 @@ export class Hop implements StreamTaker {
   }
 
   #breakOff(code: number): void {
+    this.#isBroken = true;
     resetStream(this.#peer, code);
     if (this.#agent !== null) resetStream(this.#agent, code);
   }

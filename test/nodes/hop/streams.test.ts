@@ -9,6 +9,7 @@ import {
 } from 'node:http2';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgentLink } from '../../../src/edge/tunnels/online-tunnels.ts';
 import { resetStream } from '../../../src/lib/http2-reset.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../../src/lib/http2-stream-end.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
@@ -328,6 +329,31 @@ suite('a stream over a hop', () => {
     one.agent.links[0]?.session.destroy();
     for (const client of clients) client.resume();
     await eventually('all streams are closed', () => one.open.streams === 0);
+  });
+
+  test('sends nothing of a response whose head cannot be sent', async () => {
+    const link = world.linkTo(node);
+    const local = tunnels.get(TUNNEL);
+    const to = local?.link();
+    assert.ok(link && local && to);
+    const request: AgentLink['request'] = (headers, options) => {
+      const stream = to.request(headers, options);
+      // All in one turn: the reset follows later.
+      setImmediate(() => {
+        stream.emit('response', { ':status': 600 }, 0, [':status', '600']);
+        stream.push(Buffer.from('a body'));
+        stream.push(null);
+      });
+      return stream;
+    };
+    const parts = { hasRoom: true, reset: to.reset.bind(to), release: to.release.bind(to), request };
+    tunnels.add('tn_malformed', { link: () => parts } as never);
+    const stream = link.request(REQUEST.with(-1, 'tn_malformed'), { endStream: true, waitForTrailers: false });
+    let head: unknown = null;
+    stream.on('error', () => {}).once('response', (received) => (head = received));
+    await eventually('it is reset', () => stream.closed);
+    link.release();
+    assert.deepEqual([head, stream.rstCode], [null, constants.NGHTTP2_PROTOCOL_ERROR]);
   });
 
   test('is refused unprocessed when the agent has just gone', async () => {
