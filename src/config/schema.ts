@@ -268,7 +268,7 @@ const processSettings = {
   }),
   shutdown_timeout: required(integer(0, 3600), {
     description:
-      'Seconds for requests in flight to finish after the listeners close. WebSockets are closed immediately with status 1001.',
+      'Seconds for requests in flight to finish after the listeners close. WebSockets last until then if another node is ready, and are closed immediately if none is, with status 1001.',
   }),
 };
 

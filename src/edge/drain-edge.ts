@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Exchange } from './exchange.ts';
 import type { HttpServers } from './http/http-servers.ts';
 import type { LiveExchanges } from './live-exchanges.ts';
@@ -11,35 +12,50 @@ export interface DrainedParts {
   readonly tunnels: Pick<TunnelTraffic, 'startDraining' | 'drain'>;
 }
 
+export interface EdgeDrainOptions {
+  /** For so long connections may still send one request each. Default: 0. */
+  readonly lingerMs?: number;
+  /** WebSockets stay open until the deadline, and are closed then. Default: they are closed at the beginning. */
+  readonly keepsWebSockets?: boolean;
+}
+
 const GO_AWAY_EVERY_MS = 500;
 const LOOK_EVERY_MS = 10;
+/** Time to close WebSockets after the deadline. One that is still in the middle of a frame is cut then. */
+export const CLOSE_WITHIN_MS = 1000;
 
 /** See `Edge.drain`. */
-export async function drainEdge(parts: DrainedParts, timeoutMs: number, lingerMs: number): Promise<void> {
+export async function drainEdge(parts: DrainedParts, timeoutMs: number, options: EdgeDrainOptions): Promise<void> {
   const { live, servers, front, tunnels } = parts;
-  const deadline = performance.now() + timeoutMs;
+  const { lingerMs = 0, keepsWebSockets = false } = options;
+  let deadline = performance.now() + timeoutMs;
   const left = (): number => Math.max(0, deadline - performance.now());
+  const closeWebSockets = (): void => {
+    if (!keepsWebSockets) live.goAway();
+  };
   tunnels.startDraining();
   if (lingerMs > 0) {
     for (const each of servers) each.startDraining(true);
     const lingersUntilMs = performance.now() + Math.min(lingerMs, timeoutMs);
     const isOpen = (): boolean => front.pendingCount > 0 || servers.some(({ connectionCount }) => connectionCount > 0);
     while (isOpen() && performance.now() < lingersUntilMs) {
-      live.goAway();
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      closeWebSockets();
+      await sleep(LOOK_EVERY_MS);
     }
   }
   for (const each of servers) each.startDraining();
-  live.goAway();
+  closeWebSockets();
   // A client in its handshake may already have sent a request.
   await front.drain(left());
   while (live.count > 0 && left() > 0) {
     // Requests finish; a request in progress may have become a WebSocket.
-    live.goAway();
-    const pauseMs = Math.min(GO_AWAY_EVERY_MS, left());
-    const nextMs = performance.now() + pauseMs;
-    while (live.count > 0 && performance.now() < nextMs)
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    closeWebSockets();
+    const nextMs = performance.now() + Math.min(GO_AWAY_EVERY_MS, left());
+    while (live.count > 0 && performance.now() < nextMs) await sleep(LOOK_EVERY_MS);
+  }
+  if (keepsWebSockets && live.goAway() > 0) {
+    deadline = performance.now() + CLOSE_WITHIN_MS;
+    while (live.goAway() > 0 && left() > 0) await sleep(LOOK_EVERY_MS);
   }
   await Promise.all([...servers.map((each) => each.close(left())), tunnels.drain(left)]);
 }

@@ -16,7 +16,7 @@ import { backendTargets } from './backend-targets.ts';
 import type { BackendTraffic } from './backend-traffic.ts';
 import { ClientAddresses } from './client-address.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
-import { drainEdge } from './drain-edge.ts';
+import { drainEdge, type EdgeDrainOptions } from './drain-edge.ts';
 import { EarlyAnswers } from './early-answers.ts';
 import type { EdgeMetrics, LiveCounts } from './edge-metrics.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
@@ -89,11 +89,8 @@ export interface Edge {
   readonly endpoints: EndpointPublisher;
   /** Ports of current tcp tunnels: addresses of our own. */
   readonly tunnelPorts: TunnelPorts;
-  /**
-   * Tells clients to connect elsewhere, closes WebSockets, lets requests in progress finish for up to `timeoutMs`, then
-   * cuts the rest. For the first `lingerMs` connections may still send one request each.
-   */
-  drain(timeoutMs: number, lingerMs?: number): Promise<void>;
+  /** Tells clients to connect elsewhere, lets requests in progress finish for up to `timeoutMs`, then cuts the rest. */
+  drain(timeoutMs: number, options?: EdgeDrainOptions): Promise<void>;
   readonly requestsInFlight: number;
   /** Whether connections for a host go to an agent undecrypted. */
   isPassthrough(host: string): boolean;
@@ -319,8 +316,8 @@ export function createEdge(options: EdgeOptions): Edge {
       return live.count;
     },
     isPassthrough: (host) => tunnels.passthroughFor(host) !== undefined,
-    drain: async (timeoutMs, lingerMs = 0) => {
-      await drainEdge({ live, servers: [servers, plainServers], front, tunnels }, timeoutMs, lingerMs);
+    drain: async (timeoutMs, how = {}) => {
+      await drainEdge({ live, servers: [servers, plainServers], front, tunnels }, timeoutMs, how);
       await upstreams.close();
       clearInterval(permitTimer);
       clearInterval(slowTimer);

@@ -311,8 +311,8 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
     this.done();
   }
 
-  goAway(): void {
-    this.#forwarding?.goAway();
+  goAway(): boolean {
+    return this.#forwarding?.goAway() ?? false;
   }
 
   done(): void {

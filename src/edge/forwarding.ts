@@ -62,8 +62,9 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     }
   }
 
-  goAway(): void {
+  goAway(): boolean {
     this.#switched?.goAway();
+    return this.#switched !== null;
   }
 
   /** Releases everything; the exchange ends the client's side. */

@@ -19,7 +19,9 @@ class Judged implements LiveExchange {
 
   checkPermit(): void {}
 
-  goAway(): void {}
+  goAway(): boolean {
+    return false;
+  }
 
   judgeAgain(): void {
     this.judgements += 1;

@@ -7,8 +7,8 @@ export interface LiveExchange {
   livePosition: number;
   judgeAgain(edge: EdgeSnapshot | null): void;
   checkPermit(nowMs: number): void;
-  /** The server stops. */
-  goAway(): void;
+  /** The server stops: closes it if it is a WebSocket, and returns whether it is one. */
+  goAway(): boolean;
 }
 
 /**
@@ -63,8 +63,11 @@ export class LiveExchanges<T extends LiveExchange = LiveExchange> {
     }
   }
 
-  goAway(): void {
-    for (const list of this.#byEdge.values()) for (const exchange of [...list]) exchange.goAway();
+  /** Closes WebSockets, and returns how many are still open. */
+  goAway(): number {
+    let count = 0;
+    for (const list of this.#byEdge.values()) for (const exchange of [...list]) if (exchange.goAway()) count += 1;
+    return count;
   }
 
   judgeAgain(edgeId: string, now: EdgeSnapshot | null): void {

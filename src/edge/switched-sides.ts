@@ -32,7 +32,7 @@ export class SwitchedSides {
     splice(this.#client, this.#upstream, owner, onOver);
   }
 
-  /** The server stops: a WebSocket would hold it up for as long as somebody keeps it open. */
+  /** The server stops: somebody may keep a WebSocket open for hours. */
   goAway(): void {
     this.#close.send();
   }

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
 import type { BackendTraffic } from '../edge/backend-traffic.ts';
+import { CLOSE_WITHIN_MS, type EdgeDrainOptions } from '../edge/drain-edge.ts';
 import { createEdge, type Edge } from '../edge/edge.ts';
 import { EdgeMetrics } from '../edge/edge-metrics.ts';
 import type { EdgeSettings } from '../edge/edge-settings.ts';
@@ -68,7 +69,7 @@ export interface OpenedEdge {
   tunnelSockets(): readonly OpenSocket[];
   /** Serves visitors from now on, first those who are waiting. */
   admit(): void;
-  drain(timeoutMs: number, lingerMs?: number): Promise<void>;
+  drain(timeoutMs: number, options?: EdgeDrainOptions): Promise<void>;
   readonly isPassthrough: Edge['isPassthrough'];
 }
 
@@ -174,11 +175,12 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
       }),
     admit: () => gate.open(),
     isPassthrough: (host) => edge.isPassthrough(host),
-    drain: async (timeoutMs, lingerMs) => {
+    drain: async (timeoutMs, how) => {
       gate.close();
       // The listeners stop first, then the edge closes its connections, and the listeners see the last of them close.
-      const closed = [https.drain(timeoutMs + SECOND, lingerMs), http.drain(timeoutMs + SECOND, lingerMs)];
-      await edge.drain(timeoutMs, lingerMs);
+      const closedMs = timeoutMs + CLOSE_WITHIN_MS + SECOND;
+      const closed = [https, http].map((listener) => listener.drain(closedMs, how?.lingerMs));
+      await edge.drain(timeoutMs, how);
       await Promise.all(closed);
       snapshots.close();
       certificates.close();

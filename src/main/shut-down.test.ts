@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EdgeDrainOptions } from '../edge/drain-edge.ts';
 import type { NodeRow, NodeStatus } from '../nodes/node.ts';
 import { type ShutDownParts, shutDown } from './shut-down.ts';
 
-function row(id: string, status: NodeStatus, roles: readonly string[] = ['gateway']): NodeRow {
+function row(id: string, status: NodeStatus, roles: readonly string[] = ['edge', 'gateway']): NodeRow {
   const facts = {
     id,
     name: id,
@@ -33,8 +34,9 @@ function world({ others = null, drainDelay = 0, unmoved = [0], setStatus }: Worl
   const steps: string[] = [];
   const counts = [...unmoved];
   const draining = (name: string) => ({
-    drain: async (_timeoutMs: number, lingerMs?: number) => {
-      steps.push(`${name} drains${lingerMs === undefined || lingerMs === 0 ? '' : ' slowly'}`);
+    drain: async (_timeoutMs: number, how: number | EdgeDrainOptions = 0) => {
+      const { lingerMs = 0, keepsWebSockets = false } = typeof how === 'number' ? { lingerMs: how } : how;
+      steps.push(`${name} drains${lingerMs === 0 ? '' : ' slowly'}${keepsWebSockets ? ' with its WebSockets' : ''}`);
       await sleep(1);
       steps.push(`${name} drained`);
     },
@@ -76,8 +78,10 @@ function world({ others = null, drainDelay = 0, unmoved = [0], setStatus }: Worl
   return { steps, parts };
 }
 
-const TRAFFIC = ['edge drains', 'API drains', 'edge drained', 'API drained', 'gateway drains', 'gateway drained'];
-const LEAVES = [...TRAFFIC, 'lease ended', 'links drains', 'links drained', 'drained'];
+const AFTER_EDGE = ['API drains', 'edge drained', 'API drained', 'gateway drains', 'gateway drained'];
+const TRAFFIC = ['edge drains', ...AFTER_EDGE];
+const LINKS = ['lease ended', 'links drains', 'links drained', 'drained'];
+const LEAVES = ['edge drains with its WebSockets', ...AFTER_EDGE, ...LINKS];
 
 test('a server that is alone closes its listeners, and keeps its agents until the last request', async () => {
   const { steps, parts } = world();
@@ -98,11 +102,17 @@ test('moves agents after other nodes know, and before the listeners close', asyn
   ]);
 });
 
-test('keeps agents when no other node accepts any', async () => {
-  for (const others of [[], [row('nd_2', 'lost')], [row('nd_2', 'draining')], [row('nd_2', 'ready', ['edge'])]]) {
+test('keeps agents when no other node accepts any, and WebSockets when one serves visitors', async () => {
+  const { steps, parts } = world({ others: [row('nd_2', 'ready', ['edge'])] });
+  await shutDown(parts, {});
+  assert.deepEqual(steps, ['not ready', 'draining', 'status draining', ...LEAVES]);
+});
+
+test('keeps neither agents nor WebSockets waiting for a node that cannot take over', async () => {
+  for (const others of [[], [row('nd_2', 'lost')], [row('nd_2', 'draining')], [row('nd_2', 'ready', ['api'])]]) {
     const { steps, parts } = world({ others });
     await shutDown(parts, {});
-    assert.deepEqual(steps, ['not ready', 'draining', 'status draining', ...LEAVES]);
+    assert.deepEqual(steps, ['not ready', 'draining', 'status draining', ...TRAFFIC, ...LINKS]);
   }
 });
 

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Health } from '../api/health.ts';
 import type { Config } from '../config/schema.ts';
+import type { EdgeDrainOptions } from '../edge/drain-edge.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
 import type { MovingAgents } from './handover/hand-over.ts';
 import type { CloseOptions } from './running-server.ts';
 
 interface Draining {
-  drain(timeoutMs: number, lingerMs?: number): Promise<void>;
+  drain(timeoutMs: number): Promise<void>;
 }
 
 interface LeavingGateway extends Draining {
@@ -28,8 +29,8 @@ export interface ShutDownParts {
   /** Null: this server is alone. */
   readonly nodes: LeavingNode | null;
   readonly gateway: LeavingGateway | null;
-  readonly edge: Draining | null;
-  readonly api: Draining;
+  readonly edge: { drain(timeoutMs: number, options: EdgeDrainOptions): Promise<void> } | null;
+  readonly api: { drain(timeoutMs: number, lingerMs: number): Promise<void> };
   closeAcme(): Promise<void>;
   closeDelivery(timeoutMs: number): Promise<void>;
 }
@@ -55,8 +56,11 @@ export async function shutDown(parts: ShutDownParts, how: CloseOptions): Promise
   const timeoutMs = config.shutdown_timeout * 1000;
   if (!how.isHandedOver) await moveAgents(parts, Math.min(MOVE_WITHIN_MS, timeoutMs));
   const lingerMs = how.isHandedOver ? timeoutMs / 2 : 0;
+  // Nobody waits for the end of this node if visitors can go to another one.
+  const keepsWebSockets = !how.isHandedOver && isAnotherReady(parts.nodes, 'edge');
   const delivered = parts.closeDelivery(timeoutMs).then(() => how.onDeliveryEnded?.());
-  await Promise.all([parts.closeAcme(), edge?.drain(timeoutMs, lingerMs), api.drain(timeoutMs, lingerMs), delivered]);
+  const served = [edge?.drain(timeoutMs, { lingerMs, keepsWebSockets }), api.drain(timeoutMs, lingerMs)];
+  await Promise.all([parts.closeAcme(), ...served, delivered]);
   // Last: requests in progress went through it.
   await gateway?.drain(timeoutMs);
   await leave(parts, timeoutMs);
@@ -74,7 +78,7 @@ async function announce({ nodes, log }: ShutDownParts): Promise<void> {
 
 /** Their old connections stay: visitors use them until the listeners are closed and the last request has ended. */
 async function moveAgents({ nodes, gateway, log }: ShutDownParts, withinMs: number): Promise<void> {
-  if (gateway === null || nodes === null || !hasSuccessor(nodes.membership)) return;
+  if (gateway === null || !isAnotherReady(nodes, 'gateway')) return;
   gateway.agents.sendAway();
   const beganMs = performance.now();
   while (gateway.unmoved() > 0 && performance.now() - beganMs < withinMs) await sleep(LOOK_EVERY_MS);
@@ -92,9 +96,10 @@ async function leave({ nodes, log }: ShutDownParts, timeoutMs: number): Promise<
   await nodes.drain(timeoutMs);
 }
 
-function hasSuccessor(membership: LeavingNode['membership']): boolean {
-  const { self } = membership;
-  return membership
+function isAnotherReady(nodes: LeavingNode | null, role: 'edge' | 'gateway'): boolean {
+  if (nodes === null) return false;
+  const { self } = nodes.membership;
+  return nodes.membership
     .nodes()
-    .some(({ id, status, roles }) => id !== self.id && status === 'ready' && roles.includes('gateway'));
+    .some(({ id, status, roles }) => id !== self.id && status === 'ready' && roles.includes(role));
 }

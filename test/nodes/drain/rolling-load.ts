@@ -5,7 +5,7 @@ import type { ClusterNode } from '../../support/cluster/cluster-node.ts';
 import type { Cluster } from '../../support/cluster.ts';
 
 /** RFC 6455 §7.4.1: the server is going away, and the client connects elsewhere. */
-const GOING_AWAY = 1001;
+export const GOING_AWAY = 1001;
 const REQUEST_WITHIN_MS = 20_000;
 
 export interface RollingLoadOptions {
@@ -23,14 +23,13 @@ export interface RollingLoadOptions {
  */
 export class RollingLoad {
   readonly failures: string[] = [];
-  /** WebSockets that ended otherwise than with 1001. */
-  readonly cut: { readonly node: string; readonly code: number; readonly atMs: number }[] = [];
+  /** WebSockets that ended, with the node that their client had reached. */
+  readonly ended: { readonly node: string; readonly code: number; readonly atMs: number }[] = [];
   /** What the test does at the moment, for the failures. */
   phase = '';
   #phaseAtMs = 0;
   answered = 0;
   echoes = 0;
-  goneAway = 0;
   readonly #options: RollingLoadOptions;
   readonly #work: Promise<unknown>[] = [];
   readonly #sockets = new Set<WebSocket>();
@@ -122,8 +121,7 @@ export class RollingLoad {
       if (socket === null) continue;
       const code = await this.#echo(socket);
       if (this.#isOver) return;
-      if (code === GOING_AWAY) this.goneAway += 1;
-      else this.cut.push({ node: node.name, code, atMs: performance.now() });
+      this.ended.push({ node: node.name, code, atMs: performance.now() });
     }
   }
 
