@@ -1,11 +1,8 @@
 import type { Duplex } from 'node:stream';
+import { FrameBoundary } from '../lib/frame-boundary.ts';
 import { closing, listen, listenOnce } from '../lib/guarded-listeners.ts';
-import { FrameBoundary } from './frame-boundary.ts';
+import { GOODBYE_TO_CLIENT, GOODBYE_TO_SERVICE } from '../lib/web-socket-goodbye.ts';
 
-/** Close, status 1001 "going away" (RFC 6455 §5.5.1 and §7.4.1). */
-const TO_CLIENT = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
-/** A client's frames are masked; the mask hides nothing here. */
-const TO_UPSTREAM = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe9]);
 /** Time for both ends to close. */
 const GRACE_MS = 1000;
 
@@ -42,11 +39,11 @@ export class WebSocketClose {
   #sendBetweenFrames(): void {
     if (!this.#isSentToClient && this.#framesToClient.isBetweenFrames) {
       this.#isSentToClient = true;
-      insteadOfTheRest(this.#upstream, this.#client, TO_CLIENT);
+      insteadOfTheRest(this.#upstream, this.#client, GOODBYE_TO_CLIENT);
     }
     if (!this.#isSentToUpstream && this.#framesToUpstream.isBetweenFrames) {
       this.#isSentToUpstream = true;
-      insteadOfTheRest(this.#client, this.#upstream, TO_UPSTREAM);
+      insteadOfTheRest(this.#client, this.#upstream, GOODBYE_TO_SERVICE);
     }
     // Not one by one: a server that sees the end of its connection may not finish its current frame.
     if (this.#isSentToClient && this.#isSentToUpstream)

@@ -229,8 +229,9 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
 }
 
 /** Waits for requests in progress, up to `timeoutMs`. */
-export async function untilIdle(connections: () => Iterable<AgentConnection>, timeoutMs: number): Promise<void> {
+export async function untilIdle(connections: () => Iterable<AgentConnection>, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   const isBusy = (): boolean => [...connections()].some((connection) => connection.active > 0);
   while (isBusy() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+  return !isBusy();
 }

@@ -191,11 +191,14 @@ export class Gateway implements ConnectionHandler {
     return onlineKeys(this.#life.all.values());
   }
 
-  /** Tells agents to connect elsewhere; requests in progress may finish for up to `timeoutMs`. */
-  async drain(timeoutMs: number): Promise<void> {
+  /**
+   * Tells agents to connect elsewhere; requests in progress may finish for up to `timeoutMs`. Before the rest is cut,
+   * `onTimeout` may close it cleanly.
+   */
+  async drain(timeoutMs: number, onTimeout?: () => Promise<void>): Promise<void> {
     this.#isDraining = true;
     for (const connection of this.#connections.keys()) connection.drain();
-    await untilIdle(() => this.#connections.keys(), timeoutMs);
+    if (!(await untilIdle(() => this.#connections.keys(), timeoutMs))) await onTimeout?.();
     this.#unsubscribe();
     await this.#nodes?.handOverAll();
     const mine = [...this.#life.all.values()].filter(({ home }) => home === null);

@@ -63,7 +63,7 @@ export interface OpenedGateway {
   unmoved(): number;
   /** Uses certificate files that changed. */
   refreshTls(): Promise<void>;
-  drain(timeoutMs: number): Promise<void>;
+  drain(timeoutMs: number, onTimeout?: () => Promise<void>): Promise<void>;
 }
 
 /** The listener for agents. */
@@ -148,10 +148,10 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     },
     unmoved: () => gateway.unmoved,
     refreshTls: () => tls.refresh(),
-    drain: async (timeoutMs) => {
+    drain: async (timeoutMs, onTimeout) => {
       listener.close();
       deps.clients.close();
-      await gateway.drain(timeoutMs);
+      await gateway.drain(timeoutMs, onTimeout);
       tls.close();
     },
   };

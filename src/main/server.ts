@@ -12,7 +12,6 @@ import { followBugs } from '../logging/bug-log.ts';
 import { addLogMetrics } from '../logging/log-metrics.ts';
 import { createLog } from '../logging/logger.ts';
 import { modules } from '../modules/registry.ts';
-import { receiveChannelHops, receiveHops } from '../nodes/hop/receive-hops.ts';
 import type { NodeCounts } from '../nodes/membership/node-document.ts';
 import { internalCaOf } from '../pki/server-internal-ca.ts';
 import { openApiTls } from '../pki/tls-source.ts';
@@ -23,7 +22,6 @@ import { Snapshots } from '../snapshot/snapshots.ts';
 import { prepareDataDir } from '../store/prepare-data-dir.ts';
 import { reportStore } from '../store/store-reports.ts';
 import { startStoreUpkeep } from '../store/store-upkeep.ts';
-import { HopTracing } from '../tracing/hop-trace.ts';
 import { OwnAddresses } from '../upstream/own-addresses.ts';
 import { openAcme } from './acme.ts';
 import { openAlerts } from './alerts.ts';
@@ -36,6 +34,7 @@ import { type EventDelivery, openEventDelivery, openEventRecording } from './eve
 import { Explainer } from './explainer.ts';
 import { type OpenedGateway, openGateway } from './gateway.ts';
 import { ownedStore } from './handover/owned-store.ts';
+import { serveHops } from './hops.ts';
 import { listenedAddresses, readyAddresses } from './listened-addresses.ts';
 import { openListener } from './listener.ts';
 import { ListeningSockets } from './listening-sockets.ts';
@@ -128,8 +127,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const { links } = nodes;
   const tracing = await openServerTracing({ config, store, registry, logger, node: membership.self.name });
   opened.defer(() => tracing?.close(SEND_REST_WITHIN_MS));
-  const hopTracing = tracing === null ? null : new HopTracing(tracing, () => clock.nowMs());
-  links?.serveStreams(receiveHops(tunnels, hopTracing), receiveChannelHops(tunnels, hopTracing));
+  const hopWebSockets = serveHops({ links, tunnels, tracing, clock });
   addPeerMetrics(registry, links);
   const directory = openDirectory({ membership, links, local: tunnels, nodes: store.nodes, replica, logger });
   opened.defer(() => directory.close());
@@ -313,6 +311,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       edge,
       api: listener,
       closeAcme: async () => acme?.close(),
+      closeHopWebSockets: () => hopWebSockets.close(),
       closeDelivery: async (timeoutMs) => delivery?.close(timeoutMs),
     };
     return shutDown(parts, how);

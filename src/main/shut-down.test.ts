@@ -61,7 +61,10 @@ function world({ others = null, drainDelay = 0, unmoved = [0], setStatus }: Worl
             },
           },
     gateway: {
-      ...draining('gateway'),
+      drain: async (timeoutMs, onTimeout) => {
+        await draining('gateway').drain(timeoutMs);
+        await onTimeout();
+      },
       agents: {
         sendAway: () => {
           steps.push('agents are asked to move');
@@ -73,12 +76,20 @@ function world({ others = null, drainDelay = 0, unmoved = [0], setStatus }: Worl
     edge: draining('edge'),
     api: draining('API'),
     closeAcme: async () => {},
+    closeHopWebSockets: async () => void steps.push('WebSockets of other nodes close'),
     closeDelivery: async () => {},
   };
   return { steps, parts };
 }
 
-const AFTER_EDGE = ['API drains', 'edge drained', 'API drained', 'gateway drains', 'gateway drained'];
+const AFTER_EDGE = [
+  'API drains',
+  'edge drained',
+  'API drained',
+  'gateway drains',
+  'gateway drained',
+  'WebSockets of other nodes close',
+];
 const TRAFFIC = ['edge drains', ...AFTER_EDGE];
 const LINKS = ['lease ended', 'links drains', 'links drained', 'drained'];
 const LEAVES = ['edge drains with its WebSockets', ...AFTER_EDGE, ...LINKS];

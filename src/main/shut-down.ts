@@ -10,7 +10,8 @@ interface Draining {
   drain(timeoutMs: number): Promise<void>;
 }
 
-interface LeavingGateway extends Draining {
+interface LeavingGateway {
+  drain(timeoutMs: number, onTimeout: () => Promise<void>): Promise<void>;
   readonly agents: Pick<MovingAgents, 'sendAway'>;
   /** Sessions that no other node has taken over yet. */
   unmoved(): number;
@@ -32,6 +33,8 @@ export interface ShutDownParts {
   readonly edge: { drain(timeoutMs: number, options: EdgeDrainOptions): Promise<void> } | null;
   readonly api: { drain(timeoutMs: number, lingerMs: number): Promise<void> };
   closeAcme(): Promise<void>;
+  /** Those of visitors of other nodes. */
+  closeHopWebSockets(): Promise<void>;
   closeDelivery(timeoutMs: number): Promise<void>;
 }
 
@@ -62,7 +65,7 @@ export async function shutDown(parts: ShutDownParts, how: CloseOptions): Promise
   const served = [edge?.drain(timeoutMs, { lingerMs, keepsWebSockets }), api.drain(timeoutMs, lingerMs)];
   await Promise.all([parts.closeAcme(), ...served, delivered]);
   // Last: requests in progress went through it.
-  await gateway?.drain(timeoutMs);
+  await gateway?.drain(timeoutMs, () => parts.closeHopWebSockets());
   await leave(parts, timeoutMs);
   log.info({}, 'drained');
 }

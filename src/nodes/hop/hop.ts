@@ -15,6 +15,7 @@ import type { HopTrace } from '../../tracing/hop-trace.ts';
 import { headerObject } from '../../upstream/header-object.ts';
 import { BODY_WANTED } from '../../upstream/http2-carrier.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
+import { PassedFrames } from './passed-frames.ts';
 
 type Head = Readonly<Record<string, unknown>>;
 type Raw = readonly string[];
@@ -30,6 +31,7 @@ export interface HopParts {
   readonly link: AgentLink;
   /** Null: nothing is recorded. */
   readonly trace: HopTrace | null;
+  readonly isWebSocket: boolean;
   /** Called once, when the other node's stream has closed. */
   readonly onClosed: () => void;
 }
@@ -47,6 +49,8 @@ export class Hop implements StreamTaker {
   readonly #onClosed: () => void;
   #agent: ClientHttp2Stream | null = null;
   #isSwitch = false;
+  /** Null: it is no WebSocket, or the service refused it. */
+  #frames: PassedFrames | null;
   /** NaN without a declared length. The last bytes go with the end of the stream, in one frame. */
   #requestBytesLeft = Number.NaN;
   #responseBytesLeft = Number.NaN;
@@ -66,11 +70,12 @@ export class Hop implements StreamTaker {
   #trailers = NO_TRAILERS;
 
   /** Takes the stream. */
-  constructor(peer: ServerHttp2Stream, { tunnel, link, trace, onClosed }: HopParts) {
+  constructor(peer: ServerHttp2Stream, { tunnel, link, trace, isWebSocket, onClosed }: HopParts) {
     this.#peer = peer;
     this.#tunnel = tunnel;
     this.#link = link;
     this.#trace = trace;
+    this.#frames = isWebSocket ? new PassedFrames() : null;
     this.#onClosed = onClosed;
     takeStream(peer, this);
   }
@@ -132,11 +137,45 @@ export class Hop implements StreamTaker {
   onData(stream: Http2Stream, chunk: Buffer): boolean {
     bufferPassed(chunk.length);
     if (this.#isBroken) return true;
+    if (this.#frames !== null) return this.#passFrames(this.#frames, stream, chunk);
+    return this.#pass(stream, chunk);
+  }
+
+  #pass(stream: Http2Stream, chunk: Buffer): boolean {
     if (stream === this.#peer) return this.#sendToAgent(chunk);
     if (this.#hasHead) return this.#sendToPeer(chunk);
     this.#early ??= [];
     this.#early.push(chunk);
     return true;
+  }
+
+  #passFrames(frames: PassedFrames, stream: Http2Stream, chunk: Buffer): boolean {
+    const direction = stream === this.#peer ? frames.toService : frames.toClient;
+    if (direction.isClosed) return true;
+    direction.pass(chunk);
+    const hasRoom = this.#pass(stream, chunk);
+    if (frames.isClosing) this.#goAway();
+    return hasRoom;
+  }
+
+  /** Closes a WebSocket cleanly. */
+  goAway(): void {
+    try {
+      this.#goAway();
+    } catch (error) {
+      this.contain(error);
+    }
+  }
+
+  /** Ends both directions together: a service that sees the end may not finish its current frame. */
+  #goAway(): void {
+    if (this.#frames === null || !this.#hasHead) return;
+    const [peer, agent] = [this.#peer, this.#agent as ClientHttp2Stream];
+    if (!this.#frames.close(peer, agent)) return;
+    this.#isRequestWhole = true;
+    this.#endResponse();
+    endStream(agent, false);
+    for (const stream of [peer, agent]) readMore(stream);
   }
 
   onEnd(stream: Http2Stream): void {
@@ -226,6 +265,7 @@ export class Hop implements StreamTaker {
     this.#awaitsTrailers = !isEnded && !this.#isSwitch && length === undefined;
     this.#peer.respond(raw as string[], { endStream: isEnded, waitForTrailers: this.#awaitsTrailers });
     this.#trace?.answered(head[':status']);
+    if (head[':status'] !== 200) this.#frames = null;
     if (!this.#isSwitch && length !== undefined) this.#responseBytesLeft = Number(length);
     // A smaller response needs nothing of its window back.
     if (!(this.#responseBytesLeft <= SMALL_BYTES)) readMore(agent);

@@ -6,12 +6,17 @@ import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
 import type { PeerStreamHandler } from '../links/peer-links.ts';
 import { ChannelHop } from './channel-hop.ts';
 import { Hop } from './hop.ts';
+import type { HopWebSockets } from './hop-web-sockets.ts';
 
 /**
  * Serves streams of other nodes for agents that are connected here. `local` knows only those: a stream that came over a
  * link never leaves over another one, so no header has to mark it.
  */
-export function receiveHops(local: OnlineTunnels, tracing: HopTracing | null = null): PeerStreamHandler {
+export function receiveHops(
+  local: OnlineTunnels,
+  webSockets: HopWebSockets,
+  tracing: HopTracing | null = null,
+): PeerStreamHandler {
   return (stream, headers, raw, onClosed) => {
     const isConnection = headers[':method'] === 'CONNECT' && headers[':protocol'] === undefined;
     const id = isConnection ? headers[':authority'] : headers[TUNNEL_HEADER];
@@ -23,7 +28,17 @@ export function receiveHops(local: OnlineTunnels, tracing: HopTracing | null = n
     const trace = traced === undefined ? null : (tracing?.begin(traced, tunnel.id) ?? null);
     // Whether or not this node traces: it is not for the agent.
     const forAgent = traced === undefined ? raw : withoutHopTrace(raw);
-    new Hop(stream, { tunnel, link, trace, onClosed }).start(headers, forAgent);
+    const isWebSocket = headers[':protocol'] === 'websocket';
+    const onHopClosed = (): void => {
+      webSockets.delete(hop);
+      onClosed();
+    };
+    const hop = new Hop(stream, {
+      ...{ tunnel, link, trace, isWebSocket },
+      onClosed: isWebSocket ? onHopClosed : onClosed,
+    });
+    if (isWebSocket) webSockets.add(hop);
+    hop.start(headers, forAgent);
     return true;
   };
 }

@@ -82,6 +82,7 @@ export async function restartNodes(
   const goneAway = ended.filter(({ code }) => code === GOING_AWAY).length;
   t.diagnostic(JSON.stringify({ answered, echoes, goneAway, cut: ended.length - goneAway }));
   assert.deepEqual(load.failures, []);
+  if (keepsWebSockets) assert.equal(ended.length, goneAway, 'all of them were closed with 1001');
   const early = ended.filter(({ atMs, code }) => {
     if (code === GOING_AWAY && !keepsWebSockets) return false;
     const since = drains.map(({ beganMs }) => atMs - beganMs).filter((ms) => ms >= 0);

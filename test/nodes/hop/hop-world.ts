@@ -1,5 +1,6 @@
 import type { AgentLink, OnlineTunnel } from '../../../src/edge/tunnels/online-tunnels.ts';
 import { TunnelUse } from '../../../src/lib/tunnel-use.ts';
+import { HopWebSockets } from '../../../src/nodes/hop/hop-web-sockets.ts';
 import { receiveChannelHops, receiveHops } from '../../../src/nodes/hop/receive-hops.ts';
 import type { PeerLink } from '../../../src/nodes/links/peer-links.ts';
 import type { HopTracing } from '../../../src/tracing/hop-trace.ts';
@@ -19,6 +20,7 @@ export interface Holder {
   readonly hole: BlackHole;
   /** Streams of other nodes that it has taken and that have not closed. */
   readonly open: { readonly streams: number };
+  readonly webSockets: HopWebSockets;
 }
 
 /** One node with clients, and holders of the same tunnel: each with an agent of its own, so that tests can tell them apart. */
@@ -54,7 +56,8 @@ export class HopWorld {
       let port = 0;
       const hole = await BlackHole.open(test, () => port);
       const open = { streams: 0 };
-      const receive = receiveHops(tunnels, tracing);
+      const webSockets = new HopWebSockets();
+      const receive = receiveHops(tunnels, webSockets, tracing);
       const start = (links: LinkedNode['links']): void =>
         links.serveStreams(
           (stream, headers, raw, onClosed) => {
@@ -70,7 +73,7 @@ export class HopWorld {
         );
       const node = await world.node({ through: hole.address, start });
       port = node.port;
-      holders.push({ node, agent, tunnels, hole, open });
+      holders.push({ node, agent, tunnels, hole, open, webSockets });
     }
     const opened = new HopWorld(world, client, holders, isOld);
     await eventually('all are linked', () => holders.every(({ node }) => opened.isLinkedTo(node)));

@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** One that is in the middle of a frame for longer is cut. */
+const CLOSE_WITHIN_MS = 1000;
+const LOOK_EVERY_MS = 20;
+
+interface LeavingHop {
+  goAway(): void;
+}
+
+/** WebSockets of visitors of other nodes that pass through this one. */
+export class HopWebSockets {
+  readonly #open = new Set<LeavingHop>();
+
+  add(hop: LeavingHop): void {
+    this.#open.add(hop);
+  }
+
+  delete(hop: LeavingHop): void {
+    this.#open.delete(hop);
+  }
+
+  /** Closes all of them with status 1001. */
+  async close(): Promise<void> {
+    const deadline = performance.now() + CLOSE_WITHIN_MS;
+    for (const hop of this.#open) hop.goAway();
+    while (this.#open.size > 0 && performance.now() < deadline) await sleep(LOOK_EVERY_MS);
+  }
+}

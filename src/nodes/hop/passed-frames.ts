@@ -1,0 +1,40 @@
+import type { Http2Stream } from 'node:http2';
+import { FrameBoundary } from '../../lib/frame-boundary.ts';
+import { GOODBYE_TO_CLIENT, GOODBYE_TO_SERVICE } from '../../lib/web-socket-goodbye.ts';
+
+/** One direction of a WebSocket. */
+class Direction {
+  readonly #frames = new FrameBoundary();
+  readonly #goodbye: Buffer;
+  /** The Close frame is sent: nothing may follow it. */
+  isClosed = false;
+
+  constructor(goodbye: Buffer) {
+    this.#goodbye = goodbye;
+  }
+
+  pass(chunk: Buffer): void {
+    this.#frames.pass(chunk);
+  }
+
+  close(to: Http2Stream): void {
+    if (this.isClosed || !this.#frames.isBetweenFrames) return;
+    this.isClosed = true;
+    if (to.writable) to.write(this.#goodbye);
+  }
+}
+
+/** The frames of a WebSocket that passes through, to close it cleanly: with a Close frame between two others. */
+export class PassedFrames {
+  readonly toClient = new Direction(GOODBYE_TO_CLIENT);
+  readonly toService = new Direction(GOODBYE_TO_SERVICE);
+  isClosing = false;
+
+  /** Call it again after each chunk. True: both directions are closed. */
+  close(client: Http2Stream, service: Http2Stream): boolean {
+    this.isClosing = true;
+    this.toClient.close(client);
+    this.toService.close(service);
+    return this.toClient.isClosed && this.toService.isClosed;
+  }
+}
