@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { FrameBoundary } from './frame-boundary.ts';
 
@@ -27,3 +28,34 @@ for (const { name, bytes } of frames) {
     assert.equal(pieces.isBetweenFrames, true);
   });
 }
+
+test('passes frame by frame, however the bytes are split', () => {
+  const ends: number[] = [];
+  const all = Buffer.concat(
+    Array.from({ length: 200 }, () => {
+      const { bytes } = frames[randomInt(4)] as (typeof frames)[number];
+      ends.push((ends.at(-1) ?? 0) + bytes.length);
+      return bytes;
+    }),
+  );
+  const boundary = new FrameBoundary();
+  const found: number[] = [];
+  for (let at = 0; at < all.length; ) {
+    const chunk = all.subarray(at, at + randomInt(1, 700));
+    for (let from = 0; from < chunk.length; ) {
+      from = boundary.passFrame(chunk, from);
+      if (boundary.isBetweenFrames) found.push(at + from);
+    }
+    at += chunk.length;
+  }
+  assert.deepEqual(found, ends);
+  assert.equal(boundary.hasClose, false);
+});
+
+test('knows that a Close frame has passed', () => {
+  const boundary = new FrameBoundary();
+  boundary.pass(Buffer.from([0x81, 1, 0x88]));
+  assert.equal(boundary.hasClose, false);
+  boundary.pass(Buffer.from([0x88, 0]));
+  assert.equal(boundary.hasClose, true);
+});

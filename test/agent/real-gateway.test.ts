@@ -124,6 +124,25 @@ test('agent and gateway agree: a request, a lost session that is resumed, a clea
   assert.equal(state.gateway.counts.sessions, 0);
 });
 
+test('before a drain cuts requests, what is left can be closed cleanly', async (t) => {
+  for (const isBusy of [false, true]) {
+    const { state, start, request } = await realGateway(t);
+    const arrived = Promise.withResolvers<void>();
+    const { port } = await localService(t, () => arrived.resolve());
+    const agent = await start({ tunnels: [{ proto: 'https', addr: `127.0.0.1:${port}` }] });
+    await agent.ready;
+    const asked = isBusy ? request(agent.tunnels[0]?.id ?? '') : null;
+    asked?.catch(() => {});
+    if (isBusy) await arrived.promise;
+    let closings = 0;
+    await state.gateway.drain(50, async () => {
+      closings += 1;
+      assert.ok(state.gateway.counts.sessions > 0, 'the agent is still connected');
+    });
+    assert.equal(closings, isBusy ? 1 : 0);
+  }
+});
+
 test('replacing the gateway loses no request, and the tunnel keeps its name', async (t) => {
   const release = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();

@@ -57,7 +57,7 @@ function serverLines({ command, name }: UnitPlan): readonly string[] {
     // A command line that the program rejects stays wrong.
     'RestartPreventExitStatus=2',
     'WatchdogSec=60',
-    // A migration of a large store takes a while; a drain lasts drain_delay, twice shutdown_timeout and 15 s.
+    // A migration of a large store takes a while; a drain lasts drain_delay, twice shutdown_timeout and 20 s.
     'TimeoutStartSec=10min',
     'TimeoutStopSec=90',
     'KillMode=mixed',

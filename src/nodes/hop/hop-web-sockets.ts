@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** One that is in the middle of a frame for longer is cut. */
+/** Time for the frames that were begun, and for both programs to close. */
 const CLOSE_WITHIN_MS = 1000;
 const LOOK_EVERY_MS = 20;
 
 interface LeavingHop {
   goAway(): void;
+  cut(): void;
 }
 
 /** WebSockets of visitors of other nodes that pass through this one. */
@@ -20,10 +21,11 @@ export class HopWebSockets {
     this.#open.delete(hop);
   }
 
-  /** Closes all of them with status 1001. */
+  /** Closes all of them with status 1001, and cuts those that do not end. */
   async close(): Promise<void> {
     const deadline = performance.now() + CLOSE_WITHIN_MS;
     for (const hop of this.#open) hop.goAway();
     while (this.#open.size > 0 && performance.now() < deadline) await sleep(LOOK_EVERY_MS);
+    for (const hop of this.#open) hop.cut();
   }
 }

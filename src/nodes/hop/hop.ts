@@ -16,6 +16,7 @@ import { headerObject } from '../../upstream/header-object.ts';
 import { BODY_WANTED } from '../../upstream/http2-carrier.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
 import { PassedFrames } from './passed-frames.ts';
+import { closeComplete, endStream } from './stream-ends.ts';
 
 type Head = Readonly<Record<string, unknown>>;
 type Raw = readonly string[];
@@ -152,14 +153,21 @@ export class Hop implements StreamTaker {
   #passFrames(frames: PassedFrames, stream: Http2Stream, chunk: Buffer): boolean {
     const direction = stream === this.#peer ? frames.toService : frames.toClient;
     if (direction.isClosed) return true;
-    direction.pass(chunk);
-    const hasRoom = this.#pass(stream, chunk);
-    if (frames.isClosing) this.#goAway();
-    return hasRoom;
+    if (!frames.isClosing || !this.#hasHead) {
+      direction.pass(chunk);
+      return this.#pass(stream, chunk);
+    }
+    // A busy service never sends a chunk that ends with a frame.
+    const hasRoom = this.#pass(stream, chunk.subarray(0, direction.passFrame(chunk)));
+    this.#goAway();
+    // What follows is dropped.
+    return direction.isClosed || hasRoom;
   }
 
   /** Closes a WebSocket cleanly. */
   goAway(): void {
+    if (this.#frames === null) return;
+    this.#frames.isClosing = true;
     try {
       this.#goAway();
     } catch (error) {
@@ -167,9 +175,14 @@ export class Hop implements StreamTaker {
     }
   }
 
+  /** Cuts a WebSocket whose ends did not close it. */
+  cut(): void {
+    this.#breakOff(this.#isRequestWhole && this.#isResponseWhole ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
+  }
+
   /** Ends both directions together: a service that sees the end may not finish its current frame. */
   #goAway(): void {
-    if (this.#frames === null || !this.#hasHead) return;
+    if (this.#frames === null || !this.#hasHead || this.#isBroken) return;
     const [peer, agent] = [this.#peer, this.#agent as ClientHttp2Stream];
     if (!this.#frames.close(peer, agent)) return;
     this.#isRequestWhole = true;
@@ -272,6 +285,7 @@ export class Hop implements StreamTaker {
     if (isEnded) this.#isResponseWhole = true;
     for (const chunk of this.#early ?? []) this.#sendToPeer(chunk);
     if (this.#isResponseEnded) this.#endResponse();
+    if (this.#frames?.isClosing === true) this.#goAway();
   }
 
   #endResponse(): void {
@@ -322,20 +336,4 @@ export class Hop implements StreamTaker {
     resetStream(this.#peer, code);
     if (this.#agent !== null) resetStream(this.#agent, code);
   }
-}
-
-/** The event with trailers follows the end of data, in the next tick. */
-function endStream(stream: Http2Stream, awaitsTrailers: boolean): void {
-  if (!stream.writable) return;
-  if (awaitsTrailers) process.nextTick(endNow, stream);
-  else stream.end();
-}
-
-/** Asks the other node to stop sending the request. */
-function closeComplete(stream: Http2Stream): void {
-  if (!stream.closed) stream.close(NGHTTP2_NO_ERROR);
-}
-
-function endNow(stream: Http2Stream): void {
-  if (stream.writable) stream.end();
 }

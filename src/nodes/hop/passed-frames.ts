@@ -3,24 +3,20 @@ import { FrameBoundary } from '../../lib/frame-boundary.ts';
 import { GOODBYE_TO_CLIENT, GOODBYE_TO_SERVICE } from '../../lib/web-socket-goodbye.ts';
 
 /** One direction of a WebSocket. */
-class Direction {
-  readonly #frames = new FrameBoundary();
+class Direction extends FrameBoundary {
   readonly #goodbye: Buffer;
   /** The Close frame is sent: nothing may follow it. */
   isClosed = false;
 
   constructor(goodbye: Buffer) {
+    super();
     this.#goodbye = goodbye;
   }
 
-  pass(chunk: Buffer): void {
-    this.#frames.pass(chunk);
-  }
-
   close(to: Http2Stream): void {
-    if (this.isClosed || !this.#frames.isBetweenFrames) return;
+    if (this.isClosed || !this.isBetweenFrames) return;
     this.isClosed = true;
-    if (to.writable) to.write(this.#goodbye);
+    if (to.writable && !this.hasClose) to.write(this.#goodbye);
   }
 }
 
@@ -30,9 +26,8 @@ export class PassedFrames {
   readonly toService = new Direction(GOODBYE_TO_SERVICE);
   isClosing = false;
 
-  /** Call it again after each chunk. True: both directions are closed. */
+  /** Call it again after each frame. True: both directions are closed. */
   close(client: Http2Stream, service: Http2Stream): boolean {
-    this.isClosing = true;
     this.toClient.close(client);
     this.toService.close(service);
     return this.toClient.isClosed && this.toService.isClosed;

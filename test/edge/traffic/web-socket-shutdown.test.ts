@@ -33,6 +33,20 @@ function restOf(stream: Duplex): Promise<Buffer> {
   return once(stream, 'close').then(() => Buffer.concat(chunks));
 }
 
+function frameOf(size: number): Buffer {
+  const head = size < 126 ? Buffer.from([0x82, size]) : Buffer.from([0x82, 126, size >> 8, size & 0xff]);
+  return Buffer.concat([head, Buffer.alloc(size, 'x')]);
+}
+
+/** Sends one frame after the other, as fast as they are taken. */
+function pour(stream: Duplex, frame: Buffer): void {
+  const send = (): void => {
+    while (stream.writable && stream.write(frame));
+  };
+  stream.on('drain', send);
+  send();
+}
+
 async function closedWithin(world: EdgeWorld): Promise<void> {
   const before = performance.now();
   await world.world.close();
@@ -69,6 +83,31 @@ suite('WebSockets when the server stops', () => {
     await closed;
     assert.deepEqual(await rest, Buffer.concat([Buffer.from([0x81, 4]), Buffer.from('abcd'), CLOSE_1001]));
   });
+
+  for (const protocol of ['HTTP/1.1', 'HTTP/2']) {
+    test(`closes one over ${protocol} between two frames although its service sends without a pause`, async (t) => {
+      const { world, ends, host } = await open(t, { POSTERN_SHUTDOWN_TIMEOUT: '3' });
+      const sockets: { readonly frame: Buffer; readonly rest: Promise<Buffer> }[] = [];
+      for (const size of [1, 1003, 60_001]) {
+        const socket =
+          protocol === 'HTTP/2'
+            ? await openWebSocketOverHttp2(await world.http2(host), host)
+            : await openWebSocket(await world.connect(host), host);
+        assert.ok(await socket.echoes('a'));
+        const frame = frameOf(size);
+        sockets.push({ frame, rest: restOf(socket.stream) });
+        pour((ends.at(-1) as WebSocketEnd).stream, frame);
+      }
+      await sleep(100);
+      await closedWithin(world);
+      for (const { frame, rest } of sockets) {
+        const bytes = await rest;
+        const count = (bytes.length - CLOSE_1001.length) / frame.length;
+        assert.ok(Number.isInteger(count), `${bytes.length} bytes of frames with ${frame.length}`);
+        assert.ok(bytes.equals(Buffer.concat([...Array(count).fill(frame), CLOSE_1001])));
+      }
+    });
+  }
 
   test('a request in progress finishes beside them', async (t) => {
     const { world, upstream, host } = await open(t);

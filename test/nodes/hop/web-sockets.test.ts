@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { ClientHttp2Stream, ServerHttp2Stream } from 'node:http2';
+import { type ClientHttp2Stream, constants, type ServerHttp2Stream } from 'node:http2';
 import { after, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../tunnel/support/fault-world.ts';
 import { HopWorld, TUNNEL } from './hop-world.ts';
 
@@ -21,18 +22,20 @@ const MASKED_FRAME = Buffer.from([0x81, 0x83, 0, 0, 0, 0, 0x61, 0x62, 0x63]);
 
 class End {
   readonly stream: ClientHttp2Stream | ServerHttp2Stream;
-  #received = Buffer.alloc(0);
+  readonly #chunks: Buffer[] = [];
 
   constructor(stream: ClientHttp2Stream | ServerHttp2Stream) {
     this.stream = stream;
-    stream.on('data', (chunk: Buffer) => {
-      this.#received = Buffer.concat([this.#received, chunk]);
-    });
+    stream.on('data', (chunk: Buffer) => this.#chunks.push(chunk));
     stream.on('error', () => {});
   }
 
+  get bytes(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+
   get hex(): string {
-    return this.#received.toString('hex');
+    return this.bytes.toString('hex');
   }
 
   async has(hex: string): Promise<void> {
@@ -40,7 +43,14 @@ class End {
   }
 }
 
-async function webSocket(status = '200'): Promise<{ readonly client: End; readonly service: End }> {
+interface Offered {
+  readonly client: End;
+  readonly service: End;
+  readonly accept: (status?: string) => Promise<void>;
+}
+
+/** A WebSocket that the service has not answered yet. */
+async function offered(): Promise<Offered> {
   const link = world.linkTo(node);
   assert.ok(link);
   const arrived = Promise.withResolvers<ServerHttp2Stream>();
@@ -48,10 +58,24 @@ async function webSocket(status = '200'): Promise<{ readonly client: End; readon
   const stream = link.request(HEAD, { endStream: false, waitForTrailers: false });
   stream.once('close', () => link.release());
   const client = new End(stream);
-  const service = new End(await arrived.promise);
-  (service.stream as ServerHttp2Stream).respond([':status', status]);
-  await once(stream, 'response');
-  return { client, service };
+  const served = await arrived.promise;
+  const accept = async (status = '200'): Promise<void> => {
+    served.respond([':status', status]);
+    await once(stream, 'response');
+  };
+  return { client, service: new End(served), accept };
+}
+
+async function webSocket(status?: string): Promise<Offered> {
+  const made = await offered();
+  await made.accept(status);
+  return made;
+}
+
+function frameOf(size: number): Buffer {
+  const head = size < 126 ? Buffer.from([0x82, size]) : Buffer.from([0x82, 127, 0, 0, 0, 0, 0, 0, 0, 0]);
+  if (size >= 126) head.writeUInt32BE(size, 6);
+  return Buffer.concat([head, Buffer.alloc(size, 'x')]);
 }
 
 /** What both programs do when they see the end. */
@@ -96,15 +120,93 @@ suite('WebSockets over a hop when the node with the agent stops', () => {
     assert.equal(service.hex, TO_SERVICE);
   });
 
-  test('are left to be cut when a frame never ends', async () => {
+  test('are cut a second later when a frame never ends', async () => {
     const { client, service } = await webSocket();
     service.stream.write(FRAME.subarray(0, 3));
     await client.has(FRAME.subarray(0, 3).toString('hex'));
+    const began = performance.now();
     await webSockets.close();
-    assert.equal(client.hex, FRAME.subarray(0, 3).toString('hex'));
-    assert.ok(!client.stream.readableEnded);
-    client.stream.close();
+    assert.ok(performance.now() - began >= 990, 'it did not wait for the frame');
     await nothingIsLeft();
+    assert.equal(client.hex, FRAME.subarray(0, 3).toString('hex'));
+    assert.equal(client.stream.rstCode, constants.NGHTTP2_CANCEL);
+  });
+
+  test('are cut when the client ignores the Close frame and goes on sending', async (t) => {
+    const { client, service } = await webSocket();
+    endBack(service);
+    const sending = setInterval(() => client.stream.writable && client.stream.write(MASKED_FRAME), 5);
+    t.after(() => clearInterval(sending));
+    await webSockets.close();
+    await nothingIsLeft();
+    assert.equal(client.hex, TO_CLIENT);
+  });
+
+  test('get it in time although the service sends without a pause', async () => {
+    for (const size of [1, 1003, 70_001]) {
+      const { client, service } = await webSocket();
+      const frame = frameOf(size);
+      // What follows the first Close frame must not reach the client.
+      endBack(client);
+      const { stream } = service;
+      const pour = (): void => {
+        while (stream.writable && stream.write(frame));
+      };
+      stream.on('drain', pour).once('end', () => stream.end());
+      pour();
+      await eventually('frames arrive', () => client.bytes.length > 0);
+      await webSockets.close();
+      await nothingIsLeft();
+      const { bytes } = client;
+      assert.equal(bytes.subarray(-4).toString('hex'), TO_CLIENT);
+      const count = (bytes.length - 4) / frame.length;
+      assert.ok(
+        Number.isInteger(count) && bytes.equals(Buffer.concat([...Array(count).fill(frame), bytes.subarray(-4)])),
+      );
+      assert.equal(client.stream.rstCode, constants.NGHTTP2_NO_ERROR);
+    }
+  });
+
+  test('get it if the service accepts them in this moment', async () => {
+    const { client, service, accept } = await offered();
+    endBack(client, service);
+    const closed = webSockets.close();
+    await sleep(50);
+    await accept();
+    await closed;
+    await nothingIsLeft();
+    assert.deepEqual([client.hex, service.hex], [TO_CLIENT, TO_SERVICE]);
+  });
+
+  test('do not keep a client waiting whose data is dropped', async () => {
+    const { client, service } = await webSocket();
+    endBack(service);
+    service.stream.pause();
+    const head = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0]);
+    const half = Buffer.alloc(2_097_152);
+    client.stream.write(head);
+    client.stream.write(half);
+    await sleep(100);
+    const closed = webSockets.close();
+    client.stream.write(half);
+    client.stream.end(Buffer.alloc(20_000_000));
+    service.stream.resume();
+    await closed;
+    await nothingIsLeft();
+    assert.ok(client.stream.writableFinished);
+    assert.equal(service.bytes.length, head.length + 2 * half.length + TO_SERVICE.length / 2);
+  });
+
+  test('get no second Close frame', async () => {
+    const { client, service } = await webSocket();
+    client.stream.write(Buffer.from(TO_SERVICE, 'hex'));
+    await service.has(TO_SERVICE);
+    service.stream.write(Buffer.from(TO_CLIENT, 'hex'));
+    await client.has(TO_CLIENT);
+    endBack(client, service);
+    await webSockets.close();
+    await nothingIsLeft();
+    assert.deepEqual([client.hex, service.hex], [TO_CLIENT, TO_SERVICE]);
   });
 
   test('are not taken for WebSockets if the service refused them', async () => {
