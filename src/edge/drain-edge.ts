@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CLOSE_WITHIN_MS } from '../lib/web-socket-direction.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpServers } from './http/http-servers.ts';
 import type { LiveExchanges } from './live-exchanges.ts';
@@ -21,8 +22,6 @@ export interface EdgeDrainOptions {
 
 const GO_AWAY_EVERY_MS = 500;
 const LOOK_EVERY_MS = 10;
-/** Time to close WebSockets after the deadline. One that is still in the middle of a frame is cut then. */
-export const CLOSE_WITHIN_MS = 1000;
 
 /** See `Edge.drain`. */
 export async function drainEdge(parts: DrainedParts, timeoutMs: number, options: EdgeDrainOptions): Promise<void> {
@@ -53,6 +52,7 @@ export async function drainEdge(parts: DrainedParts, timeoutMs: number, options:
     const nextMs = performance.now() + Math.min(GO_AWAY_EVERY_MS, left());
     while (live.count > 0 && performance.now() < nextMs) await sleep(LOOK_EVERY_MS);
   }
+  // One that is still in the middle of a frame after this is cut.
   if (keepsWebSockets && live.goAway() > 0) {
     deadline = performance.now() + CLOSE_WITHIN_MS;
     while (live.goAway() > 0 && left() > 0) await sleep(LOOK_EVERY_MS);

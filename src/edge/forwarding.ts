@@ -63,7 +63,11 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   }
 
   goAway(): boolean {
-    this.#switched?.goAway();
+    try {
+      this.#switched?.goAway();
+    } catch (error) {
+      this.#broke(error);
+    }
     return this.#switched !== null;
   }
 

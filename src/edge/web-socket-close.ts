@@ -1,17 +1,13 @@
 import type { Duplex } from 'node:stream';
-import { FrameBoundary } from '../lib/frame-boundary.ts';
 import { closing, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
-import { GOODBYE_TO_CLIENT, GOODBYE_TO_SERVICE } from '../lib/web-socket-goodbye.ts';
-
-/** Time for both ends to close. */
-const GRACE_MS = 1000;
+import { CLOSE_WITHIN_MS, WebSocketDirection } from '../lib/web-socket-direction.ts';
 
 /** Closes a forwarded WebSocket cleanly: inserts a Close frame between two frames in each direction. */
 export class WebSocketClose {
   readonly #client: Duplex;
   readonly #upstream: Duplex;
-  readonly #toClient: Direction;
-  readonly #toUpstream: Direction;
+  readonly #toClient: Way;
+  readonly #toUpstream: Way;
   #isWanted = false;
 
   /** Before the two are connected with `splice`. */
@@ -20,8 +16,9 @@ export class WebSocketClose {
     this.#upstream = upstream;
     const owner = closing({ destroy: () => [client.destroy(), upstream.destroy()] }, 'WebSocket');
     const onClosed = (): void => this.#endIfClosed();
-    this.#toClient = new Direction({ from: upstream, to: client, goodbye: GOODBYE_TO_CLIENT, owner, onClosed });
-    this.#toUpstream = new Direction({ from: client, to: upstream, goodbye: GOODBYE_TO_SERVICE, owner, onClosed });
+    const [toClient, toService] = [new WebSocketDirection('client'), new WebSocketDirection('service')];
+    this.#toClient = new Way({ from: upstream, to: client, frames: toClient, owner, onClosed });
+    this.#toUpstream = new Way({ from: client, to: upstream, frames: toService, owner, onClosed });
   }
 
   send(): void {
@@ -38,23 +35,26 @@ export class WebSocketClose {
   }
 }
 
-interface DirectionParts {
+interface WayParts {
   readonly from: Duplex;
   readonly to: Duplex;
-  readonly goodbye: Buffer;
+  readonly frames: WebSocketDirection;
   readonly owner: ListenerOwner;
   readonly onClosed: () => void;
 }
 
-class Direction {
-  readonly #parts: DirectionParts;
-  readonly #frames = new FrameBoundary();
+/** Forwards one direction itself from the moment that it is to be closed. */
+class Way {
+  readonly #parts: WayParts;
   #isClosing = false;
-  isClosed = false;
 
-  constructor(parts: DirectionParts) {
+  constructor(parts: WayParts) {
     this.#parts = parts;
     listen(parts.from, 'data', parts.owner, (chunk: Buffer) => this.#passes(chunk));
+  }
+
+  get isClosed(): boolean {
+    return this.#parts.frames.isClosed;
   }
 
   /** From now on the rest of the current frame is forwarded here, then the Close frame, then nothing. */
@@ -70,13 +70,13 @@ class Direction {
 
   #passes(chunk: Buffer): void {
     if (this.isClosed) return;
+    const { to, frames } = this.#parts;
     if (!this.#isClosing) {
-      this.#frames.pass(chunk);
+      frames.pass(chunk);
       return;
     }
-    const { to } = this.#parts;
     // A busy service never sends a chunk that ends with a frame.
-    const rest = chunk.subarray(0, this.#frames.passFrame(chunk));
+    const rest = chunk.subarray(0, frames.passFrame(chunk));
     const hasRoom = !to.writable || to.write(rest);
     this.#closeBetweenFrames();
     if (!this.isClosed && !hasRoom) this.#waitForRoom();
@@ -89,17 +89,15 @@ class Direction {
   }
 
   #closeBetweenFrames(): void {
-    if (!this.#frames.isBetweenFrames) return;
-    this.isClosed = true;
-    const { to, goodbye, onClosed } = this.#parts;
-    if (to.writable && !this.#frames.hasClose) to.write(goodbye);
-    onClosed();
+    const { to, frames, onClosed } = this.#parts;
+    frames.close(to);
+    if (frames.isClosed) onClosed();
   }
 }
 
 function endSoon(side: Duplex): void {
   if (side.destroyed || side.writableEnded) return;
   side.end();
-  const timer = setTimeout(() => side.destroy(), GRACE_MS);
+  const timer = setTimeout(() => side.destroy(), CLOSE_WITHIN_MS);
   listenOnce(side, 'close', closing(side, 'WebSocket'), () => clearTimeout(timer));
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CLOSE_WITHIN_MS } from '../../lib/web-socket-direction.ts';
 
-/** Time for the frames that were begun, and for both programs to close. */
-const CLOSE_WITHIN_MS = 1000;
 const LOOK_EVERY_MS = 20;
 
 interface LeavingHop {

@@ -109,6 +109,30 @@ suite('WebSockets when the server stops', () => {
     });
   }
 
+  test('finishes a large frame no faster than the client reads it', async (t) => {
+    const { world, ends, host } = await open(t, { POSTERN_SHUTDOWN_TIMEOUT: '3' });
+    const socket = await openWebSocket(await world.connect(host), host);
+    assert.ok(await socket.echoes('a'));
+    socket.stream.pause();
+    const { stream } = ends[0] as WebSocketEnd;
+    const total = 268_435_456;
+    stream.write(Buffer.from([0x82, 127, 0, 0, 0, 0, 0x10, 0, 0, 0]));
+    const chunk = Buffer.alloc(65_536);
+    let sent = 0;
+    const send = (): void => {
+      while (sent < total && stream.writable) {
+        sent += chunk.length;
+        if (!stream.write(chunk)) return;
+      }
+    };
+    stream.on('drain', send);
+    send();
+    await sleep(200);
+    const before = sent;
+    await closedWithin(world);
+    assert.ok(sent - before < 33_554_432, `${sent - before} bytes were taken although nobody read`);
+  });
+
   test('a request in progress finishes beside them', async (t) => {
     const { world, upstream, host } = await open(t);
     const socket = await openWebSocket(await world.connect(host), host);

@@ -13,6 +13,7 @@ import {
 } from '../../edge/traffic/web-socket.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { freshDatabase, startPostgres } from '../../support/postgres.ts';
+import { TunnelWorld } from '../../support/tunnel-world.ts';
 
 const SHUTDOWN_SECONDS = 2;
 const CLOSE_1001 = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
@@ -119,6 +120,34 @@ suite('WebSockets of a node that stops while another one is ready', () => {
     await socket.closed;
     await stopped;
   });
+});
+
+test('WebSockets that another node forwards to an agent of a node that stops get 1001 at the end of its drain', async (t) => {
+  const upstream = await recordingUpstream({ after: (task) => t.after(task) });
+  const ends = echoingWebSockets(upstream);
+  const leaving = await TunnelWorld.open(t, envOf('leaving'), { databaseUrl: database.url });
+  const { token: authtoken } = await leaving.edge.api('POST', '/credentials', {});
+  const agent = await leaving.agent([{ proto: 'https', addr: upstream.address }], { authtoken });
+  const { hostname: host } = new URL(agent.url ?? '');
+  const open: readonly (() => Promise<WebSocketEnd>)[] = [
+    async () => openWebSocket(await other.connect(host), host),
+    async () => openWebSocketOverHttp2(await other.http2(host), host),
+  ];
+  await t.waitFor(async () => assert.equal((await other.ask(host)).status, 200), { timeout: 20_000 });
+  const sockets = await Promise.all(open.map((one) => one()));
+  for (const socket of sockets) assert.ok(await socket.echoes('a'));
+  const rests = sockets.map(({ stream }) => restOf(stream));
+  const upstreams = ends.map(({ stream }) => restOf(stream));
+  const beganMs = performance.now();
+  const stopped = leaving.edge.world.close();
+  await sleep((SHUTDOWN_SECONDS * 1000) / 2);
+  for (const socket of sockets) assert.ok(await socket.echoes('b'));
+  for (const { bytes, endedMs } of await Promise.all(rests)) {
+    assert.deepEqual(bytes.subarray(-4), CLOSE_1001);
+    assert.ok(endedMs - beganMs >= SHUTDOWN_SECONDS * 1000, `closed after ${endedMs - beganMs} ms`);
+  }
+  for (const { bytes } of await Promise.all(upstreams)) assert.deepEqual([...bytes.subarray(-8, -6)], [0x88, 0x82]);
+  await stopped;
 });
 
 test('WebSockets of the last node are closed immediately', async (t) => {
