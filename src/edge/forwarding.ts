@@ -63,11 +63,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   }
 
   goAway(): boolean {
-    try {
-      this.#switched?.goAway();
-    } catch (error) {
-      this.#broke(error);
-    }
+    this.#switched?.goAway();
     return this.#switched !== null;
   }
 

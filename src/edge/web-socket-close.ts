@@ -6,6 +6,7 @@ import { CLOSE_WITHIN_MS, WebSocketDirection } from '../lib/web-socket-direction
 export class WebSocketClose {
   readonly #client: Duplex;
   readonly #upstream: Duplex;
+  readonly #owner: ListenerOwner;
   readonly #toClient: Way;
   readonly #toUpstream: Way;
   #isWanted = false;
@@ -15,6 +16,7 @@ export class WebSocketClose {
     this.#client = client;
     this.#upstream = upstream;
     const owner = closing({ destroy: () => [client.destroy(), upstream.destroy()] }, 'WebSocket');
+    this.#owner = owner;
     const onClosed = (): void => this.#endIfClosed();
     const [toClient, toService] = [new WebSocketDirection('client'), new WebSocketDirection('service')];
     this.#toClient = new Way({ from: upstream, to: client, frames: toClient, owner, onClosed });
@@ -24,8 +26,12 @@ export class WebSocketClose {
   send(): void {
     if (this.#isWanted) return;
     this.#isWanted = true;
-    this.#toClient.close();
-    this.#toUpstream.close();
+    try {
+      this.#toClient.close();
+      this.#toUpstream.close();
+    } catch (error) {
+      this.#owner.contain(error);
+    }
   }
 
   /** Not one by one: a server that sees the end of its connection may not finish its current frame. */
