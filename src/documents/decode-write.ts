@@ -30,7 +30,8 @@ export function decodeWrite(
     const { name } = compiledModule.module;
     const value = own[name];
     delete own[name];
-    if (value === undefined || (value === null && form === 'create')) continue;
+    // Clients in Rust, .NET and Scala send every field that is not set as null: only DELETE removes a module.
+    if (value === undefined || value === null) continue;
     const decoded = decodeInlineModule(compiledModule, value, settings);
     if (Array.isArray(decoded)) problems.push(...decoded);
     else modules.set(compiledModule, decoded as JsonObject);
@@ -76,9 +77,6 @@ export function decodeInlineModule(
   settings: ResourceSettings,
 ): JsonObject | FieldProblem[] {
   const at = pointerTo('', module.module.name);
-  if (value === null) {
-    return [{ path: at, message: `cannot be removed with null: send DELETE …/${module.module.name}` }];
-  }
   if (!isJsonObject(value)) return [{ path: at, message: 'must be an object or omitted' }];
   const problems: FieldProblem[] = [];
   const config = moduleConfig(module, value, settings, problems);

@@ -89,7 +89,8 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       method: 'PATCH',
       path: item,
       summary: `Update ${resource.title}`,
-      description: 'Changes only the fields in the request. A module in the request is replaced as a whole.',
+      description:
+        'Changes only the fields in the request; null counts as absent. A module in the request is replaced as a whole. DELETE of the module removes it.',
       body: { schema: writeSchema(compiled, 'patch'), example: { description: 'changed' }, isDecodedByOperation: true },
       success: { status: 200, schema: read, description: `The updated resource.` },
       errors: ['ERR_POSTERN_NOT_FOUND', ...WRITE_ERRORS, ...CONDITION_ERRORS],

@@ -322,14 +322,6 @@ const badValues: readonly BadValue[] = [
     field: '/certificate_authorities',
   },
   {
-    title: 'mutual_tls taken away by PATCH with null',
-    request: 'PATCH /edges/https/{edghts}',
-    body: () => ({ mutual_tls: null }),
-    status: 400,
-    field: '/mutual_tls',
-    says: 'send DELETE',
-  },
-  {
     title: 'a misspelt field of an inline module',
     request: 'PATCH /edges/https/{edghts}',
     body: () => ({ tls_termination: { min_verison: '1.3' } }),

@@ -183,14 +183,14 @@ async function addSource({ subscription_id: id, type }: Readonly<Record<string, 
   await world.api('POST', `/event_subscriptions/${id}/sources`, { type });
 }
 
-/** A module is sent back whole; of a resource, only the fields that PATCH accepts, where null would mean "remove". */
+/** A module is sent back whole; of a resource, only the fields that PATCH accepts. */
 function whatCanBeSentBack(operation: BodyOperation, read: Body): { operation: string; body: Body } {
   if (operation.method === 'PUT') return { operation: 'PUT', body: read };
   const item = operation.method === 'POST' ? `${operation.path}/{id}` : operation.path;
   const patch = bodyOperations.find(({ method, path }) => method === 'PATCH' && path === item) as BodyOperation;
   const fields = Object.entries(fieldSchema(patch.body.schema).properties ?? {});
   const names = fields.map(([name, field]) => referenceAnnotation(field as TSchema)?.readAs ?? name);
-  const kept = names.filter((name) => read[name] !== null && read[name] !== undefined);
+  const kept = names.filter((name) => read[name] !== undefined);
   return { operation: 'PATCH', body: Object.fromEntries(kept.map((name) => [name, read[name]])) };
 }
 

@@ -92,7 +92,10 @@ export class ApiKeysClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/api_keys/{id}', params: { id } }, options);
   }
 
-  /** Update an API key. Changes only the fields in the request. A module in the request is replaced as a whole. */
+  /**
+   * Update an API key. Changes only the fields in the request; null counts as absent. A module in the request is
+   * replaced as a whole. DELETE of the module removes it.
+   */
   update(id: string, body: ApiKeyUpdate, options?: ConditionalOptions): Promise<Answer<ApiKey>> {
     return this.call({ method: 'PATCH', path: '/api_keys/{id}', params: { id }, body }, options);
   }

@@ -155,8 +155,8 @@ export class CertificateAuthoritiesClient extends ResourceClient {
   }
 
   /**
-   * Update a certificate authority. Changes only the fields in the request. A module in the request is replaced as
-   * a whole.
+   * Update a certificate authority. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(
     id: string,

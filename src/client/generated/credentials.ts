@@ -99,8 +99,8 @@ export class CredentialsClient extends ResourceClient {
   }
 
   /**
-   * Update a tunnel credential. Changes only the fields in the request. A module in the request is replaced as a
-   * whole.
+   * Update a tunnel credential. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(id: string, body: CredentialUpdate, options?: ConditionalOptions): Promise<Answer<Credential>> {
     return this.call({ method: 'PATCH', path: '/credentials/{id}', params: { id }, body }, options);

@@ -178,8 +178,8 @@ export class EventDestinationsClient extends ResourceClient {
   }
 
   /**
-   * Update an event destination. Changes only the fields in the request. A module in the request is replaced as a
-   * whole.
+   * Update an event destination. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(id: string, body: EventDestinationUpdate, options?: ConditionalOptions): Promise<Answer<EventDestination>> {
     return this.call({ method: 'PATCH', path: '/event_destinations/{id}', params: { id }, body }, options);

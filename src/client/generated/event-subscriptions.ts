@@ -91,8 +91,8 @@ export class EventSubscriptionsClient extends ResourceClient {
   }
 
   /**
-   * Update an event subscription. Changes only the fields in the request. A module in the request is replaced as a
-   * whole.
+   * Update an event subscription. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(id: string, body: EventSubscriptionUpdate, options?: ConditionalOptions): Promise<Answer<EventSubscription>> {
     return this.call({ method: 'PATCH', path: '/event_subscriptions/{id}', params: { id }, body }, options);

@@ -78,8 +78,8 @@ export class FailoverBackendsClient extends ResourceClient {
   }
 
   /**
-   * Update a failover backend. Changes only the fields in the request. A module in the request is replaced as a
-   * whole.
+   * Update a failover backend. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(id: string, body: FailoverBackendUpdate, options?: ConditionalOptions): Promise<Answer<FailoverBackend>> {
     return this.call({ method: 'PATCH', path: '/backends/failover/{id}', params: { id }, body }, options);

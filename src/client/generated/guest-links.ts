@@ -134,7 +134,10 @@ export class GuestLinksClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/guest_links/{id}', params: { id } }, options);
   }
 
-  /** Update a guest link. Changes only the fields in the request. A module in the request is replaced as a whole. */
+  /**
+   * Update a guest link. Changes only the fields in the request; null counts as absent. A module in the request is
+   * replaced as a whole. DELETE of the module removes it.
+   */
   update(id: string, body: GuestLinkUpdate, options?: ConditionalOptions): Promise<Answer<GuestLink>> {
     return this.call({ method: 'PATCH', path: '/guest_links/{id}', params: { id }, body }, options);
   }

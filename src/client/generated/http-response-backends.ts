@@ -81,8 +81,8 @@ export class HttpResponseBackendsClient extends ResourceClient {
   }
 
   /**
-   * Update an HTTP response backend. Changes only the fields in the request. A module in the request is replaced
-   * as a whole.
+   * Update an HTTP response backend. Changes only the fields in the request; null counts as absent. A module in
+   * the request is replaced as a whole. DELETE of the module removes it.
    */
   update(
     id: string,

@@ -191,8 +191,8 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
   }
 
   /**
-   * Update a route of an HTTPS edge. Changes only the fields in the request. A module in the request is replaced
-   * as a whole.
+   * Update a route of an HTTPS edge. Changes only the fields in the request; null counts as absent. A module in
+   * the request is replaced as a whole. DELETE of the module removes it.
    */
   update(
     params: { readonly edge_id: string; readonly id: string },

@@ -111,7 +111,10 @@ export class HttpsEdgesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/edges/https/{id}', params: { id } }, options);
   }
 
-  /** Update an HTTPS edge. Changes only the fields in the request. A module in the request is replaced as a whole. */
+  /**
+   * Update an HTTPS edge. Changes only the fields in the request; null counts as absent. A module in the request
+   * is replaced as a whole. DELETE of the module removes it.
+   */
   update(id: string, body: HttpsEdgeUpdate, options?: ConditionalOptions): Promise<Answer<HttpsEdge>> {
     return this.call({ method: 'PATCH', path: '/edges/https/{id}', params: { id }, body }, options);
   }

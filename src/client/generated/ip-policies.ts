@@ -71,7 +71,10 @@ export class IpPoliciesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/ip_policies/{id}', params: { id } }, options);
   }
 
-  /** Update an IP policy. Changes only the fields in the request. A module in the request is replaced as a whole. */
+  /**
+   * Update an IP policy. Changes only the fields in the request; null counts as absent. A module in the request is
+   * replaced as a whole. DELETE of the module removes it.
+   */
   update(id: string, body: IpPolicyUpdate, options?: ConditionalOptions): Promise<Answer<IpPolicy>> {
     return this.call({ method: 'PATCH', path: '/ip_policies/{id}', params: { id }, body }, options);
   }

@@ -78,8 +78,8 @@ export class IpPolicyRulesClient extends ResourceClient {
   }
 
   /**
-   * Update an IP policy rule. Changes only the fields in the request. A module in the request is replaced as a
-   * whole.
+   * Update an IP policy rule. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(id: string, body: IpPolicyRuleUpdate, options?: ConditionalOptions): Promise<Answer<IpPolicyRule>> {
     return this.call({ method: 'PATCH', path: '/ip_policy_rules/{id}', params: { id }, body }, options);

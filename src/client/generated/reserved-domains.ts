@@ -135,8 +135,8 @@ export class ReservedDomainsClient extends ResourceClient {
   }
 
   /**
-   * Update a reserved domain. Changes only the fields in the request. A module in the request is replaced as a
-   * whole.
+   * Update a reserved domain. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(id: string, body: ReservedDomainUpdate, options?: ConditionalOptions): Promise<Answer<ReservedDomain>> {
     return this.call({ method: 'PATCH', path: '/reserved_domains/{id}', params: { id }, body }, options);

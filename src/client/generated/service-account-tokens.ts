@@ -100,8 +100,8 @@ export class ServiceAccountTokensClient extends ResourceClient {
   }
 
   /**
-   * Update a service account token. Changes only the fields in the request. A module in the request is replaced as
-   * a whole.
+   * Update a service account token. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(
     id: string,

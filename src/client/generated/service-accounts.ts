@@ -95,8 +95,8 @@ export class ServiceAccountsClient extends ResourceClient {
   }
 
   /**
-   * Update a service account. Changes only the fields in the request. A module in the request is replaced as a
-   * whole.
+   * Update a service account. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(id: string, body: ServiceAccountUpdate, options?: ConditionalOptions): Promise<Answer<ServiceAccount>> {
     return this.call({ method: 'PATCH', path: '/service_accounts/{id}', params: { id }, body }, options);

@@ -76,8 +76,8 @@ export class StaticBackendsClient extends ResourceClient {
   }
 
   /**
-   * Update a static backend. Changes only the fields in the request. A module in the request is replaced as a
-   * whole.
+   * Update a static backend. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(id: string, body: StaticBackendUpdate, options?: ConditionalOptions): Promise<Answer<StaticBackend>> {
     return this.call({ method: 'PATCH', path: '/backends/static/{id}', params: { id }, body }, options);

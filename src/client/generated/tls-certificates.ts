@@ -141,8 +141,8 @@ export class TlsCertificatesClient extends ResourceClient {
   }
 
   /**
-   * Update a TLS certificate. Changes only the fields in the request. A module in the request is replaced as a
-   * whole.
+   * Update a TLS certificate. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(id: string, body: TlsCertificateUpdate, options?: ConditionalOptions): Promise<Answer<TlsCertificate>> {
     return this.call({ method: 'PATCH', path: '/tls_certificates/{id}', params: { id }, body }, options);

@@ -72,8 +72,8 @@ export class TunnelGroupBackendsClient extends ResourceClient {
   }
 
   /**
-   * Update a tunnel group backend. Changes only the fields in the request. A module in the request is replaced as
-   * a whole.
+   * Update a tunnel group backend. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(
     id: string,

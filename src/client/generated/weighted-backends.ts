@@ -78,8 +78,8 @@ export class WeightedBackendsClient extends ResourceClient {
   }
 
   /**
-   * Update a weighted backend. Changes only the fields in the request. A module in the request is replaced as a
-   * whole.
+   * Update a weighted backend. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(id: string, body: WeightedBackendUpdate, options?: ConditionalOptions): Promise<Answer<WeightedBackend>> {
     return this.call({ method: 'PATCH', path: '/backends/weighted/{id}', params: { id }, body }, options);

@@ -129,9 +129,30 @@ function leaveOutUnset(stored: TObject, body: JsonObject, emptyText: 'drop' | 'k
     }
     if (value === '' && emptyText === 'drop' && isUnsetText(field)) continue;
     if (value === SECRET_MASK && secretVisibility(field) === 'masked') continue;
-    result.set(name, isObjectSchema(field) && isJsonObject(value) ? leaveOutUnset(field, value, 'drop') : value);
+    result.set(
+      name,
+      isObjectSchema(field) && isJsonObject(value) ? leaveOutUnset(field, value, 'drop') : inItems(field, value),
+    );
   }
   return Object.fromEntries(result);
+}
+
+/** `null` counts as absent in the objects of a list too. They are stored as they were sent: nothing else is dropped. */
+function inItems(field: TSchema, value: JsonValue): JsonValue {
+  const { items } = field as { items?: TSchema };
+  if (items === undefined || !isObjectSchema(items) || !Array.isArray(value)) return value;
+  return value.map((item: JsonValue) => (isJsonObject(item) ? withoutNulls(items, item) : item));
+}
+
+function withoutNulls(schema: TObject, object: JsonObject): JsonObject {
+  const entries = Object.entries(object).filter(([, value]) => value !== null);
+  return Object.fromEntries(
+    entries.map(([name, value]) => {
+      const field = fieldOf(schema, name);
+      if (field === undefined) return [name, value];
+      return [name, isObjectSchema(field) && isJsonObject(value) ? withoutNulls(field, value) : inItems(field, value)];
+    }),
+  );
 }
 
 /** Excludes what a schema inherits from Object, such as `toString`. */
