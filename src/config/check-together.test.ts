@@ -78,6 +78,11 @@ suite('sign-in to the console with OpenID Connect', () => {
 
   test('rejects rules and issuers of another form', () => {
     assert.match(refusal({ ...client, POSTERN_CONSOLE_ROLES: 'root=groups:x' }), /allowed: a list of: rules such as/);
+    for (const claim of ['Email', 'email_verified', 'user.email', 'upn', 'preferred_username']) {
+      const rule = { POSTERN_CONSOLE_ROLES: `admin=${claim}:ann@example.com` };
+      assert.match(refusal({ ...client, ...rule }), /addresses by the claim email alone/, claim);
+    }
+    assert.match(refusal({ ...client, POSTERN_CONSOLE_ROLES: 'admin=email:ann' }), /the claim email alone/);
     assert.match(refusal({ ...client, POSTERN_CONSOLE_OIDC_ISSUER: 'accounts.example.com' }), /an OpenID issuer/);
   });
 });

@@ -1,11 +1,21 @@
+import { isAddressClaim } from '../lib/address-claims.ts';
+import { emailAddress } from '../lib/email-address.ts';
 import { optional, required } from '../lib/settings/setting.ts';
 import { integer, text, textList, visibleText } from '../lib/settings/setting-kinds.ts';
 
 const issuer = text('an OpenID issuer, such as https://accounts.example.com', (value) => {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && !/[?#\s]/.test(value);
 });
-const roleRules = textList('rules such as admin=groups:platform, operator=email:ann@example.com or viewer=*', (value) =>
-  /^(?:viewer|operator|admin)=(?:\*|(?:https?:\/\/\S+|(?!https?:\/\/)[^:\s]+):.+)$/.test(value),
+const ROLE_RULE = /^(?:viewer|operator|admin)=(?:\*|(?<claim>https?:\/\/\S+|(?!https?:\/\/)[^:\s]+):(?<value>.+))$/;
+const roleRules = textList(
+  'rules such as admin=groups:platform, operator=email:ann@example.com or viewer=*, with addresses by the claim email alone, which must be verified',
+  (rule) => {
+    const found = ROLE_RULE.exec(rule);
+    if (found === null) return false;
+    const { claim, value = '' } = found.groups ?? {};
+    if (claim === undefined) return true;
+    return claim === 'email' ? emailAddress(value)?.isPlain === true : !isAddressClaim(claim, [value]);
+  },
 );
 
 /** Settings of the console at /console. */
@@ -30,6 +40,6 @@ export const consoleSettings = {
   }),
   console_roles: required(roleRules, {
     description:
-      'Roles of people who sign in to the console, as ROLE=CLAIM:VALUE. A person gets the highest role of all rules that match a claim of the login; a list matches if it contains the value, and an email address only if the provider has verified it. The name of the claim ends at the first colon, or at the last one if the name is a URL, as in admin=https://example.com/groups:platform. ROLE=* matches everybody. viewer reads everything except secrets, operator also writes everything except keys, credentials, service accounts and their tokens, guest links and console sessions, admin may do everything. People without a role cannot sign in.',
+      'Roles of people who sign in to the console, as ROLE=CLAIM:VALUE. A person gets the highest role of all rules that match a claim of the login; a list matches if it contains the value, and a name such as realm_access.roles leads into objects. email:ADDRESS matches only an address that the provider has verified; other claims cannot be used for addresses. The name of the claim ends at the first colon, or at the last one if the name is a URL, as in admin=https://example.com/groups:platform. ROLE=* matches everybody. viewer reads everything except secrets, operator also writes everything except keys, credentials, service accounts and their tokens, guest links and console sessions, admin may do everything. People without a role cannot sign in.',
   }),
 };

@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import { consoleErrors } from '../console/errors.ts';
 import type { People } from '../console/people/login-routes.ts';
-import { parseRoleRule, type RoleRule } from '../console/people/role-rules.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createGuardedFetch } from '../lib/guarded-fetch.ts';
 import { localhostLookup } from '../lib/localhost-lookup.ts';
@@ -14,6 +13,7 @@ import { Provider } from '../modules/login/provider/provider.ts';
 import type { LoginSettings } from '../modules/login/settings.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import { OidcClient } from '../modules/oidc/provider/oidc-client.ts';
+import { consoleRoles } from './console-roles.ts';
 
 const SCOPES = ['openid', 'email', 'profile'];
 
@@ -52,7 +52,7 @@ export function consolePeople(config: Config, { clock, logger }: Ports): People 
       exchange: (callback) => shown(client.exchange(callback)),
     },
     issuer,
-    rules: roles.map((text) => parseRoleRule(text) as RoleRule),
+    roleOf: consoleRoles(roles),
     fingerprint: hashToken(JSON.stringify([issuer, clientId, roles])),
   };
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/lib/json.ts';
-import type { RuleSet } from '../../src/modules/access/rules.ts';
+import type { RuleSet } from '../../src/modules/access/access-config.ts';
 
 /** A person as the identity provider describes them. */
 export interface Person {

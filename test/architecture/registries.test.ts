@@ -16,6 +16,7 @@ const MAY_NAME_A_KIND = new Set(['src/resources/tunnels/tunnels.ts']);
 /** Files outside `src/modules` that name a module, with the reason. */
 const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/main/console-people.ts': 'people sign in to the console with the same protocol',
+  'src/main/console-roles.ts': 'roles of the console follow the rules of routes',
   'src/console/open-console.ts': 'tells the page whether people sign in with the protocol of the same name',
   'src/agent/inspector/sensitive-headers.ts': "the name of Amazon's header",
   'src/api/openapi/headers.ts': 'an example of a problem',

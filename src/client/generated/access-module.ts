@@ -25,8 +25,8 @@ export interface AccessModule {
     /**
      * Claims that the requester must have, each with a list of 1 to 100 accepted values: texts, numbers or booleans,
      * compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is
-     * written, then as a dotted path into objects, such as "realm_access.roles". At most 16 names; all of them must
-     * match.
+     * written, then as a dotted path into objects, such as "realm_access.roles". Email addresses are no claims here,
+     * under any name: use "emails" and "email_domains". At most 16 names; all of them must match.
      */
     readonly claims?: Readonly<Record<string, readonly (string | number | boolean)[]>> | undefined;
     /** 1 to 100 ids of service accounts, which then cannot be deleted. */
@@ -51,8 +51,8 @@ export interface AccessModule {
     /**
      * Claims that the requester must have, each with a list of 1 to 100 accepted values: texts, numbers or booleans,
      * compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is
-     * written, then as a dotted path into objects, such as "realm_access.roles". At most 16 names; all of them must
-     * match.
+     * written, then as a dotted path into objects, such as "realm_access.roles". Email addresses are no claims here,
+     * under any name: use "emails" and "email_domains". At most 16 names; all of them must match.
      */
     readonly claims?: Readonly<Record<string, readonly (string | number | boolean)[]>> | undefined;
     /** 1 to 100 ids of service accounts, which then cannot be deleted. */
@@ -69,8 +69,8 @@ export interface AccessModule {
     /**
      * Claims that the requester must have, each with a list of 1 to 100 accepted values: texts, numbers or booleans,
      * compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is
-     * written, then as a dotted path into objects, such as "realm_access.roles". At most 16 names; all of them must
-     * match.
+     * written, then as a dotted path into objects, such as "realm_access.roles". Email addresses are no claims here,
+     * under any name: use "emails" and "email_domains". At most 16 names; all of them must match.
      */
     readonly claims: Readonly<Record<string, readonly (string | number | boolean)[]>>;
   }[];
@@ -102,8 +102,8 @@ export interface AccessModuleReplace {
         /**
          * Claims that the requester must have, each with a list of 1 to 100 accepted values: texts, numbers or booleans,
          * compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is
-         * written, then as a dotted path into objects, such as "realm_access.roles". At most 16 names; all of them must
-         * match.
+         * written, then as a dotted path into objects, such as "realm_access.roles". Email addresses are no claims here,
+         * under any name: use "emails" and "email_domains". At most 16 names; all of them must match.
          */
         readonly claims?: Readonly<Record<string, readonly (string | number | boolean)[]>> | undefined;
         /** 1 to 100 ids of service accounts, which then cannot be deleted. */
@@ -130,8 +130,8 @@ export interface AccessModuleReplace {
         /**
          * Claims that the requester must have, each with a list of 1 to 100 accepted values: texts, numbers or booleans,
          * compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is
-         * written, then as a dotted path into objects, such as "realm_access.roles". At most 16 names; all of them must
-         * match.
+         * written, then as a dotted path into objects, such as "realm_access.roles". Email addresses are no claims here,
+         * under any name: use "emails" and "email_domains". At most 16 names; all of them must match.
          */
         readonly claims?: Readonly<Record<string, readonly (string | number | boolean)[]>> | undefined;
         /** 1 to 100 ids of service accounts, which then cannot be deleted. */
@@ -150,8 +150,8 @@ export interface AccessModuleReplace {
         /**
          * Claims that the requester must have, each with a list of 1 to 100 accepted values: texts, numbers or booleans,
          * compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is
-         * written, then as a dotted path into objects, such as "realm_access.roles". At most 16 names; all of them must
-         * match.
+         * written, then as a dotted path into objects, such as "realm_access.roles". Email addresses are no claims here,
+         * under any name: use "emails" and "email_domains". At most 16 names; all of them must match.
          */
         readonly claims: Readonly<Record<string, readonly (string | number | boolean)[]>>;
       }[]

@@ -1,21 +1,23 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FailedAuthenticationDelay } from '../../api/failed-authentication-delay.ts';
 import { PosternError } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { SignedIn } from '../../resources/console-session-record.ts';
 import { consoleErrors } from '../errors.ts';
+import type { Role } from '../roles.ts';
 import { sendErrorPage } from '../serving/error-page.ts';
 import type { StartedSession } from '../sessions/console-sessions.ts';
 import { sessionCookie } from '../sessions/session-cookie.ts';
 import type { LoginFlows } from './login-flow.ts';
 import type { PeopleProvider } from './people-provider.ts';
 import { personName } from './person-name.ts';
-import { type RoleRule, roleOf } from './role-rules.ts';
 
 /** How people sign in; null: with API keys only. */
 export interface People {
   readonly provider: PeopleProvider;
   readonly issuer: string;
-  readonly rules: readonly RoleRule[];
+  /** Null: no rule gives this person a role. */
+  roleOf(claims: JsonObject): Role | null;
   /** Sessions end when it changes: issuer, client and rules. */
   readonly fingerprint: string;
 }
@@ -56,7 +58,7 @@ async function signedIn(request: FastifyRequest, people: People, flows: LoginFlo
   const callbackUrl = new URL(request.url, 'http://localhost');
   const start = flows.ofCallback(request.headers.cookie, callbackUrl.searchParams.get('state'));
   const { subject, claims } = await people.provider.exchange({ ...start, callbackUrl });
-  const role = roleOf(claims, people.rules);
+  const role = people.roleOf(claims);
   if (role !== null)
     return {
       kind: 'person',

@@ -13,7 +13,7 @@ const claimValues = Type.Array(Type.Union([Type.String({ maxLength: 1024 }), Typ
   maxItems: MAX_VALUES,
 });
 
-const claimsDescription = `Claims that the requester must have, each with a list of 1 to ${MAX_VALUES} accepted values: texts, numbers or booleans, compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is written, then as a dotted path into objects, such as "realm_access.roles". At most ${MAX_CLAIM_NAMES} names; all of them must match.`;
+const claimsDescription = `Claims that the requester must have, each with a list of 1 to ${MAX_VALUES} accepted values: texts, numbers or booleans, compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is written, then as a dotted path into objects, such as "realm_access.roles". Email addresses are no claims here, under any name: use "emails" and "email_domains". At most ${MAX_CLAIM_NAMES} names; all of them must match.`;
 
 const claims = mapOf(claimValues, {
   minProperties: 1,
@@ -107,6 +107,8 @@ export const accessConfig = Type.Object({
 });
 
 export type AccessConfig = Type.Static<typeof accessConfig>;
+/** The parts of a configuration that decide. */
+export type RuleSet = Pick<AccessConfig, 'allow' | 'deny' | 'bearer'>;
 export type AllowRule = Type.Static<typeof allowRule>;
 export type Rule = Type.Static<typeof denyRule>;
 export type BearerEntry = Type.Static<typeof bearerEntry>;

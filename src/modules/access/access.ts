@@ -1,3 +1,4 @@
+import { fieldName } from '../../lib/schema/field-problem.ts';
 import { ACCOUNT_KIND, TOKEN_KIND, TOKEN_USE_KIND } from '../../lib/service-account-records.ts';
 import { GUEST_PATH } from '../guest-link-secret.ts';
 import { GUEST_LINK_USE_KIND } from '../guest-link-use.ts';
@@ -9,7 +10,7 @@ import { AccessOnRoute } from './access-on-route.ts';
 import { AccessRuntime } from './access-runtime.ts';
 import { accessAgentForm, accessAgentSchema } from './agent-form.ts';
 import { agentRules } from './agent-rules.ts';
-import { checkAccess } from './check-access.ts';
+import { addressClaimProblems, checkAccess } from './check-access.ts';
 import { accessErrors } from './errors.ts';
 import { GUEST_LINK_KIND } from './guests/guest-link.ts';
 import { GuestRecognizer } from './guests/guest-recognizer.ts';
@@ -53,6 +54,11 @@ export const access = defineModule({
 });
 
 function prepare(config: AccessConfig, ports: PreparePorts): Preparation {
+  const [problem] = addressClaimProblems(config);
+  if (problem !== undefined) {
+    const message = `its ${fieldName(problem.path)} ${problem.message}`;
+    return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
+  }
   const own = ports.runtime instanceof AccessRuntime ? ports.runtime : null;
   return {
     ok: true,

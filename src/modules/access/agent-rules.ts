@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { isAddressClaim } from '../../lib/address-claims.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { AcceptedForm } from '../agent-form.ts';
 import type { AccessConfig, Rule } from './access-config.ts';
@@ -11,6 +12,8 @@ export function agentRules(form: JsonObject): AcceptedForm | { readonly problem:
   const { bearer_issuer: issuer, bearer_audiences: audiences } = lists;
   const written = [...lists.allow_claims, ...lists.deny_claims, ...lists.bearer_claims].find((each) => !isClaim(each));
   if (written !== undefined) return { problem: `${JSON.stringify(written)} is no claim: write NAME=VALUE` };
+  const address = addressProblem(lists);
+  if (address !== null) return { problem: address };
   const isBearerComplete = issuer !== '' && audiences.length > 0 && lists.bearer_claims.length > 0;
   const hasBearer = issuer !== '' || audiences.length > 0 || lists.bearer_claims.length > 0;
   if (hasBearer && !isBearerComplete) {
@@ -29,6 +32,22 @@ export function agentRules(form: JsonObject): AcceptedForm | { readonly problem:
   };
   return { config: config as unknown as JsonObject, records: [] };
 }
+
+/** In the names of the agent's form: the check of the rules names rules, which the agent's user has not written. */
+function addressProblem(lists: Static<typeof accessAgentSchema>): string | null {
+  for (const [list, remedy] of Object.entries(ADDRESS_REMEDIES) as [keyof typeof ADDRESS_REMEDIES, string][]) {
+    const found = Object.entries(claimsOf(lists[list])).find(([name, values]) => isAddressClaim(name, values));
+    if (found !== undefined)
+      return `${list} has "${found[0]}", which may be an address that the provider has not verified: use ${remedy}`;
+  }
+  return null;
+}
+
+const ADDRESS_REMEDIES = {
+  allow_claims: 'allow_emails (--allow-email) or allow_email_domains (--allow-email-domain)',
+  deny_claims: 'deny_emails (--deny-email) or deny_email_domains',
+  bearer_claims: 'a claim that the issuer itself sets, such as sub',
+} as const;
 
 function rulesOf(emails: string[], domains: string[], claims: readonly string[]): Rule[] {
   return [

@@ -1,9 +1,10 @@
+import { isAddressClaim } from '../../lib/address-claims.ts';
+import { emailAddress } from '../../lib/email-address.ts';
 import { type FieldProblem, pointerTo } from '../../lib/schema/field-problem.ts';
 import { checkIssuer } from '../login/check-issuer.ts';
-import { emailAddress } from '../login/identity/email-address.ts';
 import type { LoginSettings } from '../login/settings.ts';
 import type { CheckContext } from '../module.ts';
-import type { AccessConfig, AllowRule, Rule } from './access-config.ts';
+import type { AccessConfig, AllowRule, Rule, RuleSet } from './access-config.ts';
 import { domainPatternProblem } from './domain-matcher.ts';
 
 const CONDITIONS = ['emails', 'email_domains', 'claims', 'service_accounts', 'guests'] as const;
@@ -22,8 +23,27 @@ export function checkAccess(
       const inexact = numberProblems(claims, `/bearer/${at}`);
       return message === null ? inexact : [{ path: `/bearer/${at}/issuer`, message }, ...inexact];
     }),
+    ...addressClaimProblems({ allow, deny, bearer }),
   ];
 }
+
+/** Claims that would match addresses which nobody has verified. Records from elsewhere may have them too. */
+export function addressClaimProblems(rules: RuleSet): readonly FieldProblem[] {
+  return (['allow', 'deny', 'bearer'] as const).flatMap((list) =>
+    rules[list].flatMap(({ claims = {} }, at) =>
+      Object.entries(claims)
+        .filter(([name, values]) => isAddressClaim(name, values))
+        .map(([name]) => ({ path: pointerTo(`/${list}/${at}/claims`, name), message: ADDRESS_REMEDY[list] })),
+    ),
+  );
+}
+
+const UNVERIFIED = 'may have an address that the provider has not verified';
+const ADDRESS_REMEDY = {
+  allow: `${UNVERIFIED}: use emails or email_domains in its place`,
+  deny: `${UNVERIFIED}, in any spelling: use emails or email_domains in its place`,
+  bearer: `${UNVERIFIED}: use a claim that the issuer itself sets, such as sub`,
+};
 
 function ruleProblems(rule: AllowRule | Rule, path: string): readonly FieldProblem[] {
   if (CONDITIONS.every((name) => rule[name] === undefined)) {

@@ -1,4 +1,4 @@
-import { domainName } from '../login/identity/email-address.ts';
+import { domainName } from '../../lib/email-address.ts';
 
 export type DomainMatcher = (domain: string) => boolean;
 

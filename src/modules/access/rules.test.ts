@@ -4,7 +4,8 @@ import { PEOPLE, type Person, RULINGS, rowsOf } from '../../../test/access/decis
 import { parseExactJson } from '../../lib/exact-json.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Identity } from '../prepared-module.ts';
-import { compileRules, type Decision, type RuleSet } from './rules.ts';
+import type { RuleSet } from './access-config.ts';
+import { compileRules, type Decision } from './rules.ts';
 
 function identity(fields: Partial<Identity> = {}): Identity {
   return {
@@ -197,4 +198,20 @@ test('a stored rule whose claims have no names matches nobody', () => {
   const bearer = [{ issuer: 'https://ci.example', audiences: ['postern'], claims }];
   const token = { iss: 'https://ci.example', aud: 'postern' };
   assert.equal(decide({ bearer }, { kind: 'workload', claims: token }).allowed, false);
+});
+
+test('a stored rule about an address claim admits nobody, and denies everybody', () => {
+  const person = { email: 'ana@example.com', isEmailVerified: true, claims: { email: 'ana@example.com', sub: '1' } };
+  for (const claims of [
+    { email: ['ana@example.com'] },
+    { Email: ['ana@example.com'] },
+    { 'user.email': ['ana@example.com'] },
+    { email_verified: [true] },
+    { upn: ['ana@example.com'] },
+  ]) {
+    const held = { ...person, claims: { ...person.claims, ...claims, user: { email: 'ana@example.com' } } };
+    assert.equal(decide({ allow: [{ claims }] }, held).allowed, false, JSON.stringify(claims));
+    const both = decide({ allow: [{ claims: { sub: ['1'] } }], deny: [{ claims }] }, person);
+    assert.equal(both.rule, 'deny[0]', JSON.stringify(claims));
+  }
 });

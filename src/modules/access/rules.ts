@@ -1,6 +1,7 @@
-import { type EmailAddress, emailAddress } from '../login/identity/email-address.ts';
+import { isAddressClaim } from '../../lib/address-claims.ts';
+import { type EmailAddress, emailAddress } from '../../lib/email-address.ts';
 import type { Identity } from '../prepared-module.ts';
-import type { AccessConfig, AllowRule, BearerEntry, Rule } from './access-config.ts';
+import type { AllowRule, BearerEntry, Rule, RuleSet } from './access-config.ts';
 import { claimText, ReadClaims } from './claim-texts.ts';
 import { type DomainMatcher, domainMatcher } from './domain-matcher.ts';
 
@@ -13,9 +14,6 @@ export interface Decision {
   readonly rule: string | null;
   readonly reason: DecisionReason;
 }
-
-/** The parts of a configuration that decide. */
-export type RuleSet = Pick<AccessConfig, 'allow' | 'deny' | 'bearer'>;
 
 /** Decides whether somebody may pass. Pure: the same identity always gets the same decision. */
 export type Evaluate = (identity: Identity) => Decision;
@@ -117,10 +115,15 @@ function conditionsOn({ emails, email_domains: domains, service_accounts: accoun
   return conditions;
 }
 
-/** Without names they hold for nobody: beside others they would admit every user, or every token of an issuer. */
+/**
+ * Without names they hold for nobody: beside others they would admit every user, or every token of an issuer. A claim
+ * that may have an unverified address cannot be evaluated: the check rejects it, and a record from elsewhere must not
+ * admit anybody.
+ */
 function claimConditions(claims: NonNullable<Rule['claims']>, ifUnknown: boolean): Condition[] {
   if (Object.keys(claims).length === 0) return [() => false];
   return Object.entries(claims).map(([name, values]): Condition => {
+    if (isAddressClaim(name, values)) return () => ifUnknown;
     const wanted = values.map(claimText);
     return ({ claims: read }) => {
       const texts = read.texts(name);

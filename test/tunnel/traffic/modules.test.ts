@@ -62,6 +62,12 @@ suite('modules requested by an agent', () => {
     const problems: readonly (readonly [object, RegExp])[] = [
       [{ allow_emails: ['alice'] }, /^access: allow.*must be one email address/],
       [{ allow_claims: ['groups'] }, /^access: "groups" is no claim: write NAME=VALUE/],
+      [
+        { allow_claims: ['Email=a@example.com'] },
+        /^access: allow_claims has "Email".*use allow_emails \(--allow-email\)/,
+      ],
+      [{ deny_claims: ['email=a@example.com'] }, /^access: deny_claims has "email".*use deny_emails/],
+      [{ ...bearer, bearer_claims: ['user.email=a@example.com'] }, /^access: bearer_claims has.*such as sub/],
       [{ allow_emails: ['a@example.com'], forward_bearer: true }, /^access: forward_bearer is not a known field/],
       [{ ...bearer, bearer_issuer: 'http://10.0.0.1' }, /^access: bearer.*issuer must/],
       [{ ...bearer, bearer_issuer: 'https://10.0.0.1' }, /^access: bearer.*must have a public address/],

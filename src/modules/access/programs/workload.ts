@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../lib/json.ts';
+import { isEmailVerified } from '../../../lib/verified-email.ts';
 import { textClaim } from '../../login/identity/claims.ts';
-import { isEmailVerified, sentEmail } from '../../login/identity/sent-email.ts';
+import { sentEmail } from '../../login/identity/sent-email.ts';
 import type { SentIdentity } from '../../login/identity/upstream-identity.ts';
 import type { UpstreamUser } from '../../login/identity/upstream-user.ts';
 import type { Identity, TrafficRequest } from '../../prepared-module.ts';

@@ -1,8 +1,8 @@
 import { decodeJwt } from 'jose';
 import type { JsonObject } from '../../../lib/json.ts';
+import { isEmailVerified } from '../../../lib/verified-email.ts';
 import type { Identity } from '../../prepared-module.ts';
 import { GUEST_ISSUER } from '../guest-issuer.ts';
-import { isEmailVerified } from '../identity/sent-email.ts';
 import type { SentIdentity } from '../identity/upstream-identity.ts';
 import { isAskedFor, type LoginParameters } from '../login-parameters.ts';
 import type { LoginRecord } from '../login-store.ts';
