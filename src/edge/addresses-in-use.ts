@@ -35,7 +35,11 @@ export class AddressesInUse {
 /** Every upstream that an edge's routes may use. */
 function addressesIn(edge: EdgeSnapshot): ReadonlySet<string> {
   const keys = new Set<string>();
+  const visited = new Set<string>();
   const visit = (backend: BackendSnapshot): void => {
+    // Most routes of an edge share their backend.
+    if (visited.has(backend.id)) return;
+    visited.add(backend.id);
     for (const { address, isTls } of addressesOf(backend)) keys.add(upstreamKey(address, isTls));
     for (const member of backend.members.values()) visit(member);
   };

@@ -89,7 +89,11 @@ export function moduleRecordKey(
   ownerId: string,
   moduleName: string,
 ): { readonly kind: string; readonly id: string } {
-  return { kind: `${ownerKind}.${moduleName}`, id: `${ownerId}.${moduleName}` };
+  return { kind: `${ownerKind}.${moduleName}`, id: moduleRecordId(ownerId, moduleName) };
+}
+
+export function moduleRecordId(ownerId: string, moduleName: string): string {
+  return `${ownerId}.${moduleName}`;
 }
 
 /** The inverse: null for kinds of other records. */

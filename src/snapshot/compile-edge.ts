@@ -1,22 +1,23 @@
 import { hash } from 'node:crypto';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { type Module, moduleNameOf, moduleRecordKey } from '../modules/module.ts';
+import { type Module, moduleRecordId } from '../modules/module.ts';
 import type { ModuleRuntime } from '../modules/module-runtime.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
 import type { ConfiguredBy, PreparedModule, PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
-import { foreignHeaders } from '../modules/reserved-names.ts';
 import { namesOf } from '../modules/shared-runtimes.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { admissionSteps } from './admission-steps.ts';
 import type { AmbiguousPaths } from './ambiguous-paths.ts';
 import { compileBackend, type KindOfId } from './compile-backend.ts';
 import type { EdgeSnapshot, ModuleProblem, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
+import type { ModuleTables, UnknownModule } from './module-tables.ts';
 import { EdgeCookieNames } from './own-cookie-names.ts';
 import { RouteTable } from './route-table.ts';
 import type { TrackingReader } from './tracking-reader.ts';
 
 const EDGE_KIND = 'https_edge';
 const ROUTE_KIND = 'https_edge_route';
+export const OWNER_KINDS = { edge: EDGE_KIND, route: ROUTE_KIND } as const;
 
 const NO_SETTINGS: ModuleSettings = new Map();
 
@@ -30,6 +31,20 @@ export interface Definitions {
   readonly moduleSettings?: ModuleSettings;
   /** Absent: ambiguous paths are rejected on every host. */
   readonly ambiguousPaths?: AmbiguousPaths;
+}
+
+/** Definitions with the tables that `Snapshots` makes of them once. */
+export interface CompileDefinitions extends Definitions {
+  readonly tables: ModuleTables;
+}
+
+/** What the compilation of an edge and its routes shares. */
+interface EdgeContext {
+  readonly definitions: CompileDefinitions;
+  readonly reader: TrackingReader;
+  readonly ports: RecordPorts;
+  /** Modules that this version does not know, on owners of this level. */
+  readonly unknown: Readonly<Record<Module['level'], readonly UnknownModule[]>>;
 }
 
 /** The ports of a module that are the same for the whole edge. */
@@ -53,19 +68,21 @@ interface UnpreparedModule {
 export function compileEdge(
   edgeId: string,
   reader: TrackingReader,
-  definitions: Definitions,
+  definitions: CompileDefinitions,
   configuredBy: ConfiguredBy,
 ): EdgeSnapshot | null {
   const record = reader.get(EDGE_KIND, edgeId);
   if (record === undefined) return null;
-  const ports = recordPorts(reader, configuredBy);
-  const own = prepareAll(definitions, { edgeId, routeId: null }, reader, ports);
+  const { tables } = definitions;
+  const unknown = {
+    edge: tables.unknownModules(EDGE_KIND, reader.kinds()),
+    route: tables.unknownModules(ROUTE_KIND, reader.kinds()),
+  };
+  const context: EdgeContext = { definitions, reader, ports: recordPorts(reader, configuredBy), unknown };
+  const own = prepareAll(context, { edgeId, routeId: null });
   // Complete when the last route is compiled; the routes share it.
-  const reservedCookies = definitions.modules.flatMap((module) => namesOf(module, 'reservedCookies'));
-  const ownCookieNames = new EdgeCookieNames(reservedCookies);
-  const routes = reader
-    .children(ROUTE_KIND, edgeId)
-    .map((route) => ({ ...compileRoute(route, own, reader, definitions, ports), ownCookieNames }));
+  const ownCookieNames = new EdgeCookieNames(tables.isReservedCookie);
+  const routes = reader.children(ROUTE_KIND, edgeId).map((route) => compileRoute(route, own, context, ownCookieNames));
   for (const { modules } of routes) {
     for (const { prepared } of modules) for (const name of prepared.ownCookieNames ?? []) ownCookieNames.add(name);
   }
@@ -84,23 +101,20 @@ export function compileEdge(
     ownPathRoutes: routes.filter(
       (route) => route.problem === null && route.modules.some(({ prepared }) => prepared.ownPaths !== undefined),
     ),
-    secretPaths: definitions.modules.flatMap((module) => module.secretPaths ?? []),
+    secretPaths: tables.secretPaths,
   };
 }
 
 function compileRoute(
   record: StoredRecord,
   edge: PreparedModules,
-  reader: TrackingReader,
-  definitions: Definitions,
-  ports: RecordPorts,
-): Omit<RouteSnapshot, 'ownCookieNames'> {
-  // If the route is deleted before its modules are read, its modules are gone too.
-  reader.get(ROUTE_KIND, record.id);
-  const { modules: registry, kindOfId } = definitions;
+  context: EdgeContext,
+  ownCookieNames: EdgeCookieNames,
+): RouteSnapshot {
+  const { tables, modules: registry, kindOfId } = context.definitions;
   const edgeId = record.parent ?? '';
-  const own = prepareAll(definitions, { edgeId, routeId: record.id }, reader, ports);
-  const inOrder = [...edge.modules, ...own.modules].sort((a, b) => positionOf(registry, a) - positionOf(registry, b));
+  const own = prepareAll(context, { edgeId, routeId: record.id });
+  const inOrder = [...edge.modules, ...own.modules].sort((a, b) => tables.position(a.name) - tables.position(b.name));
   const backendId = own.modules.find((module) => module.prepared.backendId !== undefined)?.prepared.backendId;
   return {
     id: record.id,
@@ -112,29 +126,26 @@ function compileRoute(
     steps: admissionSteps(inOrder, registry),
     requestChangers: inOrder
       .filter(({ prepared }) => prepared.transformRequest !== undefined)
-      .map((module) => ({ ...module, isForeignHeader: foreignHeaders(module, registry) })),
+      .map((module) => ({ ...module, isForeignHeader: tables.foreignHeadersOf(module.name) })),
     responseChangers: inOrder.filter(({ prepared }) => prepared.transform !== undefined).reverse(),
     problem: edge.problems[0] ?? own.problems[0] ?? null,
     problems: own.problems,
-    backend: backendId === undefined ? null : compileBackend(backendId, reader, kindOfId),
+    backend: backendId === undefined ? null : compileBackend(backendId, context.reader, kindOfId),
+    ownCookieNames,
   };
 }
 
-function prepareAll(
-  { modules: registry, runtimes, moduleSettings = NO_SETTINGS }: Definitions,
-  place: PreparePorts['place'],
-  reader: TrackingReader,
-  ports: RecordPorts,
-): PreparedModules {
+function prepareAll(context: EdgeContext, place: PreparePorts['place']): PreparedModules {
+  const { definitions, reader, ports, unknown } = context;
+  const { tables, runtimes, moduleSettings = NO_SETTINGS } = definitions;
   const level = place.routeId === null ? 'edge' : 'route';
-  const [ownerKind, ownerId] = place.routeId === null ? [EDGE_KIND, place.edgeId] : [ROUTE_KIND, place.routeId];
+  const ownerId = place.routeId ?? place.edgeId;
   const modules: NamedModule[] = [];
   const problems: ModuleProblem[] = [];
   const access: JsonObject[] = [];
   const tls: TlsPolicy = {};
-  for (const module of registry) {
-    if (module.level !== level) continue;
-    const record = enabledRecord(reader, ownerKind, ownerId, module.name);
+  for (const { module, kind } of level === 'edge' ? tables.edgeModules : tables.routeModules) {
+    const record = enabledRecord(reader, kind, ownerId, module.name);
     if (record === null) continue;
     if (module.decidesAccess) access.push({ module: module.name, config: withSecrets(record) });
     const settings = settingsOf(moduleSettings, module);
@@ -148,10 +159,10 @@ function prepareAll(
       Object.assign(tls, preparation.tls);
     }
   }
-  const logins = registry.filter(({ name, isLogin }) => isLogin === true && modules.some((each) => each.name === name));
+  const logins = tables.logins.filter(({ name }) => modules.some((each) => each.name === name));
   if (logins.length > 1) problems.push(severalLogins(logins));
-  for (const name of unknownNames(reader, ownerKind, registry)) {
-    const record = enabledRecord(reader, ownerKind, ownerId, name);
+  for (const { name, kind } of unknown[level]) {
+    const record = enabledRecord(reader, kind, ownerId, name);
     if (record === null) continue;
     // It may have been there to deny access.
     access.push({ module: name, config: withSecrets(record) });
@@ -162,18 +173,9 @@ function prepareAll(
   return { modules, problems, access, tls };
 }
 
-function enabledRecord(reader: TrackingReader, ownerKind: string, ownerId: string, name: string): StoredRecord | null {
-  const { kind, id } = moduleRecordKey(ownerKind, ownerId, name);
-  const record = reader.get(kind, id);
+function enabledRecord(reader: TrackingReader, kind: string, ownerId: string, name: string): StoredRecord | null {
+  const record = reader.getModule(kind, moduleRecordId(ownerId, name));
   return record === undefined || record.doc['enabled'] === false ? null : record;
-}
-
-/** Modules written by a later version of this program, before a downgrade or beside this one. */
-function unknownNames(reader: TrackingReader, ownerKind: string, registry: readonly Module[]): readonly string[] {
-  return [...reader.kinds()]
-    .map((kind) => moduleNameOf(ownerKind, kind))
-    .filter((name) => name !== null)
-    .filter((name) => registry.every((module) => module.name !== name));
 }
 
 /** A module that cannot be applied rejects traffic: it may have been there to deny access. */
@@ -235,8 +237,4 @@ function withSecrets(record: StoredRecord): JsonObject {
 function withValue(doc: JsonObject, [name = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
   const inner = doc[name];
   return { ...doc, [name]: rest.length === 0 ? value : withValue(isJsonObject(inner) ? inner : {}, rest, value) };
-}
-
-function positionOf(registry: readonly Module[], module: NamedModule): number {
-  return registry.findIndex((registered) => registered.name === module.name);
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { type Module, moduleRecordKey } from '../modules/module.ts';
 import type { BrowsableReader } from '../replica/record-reader.ts';
 import type { StoredRecord } from '../store/store.ts';
-import { compileEdge, type Definitions } from './compile-edge.ts';
+import { type CompileDefinitions, compileEdge } from './compile-edge.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
 import { TrackingReader } from './tracking-reader.ts';
 
@@ -32,7 +32,7 @@ export interface DetachedRecord {
  * Compiled by the same code as stored edges, from records that exist only here. So every protection of an edge applies,
  * in the same order.
  */
-export function compileDetached(edge: DetachedEdge, definitions: Definitions): EdgeSnapshot {
+export function compileDetached(edge: DetachedEdge, definitions: CompileDefinitions): EdgeSnapshot {
   const { backend } = edge;
   const kindOfId = (id: string): string | null => (id === backend.id ? backend.kind : definitions.kindOfId(id));
   const reader = new TrackingReader(new DetachedReader(recordsOf(edge, definitions.modules)));

@@ -1,5 +1,3 @@
-import { nameMatcher } from '../modules/reserved-names.ts';
-
 /** Names of cookies, in lower case, that no upstream of an edge may set. */
 export interface OwnCookieNames {
   has(name: string): boolean;
@@ -10,8 +8,8 @@ export class EdgeCookieNames implements OwnCookieNames {
   readonly #isReserved: (name: string) => boolean;
   readonly #added = new Set<string>();
 
-  constructor(reserved: readonly string[]) {
-    this.#isReserved = nameMatcher(reserved);
+  constructor(isReserved: (name: string) => boolean) {
+    this.#isReserved = isReserved;
   }
 
   add(name: string): void {

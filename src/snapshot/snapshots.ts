@@ -1,10 +1,11 @@
 import type { Replica } from '../replica/replica.ts';
 import type { Change } from '../store/store.ts';
 import { Compilation, type CompiledEdge, SLICES, type SliceBudget } from './compilation.ts';
-import { compileEdge, type Definitions } from './compile-edge.ts';
+import { type CompileDefinitions, compileEdge, type Definitions, OWNER_KINDS } from './compile-edge.ts';
 import { compileDetached, type DetachedEdge } from './detached-edge.ts';
 import { EdgeDependencies } from './edge-dependencies.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
+import { ModuleTables } from './module-tables.ts';
 import { refusingEdge } from './refusing-edge.ts';
 import { type EdgeSwap, haveSameHosts, ServedEdges } from './served-edges.ts';
 import { TrackingReader } from './tracking-reader.ts';
@@ -27,7 +28,7 @@ export type SnapshotListener = (edgeId: string, now: EdgeSnapshot | null, before
  */
 export class Snapshots {
   readonly #replica: Replica;
-  readonly #definitions: Definitions;
+  readonly #definitions: CompileDefinitions;
   readonly #budget: SliceBudget;
   readonly #edges = new ServedEdges();
   readonly #dependencies = new EdgeDependencies();
@@ -46,7 +47,7 @@ export class Snapshots {
 
   private constructor(replica: Replica, definitions: Definitions, budget: SliceBudget) {
     this.#replica = replica;
-    this.#definitions = definitions;
+    this.#definitions = { ...definitions, tables: new ModuleTables(definitions.modules, OWNER_KINDS) };
     this.#budget = budget;
     this.#unsubscribe = replica.onChange((changes) => this.#follow(changes));
   }

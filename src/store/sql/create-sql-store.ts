@@ -27,7 +27,7 @@ export interface SqlStoreOptions {
 
 /** A follower that is further behind reads everything again, which costs about as much as this many changes. */
 const DEFAULT_KEEP_REVISIONS = 10_000;
-const RECORDS_PER_BATCH = 250;
+const RECORDS_PER_BATCH = 1000;
 
 /**
  * The part of the store that both engines share: seals and opens, notifies listeners, and leaves the database to the
@@ -110,18 +110,18 @@ export function createSqlStore({
         const revision = await read('readRevision');
         const commit = await read('readCommit');
         if (commit !== null) engine.history.advance(commit, epoch);
-        let after: RecordKey | null = null;
-        for (;;) {
-          const rows: Awaited<ReturnType<typeof read<'readRecordPage'>>> = await read(
-            'readRecordPage',
-            after,
-            RECORDS_PER_BATCH,
-          );
-          const last = rows.at(-1);
-          if (last === undefined) return { revision };
-          after = { kind: last.kind, id: last.id };
+        const pageAfter = (key: RecordKey | null): ReturnType<typeof read<'readRecordPage'>> =>
+          read('readRecordPage', key, RECORDS_PER_BATCH);
+        for (let rows = await pageAfter(null); rows.length > 0; ) {
+          const { kind, id } = rows.at(-1) as RecordKey;
+          const next = pageAfter({ kind, id });
+          // A damaged row ends the loop before it is awaited.
+          next.catch(() => {});
+          // While the engine reads the next page.
           onBatch(rows.map((row) => openRecord(row, keyring)));
+          rows = await next;
         }
+        return { revision };
       }),
     changesSince: async (revision) => {
       const found = await engine.readProven('readChangesSince', revision);

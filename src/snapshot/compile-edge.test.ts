@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { moduleRecordKey } from '../modules/module.ts';
+import { modules } from '../modules/registry.ts';
+import { RecordTable } from '../replica/record-table.ts';
+import { compileEdge, OWNER_KINDS } from './compile-edge.ts';
+import { EdgeDependencies } from './edge-dependencies.ts';
+import { ModuleTables } from './module-tables.ts';
+import { TrackingReader } from './tracking-reader.ts';
+
+const ROUTES = ['route_1', 'route_2', 'route_3'];
+const definitions = { modules, tables: new ModuleTables(modules, OWNER_KINDS), kindOfId: () => 'static_backend' };
+
+suite('dependencies of a compiled edge', () => {
+  test('are the records that exist, not the modules that each route could have', () => {
+    const { dependencies } = compiled();
+    assert.deepEqual([...dependencies].sort(), ['backend_1', 'edge_1', 'https_edge_route < edge_1', ...ROUTES].sort());
+  });
+
+  test('include a module that is added to a route later', () => {
+    const index = new EdgeDependencies();
+    index.add('edge_1', compiled().dependencies);
+    for (const name of ['compression', 'of_a_later_version']) {
+      const record = { ...moduleRecordKey(OWNER_KINDS.route, 'route_2', name), parent: 'route_2', doc: {} };
+      const affected = index.edgesAffectedBy([{ op: 'put', record: { ...record, revision: 9, secrets: null } }]);
+      assert.deepEqual([...affected], ['edge_1'], name);
+    }
+  });
+
+  test('of one edge stay when another edge that shared them is removed', () => {
+    const index = new EdgeDependencies();
+    for (const edge of ['edge_1', 'edge_2', 'edge_1']) index.add(edge, new Set(['backend_1', edge]));
+    const deleted = [{ op: 'delete', key: { kind: 'static_backend', id: 'backend_1' }, revision: 9 }] as const;
+    assert.deepEqual([...index.edgesAffectedBy(deleted)].sort(), ['edge_1', 'edge_2']);
+    index.remove('edge_1', new Set(['backend_1', 'edge_1']));
+    assert.deepEqual([...index.edgesAffectedBy(deleted)], ['edge_2']);
+    index.remove('edge_2', new Set(['backend_1']));
+    assert.deepEqual([...index.edgesAffectedBy(deleted)], []);
+  });
+});
+
+function compiled(): { readonly dependencies: ReadonlySet<string> } {
+  const table = new RecordTable();
+  const put = (kind: string, id: string, parent: string | null, doc: Record<string, string | string[]>): void =>
+    table.put({ kind, id, parent, doc, revision: 1, secrets: null });
+  put(OWNER_KINDS.edge, 'edge_1', null, { hostports: ['app.example.com:443'] });
+  put('static_backend', 'backend_1', null, { address: '127.0.0.1:3000' });
+  for (const route of ROUTES) {
+    put(OWNER_KINDS.route, route, 'edge_1', { match_type: 'path_prefix', match: `/${route}` });
+    const { kind, id } = moduleRecordKey(OWNER_KINDS.route, route, 'backend');
+    put(kind, id, route, { backend_id: 'backend_1' });
+  }
+  const reader = new TrackingReader(table);
+  assert.equal(compileEdge('edge_1', reader, definitions, 'operator')?.routes.all.length, ROUTES.length);
+  return reader;
+}

@@ -1,0 +1,64 @@
+import { type Module, moduleNameOf, moduleRecordKey } from '../modules/module.ts';
+import { foreignHeaders, nameMatcher } from '../modules/reserved-names.ts';
+import { namesOf } from '../modules/shared-runtimes.ts';
+
+/** A module with the kind of its records. */
+export interface PlacedModule {
+  readonly module: Module;
+  readonly kind: string;
+}
+
+/** A module written by a later version of this program, before a downgrade or beside this one. */
+export interface UnknownModule {
+  readonly name: string;
+  readonly kind: string;
+}
+
+/** Facts about the registered modules that the compilation of every edge needs, collected once. */
+export class ModuleTables {
+  readonly edgeModules: readonly PlacedModule[];
+  readonly routeModules: readonly PlacedModule[];
+  readonly logins: readonly Module[];
+  readonly secretPaths: readonly string[];
+  readonly isReservedCookie: (name: string) => boolean;
+  readonly #positions: ReadonlyMap<string, number>;
+  readonly #foreignHeaders = new Map<string, (name: string) => boolean>();
+  readonly #modules: readonly Module[];
+
+  constructor(modules: readonly Module[], kinds: { readonly edge: string; readonly route: string }) {
+    const placed = (level: Module['level']): readonly PlacedModule[] =>
+      modules
+        .filter((module) => module.level === level)
+        .map((module) => ({ module, kind: moduleRecordKey(kinds[level], '', module.name).kind }));
+    this.edgeModules = placed('edge');
+    this.routeModules = placed('route');
+    this.logins = modules.filter(({ isLogin }) => isLogin === true);
+    this.secretPaths = modules.flatMap((module) => module.secretPaths ?? []);
+    this.isReservedCookie = nameMatcher(modules.flatMap((module) => namesOf(module, 'reservedCookies')));
+    this.#positions = new Map(modules.map(({ name }, position) => [name, position]));
+    this.#modules = modules;
+  }
+
+  /** The place of a module in the order of traffic. */
+  position(name: string): number {
+    return this.#positions.get(name) ?? -1;
+  }
+
+  /** Matches request headers that the module may not change. */
+  foreignHeadersOf(name: string): (header: string) => boolean {
+    const known = this.#foreignHeaders.get(name);
+    if (known !== undefined) return known;
+    const isForeign = foreignHeaders({ name }, this.#modules);
+    this.#foreignHeaders.set(name, isForeign);
+    return isForeign;
+  }
+
+  unknownModules(ownerKind: string, kinds: Iterable<string>): readonly UnknownModule[] {
+    const unknown: UnknownModule[] = [];
+    for (const kind of kinds) {
+      const name = moduleNameOf(ownerKind, kind);
+      if (name !== null && !this.#positions.has(name)) unknown.push({ name, kind });
+    }
+    return unknown;
+  }
+}
