@@ -2,7 +2,9 @@ import type { ClientCertificate } from '../modules/prepared-module.ts';
 
 /** Facts established by a connection's handshake. */
 export interface ConnectionFacts {
-  /** The edge of the handshake's server name. */
+  /** The name in the ClientHello; empty without TLS. */
+  readonly serverName: string;
+  /** The edge of that name: at the handshake, or now (see `currentFacts`). Empty: none. */
   readonly edgeId: string;
   /** Requirements of the handshake at that time; see EdgeSnapshot. */
   readonly tlsGeneration: string;

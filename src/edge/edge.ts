@@ -5,6 +5,7 @@ import { type ArrivedClient, type ArrivingClients, peerOf } from '../lib/proxy-p
 import type { RequestFacts } from '../lib/request-facts.ts';
 import type { ReservedNames } from '../modules/reserved-names.ts';
 import type { RequestHistory } from '../requests/request-history.ts';
+import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { RecordedTrace } from '../tracing/request-trace.ts';
 import type { Tracing } from '../tracing/tracing.ts';
@@ -16,6 +17,7 @@ import { backendTargets } from './backend-targets.ts';
 import type { BackendTraffic } from './backend-traffic.ts';
 import { ClientAddresses } from './client-address.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
+import { currentFacts } from './current-facts.ts';
 import { drainEdge, type EdgeDrainOptions } from './drain-edge.ts';
 import { EarlyAnswers } from './early-answers.ts';
 import type { EdgeMetrics, LiveCounts } from './edge-metrics.ts';
@@ -136,6 +138,10 @@ export function createEdge(options: EdgeOptions): Edge {
     tunnels: tunnels.targets,
   });
 
+  // A tls tunnel takes its name from a wildcard: this process cannot decrypt the connections that belong there.
+  const findEdge = (host: string): EdgeSnapshot | undefined =>
+    tunnels.passthroughFor(host) === undefined ? snapshots.find(host) : undefined;
+
   const runtime: EdgeRuntime = {
     scheme: 'https',
     clock,
@@ -146,7 +152,7 @@ export function createEdge(options: EdgeOptions): Edge {
     tracing,
     marksForwarded: settings.marksForwarded ?? true,
     newRequestId: createDenseIds('rq'),
-    findEdge: (host) => snapshots.find(host),
+    findEdge,
     targetsOf,
     clientAddress: (remoteAddress, head) => addresses.of(remoteAddress, head),
     trustedChain: (remoteAddress, head) => addresses.chain(remoteAddress, head),
@@ -231,7 +237,9 @@ export function createEdge(options: EdgeOptions): Edge {
     rules,
     handle: (connection, request) => {
       request.writer.ownHeader = transportSecurity(request.reading);
-      if (connection.edgeId !== '' || !refusedAsVacant(connection, request)) serve(runtime, connection, request);
+      if (connection.edgeId === '' && refusedAsVacant(connection, request)) return;
+      const { reading } = request;
+      serve(runtime, reading.ok ? currentFacts(connection, reading.head.host, findEdge) : connection, request);
     },
     onSessionError: (reason, error) => {
       metrics.sessionFailed(reason);
@@ -270,8 +278,9 @@ export function createEdge(options: EdgeOptions): Edge {
     clock,
     log,
     metrics,
-    onConnection: ({ socket, protocol, edge, tlsGeneration, remoteAddress, clientCertificate }) =>
+    onConnection: ({ socket, protocol, servername, edge, tlsGeneration, remoteAddress, clientCertificate }) =>
       servers.accept(socket, protocol, {
+        serverName: servername,
         edgeId: edge.id,
         tlsGeneration,
         tlsVersion: socket.getProtocol() ?? '',
@@ -281,9 +290,10 @@ export function createEdge(options: EdgeOptions): Edge {
         clientCertificate,
       }),
     vacantNames,
-    onVacant: ({ socket, protocol, remoteAddress }) =>
+    onVacant: ({ socket, protocol, servername, remoteAddress }) =>
       servers.accept(socket, protocol, {
         ...plainFacts(remoteAddress, addresses),
+        serverName: servername,
         tlsVersion: socket.getProtocol() ?? '',
       }),
   });

@@ -13,7 +13,8 @@ export const edgeErrors = errorTable({
   },
   ERR_POSTERN_MISDIRECTED: {
     status: 421,
-    explanation: 'The request is for a host that this connection does not serve. Open another connection.',
+    explanation:
+      'The request is for a host that this connection does not serve, or the requirements of that host have changed. Open another connection.',
   },
   ERR_POSTERN_NO_ROUTE: { status: 404, explanation: 'The edge has no route for this path.' },
   ERR_POSTERN_NOTHING_HERE: {

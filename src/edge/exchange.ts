@@ -88,8 +88,11 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
   #judge(nowMs: number): void {
     const edge = this.runtime.findEdge(this.host);
     // Connection reuse must not bypass another host's client certificates, or a changed policy.
-    if (edge === undefined || edge.id !== this.connection.edgeId) this.refuse(...MISDIRECTED);
-    else if (handshakeSuffices(this.connection, edge, nowMs)) this.#enter(edge);
+    if (edge === undefined || edge.id !== this.connection.edgeId) {
+      // Nothing serves the connection's own name: a client that stayed on it would not see the name return.
+      if (this.runtime.findEdge(this.connection.serverName) === undefined) this.connection.retire();
+      this.refuse(...MISDIRECTED);
+    } else if (handshakeSuffices(this.connection, edge, nowMs)) this.#enter(edge);
     else {
       this.connection.retire();
       this.refuse(...STALE_CONNECTION);

@@ -5,6 +5,7 @@ import type { ConnectionFacts } from './connection-facts.ts';
 /** Nothing was proven, and only the requests name their host. */
 export function plainFacts(remoteAddress: string, addresses: ClientAddresses): Omit<ConnectionFacts, 'retire'> {
   return {
+    serverName: '',
     edgeId: '',
     tlsGeneration: '',
     tlsVersion: '',

@@ -108,8 +108,12 @@ export class Snapshots {
     this.#ephemeral.set(edge.id, edge);
     for (const host of edge.hosts) this.#ephemeralTable(edge).set(host, edge);
     this.#tell(edge.id, edge, null);
-    // A wildcard served this host until now.
-    const shadowed = edge.isPlain === true ? undefined : this.#edges.hosts.findWildcard(edge.hosts[0] ?? '');
+    if (edge.isPlain !== true) this.takenFromWildcard(edge.hosts[0] ?? '');
+  }
+
+  /** A wildcard may have served this host until now: its requests are evaluated again. */
+  takenFromWildcard(host: string): void {
+    const shadowed = this.#edges.hosts.findWildcard(host);
     if (shadowed !== undefined) this.#tell(shadowed.id, shadowed, shadowed);
   }
 

@@ -33,6 +33,7 @@ export class HypotheticalRequest extends ReceivedRequest implements TrafficReque
 
   constructor({ head, address, clientAddress, clientCertificate, nowMs, runtime }: HypotheticalFacts) {
     const connection: ConnectionFacts = {
+      serverName: '',
       edgeId: '',
       tlsGeneration: '',
       tlsVersion: 'TLSv1.3',

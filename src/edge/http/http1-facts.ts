@@ -3,6 +3,7 @@ import type { ConnectionFacts } from '../connection-facts.ts';
 
 /** A connection's facts for one request on it: retiring the connection is announced in that request's response. */
 export class Http1Facts implements ConnectionFacts {
+  readonly serverName: string;
   readonly edgeId: string;
   readonly tlsGeneration: string;
   readonly tlsVersion: string;
@@ -13,6 +14,7 @@ export class Http1Facts implements ConnectionFacts {
   readonly #response: ServerResponse;
 
   constructor(facts: ConnectionFacts, response: ServerResponse) {
+    this.serverName = facts.serverName;
     this.edgeId = facts.edgeId;
     this.tlsGeneration = facts.tlsGeneration;
     this.tlsVersion = facts.tlsVersion;

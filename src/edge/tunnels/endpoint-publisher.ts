@@ -110,6 +110,7 @@ export class Endpoints implements EndpointPublisher {
         this.#tlsHosts.delete(host);
         this.#options.connections.cutAll(endpoint.id, 'withdrawn');
       });
+      snapshots.takenFromWildcard(host);
       return { ok: true, publicUrl: `tls://${hostport}`, hostport };
     }
     this.#published.set(endpoint.id, () => snapshots.removeEphemeral(endpoint.id));

@@ -47,11 +47,11 @@ async function openRedirects(t: TestContext, { httpsPort = 7443, maxConnectionsP
     },
     onSessionError: () => {},
   });
-  const facts = { edgeId: '', tlsGeneration: '', tlsVersion: '', clientAuthorities: [], clientCertificate: null };
+  const facts = { serverName: '', edgeId: '', tlsGeneration: '', tlsVersion: '' };
+  const nobody = { clientAuthorities: [], clientCertificate: null, isFromProxy: false };
   const listener = await openPlainListener({
     open: [open],
-    onSocket: (socket) =>
-      servers.accept(socket, 'http/1.1', { ...facts, isFromProxy: false, remoteAddress: '127.0.0.1' }),
+    onSocket: (socket) => servers.accept(socket, 'http/1.1', { ...facts, ...nobody, remoteAddress: '127.0.0.1' }),
     maxConnectionsPerAddress,
     onProblem: () => {},
   });

@@ -94,17 +94,29 @@ suite('a name below our domain that nothing serves', () => {
     assert.deepEqual(pages[1], pages[2]);
   });
 
-  test('does not let its connection reach a tunnel that comes online', async () => {
-    const host = `late.${DOMAIN}`;
-    const session = await edge.http2(host);
-    const agent = await world.agent([{ proto: 'https', addr, domain: host }]);
-    const stream = session.request({ ':path': '/' });
-    stream.resume();
-    const [head] = await once(stream, 'response');
-    assert.equal(head[':status'], 421);
-    assert.equal((await edge.ask(host)).text, 'the service');
-    session.destroy();
-    await agent.close();
+  test('lets its connection reach a tunnel that comes online, unless that requires a client certificate', async () => {
+    const authority = await issue({ commonName: 'CA of clients', isCa: true });
+    for (const [label, modules, status] of [
+      ['late', {}, 200],
+      ['late-and-locked', { mutual_tls: { ca_pems: [authority.certificatePem] } }, 421],
+    ] as const) {
+      const host = `${label}.${DOMAIN}`;
+      const session = await edge.http2(host);
+      const socket = await edge.connect(host);
+      const agent = await world.agent([{ proto: 'https', addr, domain: host, modules }]);
+      const stream = session.request({ ':path': '/' });
+      stream.resume();
+      const [head] = await once(stream, 'response');
+      assert.equal(head[':status'], status);
+      socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      const [first] = await once(socket.setEncoding('latin1'), 'data');
+      assert.ok(first.startsWith(`HTTP/1.1 ${status} `), first);
+      assert.equal(/^connection: close\r$/im.test(first), status === 421);
+      if (status === 421) await Promise.all([session.closed || once(session, 'close'), once(socket, 'close')]);
+      session.destroy();
+      socket.destroy();
+      await agent.close();
+    }
   });
 
   test('leaves the answer of an edge without an online tunnel as it is', async () => {

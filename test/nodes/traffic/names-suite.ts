@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, suite, test } from 'node:test';
 import type { AgentHandle } from '../../../src/agent/index.ts';
 import { recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
@@ -51,6 +52,30 @@ export function namesSuite(cluster: Cluster): void {
         });
       }
       await refused[1]?.close();
+    });
+
+    test('a kept connection of another node reaches an agent that was restarted', async () => {
+      const domain = 'restarted.localhost';
+      const { address } = await recordingUpstream({ after });
+      const spec = { proto: 'https', addr: address, domain } as const;
+      const before = await cluster.agent([spec], { at: [first], connections: 1 });
+      await cluster.visible(before);
+      const keeping = second.agent();
+      after(() => keeping.destroy());
+      const session = await third.http2(domain);
+      const status2 = async (): Promise<number> => {
+        const stream = session.request({ ':path': '/' });
+        stream.resume();
+        const [headers] = await once(stream, 'response');
+        return Number(headers[':status']);
+      };
+      assert.deepEqual([await second.status(domain, '/', { agent: keeping }), await status2()], [200, 200]);
+      await before.close();
+      const now = await cluster.agent([spec], { at: [first], connections: 1 });
+      await cluster.visible(now);
+      assert.deepEqual([await second.status(domain, '/', { agent: keeping }), await status2()], [200, 200]);
+      session.destroy();
+      await now.close();
     });
 
     test('a TCP port is handed out once', async () => {
