@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Clock } from '../../lib/clock.ts';
 import type { DeliveryStore, LaneLedger } from '../../store/store.ts';
 import type { SendVerdict } from '../destinations/destination-kind.ts';
+import { KnownLanes } from './known-lanes.ts';
 
 export interface DeliveryMetricsOptions {
   readonly registry: Registry;
@@ -12,7 +13,10 @@ export interface DeliveryMetricsOptions {
 const LANE = ['subscription', 'destination'] as const;
 const ENDS = ['enqueued', 'delivered', 'dead', 'cancelled', 'pruned'] as const;
 
-/** Lanes are read from the store when metrics are scraped: every process with the role reports the same values. */
+/**
+ * Lanes are read from the store when metrics are scraped: every process with the role reports the same values, the last
+ * known ones while the store does not answer.
+ */
 export class DeliveryMetrics {
   readonly #attempts: Counter<'kind' | 'verdict'>;
   readonly #seconds: Histogram<'kind'>;
@@ -53,7 +57,8 @@ export class DeliveryMetrics {
 }
 
 function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledger'>, clock: Clock): void {
-  const lanes = sharedRead(() => store.ledger());
+  // All metrics are collected together: they share one read and describe the same moment.
+  const lanes = new KnownLanes(() => store.ledger());
   const perLane = (name: string, help: string, read: (lane: LaneLedger) => number): void => {
     new Gauge({
       name,
@@ -61,7 +66,7 @@ function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledge
       labelNames: LANE,
       registers,
       async collect() {
-        const all = await lanes();
+        const all = await lanes.current();
         this.reset();
         for (const lane of all) this.set(labelsOf(lane), read(lane));
       },
@@ -73,7 +78,7 @@ function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledge
     labelNames: [...LANE, 'outcome'],
     registers,
     async collect() {
-      const all = await lanes();
+      const all = await lanes.current();
       this.reset();
       for (const lane of all) for (const outcome of ENDS) this.inc({ ...labelsOf(lane), outcome }, lane[outcome]);
     },
@@ -91,15 +96,4 @@ function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledge
 
 function labelsOf({ subscriptionId, destinationId }: LaneLedger): { subscription: string; destination: string } {
   return { subscription: subscriptionId, destination: destinationId };
-}
-
-/** All metrics are collected together: they share one read and describe the same moment. */
-function sharedRead<Result>(read: () => Promise<Result>): () => Promise<Result> {
-  let current: Promise<Result> | null = null;
-  return () => {
-    current ??= read().finally(() => {
-      current = null;
-    });
-    return current;
-  };
 }
