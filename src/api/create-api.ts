@@ -1,9 +1,10 @@
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/dense-ids.ts';
+import type { PosternError } from '../lib/errors.ts';
 import type { Operation, OperationPorts } from '../resources/operation.ts';
 import { type AnswerRecords, recordAnswer } from './answered-request.ts';
 import type { ApiExtension } from './api-extension.ts';
@@ -14,8 +15,10 @@ import {
   type FindPrincipal,
 } from './authentication.ts';
 import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
+import { CrossOrigin } from './cross-origin.ts';
 import { cutOffError, errorBody, shownError } from './error-response.ts';
 import { FailedAuthenticationDelay } from './failed-authentication-delay.ts';
+import { GzipResponses } from './gzip-responses.ts';
 import { LargeBodies, largeBodyGate } from './large-bodies.ts';
 import { operationGate, operationHandler } from './operation-route.ts';
 import type { OthersWrites } from './others-writes.ts';
@@ -26,7 +29,14 @@ import { RateLimit } from './rate-limit.ts';
 import { takesBody } from './request-body.ts';
 import type { RequestState } from './request-state.ts';
 import { ServedPaths } from './served-paths.ts';
-import { isRoutedMethod, pathRefusals, unroutableProblem, unservedRequests } from './unserved-requests.ts';
+import {
+  allowedMethods,
+  isRoutedMethod,
+  pathRefusals,
+  unroutableProblem,
+  unservedRequests,
+} from './unserved-requests.ts';
+import { varyOn } from './vary.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
 /** What a 503 reports is usually over soon. */
@@ -46,6 +56,8 @@ export interface ApiDependencies extends AnswerRecords {
   readonly pages: PublicPages;
   /** Requests per second per API key; 0 = no limit. */
   readonly rateLimitPerSecond: number;
+  /** Origins whose pages may use the API. */
+  readonly corsOrigins: readonly string[];
   /** Routes beside the operations. */
   readonly extensions?: readonly ApiExtension[];
   /** Replaced in tests. */
@@ -87,6 +99,8 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
   // Operation routes write their own responses; this hook is for errors and public pages.
   app.addHook('onSend', (request, reply, payload, next) => {
     reply.header('postern-operation-id', request.postern.operationId);
+    // The framework's own headers replace those that the response has already.
+    if (reply.hasHeader('vary')) reply.header('vary', varyOn(reply.raw, String(reply.getHeader('vary'))));
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
     finish(request, reply.statusCode, deps);
     next(null, payload);
@@ -101,13 +115,14 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
     findSession: deps.findSession,
     others: deps.others,
   });
-  addPublicRoutes(app, deps.pages, authenticate);
-  addOperations(app, deps, authenticate);
+  const gzip = new GzipResponses();
+  addPublicRoutes(app, deps.pages, { authenticate, gzip });
+  addOperations(app, deps, { authenticate, gzip });
   for (const extension of extensions) extension.addRoutes(app, { authenticate });
-  const refusePath = pathRefusals(
-    new ServedPaths([...deps.operations, ...publicRoutes, ...extensions.flatMap(({ paths }) => paths)]),
-  );
+  const paths = new ServedPaths([...deps.operations, ...publicRoutes, ...extensions.flatMap((each) => each.paths)]);
+  const refusePath = pathRefusals(paths);
   const refuse = unservedRequests(refusePath, authenticate);
+  const allowed = allowedMethods(paths, authenticate);
   app.setNotFoundHandler((request) => refuse(request.raw));
   await app.ready();
   const refusals = new PlainRefusals({
@@ -115,17 +130,30 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
     onRefused: (refused) =>
       recordAnswer({ ...refused, operation: undefined, apiKeyId: null, startedAt: performance.now() }, deps),
   });
+  const crossOrigin = deps.corsOrigins.length === 0 ? null : new CrossOrigin(deps.corsOrigins);
   const handle: RequestListener = (request, response) => {
+    const refuseFor = (error: unknown): void => refusals.answer(request, response, shownError(error));
     const problem = unroutableProblem(request);
-    if (problem !== null) refusals.answer(request, response, problem);
-    else if (!isRoutedMethod(request.method))
-      refuse(request).catch((error: unknown) => refusals.answer(request, response, shownError(error)));
-    else app.routing(request, response);
+    if (problem !== null) return refuseFor(problem);
+    if (crossOrigin?.answer(request, response) === true) return undefined;
+    if (request.method === 'OPTIONS')
+      return void allowed(request).then((methods) => answerOptions(response, methods, newOperationId()), refuseFor);
+    if (!isRoutedMethod(request.method)) return void refuse(request).catch(refuseFor);
+    return app.routing(request, response);
   };
   return { handle, protocolErrors: { refusals, refusePath }, close: () => app.close() };
 }
 
-function addOperations(app: FastifyInstance, deps: ApiDependencies, authenticate: Authenticate): void {
+function answerOptions(response: ServerResponse, methods: readonly string[], operationId: string): void {
+  const headers = { allow: methods.join(', '), 'postern-operation-id': operationId, 'cache-control': 'no-store' };
+  response.writeHead(204, headers).end();
+}
+
+function addOperations(
+  app: FastifyInstance,
+  deps: ApiDependencies,
+  { authenticate, gzip }: { readonly authenticate: Authenticate; readonly gzip: GzipResponses },
+): void {
   const gate = { authenticate, rateLimit: new RateLimit(deps.rateLimitPerSecond, deps.clock) };
   const largeBodies = largeBodyGate(new LargeBodies());
   for (const operation of deps.operations) {
@@ -142,6 +170,7 @@ function addOperations(app: FastifyInstance, deps: ApiDependencies, authenticate
       handler: operationHandler(operation, deps.ports, {
         authenticate,
         others: deps.others,
+        gzip,
         onAnswered: (request, status) => finish(request, status, deps),
       }),
     });
@@ -171,8 +200,7 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
   const error = isCutOff(request) ? cutOffError(thrown) : shownError(thrown);
   const { operationId, largeBody } = request.postern;
   largeBody?.endTurn();
-  if (error.status >= 500)
-    deps.logger.error({ operation_id: operationId, err: thrown, code: error.code }, 'request failed');
+  if (error.status >= 500) logFailure(error, thrown, operationId, deps.logger);
   void reply
     .code(error.status)
     .headers({
@@ -183,6 +211,14 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
     })
     .type('application/json; charset=utf-8')
     .send(errorBody(error, operationId));
+}
+
+/** A 503 is an answer that a part of the server chose: it says what is wrong, and no stack explains it further. */
+function logFailure(error: PosternError, thrown: unknown, operationId: string, logger: Logger): void {
+  const { code, message } = error;
+  if (error.status !== 503) logger.error({ operation_id: operationId, err: thrown, code }, 'request failed');
+  else if (code === 'ERR_POSTERN_STARTING') logger.info({ operation_id: operationId, code }, 'request came too early');
+  else logger.warn({ operation_id: operationId, code, reason: message }, 'request refused for now');
 }
 
 function pathOf(url: string): string {

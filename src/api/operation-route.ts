@@ -1,5 +1,3 @@
-import type { ServerResponse } from 'node:http';
-import { pipeline, Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify';
 import type { TObject } from 'typebox';
 import { invalidBody } from '../documents/errors.ts';
@@ -10,13 +8,15 @@ import { createDecoder } from '../lib/schema/decode-body.ts';
 import { refuseWithout } from '../resources/errors.ts';
 import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../resources/operation.ts';
 import type { Authenticate, Caller } from './authentication.ts';
+import type { GzipResponses } from './gzip-responses.ts';
 import { type OthersWrites, repeatedIfStale } from './others-writes.ts';
 import { queryDecoder } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { takesBody, unwrapBody } from './request-body.ts';
-import { idempotencyOf, parseIfMatch } from './request-headers.ts';
+import { idempotencyOf, parseIfMatch, parseIfNoneMatch } from './request-headers.ts';
 import type { Admission } from './request-state.ts';
 import { requestedVersion } from './version.ts';
+import { statusOf, writeResult } from './write-result.ts';
 
 /** Parsing a large body takes the event loop's time: only keys that can write something may send one. */
 const MAX_BYTES_OF_READERS = 65_536;
@@ -82,6 +82,7 @@ function refuseLargeBodyOfReader({ headers }: FastifyRequest, { principal }: Cal
 export interface HandlerPorts {
   readonly authenticate: Authenticate;
   readonly others: OthersWrites;
+  readonly gzip: GzipResponses;
   readonly onAnswered: (request: FastifyRequest, status: number) => void;
 }
 
@@ -89,17 +90,20 @@ export interface HandlerPorts {
 export function operationHandler(
   operation: Operation,
   ports: OperationPorts,
-  { authenticate, others, onAnswered }: HandlerPorts,
+  { authenticate, others, gzip, onAnswered }: HandlerPorts,
 ): RouteHandlerMethod {
   const decodeQuery = queryDecoder(operation.query);
   const requireScopes = scopeCheck(operation);
   const decodeBody = bodyDecoder(operation);
-  const answer = (request: FastifyRequest, reply: FastifyReply, result: OperationResult): void => {
-    const status = result.status ?? operation.success.status;
+  const answer = (request: FastifyRequest, reply: FastifyReply, result: OperationResult): Promise<void> | undefined => {
+    const { operationId, largeBody } = request.postern;
+    const status = statusOf(request.raw, operation, result);
     reply.hijack();
-    request.postern.largeBody?.endTurn();
-    writeResult(reply.raw, request.postern.operationId, status, result);
+    largeBody?.endTurn();
+    const writing = writeResult(request.raw, reply.raw, { operation, status, operationId, result }, gzip);
+    if (writing !== undefined) return writing.then(() => onAnswered(request, status));
     onAnswered(request, status);
+    return undefined;
   };
   const handle = (request: FastifyRequest, reply: FastifyReply, caller: Caller): Promise<void> | undefined => {
     const admission = request.postern.admission as Admission;
@@ -114,6 +118,7 @@ export function operationHandler(
       query: decodeQuery(request.query as Record<string, unknown>),
       body: decodeBody(request, params),
       ifMatch: operation.isConditional === true ? parseIfMatch(request.headers['if-match']) : null,
+      ifNoneMatch: honoursIfNoneMatch(operation) ? parseIfNoneMatch(request.headers['if-none-match']) : null,
       idempotency: idempotency(operation, request, admission),
       version: admission.version.version,
       isLegacyClient: admission.version.isLegacyClient,
@@ -129,8 +134,7 @@ export function operationHandler(
     const isRepeated = operation.body?.maxBytes === undefined;
     const result = isRepeated ? repeatedIfStale(others, run, { again, isWrite: operation.method !== 'GET' }) : run();
     if (result instanceof Promise) return result.then((late) => answer(request, reply, late));
-    answer(request, reply, result);
-    return undefined;
+    return answer(request, reply, result);
   };
   return (request, reply) => {
     // The gate has set it, otherwise the request would not get here.
@@ -140,6 +144,11 @@ export function operationHandler(
     if (caller instanceof Promise) return caller.then((late) => handle(request, reply, late));
     return handle(request, reply, caller);
   };
+}
+
+/** A POST creates something new, whatever exists at its address. */
+function honoursIfNoneMatch({ method, isConditional }: Operation): boolean {
+  return isConditional === true && method !== 'POST';
 }
 
 function bodyDecoder(
@@ -169,27 +178,4 @@ function idempotency(
     path,
     rawBody: JSON.stringify(request.body ?? null),
   });
-}
-
-/** Directly to the socket: Fastify's own path serializes, runs hooks and looks up more than is needed. */
-function writeResult(response: ServerResponse, operationId: string, status: number, result: OperationResult): void {
-  const headers = ['postern-operation-id', operationId, 'cache-control', 'no-store'];
-  if (result.etag !== undefined) headers.push('etag', `"${result.etag}"`);
-  if (result.revision !== undefined) headers.push('postern-revision', String(result.revision));
-  if (result.headers !== undefined)
-    for (const [name, value] of Object.entries(result.headers)) headers.push(name, value);
-  if (result.body === null) {
-    response.writeHead(status, headers).end();
-    return;
-  }
-  headers.push('content-type', 'application/json; charset=utf-8');
-  if (result.parts !== undefined) {
-    response.writeHead(status, headers);
-    // A client that has gone needs no response, and a bug in the parts must not look like a complete one.
-    pipeline(Readable.from(result.parts), response, () => {});
-    return;
-  }
-  const text = result.text ?? JSON.stringify(result.body);
-  headers.push('content-length', String(Buffer.byteLength(text)));
-  response.writeHead(status, headers).end(text);
 }

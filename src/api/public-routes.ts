@@ -1,15 +1,16 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { accepts } from '../lib/accepted-value.ts';
 import type { Authenticate } from './authentication.ts';
+import type { BuiltDocument } from './docs/documentation.ts';
+import type { GzipResponses } from './gzip-responses.ts';
 
 /** Pages that need no version header, and mostly no key. */
 export interface PublicPages {
   health(): { readonly isReady: boolean; readonly state: string; readonly errorCode: string | null };
   /** With the store and the other nodes: `/healthz?verbose`. */
   verboseHealth(): object;
-  openApiJson(): Promise<string>;
-  openApiGzip(): Promise<Buffer>;
-  docsHtml(): Promise<string>;
+  openApi(): Promise<BuiltDocument>;
+  docs(): Promise<BuiltDocument>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Where a browser that opens / goes. */
   readonly startPath: string;
@@ -22,7 +23,16 @@ export const publicRoutes = ['/', '/healthz', '/openapi.json', '/docs', '/metric
   path,
 }));
 
-export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, authenticate: Authenticate): void {
+export interface PublicRouteTools {
+  readonly authenticate: Authenticate;
+  readonly gzip: GzipResponses;
+}
+
+export function addPublicRoutes(
+  app: FastifyInstance,
+  pages: PublicPages,
+  { authenticate, gzip }: PublicRouteTools,
+): void {
   app.get('/healthz', (request, reply) => {
     const { isReady, state, errorCode } = pages.health();
     const isVerbose = 'verbose' in (request.query as object);
@@ -32,23 +42,22 @@ export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, authen
       .type('application/json; charset=utf-8')
       .send(JSON.stringify(isVerbose ? pages.verboseHealth() : short));
   });
-  app.get('/openapi.json', async (request, reply) => {
-    reply.type('application/json; charset=utf-8').header('vary', 'accept-encoding');
-    if (!accepts(request.headers['accept-encoding'] as string | undefined, 'gzip')) {
-      return reply.send(await pages.openApiJson());
-    }
-    return reply.header('content-encoding', 'gzip').send(await pages.openApiGzip());
-  });
-  app.get('/docs', async (_request, reply) =>
-    reply
-      .headers({
-        'content-security-policy':
-          "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-        'x-content-type-options': 'nosniff',
-        'referrer-policy': 'no-referrer',
-      })
-      .type('text/html; charset=utf-8')
-      .send(await pages.docsHtml()),
+  app.get('/openapi.json', async (request, reply) =>
+    sendDocument(request, reply.type('application/json; charset=utf-8'), await pages.openApi()),
+  );
+  app.get('/docs', async (request, reply) =>
+    sendDocument(
+      request,
+      reply
+        .headers({
+          'content-security-policy':
+            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+          'x-content-type-options': 'nosniff',
+          'referrer-policy': 'no-referrer',
+        })
+        .type('text/html; charset=utf-8'),
+      await pages.docs(),
+    ),
   );
   // Programs keep what they have always got.
   app.get('/', (request, reply) =>
@@ -59,6 +68,20 @@ export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, authen
   app.get('/metrics', async (request, reply) => {
     if (!pages.areMetricsOpen) await authenticate(request);
     const { contentType, text } = await pages.metrics();
-    return reply.header('content-type', contentType).send(text);
+    const bytes = await gzip.compress(text, request.headers);
+    reply.headers({ 'content-type': contentType, vary: 'accept-encoding' });
+    return bytes === null ? reply.send(text) : reply.header('content-encoding', 'gzip').send(bytes);
   });
+}
+
+/** The same for everybody until the program is replaced: a client may keep it, and asks whether it is current. */
+function sendDocument(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { text, gzip, etag }: BuiltDocument,
+): FastifyReply {
+  reply.headers({ etag, vary: 'accept-encoding', 'cache-control': 'no-cache' });
+  if (headers['if-none-match']?.split(',').some((known) => known.trim() === etag)) return reply.code(304).send();
+  if (!accepts(headers['accept-encoding'] as string | undefined, 'gzip')) return reply.send(text);
+  return reply.header('content-encoding', 'gzip').send(gzip);
 }

@@ -4,17 +4,26 @@ import { apiErrors } from './errors.ts';
 
 /** RFC 9110 §13.1.1: a list of entity tags or `*`. Weak ones never match. */
 export function parseIfMatch(header: string | undefined): OperationRequest['ifMatch'] {
+  return revisionsIn('If-Match', header, /^"([1-9]\d{0,15})"$/);
+}
+
+/** RFC 9110 §13.1.2: the same list, in which weak ones match too. */
+export function parseIfNoneMatch(header: string | undefined): OperationRequest['ifNoneMatch'] {
+  return revisionsIn('If-None-Match', header, /^(?:W\/)?"([1-9]\d{0,15})"$/);
+}
+
+function revisionsIn(name: string, header: string | undefined, ours: RegExp): readonly number[] | 'any' | null {
   if (header === undefined || header.trim() === '') return null;
   if (header.trim() === '*') return 'any';
   const tags = header.split(',').map((tag) => tag.trim());
   if (!tags.every((tag) => /^(W\/)?"[\x21\x23-\x7e]*"$/.test(tag))) {
     throw apiErrors.create(
       'ERR_POSTERN_INVALID_HEADER',
-      'If-Match must be an ETag in quotes as a response gave it, such as "12"',
+      `${name} must be an ETag in quotes as a response gave it, such as "12", or *`,
     );
   }
-  // A tag that is not one of our revisions cannot match, and neither can a weak one: -1 never does.
-  return tags.map((tag) => Number(/^"([1-9]\d{0,15})"$/.exec(tag)?.[1] ?? -1));
+  // A tag that is not one of our revisions cannot match: -1 never does.
+  return tags.map((tag) => Number(ours.exec(tag)?.[1] ?? -1));
 }
 
 /**

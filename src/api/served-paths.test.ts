@@ -15,16 +15,16 @@ const paths = new ServedPaths(
   ].map(([method = '', path = '']) => ({ method, path })),
 );
 
-test('lists the methods of a path: HEAD goes with GET', () => {
-  assert.deepEqual(paths.methodsOf('/'), ['GET', 'HEAD']);
-  assert.deepEqual(paths.methodsOf('/edges/https'), ['GET', 'HEAD', 'POST']);
-  assert.deepEqual(paths.methodsOf('/edges/https/e1'), ['DELETE', 'GET', 'HEAD']);
-  assert.deepEqual(paths.methodsOf('/edges/https/e1/routes/r1'), ['GET', 'HEAD']);
+test('lists the methods of a path: HEAD goes with GET, OPTIONS with anything', () => {
+  assert.deepEqual(paths.methodsOf('/'), ['GET', 'HEAD', 'OPTIONS']);
+  assert.deepEqual(paths.methodsOf('/edges/https'), ['GET', 'HEAD', 'OPTIONS', 'POST']);
+  assert.deepEqual(paths.methodsOf('/edges/https/e1'), ['DELETE', 'GET', 'HEAD', 'OPTIONS']);
+  assert.deepEqual(paths.methodsOf('/edges/https/e1/routes/r1'), ['GET', 'HEAD', 'OPTIONS']);
 });
 
 test('joins the methods of a fixed segment with those of a parameter', () => {
-  assert.deepEqual(paths.methodsOf('/events/replay'), ['GET', 'HEAD', 'POST']);
-  assert.deepEqual(paths.methodsOf('/events/e1'), ['GET', 'HEAD']);
+  assert.deepEqual(paths.methodsOf('/events/replay'), ['GET', 'HEAD', 'OPTIONS', 'POST']);
+  assert.deepEqual(paths.methodsOf('/events/e1'), ['GET', 'HEAD', 'OPTIONS']);
 });
 
 test('finds nothing at empty segments, longer and shorter paths', () => {

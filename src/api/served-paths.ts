@@ -22,13 +22,14 @@ export class ServedPaths {
     }
   }
 
-  /** Methods of a path, sorted; HEAD is implied by GET. Empty: nothing is at the path. */
+  /** Methods of a path, sorted; HEAD is implied by GET, OPTIONS by anything. Empty: nothing is at the path. */
   methodsOf(path: string): readonly string[] {
     const methods = new Set<string>();
     for (const node of matches(this.#root, segmentsOf(path), 0)) {
       for (const method of node.methods) methods.add(method);
     }
     if (methods.has('GET')) methods.add('HEAD');
+    if (methods.size > 0) methods.add('OPTIONS');
     return [...methods].sort();
   }
 }

@@ -7,19 +7,11 @@ import { publicRoutes } from './public-routes.ts';
 import type { ServedPaths } from './served-paths.ts';
 
 /** Methods that the framework routes; it fails on some others, such as QUERY. */
-const ROUTED_METHODS: ReadonlySet<string | undefined> = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'OPTIONS',
-]);
+const ROUTED_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const PUBLIC_PATHS: ReadonlySet<string> = new Set(publicRoutes.map(({ path }) => path));
 
 export function isRoutedMethod(method: string | undefined): boolean {
-  return ROUTED_METHODS.has(method);
+  return method !== undefined && ROUTED_METHODS.has(method);
 }
 
 /**
@@ -38,33 +30,45 @@ export function unroutableProblem({ headers, httpVersion }: IncomingMessage): Po
     : apiErrors.create('ERR_POSTERN_BAD_REQUEST', `HTTP/${httpVersion} is not supported: use HTTP/1.1`);
 }
 
-/** Rejects with 405 or 404. Without a key, a caller learns only about public pages. */
+/** Rejects with 405 or 404. */
 export function unservedRequests(
   refusePath: RefusePath,
   authenticate: Authenticate,
 ): (request: IncomingMessage) => Promise<never> {
   return async (request) => {
-    const url = request.url ?? '';
-    if (!PUBLIC_PATHS.has(url.split('?')[0] ?? ''))
-      await authenticate({
-        headers: request.headers,
-        ip: request.socket.remoteAddress ?? '',
-        method: request.method ?? '',
-      });
-    throw refusePath(request.method ?? '', url);
+    await authenticateForPath(request, authenticate);
+    throw refusePath(request.method ?? '', request.url ?? '');
   };
+}
+
+/** The methods of the path of an OPTIONS request (RFC 9110 §9.3.7); rejects with 404. `*` is the whole server. */
+export function allowedMethods(
+  paths: ServedPaths,
+  authenticate: Authenticate,
+): (request: IncomingMessage) => Promise<readonly string[]> {
+  return async (request) => {
+    const url = request.url ?? '';
+    if (url === '*') return [...ROUTED_METHODS];
+    await authenticateForPath(request, authenticate);
+    const allowed = paths.methodsOf(pathOf(url));
+    if (allowed.length === 0) throw unknownPath();
+    return allowed;
+  };
+}
+
+/** Without a key, a caller learns only about public pages. */
+async function authenticateForPath(
+  { url = '', headers, socket, method = '' }: IncomingMessage,
+  authenticate: Authenticate,
+): Promise<void> {
+  if (!PUBLIC_PATHS.has(pathOf(url))) await authenticate({ headers, ip: socket.remoteAddress ?? '', method });
 }
 
 /** Tells a path that does not exist from one that does not take the method. */
 export function pathRefusals(paths: ServedPaths): RefusePath {
   return (method, url) => {
-    const allowed = paths.methodsOf(url.split('?')[0] ?? '');
-    if (allowed.length === 0 || allowed.includes(method)) {
-      return apiErrors.create(
-        'ERR_POSTERN_UNKNOWN_PATH',
-        'this path does not exist: GET /openapi.json or /docs lists the available paths',
-      );
-    }
+    const allowed = paths.methodsOf(pathOf(url));
+    if (allowed.length === 0 || allowed.includes(method)) return unknownPath();
     return apiErrors.create(
       'ERR_POSTERN_METHOD_NOT_ALLOWED',
       `this path supports ${allowed.join(', ')}, not ${method}`,
@@ -73,4 +77,15 @@ export function pathRefusals(paths: ServedPaths): RefusePath {
       },
     );
   };
+}
+
+function unknownPath(): PosternError {
+  return apiErrors.create(
+    'ERR_POSTERN_UNKNOWN_PATH',
+    'this path does not exist: GET /openapi.json or /docs lists the available paths',
+  );
+}
+
+function pathOf(url: string): string {
+  return url.split('?')[0] ?? '';
 }

@@ -31,6 +31,7 @@ export const OPERATOR_REQUEST: Omit<OperationRequest, 'body'> = {
   params: {},
   query: {},
   ifMatch: null,
+  ifNoneMatch: null,
   idempotency: null,
   version: 2,
   isLegacyClient: false,

@@ -13,6 +13,7 @@ import {
   integer,
   listenAddress,
   listenAddresses,
+  originList,
   portList,
   portRange,
   postgresUrl,
@@ -85,6 +86,10 @@ const ownSettings = {
     description: 'Granularity of the traffic metrics: route (about 19 series for each route), edge, or process.',
   }),
   api_metrics_open: required(boolean, { description: 'Serve /metrics without an API key.' }),
+  api_cors_origins: required(originList, {
+    description:
+      'Origins of web pages that may use the API from a browser with an API key of their own (CORS), such as https://admin.example.com. Empty: none. Cookies are never accepted from them. Anyone who can change such a page can use every key that is entered there.',
+  }),
   api_rate_limit: required(integer(0, 1_000_000), {
     description: 'Requests per second allowed for each API key; requests above the limit get 429. 0: no limit.',
   }),

@@ -217,7 +217,7 @@ export class Documents implements DocumentsPort {
     const { catalog } = this.#context;
     const attempt = (): PlacedWriteSet => {
       const record = requireUnder(this.#context, compiled, id, parentId);
-      const matched = expectMatch(request.ifMatch, compiled, record, this.reader);
+      const matched = expectMatch(request, compiled, record, this.reader);
       const previous = configOf(compiled, record);
       const change = changeOf(previous);
       const { principal } = request;
@@ -283,7 +283,7 @@ export class Documents implements DocumentsPort {
       return {
         // Authorization used the replica's version of the record: it must still be current.
         expect: [
-          ...expectMatch(request.ifMatch, compiled, record, this.reader),
+          ...expectMatch(request, compiled, record, this.reader),
           ...(resource.authorize === undefined ? [] : [asSeen(record)]),
         ],
         deletes: [{ kind: compiled.kind, id }],
@@ -309,7 +309,9 @@ export class Documents implements DocumentsPort {
     const body = this.#context.renderer.resource(compiled, record, this.reader, view);
     const live = await compiled.resource.live?.read([record], this.#context.ports());
     const etag = highestRevision(compiled, record, this.reader);
-    const answer = withProblem({ body: { ...body, ...live?.get(record.id) }, etag }, record.id, this.#context);
+    const hasLiveFields = live !== undefined;
+    const whole = { body: { ...body, ...live?.get(record.id) }, etag, hasLiveFields };
+    const answer = withProblem(whole, record.id, this.#context);
     return withWarning(answer, record, this.#context);
   }
 

@@ -32,7 +32,7 @@ export const documentErrors = errorTable({
   ERR_POSTERN_PRECONDITION_FAILED: {
     status: 412,
     explanation:
-      'The resource has changed since the ETag in If-Match was read. Read it again, then repeat the change with the new ETag.',
+      'The resource has changed since the ETag in If-Match was read: read it again, then repeat the change with the new ETag. With If-None-Match: the resource exists with an ETag that the header excludes.',
   },
   ERR_POSTERN_OWNED_BY_ANOTHER: {
     status: 409,

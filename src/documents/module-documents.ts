@@ -49,7 +49,7 @@ export class ModuleDocuments {
     const attempt = (): PlacedWriteSet => {
       const owner = requireUnder(this.#context, compiled, id, parentId);
       const current = moduleRecord(module, id, this.#context.replica);
-      const matched = expectModuleMatch(request.ifMatch, module, current);
+      const matched = expectModuleMatch(request, module.keyOn(id), current);
       const { puts, expect } = this.change(module, { ownerId: id, config, at: '' }, request.principal);
       const events = puts.length === 0 ? [] : this.#updated(compiled, owner, { puts }, request);
       return { expect: [...matched, ...expect], puts, events };
@@ -74,7 +74,7 @@ export class ModuleDocuments {
     const attempt = (): PlacedWriteSet => {
       const owner = requireUnder(this.#context, compiled, id, parentId);
       const current = moduleRecord(module, id, this.#context.replica);
-      const expect = expectModuleMatch(request.ifMatch, module, current);
+      const expect = expectModuleMatch(request, module.keyOn(id), current);
       if (current === undefined) return { expect: [{ ...module.keyOn(id), revision: 'absent' }] };
       const deletes = [module.keyOn(id)];
       const events = this.#updated(compiled, owner, { deletes }, request);

@@ -228,9 +228,8 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     pages: {
       health: () => healthPage(deps.health, store.health()),
       verboseHealth: () => verboseHealth(healthPage(deps.health, store.health()), storeSince(), peersOf(deps.nodes)),
-      openApiJson: () => documentation.openApiJson,
-      openApiGzip: () => documentation.openApiGzip,
-      docsHtml: () => documentation.docsHtml,
+      openApi: () => documentation.openApi,
+      docs: () => documentation.docs,
       metrics: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
       areMetricsOpen: config.api_metrics_open,
       startPath: '/console',
@@ -238,6 +237,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     extensions: [webConsole.extension],
     findSession: (attempt) => webConsole.findSession(attempt),
     rateLimitPerSecond: config.api_rate_limit,
+    corsOrigins: config.api_cors_origins,
   });
   return {
     handle: api.handle,

@@ -29,7 +29,7 @@ export interface Operation {
   readonly errors: readonly ErrorCode[];
   /** Scopes that a key needs, all of them. Absent: that of the method and path. */
   readonly scopes?: readonly string[];
-  /** Honours `If-Match`. */
+  /** Honours `If-Match`, and `If-None-Match` unless it creates. */
   readonly isConditional?: boolean;
   /** Every success has Postern-Revision. Conditional writes and creates with a key always do. */
   readonly returnsRevision?: true;
@@ -64,6 +64,8 @@ export interface OperationRequest {
   readonly body: JsonObject;
   /** Revisions listed in `If-Match`; null when the header is absent, `'any'` for `*`. */
   readonly ifMatch: readonly number[] | 'any' | null;
+  /** Revisions listed in `If-None-Match`; null when the header is absent, `'any'` for `*`. */
+  readonly ifNoneMatch: readonly number[] | 'any' | null;
   readonly idempotency: { readonly scope: string; readonly bodyHash: string } | null;
   readonly version: 0 | 2;
   /** The request used the retired service's header name: its clients type some fields differently. */
@@ -83,6 +85,8 @@ export interface OperationResult {
   /** The body as text in parts, if it is too long to be serialized in one turn. */
   readonly parts?: AsyncIterable<string>;
   readonly etag?: number;
+  /** The body has fields that change without the ETag: a client that knows the ETag does not know them. */
+  readonly hasLiveFields?: boolean;
   /** The revision that a write created or confirmed. */
   readonly revision?: number;
   readonly headers?: Readonly<Record<string, string>>;

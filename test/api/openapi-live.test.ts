@@ -185,7 +185,15 @@ function check(each: DocumentedOperation, answer: ApiAnswer, status: number): vo
   const media = response.content?.['application/json'];
   if (media === undefined) assert.equal(answer.text, '', each.id);
   else assert.deepEqual(checker.problems(media.schema as JsonObject, answer.body), [], `${each.id} ${answer.text}`);
-  const known = ['etag', 'postern-operation-id', 'postern-revision', 'retry-after', 'www-authenticate', 'allow'];
+  const known = [
+    'etag',
+    'location',
+    'postern-operation-id',
+    'postern-revision',
+    'retry-after',
+    'www-authenticate',
+    'allow',
+  ];
   const sent = known.filter((header) => answer.headers.has(header));
   const promised = Object.keys(response.headers ?? {}).map((header) => header.toLowerCase());
   // These headers are present only if there is something to report.

@@ -47,9 +47,10 @@ test('a known path with another method is 405, and Allow lists the supported one
     const methods = served.get(path) ?? new Set();
     for (const { method } of all) methods.add(method);
     if (methods.has('GET')) methods.add('HEAD');
+    methods.add('OPTIONS');
     // When read, "replay" is an id.
     if (path === '/event_deliveries/replay') continue;
-    for (const method of shareOfCases(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], subject, 3)) {
+    for (const method of shareOfCases(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], subject, 3)) {
       if (methods.has(method)) continue;
       const answer = await assertRefused(world, () => world.api(method, address, method === 'GET' ? undefined : {}), {
         status: 405,
@@ -62,7 +63,7 @@ test('a known path with another method is 405, and Allow lists the supported one
   }
   for (const page of ['/healthz', '/openapi.json', '/docs', '/metrics']) {
     const answer = await assertRefused(world, () => world.api('POST', page, {}), { status: 405 });
-    assert.equal(answer.headers.get('allow'), 'GET, HEAD');
+    assert.equal(answer.headers.get('allow'), 'GET, HEAD, OPTIONS');
   }
 });
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Operation } from '../../resources/operation.ts';
@@ -7,34 +8,35 @@ import { type OpenApiOptions, openApiDocument } from '../openapi.ts';
 
 const compressed = promisify(gzip);
 
+export interface BuiltDocument {
+  readonly text: string;
+  /** The console loads the OpenAPI document with every page load: 900 KB become 55. */
+  readonly gzip: Buffer;
+  /** Weak: it stands for both forms. */
+  readonly etag: string;
+}
+
 /** The pages about the API. They are built at the first request: few servers get one, and startup need not wait. */
 export class Documentation {
   readonly #operations: readonly Operation[];
   readonly #options: OpenApiOptions;
   #document: Promise<OpenApiDocument> | undefined;
-  #openApiJson: Promise<string> | undefined;
-  #openApiGzip: Promise<Buffer> | undefined;
-  #docsHtml: Promise<string> | undefined;
+  #openApi: Promise<BuiltDocument> | undefined;
+  #docs: Promise<BuiltDocument> | undefined;
 
   constructor(operations: readonly Operation[], options: OpenApiOptions) {
     this.#operations = operations;
     this.#options = options;
   }
 
-  get openApiJson(): Promise<string> {
-    this.#openApiJson ??= this.#made().then((document) => `${JSON.stringify(document, null, 2)}\n`);
-    return this.#openApiJson;
+  get openApi(): Promise<BuiltDocument> {
+    this.#openApi ??= this.#made().then((document) => built(`${JSON.stringify(document, null, 2)}\n`));
+    return this.#openApi;
   }
 
-  /** The console loads it with every page load: 900 KB become 55. */
-  get openApiGzip(): Promise<Buffer> {
-    this.#openApiGzip ??= this.openApiJson.then((text) => compressed(text));
-    return this.#openApiGzip;
-  }
-
-  get docsHtml(): Promise<string> {
-    this.#docsHtml ??= this.#made().then((document) => docsPage(document));
-    return this.#docsHtml;
+  get docs(): Promise<BuiltDocument> {
+    this.#docs ??= this.#made().then((document) => built(docsPage(document)));
+    return this.#docs;
   }
 
   /** Building and serializing it take 30 ms each: other requests are served in between. */
@@ -45,4 +47,8 @@ export class Documentation {
       return document;
     });
   }
+}
+
+async function built(text: string): Promise<BuiltDocument> {
+  return { text, gzip: await compressed(text), etag: `W/"${createHash('sha256').update(text).digest('base64url')}"` };
 }

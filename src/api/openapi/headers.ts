@@ -14,6 +14,11 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
     schema: { type: 'string' },
     example: '"12"',
   },
+  Location: {
+    description: 'URL of what was created, the same as its `uri`.',
+    schema: { type: 'string', format: 'uri' },
+    example: 'http://127.0.0.1:7080/ip_policies/ipp_2zXAMPLE0000000000000000000',
+  },
   'Postern-Revision': {
     description:
       'Revision of the configuration that includes this write. The edge of the same process already applies it.',
@@ -34,7 +39,11 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
     example:
       'certificate: app.example.com resolves to 192.0.2.7, which is not this server; clients get a certificate of the internal CA (app.example.com)',
   },
-  Allow: { description: 'Methods that the path supports.', schema: { type: 'string' }, example: 'GET, HEAD, PATCH' },
+  Allow: {
+    description: 'Methods that the path supports.',
+    schema: { type: 'string' },
+    example: 'GET, HEAD, OPTIONS, PATCH',
+  },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^[0-9]+$' }, example: '1' },
   'WWW-Authenticate': { description: 'Always Bearer.', schema: { type: 'string' }, example: 'Bearer' },
 };
@@ -54,6 +63,15 @@ export const requestHeaders: Readonly<Record<string, ParameterObject>> = {
     schema: { type: 'string' },
     example: '"12"',
   },
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    required: false,
+    description:
+      'ETags from earlier responses, or `*` for any. A read of a resource that has one of them returns 304 without a body; a write has no effect and returns 412. `*` on PUT creates only.',
+    schema: { type: 'string' },
+    example: '"12"',
+  },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
@@ -65,13 +83,24 @@ export const requestHeaders: Readonly<Record<string, ParameterObject>> = {
   },
 };
 
-export function requestHeadersOf(operation: Operation): readonly Reference[] {
+export function requestHeadersOf(operation: Operation, isNotModifiable: boolean): readonly Reference[] {
   const names = [
     operation.acceptsVersion0 === true ? 'ServiceVersionOr0' : 'ServiceVersion',
     ...(operation.isConditional === true ? ['IfMatch'] : []),
+    ...(isNotModifiable || (operation.isConditional === true && operation.method !== 'POST') ? ['IfNoneMatch'] : []),
     ...(operation.isIdempotentByKey === true ? ['IdempotencyKey'] : []),
   ];
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+}
+
+/** Whether a read can return 304. Live fields change without the ETag. */
+export function canBeNotModified(
+  { method, path, verb }: Operation,
+  { resource, isModule }: Subject,
+  conditionalPaths: ReadonlySet<string>,
+): boolean {
+  if (method !== 'GET' || !conditionalPaths.has(path) || !/(?:^|\.)get$/.test(verb)) return false;
+  return isModule || resource.type !== 'configuration' || resource.live === undefined;
 }
 
 /** Responses on paths that accept a condition document the ETag that it needs; so do creates. */
@@ -84,6 +113,7 @@ export function responseHeadersOf(
   return {
     ...headerRef('Postern-Operation-Id'),
     ...(isTagged && operation.success.schema !== null && headerRef('ETag')),
+    ...(operation.success.status === 201 && operation.success.schema !== null && headerRef('Location')),
     ...(isConfigurationWrite(operation, subject) && headerRef('Postern-Revision')),
     ...(showsProblems(operation, subject) && headerRef('Postern-Problem')),
     ...(showsWarnings(operation, subject) && headerRef('Postern-Warning')),

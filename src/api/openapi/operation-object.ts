@@ -11,7 +11,7 @@ import {
   type ResponseObject,
 } from './document.ts';
 import type { ErrorResponses } from './error-responses.ts';
-import { requestHeadersOf, responseHeadersOf } from './headers.ts';
+import { canBeNotModified, headerRef, requestHeadersOf, responseHeadersOf } from './headers.ts';
 import { bodySchemaName, successSchemaName } from './name-schemas.ts';
 import { errorsOf } from './operation-errors.ts';
 import { pathParameters } from './path-parameters.ts';
@@ -26,9 +26,15 @@ export interface OperationContext extends ExampleContext {
 
 export const SECURITY_SCHEME = 'api_key';
 
+const NOT_MODIFIED: ResponseObject = {
+  description: 'The resource still has an ETag in If-None-Match.',
+  headers: { ...headerRef('Postern-Operation-Id'), ...headerRef('ETag') },
+};
+
 export function operationObject(operation: Operation, context: OperationContext): OperationObject {
   const subject = subjectOf(operation, context.subjects);
   const operationId = `${operation.resource}.${operation.verb}`;
+  const isNotModifiable = canBeNotModified(operation, subject, context.conditionalPaths);
   return {
     operationId,
     tags: [operation.resource],
@@ -39,11 +45,12 @@ export function operationObject(operation: Operation, context: OperationContext)
     parameters: [
       ...pathParameters(operation.path, context.catalog.resources),
       ...queryParameters(operation),
-      ...requestHeadersOf(operation),
+      ...requestHeadersOf(operation, isNotModifiable),
     ],
     ...(takesBody(operation) && { requestBody: requestBody(operation, context) }),
     responses: {
       [operation.success.status]: successResponse(operation, subject, context),
+      ...(isNotModifiable && { 304: NOT_MODIFIED }),
       ...context.errorResponses.of(operationId, errorsOf(operation, subject)),
     },
   };

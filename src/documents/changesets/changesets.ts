@@ -208,6 +208,7 @@ export class Changesets implements ChangesetsPort {
       query: {},
       body: operation.body === undefined ? {} : withoutAddedFields(operation.body, resolved, params),
       ifMatch: null,
+      ifNoneMatch: null,
       idempotency: null,
     });
     const resource = this.#context.catalog.resources.find(({ name }) => name === operation.resource);

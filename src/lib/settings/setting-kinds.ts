@@ -124,6 +124,12 @@ export const httpsUrlList = textList('https:// URLs without user, query or fragm
   return value.startsWith('https://') && parseHttpUrl(value) !== null;
 });
 
+/** As browsers send them in the header Origin. */
+export const originList = textList(
+  'origins without a path, such as https://admin.example.com or http://localhost:5173',
+  (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).origin === value,
+);
+
 export const cidrList = textList('CIDR ranges, such as 10.0.0.0/8', isCidr);
 
 export const hostList = textList('host names or addresses, with an optional port', (value) => {
