@@ -9,7 +9,7 @@ const compressed = promisify(gzip);
 const MIN_CHARACTERS = 1024;
 /** Longer ones would hold a thread for too long. */
 const MAX_CHARACTERS = 8_388_608;
-/** Of the four threads that files and DNS use too. */
+/** Files and DNS use the same four threads. */
 const MAX_AT_A_TIME = 2;
 /** 6 takes twice as long for a tenth less. */
 const LEVEL = 4;
