@@ -11,7 +11,8 @@ export function typeText(schema: JsonObject): Html {
   if (isJsonObject(items)) return html`list of ${typeText(items)}`;
   const values = schema['additionalProperties'];
   if (isJsonObject(values)) return html`map of ${typeText(values)}`;
-  return html`${schema['format'] === 'date-time' ? 'time' : ((schema['type'] as string | undefined) ?? 'any')}`;
+  const type = schema['type'] ?? 'any';
+  return html`${schema['format'] === 'date-time' ? 'time' : Array.isArray(type) ? type.join(' or ') : (type as string)}`;
 }
 
 /** Facts that the type does not express: allowed values, bounds, the default. */

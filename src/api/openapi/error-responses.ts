@@ -99,7 +99,7 @@ function errorResponse(status: number, codes: readonly ErrorCode[], rows: ErrorR
       [JSON_TYPE]: {
         schema: {
           $ref: '#/components/schemas/Error',
-          properties: { error_code: { enum: codes }, status_code: { const: status } },
+          properties: { error_code: { type: 'string', enum: codes }, status_code: { type: 'integer', const: status } },
         },
         examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
       },

@@ -1,26 +1,49 @@
 import type { TSchema } from 'typebox';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { ANY_NAME } from '../../lib/schema/map-of.ts';
 
 /**
- * A validating schema as plain JSON, in the form that OpenAPI tools support best. It accepts the same values: maps
- * become `additionalProperties`, and enumerations state their type.
+ * A validating schema as plain JSON, in the form that OpenAPI tools support best: maps become `additionalProperties`,
+ * and enumerations state their type. openapi-generator 7.25 makes programs that do not compile of a field that is always
+ * null, of unions of lists and other values, and of defaults that are objects: the document has none of them.
  */
 export function wireSchema(schema: TSchema): JsonObject {
   return spelled(JSON.parse(JSON.stringify(schema)) as JsonObject);
 }
 
 function spelled(schema: JsonObject): JsonObject {
+  if (schema['type'] === 'null') return { ...schema, type: ['string', 'null'] };
+  if (isListOrOther(schema)) return spelledListOrOther(schema);
   const result: Record<string, JsonValue> = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === 'properties') result[keyword] = eachOf(value as JsonObject);
     else if (keyword === 'patternProperties') Object.assign(result, spelledMap(value as JsonObject));
-    else if (keyword === 'anyOf') result[keyword] = (value as readonly JsonObject[]).map(spelled);
+    else if (keyword === 'anyOf') result[keyword] = (value as readonly JsonObject[]).map(spelledOption);
     else if (keyword === 'items' || keyword === 'additionalProperties') result[keyword] = spelledNested(value);
     else if (keyword === 'enum') Object.assign(result, spelledEnum(value as readonly JsonValue[]));
     else if (keyword !== 'default' || isMeantDefault(schema, value)) result[keyword] = value;
   }
   return result;
+}
+
+/** Beside other types, null is one of them. */
+function spelledOption(option: JsonObject): JsonObject {
+  return option['type'] === 'null' ? option : spelled(option);
+}
+
+function isListOrOther({ anyOf: options }: JsonObject): boolean {
+  if (!Array.isArray(options)) return false;
+  const types = new Set((options as readonly JsonObject[]).map(({ type }) => type).filter((type) => type !== 'null'));
+  return types.has('array') && types.size > 1;
+}
+
+/** A value or a list of such values is documented as the list; any other mixture as any value. */
+function spelledListOrOther({ anyOf: options, ...rest }: JsonObject): JsonObject {
+  const list = (options as readonly JsonObject[]).find(({ type }) => type === 'array') as JsonObject;
+  const isAlsoAlone = (options as readonly JsonObject[]).every(
+    (option) => option === list || canonicalJson(option) === canonicalJson(list['items'] ?? null),
+  );
+  return isAlsoAlone ? spelled({ ...list, ...rest }) : rest;
 }
 
 function eachOf(properties: JsonObject): JsonObject {
@@ -46,5 +69,5 @@ function spelledEnum(values: readonly JsonValue[]): JsonObject {
 
 /** Null, or `""` where the field's own pattern rejects it, means "unset": as a documented default it would mislead. */
 function isMeantDefault(schema: JsonObject, value: JsonValue): boolean {
-  return value !== null && !(value === '' && schema['pattern'] !== undefined);
+  return value !== null && !isJsonObject(value) && !(value === '' && schema['pattern'] !== undefined);
 }

@@ -63,7 +63,7 @@ export interface ExplanationRequest {
   readonly url: string;
   /** Method, in upper case. Default: GET. */
   readonly method?: string | undefined;
-  /** Request headers: name and value, or name and a list of values. Cookies and tokens count as they do in traffic. */
+  /** Request headers: name and list of values. Cookies and tokens count as they do in traffic. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
   /** IP address of the client, or of the proxy in front of it. Default: 127.0.0.1. */
   readonly address?: string | undefined;

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { mapOf } from '../../lib/schema/map-of.ts';
 import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import { idParameter } from '../paging.ts';
@@ -49,7 +50,7 @@ const object = {
   change: Type.Enum(['created', 'updated', 'deleted'], { description: 'What happened to it.' }),
 };
 const document = (when: string) =>
-  Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+  Type.Union([mapOf(Type.Unknown(), {}), Type.Null()], {
     description: `The document ${when} the change, with secrets masked; null if it did not exist.`,
   });
 const summary = Type.Object({

@@ -28,7 +28,7 @@ const operationSchema = Type.Object({
 
 const resultSchema = Type.Object({
   status: Type.Integer({ description: 'Status that the operation would have on its own.' }),
-  body: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+  body: Type.Union([mapOf(Type.Unknown(), {}), Type.Null()], {
     description: 'Its response body; null if it has none. A dry run shows no tokens.',
   }),
   changed: Type.Optional(

@@ -18,12 +18,11 @@ export const questionSchema = Type.Object(
       mapOf(
         Type.Union(
           [Type.String({ maxLength: 8_192 }), Type.Array(Type.String({ maxLength: 8_192 }), { maxItems: 20 })],
-          { description: 'One value, or several lines.' },
+          { description: 'The values of the header, one per line. A single value can be sent without the list.' },
         ),
         {
           maxProperties: 100,
-          description:
-            'Request headers: name and value, or name and a list of values. Cookies and tokens count as they do in traffic.',
+          description: 'Request headers: name and list of values. Cookies and tokens count as they do in traffic.',
         },
       ),
     ),

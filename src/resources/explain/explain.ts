@@ -30,7 +30,7 @@ const request: Operation = {
     example: {
       url: 'https://shop.example.com/admin?tab=1',
       method: 'GET',
-      headers: { accept: 'text/html' },
+      headers: { accept: ['text/html'] },
       address: '203.0.113.7',
       as: { email: 'ada@example.com', claims: { groups: ['ops'] } },
     },
