@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { UNUSED_VALUES } from '../../src/resources/endpoints/unused-fields.ts';
 import { TestWorld } from '../support/test-world.ts';
 
 const clock = { now: Date.parse('2026-11-01T09:00:00Z'), nowMs: () => clock.now };
@@ -37,15 +38,23 @@ test('each hostport of an edge is an endpoint while the edge has it', async () =
   const { id, ...rest } = byHost.get('one.localhost:443') ?? {};
   assert.match(String(id), /^ep_[0-9A-Za-z]{27}$/);
   assert.deepEqual(rest, {
+    uri: `${world.baseUrl}/endpoints/${String(id)}`,
     region: 'attic',
     created_at: '2026-11-01T09:00:00.000Z',
     updated_at: '2026-11-01T09:00:00.000Z',
     public_url: 'https://one.localhost',
+    url: 'https://one.localhost',
     proto: 'https',
+    scheme: 'https',
     hostport: 'one.localhost:443',
+    host: 'one.localhost',
+    port: 443,
     type: 'edge',
+    description: '',
     metadata: 'of the edge',
+    tunnel: null,
     edge: { id: edge.id, uri: edge.uri },
+    ...UNUSED_VALUES,
   });
   assert.equal(byHost.get('*.one.localhost:7443')?.['public_url'], 'https://*.one.localhost:7443');
   assert.deepEqual((await world.api('GET', `/endpoints/${String(id)}`)).body, { id, ...rest });

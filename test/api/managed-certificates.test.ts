@@ -59,7 +59,12 @@ suite('GET /managed_certificates', () => {
       const job = doc.job ?? null;
       assert.deepEqual(
         body.provisioning_job,
-        job && { error_code: job.error_code, msg: job.msg, started_at: job.started_at, retries_at: job.retries_at },
+        job && {
+          error_code: job.error_code,
+          msg: job.msg ?? '',
+          started_at: job.started_at,
+          retries_at: job.retries_at,
+        },
       );
     }
   });

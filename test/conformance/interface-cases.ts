@@ -189,11 +189,13 @@ const tunnelCases: readonly InterfaceCase[] = [
   },
   {
     row: 'Get tunnel',
-    title: 'a client that sends Ngrok-Version gets all groups as a list',
+    title: 'a client that sends Ngrok-Version gets all groups as a list, and empty text for what does not apply',
     params: ({ tunnels }) => ({ id: tunnels.labelled }),
     options: { version: null, headers: { 'ngrok-version': '2' } },
-    answer: labelledTunnel((baseUrl, { olderGroup, newerGroup }) =>
-      [olderGroup, newerGroup].map(({ id }) => ref(baseUrl, '/backends/tunnel_group', id)),
+    answer: labelledTunnel(
+      (baseUrl, { olderGroup, newerGroup }) =>
+        [olderGroup, newerGroup].map(({ id }) => ref(baseUrl, '/backends/tunnel_group', id)),
+      { public_url: '', proto: '' },
     ),
   },
   {
@@ -301,8 +303,12 @@ export function usualParams(path: string, parents: Parents): Readonly<Record<str
   return path.startsWith('/edges/') ? { id: parents.edge.id } : {};
 }
 
-function labelledTunnel(backends: (baseUrl: string, parents: Parents) => unknown): InterfaceCase['answer'] & object {
+function labelledTunnel(
+  backends: (baseUrl: string, parents: Parents) => unknown,
+  others: object = {},
+): InterfaceCase['answer'] & object {
   return (parents, baseUrl) => ({
+    ...others,
     id: parents.tunnels.labelled,
     started_at: STARTED_AT,
     metadata: 'of the labelled tunnel',

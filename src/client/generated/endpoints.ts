@@ -8,6 +8,8 @@ import { ResourceClient } from '../resource-client.ts';
 export interface Endpoint {
   /** Id, starting with "ep_". */
   readonly id: string;
+  /** URI of the endpoint. */
+  readonly uri: string;
   /** Region that serves the endpoint. */
   readonly region: string;
   /** When the endpoint started, or when its edge was created. RFC 3339, UTC. */
@@ -16,18 +18,48 @@ export interface Endpoint {
   readonly updated_at: string;
   /** Public URL of the endpoint. */
   readonly public_url: string;
+  /** The same as public_url. */
+  readonly url: string;
   /** Its protocol. */
   readonly proto: 'http' | 'https' | 'tcp' | 'tls';
+  /** The same as proto. */
+  readonly scheme: 'http' | 'https' | 'tcp' | 'tls';
   /** Host and port of public_url. */
   readonly hostport: string;
+  /** Host of public_url. */
+  readonly host: string;
+  /** Port of public_url. */
+  readonly port: number;
   /** Whether an agent's tunnel or an edge serves the endpoint. */
   readonly type: 'ephemeral' | 'edge';
+  /** Description of the edge; empty for a tunnel. */
+  readonly description: string;
   /** Metadata of the tunnel or the edge. */
   readonly metadata: string;
-  /** The tunnel, for an ephemeral endpoint. */
-  readonly tunnel?: Ref | undefined;
-  /** The edge, for an edge endpoint. */
-  readonly edge?: Ref | undefined;
+  /** The tunnel; null for an edge endpoint. */
+  readonly tunnel: Ref | null;
+  /** The edge; null for an ephemeral endpoint. */
+  readonly edge: Ref | null;
+  /** Always empty: endpoints have no names. */
+  readonly name: string;
+  /** Always empty: see forwards_to of the tunnel. */
+  readonly upstream_url: string;
+  /** Always empty: see forwards_to of the tunnel. */
+  readonly upstream_protocol: string;
+  /** Always empty: modules take its place. */
+  readonly traffic_policy: string;
+  /** Always ["public"]. */
+  readonly bindings: readonly string[];
+  /** Always false. */
+  readonly pooling_enabled: boolean;
+  /** Always null: endpoints need no reserved domain. */
+  readonly domain: null;
+  /** Always null: addresses are not reserved. */
+  readonly tcp_addr: null;
+  /** Always null: endpoints have no owner. */
+  readonly principal: null;
+  /** Always null: see tunnel_session of the tunnel. */
+  readonly tunnel_session: null;
 }
 
 export interface EndpointPage {

@@ -29,8 +29,8 @@ export interface ManagedCertificate {
   readonly provisioning_job: {
     /** Code of the last failure; null if there was none. */
     readonly error_code: string | null;
-    /** What went wrong and what to do; null if nothing did. */
-    readonly msg: string | null;
+    /** What went wrong and what to do; empty if nothing did. */
+    readonly msg: string;
     /** When the work on the certificate began. RFC 3339, UTC. */
     readonly started_at: string;
     /** When the next attempt is made; null during an attempt. */

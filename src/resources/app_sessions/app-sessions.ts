@@ -79,7 +79,8 @@ export const appSessions: LiveResource = {
         const session = await store.logins.getSession(id);
         return session === null || isExpired(session, clock.nowMs()) ? null : session;
       },
-      render: (sessions, _request, ports) => sessions.map((session) => render(session, ports)),
+      render: (sessions, { isLegacyClient }, ports) =>
+        sessions.map((session) => (isLegacyClient ? legacyForm(render(session, ports)) : render(session, ports))),
       notFound,
     }),
     {
@@ -118,6 +119,18 @@ function render(session: LoginSession, ports: OperationPorts): JsonObject {
     ...limitsOf(session, ports),
     edge: { ...ports.ref(edgeId) },
     route: routeId === undefined ? null : { ...ports.ref(routeId, edgeId) },
+  };
+}
+
+const UNKNOWN_BROWSER = { browser_name: '', browser_version: '', device_type: '', os_name: '', os_version: '' };
+
+/** Clients of the retired service need text for the time and for the parts of the user agent. */
+function legacyForm(session: JsonObject): JsonObject {
+  const { user_agent: userAgent, ...browser } = session['browser_session'] as JsonObject;
+  return {
+    ...session,
+    browser_session: { ...browser, user_agent: { ...UNKNOWN_BROWSER, ...(userAgent as JsonObject) } },
+    expires_at: session['expires_at'] ?? '',
   };
 }
 

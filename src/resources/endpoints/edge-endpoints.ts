@@ -71,6 +71,7 @@ function endpointsOf({ id: edgeId, doc }: StoredRecord): readonly EdgeEndpoint[]
       proto: 'https',
       hostport,
       type: 'edge',
+      description: doc['description'] ?? '',
       metadata: doc['metadata'] ?? '',
       edge_id: edgeId,
     },

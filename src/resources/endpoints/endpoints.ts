@@ -1,29 +1,40 @@
 import Type from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
+import type { OperationPorts } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import { type EdgeEndpoint, findEdgeEndpoint, newestFirst, pageOfEdgeEndpoints } from './edge-endpoints.ts';
+import { UNUSED_VALUES, unusedFields } from './unused-fields.ts';
 
 const PATH = '/endpoints';
 
 const schema = Type.Object({
   id: Type.String({ description: 'Id, starting with "ep_".' }),
+  uri: Type.String({ description: 'URI of the endpoint.' }),
   region: Type.String({ description: 'Region that serves the endpoint.', examples: ['local'] }),
   created_at: timestamp('When the endpoint started, or when its edge was created.'),
   updated_at: timestamp('When the endpoint last changed. For an edge, when the edge was created.'),
   public_url: Type.String({ description: 'Public URL of the endpoint.', examples: ['https://shop.example.com'] }),
+  url: Type.String({ description: 'The same as public_url.', examples: ['https://shop.example.com'] }),
   proto: Type.Enum(['http', 'https', 'tcp', 'tls'], { description: 'Its protocol.', examples: ['https'] }),
+  scheme: Type.Enum(['http', 'https', 'tcp', 'tls'], { description: 'The same as proto.', examples: ['https'] }),
   hostport: Type.String({ description: 'Host and port of public_url.', examples: ['shop.example.com:443'] }),
+  host: Type.String({ description: 'Host of public_url.', examples: ['shop.example.com'] }),
+  port: Type.Integer({ description: 'Port of public_url.', examples: [443] }),
   type: Type.Enum(['ephemeral', 'edge'], {
     description: "Whether an agent's tunnel or an edge serves the endpoint.",
     examples: ['edge'],
   }),
+  description: Type.String({ description: 'Description of the edge; empty for a tunnel.' }),
   metadata: Type.String({ description: 'Metadata of the tunnel or the edge.' }),
-  tunnel: Type.Optional({ ...refSchema, description: 'The tunnel, for an ephemeral endpoint.' }),
-  edge: Type.Optional(
-    reference({ kinds: ['https_edge'] }, { ...refSchema, description: 'The edge, for an edge endpoint.' }),
+  tunnel: Type.Union([refSchema, Type.Null()], { description: 'The tunnel; null for an edge endpoint.' }),
+  edge: reference(
+    { kinds: ['https_edge'] },
+    Type.Union([refSchema, Type.Null()], { description: 'The edge; null for an ephemeral endpoint.' }),
   ),
+  ...unusedFields,
 });
 
 /** Public addresses served now: those of online tunnels, and each hostport of an edge. */
@@ -51,20 +62,31 @@ export const endpoints: LiveResource = {
     },
     get: async (id, { online, documents }) =>
       (await online.get('endpoint', id)) ?? findEdgeEndpoint(documents.reader, id),
-    render: (items, _request, ports) =>
-      items.map(({ id, doc }) => ({
-        id,
-        region: doc['region'] ?? ports.region,
-        created_at: doc['created_at'] ?? '',
-        updated_at: doc['updated_at'] ?? doc['created_at'] ?? '',
-        public_url: doc['public_url'] ?? '',
-        proto: doc['proto'] ?? '',
-        hostport: doc['hostport'] ?? '',
-        type: doc['type'] ?? 'ephemeral',
-        metadata: doc['metadata'] ?? '',
-        ...(typeof doc['tunnel_id'] === 'string' && { tunnel: { ...ports.ref(doc['tunnel_id']) } }),
-        ...(typeof doc['edge_id'] === 'string' && { edge: { ...ports.ref(doc['edge_id']) } }),
-      })),
+    render: (items, _request, ports) => items.map(({ id, doc }) => render(id, doc, ports)),
     notFound: (id) => notOnline('endpoint', PATH, id),
   }),
 };
+
+function render(id: string, doc: JsonObject, ports: OperationPorts): JsonObject {
+  const { public_url: url = '', proto = '', hostport = '', tunnel_id: tunnelId, edge_id: edgeId } = doc;
+  const [, host = '', port = '0'] = /^(.*):(\d+)$/s.exec(hostport as string) ?? [];
+  return {
+    ...ports.ref(id),
+    region: doc['region'] ?? ports.region,
+    created_at: doc['created_at'] ?? '',
+    updated_at: doc['updated_at'] ?? doc['created_at'] ?? '',
+    public_url: url,
+    url,
+    proto,
+    scheme: proto,
+    hostport,
+    host,
+    port: Number(port),
+    type: doc['type'] ?? 'ephemeral',
+    description: doc['description'] ?? '',
+    metadata: doc['metadata'] ?? '',
+    tunnel: typeof tunnelId === 'string' ? { ...ports.ref(tunnelId) } : null,
+    edge: typeof edgeId === 'string' ? { ...ports.ref(edgeId) } : null,
+    ...UNUSED_VALUES,
+  };
+}

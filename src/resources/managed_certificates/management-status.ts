@@ -13,9 +13,7 @@ export const provisioningJobSchema = Type.Union(
       error_code: Type.Union([Type.String(), Type.Null()], {
         description: 'Code of the last failure; null if there was none.',
       }),
-      msg: Type.Union([Type.String(), Type.Null()], {
-        description: 'What went wrong and what to do; null if nothing did.',
-      }),
+      msg: Type.String({ description: 'What went wrong and what to do; empty if nothing did.' }),
       started_at: timestamp('When the work on the certificate began.'),
       retries_at: Type.Union([timestamp('When the next attempt is made.'), Type.Null()], {
         description: 'When the next attempt is made; null during an attempt.',
@@ -33,6 +31,6 @@ export function managementStatus({ renews_at, job }: Pick<ManagedCertificateDoc,
     provisioning_job:
       job === null
         ? null
-        : { error_code: job.error_code, msg: job.msg, started_at: job.started_at, retries_at: job.retries_at },
+        : { error_code: job.error_code, msg: job.msg ?? '', started_at: job.started_at, retries_at: job.retries_at },
   };
 }

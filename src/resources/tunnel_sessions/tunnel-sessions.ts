@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import { notOnline, resourceErrors } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
@@ -46,11 +47,11 @@ export const tunnelSessions: LiveResource = {
       schema,
       list: (query, _request, { online }) => online.list('tunnel_session', query),
       get: (id, { online }) => online.get('tunnel_session', id),
-      render: (items, _request, ports) =>
+      render: (items, { isLegacyClient }, ports) =>
         items.map(({ id, doc, credentialId }) => ({
           ...ports.ref(id),
           agent_version: doc['agent_version'] ?? '',
-          credential: credentialId === null ? null : { ...ports.ref(credentialId) },
+          credential: credentialId === null ? noCredential(isLegacyClient) : { ...ports.ref(credentialId) },
           ip: doc['ip'] ?? '',
           metadata: doc['metadata'] ?? '',
           os: doc['os'] ?? '',
@@ -65,6 +66,11 @@ export const tunnelSessions: LiveResource = {
     action('update', 'Notify an agent that it should be updated; it shows the notice and continues to run'),
   ],
 };
+
+/** Clients of the retired service need a Ref. */
+function noCredential(isLegacyClient: boolean): JsonObject | null {
+  return isLegacyClient ? { id: '', uri: '' } : null;
+}
 
 function action(verb: SessionCommand, summary: string): Operation {
   return {

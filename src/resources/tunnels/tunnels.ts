@@ -12,7 +12,7 @@ const PATH = '/tunnels';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Fields that do not apply are absent, not null. */
+/** Fields that do not apply are absent, not null. Requests with Ngrok-Version get `""`, which Rust's client needs. */
 const tunnelSchema = Type.Object({
   id: Type.String({ description: 'Unique tunnel resource identifier.' }),
   public_url: Type.Optional(Type.String({ description: 'URL of the public endpoint of an ephemeral tunnel.' })),
@@ -83,10 +83,10 @@ function render(item: OnlineItem, request: OperationRequest, ports: OperationPor
   const [oldest] = groups;
   return {
     id: item.id,
-    ...present(doc, 'public_url'),
+    ...shownText(doc, 'public_url', request),
     started_at: doc['started_at'] ?? '',
     metadata: (request.version === 0 ? doc['session_metadata'] : doc['metadata']) ?? '',
-    ...present(doc, 'proto'),
+    ...shownText(doc, 'proto', request),
     region: doc['region'] ?? '',
     tunnel_session: { ...ports.ref(item.parent ?? '') },
     ...(typeof doc['endpoint_id'] === 'string' && { endpoint: { ...ports.ref(doc['endpoint_id']) } }),
@@ -105,6 +105,10 @@ function groupsServedBy(labels: Labels, ports: OperationPorts): readonly Ref[] {
     .filter((group) => hasLabels(labels, group.doc['labels'] as Labels))
     .map((group) => ports.ref(group.id))
     .reverse();
+}
+
+function shownText(doc: JsonObject, name: string, { isLegacyClient }: OperationRequest): JsonObject {
+  return { ...(isLegacyClient && { [name]: '' }), ...present(doc, name) };
 }
 
 function present(doc: JsonObject, name: string): JsonObject {

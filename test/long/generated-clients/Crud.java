@@ -1,11 +1,12 @@
 // Creates, reads, changes and deletes an edge with a route and a module, with the client that openapi-generator made.
 package org.openapitools.client;
 
-import java.util.List;
+import java.util.Collections;
 import org.openapitools.client.api.HttpsEdgeRoutesApi;
 import org.openapitools.client.api.HttpsEdgeRoutesCompressionApi;
 import org.openapitools.client.api.HttpsEdgesApi;
 import org.openapitools.client.model.CompressionModuleReplace;
+import org.openapitools.client.model.HttpsEdge;
 import org.openapitools.client.model.HttpsEdgeCreate;
 import org.openapitools.client.model.HttpsEdgeRouteCreate;
 import org.openapitools.client.model.HttpsEdgeUpdate;
@@ -20,15 +21,15 @@ public class Crud {
     HttpsEdgeRoutesCompressionApi compression = new HttpsEdgeRoutesCompressionApi(client);
 
     String edge =
-        edges.httpsEdgesCreate("2", null, new HttpsEdgeCreate().hostports(List.of("java.localhost:443"))).getId();
+        edges.httpsEdgesCreate("2", null, new HttpsEdgeCreate().hostports(Collections.singletonList("java.localhost:443"))).getId();
     HttpsEdgeRouteCreate wanted =
         new HttpsEdgeRouteCreate().matchType(HttpsEdgeRouteCreate.MatchTypeEnum.PATH_PREFIX).match("/");
     String route = routes.httpsEdgeRoutesCreate(edge, "2", wanted, null).getId();
     compression.httpsEdgeRoutesCompressionReplace(edge, route, "2", null, new CompressionModuleReplace().enabled(false));
     expect(!edges.httpsEdgesGet(edge, "2").getRoutes().get(0).getCompression().getEnabled(), "the module");
-    var updated = edges.httpsEdgesUpdate(edge, "2", null, new HttpsEdgeUpdate().description("changed"));
+    HttpsEdge updated = edges.httpsEdgesUpdate(edge, "2", null, new HttpsEdgeUpdate().description("changed"));
     expect(updated.getDescription().equals("changed"), "the update");
-    expect(updated.getHostports().equals(List.of("java.localhost:443")), "the hosts");
+    expect(updated.getHostports().equals(Collections.singletonList("java.localhost:443")), "the hosts");
     expect(edges.httpsEdgesList("2", 100, null).getHttpsEdges().size() == 1, "the list");
     compression.httpsEdgeRoutesCompressionDelete(edge, route, "2", null);
     edges.httpsEdgesDelete(edge, "2", null);
