@@ -1,7 +1,7 @@
 import { canonicalJson, type JsonObject } from '../lib/json.ts';
 import { valueWhenAbsent } from '../lib/schema/schema-facts.ts';
 import type { ClaimedKey } from '../resources/resource.ts';
-import type { RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
+import type { RecordDelete, RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { type PlacedReference, referencesIn } from './reference-fields.ts';
@@ -13,6 +13,8 @@ export interface ResourceParts {
   readonly config: JsonObject;
   /** Stored beside the configuration: created_at, derived and internal fields. */
   readonly extra: JsonObject;
+  /** The configuration that it replaces; null for a new resource. */
+  readonly previous: JsonObject | null;
 }
 
 /** A record to write, with the positions of its claims and references in the body, for error messages. */
@@ -26,6 +28,9 @@ export interface PlacedWriteSet extends WriteSet {
 }
 
 export function resourcePut(compiled: CompiledResource, parts: ResourceParts, catalog: Catalog): PlacedPut {
+  const { resource } = compiled;
+  const config = parts.config as never;
+  const previous = parts.previous as never;
   const { doc, secrets } = splitSecrets(parts.config, compiled.secretFields);
   return {
     kind: compiled.kind,
@@ -33,10 +38,19 @@ export function resourcePut(compiled: CompiledResource, parts: ResourceParts, ca
     parent: parts.parent,
     doc: { ...doc, ...parts.extra },
     secrets,
-    uniqueKeys: compiled.resource.uniqueKeys?.(parts.config as never, parts, parts.extra) ?? [],
+    uniqueKeys: resource.uniqueKeys?.(config, parts, parts.extra) ?? [],
     references: referencesIn(parts.config, compiled.referenceFields, catalog.kindOfId, ''),
-    ...(compiled.resource.isAcyclic === true && { isAcyclic: true }),
+    ...(resource.isAcyclic === true && { isAcyclic: true }),
+    ...(resource.isArming?.(config, previous) === true && { isArming: true }),
+    ...(parts.previous !== null && resource.isRevocation?.(config, previous) === true && { isRevocation: true }),
   };
+}
+
+export function deletionOf(
+  { kind, resource }: CompiledResource,
+  { id, previous }: { readonly id: string; readonly previous: JsonObject },
+): RecordDelete {
+  return { kind, id, ...(resource.isRevocation?.(null, previous as never) === true && { isRevocation: true }) };
 }
 
 export interface ModuleParts {

@@ -42,6 +42,10 @@ export function hasScope(principal: Principal, scope: string): boolean {
   return coversScope(principal.scopes, scope);
 }
 
+export function hasAllScopes({ scopes }: Principal): boolean {
+  return scopes.includes(ALL_SCOPES);
+}
+
 /** Whether the key has any scope for writing. */
 export function canWrite({ scopes }: Principal): boolean {
   return scopes.some((scope) => scope === ALL_SCOPES || scope.endsWith(':write'));

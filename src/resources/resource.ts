@@ -106,6 +106,13 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
     id: string,
     ports: OperationPorts,
   ): Promise<MissingScope | null>;
+  /**
+   * Whether the change lets more data flow, or to another place. It is refused while the revert of a pending change
+   * would decide what flows where.
+   */
+  isArming?(config: Static<Config>, previous: Static<Config> | null): boolean;
+  /** Whether the change only takes rights away; `config` is null on delete. A pending change does not hold it off. */
+  isRevocation?(config: Static<Config> | null, previous: Static<Config>): boolean;
   /** Schema of the fields whose form `render` changes. */
   readonly rendered?: TProperties;
   /** Final adjustment of the read form. */

@@ -68,6 +68,8 @@ export interface HistoryStore {
   /** Newest first. */
   list(query: HistoryQuery): Promise<readonly HistorySummary[]>;
   get(revision: number): Promise<HistoryEntry | null>;
+  /** Documents of the pending change that were revoked since: it no longer concerns them. */
+  released(): Promise<readonly RecordKey[]>;
   /** Oldest first, from this revision on; fewer than `limit` if they are long. */
   following(revision: number, limit: number): Promise<readonly LinkableEntry[]>;
   /** The oldest entries without a chain, and the chain before them ('' if there is none). */

@@ -135,7 +135,7 @@ export interface WriteSet {
   readonly expect?: readonly Expectation[];
   readonly puts?: readonly RecordPut[];
   /** Deletes the records and, by `parent`, all descendants. */
-  readonly deletes?: readonly RecordKey[];
+  readonly deletes?: readonly RecordDelete[];
   /** Moves the records to this write's revision and changes nothing else (a child was deleted). */
   readonly touches?: readonly RecordKey[];
   /** Unique-key scopes that this write must not leave empty, such as the API keys with all scopes. */
@@ -160,6 +160,15 @@ export interface RecordPut extends RecordKey {
   readonly references: readonly Reference[];
   /** The record must not reach itself by following references. */
   readonly isAcyclic?: boolean;
+  /** Lets more data flow, or to another place: refused if the revert of a pending change decides what flows where. */
+  readonly isArming?: boolean;
+  /** Only takes rights away: a pending change lets go of the record. */
+  readonly isRevocation?: boolean;
+}
+
+export interface RecordDelete extends RecordKey {
+  /** Only takes rights away: a pending change lets go of the record and of all below it. */
+  readonly isRevocation?: boolean;
 }
 
 export interface UniqueKey {

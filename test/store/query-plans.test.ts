@@ -168,6 +168,7 @@ const SAMPLES: Samples = {
   linkHistory: [[[{ revision: 3, chain: 'x' }]]],
   readAnchor: [[]],
   pruneHistory: [[5, 10]],
+  readReleased: [[]],
 };
 
 /** Each with its reason: all other programs find their rows by an index. */
@@ -274,7 +275,18 @@ function sealedPut(kind: string, id: string) {
   const doc = JSON.stringify({ status: 'active', sources: [], destination_ids: [] });
   const uniqueKeys = [{ scope: 'x', key: `${kind}-${id}` }];
   const references = [refersTo({ kind: 'backend', id: 'b9' })];
-  return { kind, id, parent: null, uniqueKeys, references, doc, secrets: null, isAcyclic: false };
+  return {
+    kind,
+    id,
+    parent: null,
+    uniqueKeys,
+    references,
+    doc,
+    secrets: null,
+    isAcyclic: false,
+    isArming: false,
+    isRevocation: false,
+  };
 }
 
 function sealedEvent(id: string) {

@@ -5,6 +5,7 @@ import type {
   CommitResult,
   Expectation,
   OutboxEvent,
+  RecordDelete,
   RecordKey,
   StoredRecord,
 } from '../../store/store.ts';
@@ -30,7 +31,7 @@ export class StagedCommits {
   readonly #revision: number;
   readonly #expect: Expectation[] = [];
   readonly #puts = new Map<string, Origin & { readonly put: PlacedPut }>();
-  readonly #deletes = new Map<string, Origin & { readonly key: RecordKey }>();
+  readonly #deletes = new Map<string, Origin & { readonly key: RecordDelete }>();
   /** Operations that deleted a record, also one that this changeset had made. */
   readonly #deleters = new Map<string, number>();
   readonly #touches = new Map<string, RecordKey>();
@@ -128,7 +129,9 @@ export class StagedCommits {
     }
   }
 
-  #put(put: PlacedPut): Change {
+  #put(given: PlacedPut): Change {
+    const earlier = this.#puts.get(textOf(given))?.put;
+    const put = earlier === undefined ? given : asOneWrite(earlier, given);
     const record: StoredRecord = { ...put, revision: this.#revision };
     this.#puts.set(textOf(put), { operation: this.#operation, put });
     this.records.put(record);
@@ -136,7 +139,7 @@ export class StagedCommits {
   }
 
   /** The store deletes what is stored below it; what this changeset added below it must go too. */
-  #delete(key: RecordKey): Change[] {
+  #delete(key: RecordDelete): Change[] {
     const below = this.#childrenOf(key).flatMap((child) => this.#delete(child));
     this.#puts.delete(textOf(key));
     this.#touches.delete(textOf(key));
@@ -170,6 +173,16 @@ export class StagedCommits {
     const above = [...this.#deletes.values()].find(({ key }) => key.id === parent);
     return above?.operation ?? null;
   }
+}
+
+/** Two changes of one record take rights away if both do, and arm it if one does. */
+function asOneWrite(earlier: PlacedPut, later: PlacedPut): PlacedPut {
+  const { isRevocation, isArming, ...put } = later;
+  return {
+    ...put,
+    ...((isArming === true || earlier.isArming === true) && { isArming: true }),
+    ...(isRevocation === true && earlier.isRevocation === true && { isRevocation }),
+  };
 }
 
 function textOf({ kind, id }: RecordKey): string {

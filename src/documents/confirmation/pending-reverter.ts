@@ -3,6 +3,7 @@ import type { Replica } from '../../replica/replica.ts';
 import type { PendingChange } from '../../store/pending-change.ts';
 import type { CommitResult, HistoryStore } from '../../store/store.ts';
 import type { DocumentsContext } from '../documents-context.ts';
+import { endedByRevocation, revocableKinds } from './ended-by-revocation.ts';
 import { pendingNow } from './pending-form.ts';
 import { endWithoutRevert, revert } from './revert.ts';
 
@@ -20,8 +21,8 @@ export interface RevertLog {
 }
 
 /**
- * Reverts the pending change when its time is over. Every process does this, so the one that took the change may be
- * gone; the store lets one of them do it.
+ * Reverts the pending change when its time is over, or when a revocation ends it. Every process does this, so the one that
+ * took the change may be gone; the store lets one of them do it.
  */
 export class PendingReverter {
   readonly #context: DocumentsContext;
@@ -32,6 +33,8 @@ export class PendingReverter {
   #running: Promise<void> | null = null;
   #isClosed = false;
   #seen = { revision: 0, atMs: 0 };
+  /** Revision of the change about which no revocation is unseen. */
+  #examined = 0;
   /** Reported once per change. */
   #failed = { revision: 0, times: 0 };
 
@@ -39,15 +42,27 @@ export class PendingReverter {
     this.#context = context;
     this.#history = history;
     this.#log = log;
-    this.#stop = replica.onChange(() => this.#wake());
+    const revocable = revocableKinds(context.catalog);
+    this.#stop = replica.onChange((changes) => {
+      if (changes.some((change) => revocable.has((change.op === 'put' ? change.record : change.key).kind))) {
+        this.#examined = 0;
+        this.#stopWaiting();
+      }
+      this.#wake();
+    });
     this.#wake();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stop();
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#stopWaiting();
     await this.#running;
+  }
+
+  #stopWaiting(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
   }
 
   #wake(): void {
@@ -55,8 +70,8 @@ export class PendingReverter {
     const pending = pendingNow(this.#context);
     if (pending === null) return;
     const remainingMs = this.#remainingMs(pending);
-    if (remainingMs > 0) this.#lookAgainIn(remainingMs);
-    else this.#settle(pending);
+    if (remainingMs <= 0 || this.#examined !== pending.revision) this.#settle(pending, remainingMs);
+    else this.#lookAgainIn(remainingMs);
   }
 
   /** The database decides; this clock may be behind it, so the time since the change was seen counts as well. */
@@ -76,9 +91,10 @@ export class PendingReverter {
     ).unref();
   }
 
-  #settle(pending: PendingChange): void {
-    this.#running = this.#revert(pending)
+  #settle(pending: PendingChange, remainingMs: number): void {
+    this.#running = this.#revert(pending, remainingMs)
       .catch((error: unknown) => {
+        this.#examined = 0;
         if (this.#failed.revision !== pending.revision) {
           this.#failed = { revision: pending.revision, times: 0 };
           this.#log.failed(pending.revision, error);
@@ -96,12 +112,17 @@ export class PendingReverter {
   }
 
   /** Milliseconds until the next attempt. */
-  async #revert({ revision }: PendingChange): Promise<number> {
+  async #revert({ revision, author }: PendingChange, remainingMs: number): Promise<number> {
+    // Before it reads: a later revocation is examined again.
+    this.#examined = revision;
     const entry = await this.#history.get(revision);
-    if (entry === null) return this.#giveUp(revision, 'the history has no entry of it');
+    if (entry === null) return remainingMs > 0 ? remainingMs : this.#giveUp(revision, 'the history has no entry of it');
+    const released = await this.#history.released();
+    const early = remainingMs > 0 ? endedByRevocation({ entry, released, author }, this.#context) : null;
+    if (remainingMs > 0 && early === null) return remainingMs;
     let result: CommitResult;
     try {
-      result = await revert(entry, this.#context);
+      result = await revert({ entry, released, early }, this.#context);
       if (!result.ok && !isPassing(result)) throw new Error(`the store refused it: ${result.reason}`);
     } catch (error) {
       const { revision: failed, times } = this.#failed;

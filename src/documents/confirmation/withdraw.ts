@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../lib/json.ts';
 import type { OperationRequest, OperationResult } from '../../resources/operation.ts';
 import { PENDING_CHANGE } from '../../store/pending-change.ts';
-import type { HistoryEntry } from '../../store/store.ts';
+import type { HistoryEntry, RecordKey } from '../../store/store.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { noteOf } from '../history/change-note.ts';
 import { cannotUndo, planRestore } from '../history/undo.ts';
@@ -13,12 +13,12 @@ import { withOwners } from './restored-owners.ts';
 /** Takes back a pending change before its time is over, for somebody with the rights of its documents. */
 export async function withdrawChange(
   entry: HistoryEntry,
-  message: string,
+  { message, released }: { readonly message: string; readonly released: readonly RecordKey[] },
   request: OperationRequest,
   context: DocumentsContext,
 ): Promise<OperationResult> {
   const { revision } = entry;
-  const plan = await planRestore(entry, { isForced: true, principal: request.principal, context });
+  const plan = await planRestore(entry, { isForced: true, released, principal: request.principal, context });
   const writeSet = withOwners(plan.writeSet, pendingNow(context), revision);
   const ofKey = await keyExpectation(request, context);
   const result = await context.store.commit({

@@ -122,7 +122,8 @@ export class Changes implements ChangesPort {
   async revert(revision: number, message: string, request: OperationRequest): Promise<OperationResult> {
     const entry = await this.#require(revision);
     this.#requireScopes(entry, 'POST', request.principal);
-    return withdrawChange(entry, message, request, this.#context);
+    const released = await this.#history.released();
+    return withdrawChange(entry, { message, released }, request, this.#context);
   }
 
   async confirm(revision: number, message: string, request: OperationRequest): Promise<OperationResult> {

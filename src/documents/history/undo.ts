@@ -7,16 +7,25 @@ import type {
   HistoryEntry,
   HistoryItem,
   OutboxEvent,
+  RecordDelete,
   RecordKey,
   StoredRecord,
 } from '../../store/store.ts';
-import { authorize } from '../authorize.ts';
+import { authorize, authorizeChange, type Change } from '../authorize.ts';
 import { changeEvent } from '../change-events.ts';
 import { ownerIdOf } from '../compiled.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors } from '../errors.ts';
 import { touchedParent } from '../parent-of.ts';
-import { configOf, extraOf, modulePut, type PlacedPut, type PlacedWriteSet, resourcePut } from '../record-puts.ts';
+import {
+  configOf,
+  deletionOf,
+  extraOf,
+  modulePut,
+  type PlacedPut,
+  type PlacedWriteSet,
+  resourcePut,
+} from '../record-puts.ts';
 import { joinSecrets } from '../secret-fields.ts';
 import { type DocumentForm, documentForm } from './document-form.ts';
 import { otherLogins } from './restored-logins.ts';
@@ -25,13 +34,15 @@ export interface UndoOptions {
   readonly isForced: boolean;
   /** Nobody can be asked: what contradicts the restored documents gives way. */
   readonly isRevert?: true;
+  /** Revoked while the change waited: they stay as they are. */
+  readonly released?: readonly RecordKey[];
   readonly principal: Principal;
   readonly context: DocumentsContext;
 }
 
 export interface UndoPlan {
   readonly writeSet: PlacedWriteSet;
-  /** Deleted keys, tokens and links: a secret that was revoked stays revoked. */
+  /** Keys, tokens, links and accounts that were revoked: they stay so. */
   readonly skipped: readonly RecordKey[];
   readonly afterwards: readonly (() => Promise<void>)[];
 }
@@ -58,8 +69,10 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   const items = entry.items.filter(({ kind }) => !context.catalog.derivedKinds.has(kind));
   // In slices: an entry may have 100,000 documents. The store refuses the plan if somebody changed one meanwhile.
   const steps = await mapInSlices(items, (item) => stepOf(item, entry.revision, context));
-  const lost = steps.filter(isRevoked);
-  const undone = steps.filter((step) => !isRevoked(step));
+  const released = new Set(options.released?.map(({ kind, id }) => `${kind} ${id}`));
+  const isLost = (step: Step): boolean => isRevoked(step) || released.has(`${step.item.kind} ${step.item.id}`);
+  const lost = steps.filter(isLost);
+  const undone = steps.filter((step) => !isLost(step));
   if (!isForced) await mapInSlices(undone, (step) => refuseLaterChange(step, entry.revision));
   const isBack = await mapInSlices(
     undone,
@@ -67,7 +80,7 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   );
   const back = undone.filter((_, at) => isBack[at]);
   const away = undone.filter(({ item, current }) => item.before === null && current !== undefined);
-  await mapInSlices([...back, ...away], (step) => authorizeStep(step, options));
+  await authorizeSteps([...back, ...away], options);
   const puts = await mapInSlices(back, (step) => putOf(step, context));
   const goneIds = new Set(away.map(({ item }) => item.id));
   // The store deletes what is below a deleted record.
@@ -75,7 +88,7 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   if (logins.enabled.length > 0 && options.isRevert !== true) throw secondLogin(entry.revision, logins.enabled);
   const deletes = away
     .filter(({ current }) => !goneIds.has(current?.parent ?? ''))
-    .map(({ item }) => ({ kind: item.kind, id: item.id }))
+    .map(deletionOfStep)
     .concat(logins.enabled);
   const touches = [...back, ...away].flatMap(touchesOf).filter(({ id }) => !goneIds.has(id));
   const expect = [...back, ...away].map(
@@ -150,7 +163,7 @@ function isSame(document: HistoryDocument | null, current: StoredRecord | undefi
   );
 }
 
-function putOf({ item, module, owner }: Step, { catalog }: DocumentsContext): PlacedPut {
+function putOf({ item, module, owner, current }: Step, { catalog }: DocumentsContext): PlacedPut {
   const { kind, id } = item;
   const { parent, doc, secrets } = item.before as HistoryDocument;
   if (module !== null) {
@@ -161,15 +174,35 @@ function putOf({ item, module, owner }: Step, { catalog }: DocumentsContext): Pl
     );
   }
   const config = configOf(owner, { kind, id, parent, revision: 0, doc, secrets });
-  return resourcePut(owner, { id, parent, config, extra: extraOf(owner, doc) }, catalog);
+  const previous = current === undefined ? null : configOf(owner, current);
+  return resourcePut(owner, { id, parent, config, extra: extraOf(owner, doc), previous }, catalog);
 }
 
-function authorizeStep({ item, module, owner, current }: Step, { principal, context }: UndoOptions): void {
-  if (module !== null) return;
-  const { kind, id, before } = item;
-  const config = before === null ? null : configOf(owner, { kind, id, revision: 0, ...before });
-  const previous = current === undefined ? null : configOf(owner, current);
-  authorize(owner, { principal, id: current === undefined ? null : id, config, previous }, context);
+function deletionOfStep({ item: { kind, id }, module, owner, current }: Step): RecordDelete {
+  if (module !== null || current === undefined) return { kind, id };
+  return deletionOf(owner, { id, previous: configOf(owner, current) });
+}
+
+/** As requests for these changes would be, so that an undo gives nobody more than that. */
+async function authorizeSteps(steps: readonly Step[], { principal, context }: UndoOptions): Promise<void> {
+  for (const step of steps) {
+    if (step.module !== null || step.owner.resource.authorizeChange === undefined) continue;
+    const { config, previous } = configsOf(step);
+    if (config === null || previous === null) continue;
+    await authorizeChange(step.owner, { principal, id: step.item.id, config, previous }, context);
+  }
+  await mapInSlices(steps, (step) => {
+    const { item, module, owner, current } = step;
+    if (module !== null) return;
+    authorize(owner, { principal, id: current === undefined ? null : item.id, ...configsOf(step) }, context);
+  });
+}
+
+function configsOf({ item: { kind, id, before }, owner, current }: Step): Pick<Change, 'config' | 'previous'> {
+  return {
+    config: before === null ? null : configOf(owner, { kind, id, revision: 0, ...before }),
+    previous: current === undefined ? null : configOf(owner, current),
+  };
 }
 
 /** The ETag of a resource changes with the documents that it shows. */

@@ -61,6 +61,10 @@ export const apiKeys = defineResource({
           message: `this API key lacks the scope "${beyond}", so it cannot create, change or delete a key with that scope: use a key that has it`,
         };
   },
+  isRevocation: (config, previous) =>
+    config === null ||
+    (config.scopes.every((scope) => coversScope(previous.scopes, scope)) &&
+      !previous.scopes.every((scope) => coversScope(config.scopes, scope))),
   onCreate: (_config, ports) => {
     const token = ports.newToken('postern_ak_');
     return { internal: { token_hash: hashToken(token) }, shownOnce: { token } };

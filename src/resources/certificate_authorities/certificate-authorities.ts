@@ -66,8 +66,23 @@ export const certificateAuthorities = defineResource({
     }),
   },
   example: { description: 'staff laptops', ca_pem: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n' },
+  isRevocation: (config, previous) => config !== null && isStricter(config, previous),
   onCreate: (config) => describeAuthority(config.ca_pem),
 });
+
+interface RevocationList {
+  readonly crl_mode: (typeof CRL_MODES)[number];
+  readonly crl_pem: string;
+  readonly crl_url: string;
+}
+
+/** Another list, or a stricter use of it: the way to revoke a client certificate. */
+function isStricter(config: RevocationList, previous: RevocationList): boolean {
+  const strictness = ({ crl_mode: mode }: RevocationList): number => ['off', 'soft', 'hard'].indexOf(mode);
+  const isOtherList = config.crl_pem !== '' && config.crl_pem !== previous.crl_pem;
+  const by = strictness(config) - strictness(previous);
+  return config.crl_url === previous.crl_url && by >= 0 && (isOtherList || by > 0);
+}
 
 function describeAuthority(pem: string): Creation | { problems: ReturnType<typeof bodyProblem>[] } {
   const refuse = (message: string): { problems: ReturnType<typeof bodyProblem>[] } => ({

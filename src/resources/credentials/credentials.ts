@@ -4,6 +4,7 @@ import { hashToken } from '../../lib/token-hash.ts';
 import { ownerId } from '../owner-id.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { aclRuleProblem } from './acl-rule-problem.ts';
+import { isNarrowerAcl } from './narrower-acl.ts';
 
 /** Authtokens of agents. */
 export const credentials = defineResource({
@@ -38,6 +39,7 @@ export const credentials = defineResource({
     const problem = config.acl.map(aclRuleProblem).find((each) => each !== null);
     return problem === undefined ? [] : [bodyProblem('acl', problem)];
   },
+  isRevocation: (config, previous) => config === null || isNarrowerAcl(config.acl, previous.acl),
   onCreate: (_config, ports) => {
     const token = ports.newToken('postern_cr_');
     return { internal: { token_hash: hashToken(token) }, shownOnce: { token } };

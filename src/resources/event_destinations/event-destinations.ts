@@ -49,6 +49,7 @@ export const eventDestinations = defineResource({
     kindIn(config.target as JsonObject) === kindIn(previous.target as JsonObject)
       ? changeProblems(config.target as JsonObject, previous.target as JsonObject)
       : [{ path: '/target', message: 'cannot change to another kind: create another destination' }],
+  isArming: (config, previous) => previous !== null && leadsElsewhere(config, previous),
   authorize: (principal, config, previous, { id, reader, eventTypes }) => {
     if (config === null || previous === null || id === null || !leadsElsewhere(config, previous)) return null;
     return unreadableType(subscribedTypes(reader, id), principal, eventTypes);

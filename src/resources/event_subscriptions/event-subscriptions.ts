@@ -65,6 +65,13 @@ export const eventSubscriptions = defineResource({
       ? []
       : [{ path: pointerTo('', 'destination_ids'), message: `lists ${twice} twice: list each destination once` }];
   },
+  isArming: (config, previous) => {
+    const isNew = (type: string): boolean => previous?.sources.every((source) => source.type !== type) !== false;
+    return (
+      config.sources.some(({ type }) => isNew(type)) ||
+      config.destination_ids.some((id) => previous?.destination_ids.includes(id) !== true)
+    );
+  },
   authorize: (principal, config, previous, { eventTypes }) => {
     if (config === null) return null;
     const types = config.sources.map((source) => source.type);

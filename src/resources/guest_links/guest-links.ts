@@ -95,6 +95,7 @@ export const guestLinks = defineResource({
     ...problemAt('expires_at', timeProblem(link.expires_at)),
     ...problemAt('host', link.host === '' ? null : hostNameProblem(link.host, 'refused')),
   ],
+  isRevocation: (link, previous) => link === null || isLess(link, previous),
   onCreate: create,
   onChange: (link, previous, _settings, nowMs) => changed(link, previous, nowMs),
   uniqueKeys: (_link, _owner, extra) => [
@@ -121,6 +122,13 @@ function create(link: GuestLink, ports: CreatePorts): Creation | { readonly prob
 function changed(link: GuestLink, previous: GuestLink, nowMs: number): ReturnType<typeof create> {
   const problem = link.expires_at === previous.expires_at ? null : expiryProblem(link.expires_at, nowMs);
   return problem === null ? {} : { problems: problemAt('expires_at', problem) };
+}
+
+/** Whether it lets in fewer guests, or for a shorter time. */
+function isLess(link: GuestLink, previous: GuestLink): boolean {
+  const byMs = Date.parse(previous.expires_at) - Date.parse(link.expires_at);
+  const byBrowsers = previous.max_browsers - link.max_browsers;
+  return byMs >= 0 && byBrowsers >= 0 && byMs + byBrowsers > 0;
 }
 
 function placeOf(

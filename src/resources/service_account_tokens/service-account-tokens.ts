@@ -52,6 +52,8 @@ export const serviceAccountTokens = defineResource({
     isAbsent(expiresAt) || parseRfc3339(expiresAt) !== null
       ? []
       : [bodyProblem('expires_at', 'must be a time such as "2027-01-31T00:00:00Z" (RFC 3339)')],
+  isRevocation: (config, previous) =>
+    config === null || Date.parse(config.expires_at) < Date.parse(previous.expires_at),
   onCreate: ({ expires_at: expiresAt }, ports) => {
     if (!isAbsent(expiresAt) && Date.parse(expiresAt) <= ports.nowMs) {
       return { problems: [bodyProblem('expires_at', 'is in the past: send a later time, or omit it for one year')] };

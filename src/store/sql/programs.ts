@@ -49,6 +49,7 @@ import {
   readNodeSession,
   removeNodeSession,
 } from './nodes/session-rows.ts';
+import { readReleased } from './pending/let-go.ts';
 import {
   getLease,
   listLeases,
@@ -143,6 +144,7 @@ const programs = {
   linkHistory,
   readAnchor,
   pruneHistory,
+  readReleased,
 } as const;
 
 type Programs = typeof programs;

@@ -34,6 +34,7 @@ export function createHistoryStore(engine: SqlEngine, keyring: Keyring): History
       const entry = await engine.read('readHistory', revision);
       return entry === null ? null : { ...headOf(entry), items: await Array.fromAsync(itemsOf(entry)) };
     },
+    released: () => engine.read('readReleased'),
     following: async (revision, limit) => (await engine.read('readHistoryFollowing', revision, limit)).map(linkable),
     unlinked: async (limit) => {
       const { previous, entries } = await engine.read('readUnlinked', limit);

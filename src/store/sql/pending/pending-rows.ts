@@ -27,13 +27,14 @@ import { storeNowMs } from '../statements/store-time.ts';
  * A change that waits for its confirmation holds what its revert needs, as references and unique keys of the record
  * `PENDING_CHANGE`: so the rules that protect every other record protect them too, and deleting the record releases all.
  */
-type Hold = 'changed' | 'created' | 'needed';
+type Hold = 'changed' | 'created' | 'needed' | 'parent';
 
 /** What the earlier documents referred to and claimed, and their parents. */
 export interface Needs {
   readonly before: ReadonlyMap<string, SealedRecord>;
   readonly uniqueKeys: readonly UniqueKey[];
   readonly records: readonly RecordKey[];
+  readonly parents: readonly RecordKey[];
 }
 
 /** Read before anything is written. */
@@ -42,9 +43,12 @@ export function* readNeeds(before: ReadonlyMap<string, SealedRecord>): Program<N
   const keys = records.map(({ kind, id }) => [kind, id]);
   const claimed = yield* queryForTuples('SELECT scope, key FROM unique_keys WHERE (kind, id) IN (VALUES %s)', keys);
   const referred = yield* queryForTuples(
-    'SELECT to_kind AS kind, to_id AS id FROM record_references WHERE (from_kind, from_id) IN (VALUES %s)',
+    `SELECT from_kind, from_id, to_kind AS kind, to_id AS id FROM record_references
+      WHERE (from_kind, from_id) IN (VALUES %s)`,
     keys,
   );
+  const parentOf = (row: Row): unknown =>
+    before.get(keyText({ kind: text(row, 'from_kind'), id: text(row, 'from_id') }))?.parent;
   const parents = new Set(records.flatMap(({ parent }) => parent ?? []));
   const found = yield* queryForTuples(
     'SELECT kind, id FROM records WHERE id IN (VALUES %s)',
@@ -53,7 +57,9 @@ export function* readNeeds(before: ReadonlyMap<string, SealedRecord>): Program<N
   return {
     before,
     uniqueKeys: claimed.map((row) => ({ scope: text(row, 'scope'), key: text(row, 'key') })),
-    records: [...referred, ...found].map(keyOf),
+    // One that names its parent is deleted with it.
+    records: referred.filter((row) => row['id'] !== parentOf(row)).map(keyOf),
+    parents: found.map(keyOf),
   };
 }
 
@@ -86,6 +92,7 @@ export function* holdRecords({ writeSet, judged, needs, revision }: HeldChange):
     [...released].filter(([claim]) => !claims.has(claim)).map(([, { scope, key }]) => [scope, key, kind, id]),
   );
   const holds = new Map<string, readonly [Hold, RecordKey]>();
+  for (const key of needs.parents) holds.set(keyText(key), ['parent', key]);
   for (const key of needs.records) holds.set(keyText(key), ['needed', key]);
   for (const key of [...judged.gone.values(), ...judged.puts.values()]) {
     holds.set(keyText(key), [needs.before.has(keyText(key)) ? 'changed' : 'created', key]);
@@ -125,22 +132,32 @@ export function* judgeSettlement(writeSet: SealedWriteSet, pending: number | nul
   return remainingMs > 0 ? null : notSettled('late', 0);
 }
 
-/** Refuses writes that the revert would lose, or that would make it impossible. */
+/**
+ * Refuses writes that the revert would lose, that would make it impossible, or that it would arm: what decides who
+ * receives what must not change between the change and its revert. What only takes rights away is never refused.
+ */
 export function* judgePending(
   { settles, confirmWithinMs, note }: SealedWriteSet,
-  { puts, gone }: Judged,
+  { puts, gone, revoked }: Judged,
   pending: number | null,
 ): Program<Refused | null> {
   if (pending === null || settles !== null) return null;
   if (confirmWithinMs !== null) return changePending(pending, null);
-  const written = [...puts.values(), ...gone.values()].map(({ kind, id }) => ({ kind, id }));
-  const targets = note === null ? [] : [...puts.values()].flatMap(targetsOf);
+  const given = [...puts].filter(([key]) => !revoked.has(key)).map(([, put]) => put);
+  const lost = [...gone].filter(([key]) => !revoked.has(key)).map(([, key]) => key);
+  const written = [...given, ...lost].map(({ kind, id }) => ({ kind, id }));
+  const targets = note === null ? [] : given.flatMap(targetsOf);
   const holds = yield* readHolds([...written, ...targets]);
-  const isChanged = (key: RecordKey): boolean => holds.has(keyText(key)) && holds.get(keyText(key)) !== 'needed';
-  const key = written.find(isChanged) ?? targets.find((each) => holds.get(keyText(each)) === 'created');
+  const isOneOf = (key: RecordKey, ...which: Hold[]): boolean => which.includes(holds.get(keyText(key)) as Hold);
+  const arming = given.filter(({ isArming }) => isArming);
+  const key =
+    written.find((each) => isOneOf(each, 'changed', 'created')) ??
+    targets.find((each) => isOneOf(each, 'created')) ??
+    arming.find((each) => isOneOf(each, 'needed')) ??
+    arming.flatMap(targetsOf).find((each) => isOneOf(each, 'changed'));
   if (key !== undefined) return changePending(pending, key);
   if (note === null) return null;
-  const parents = [...puts.values()].flatMap(({ parent }) => parent ?? []);
+  const parents = given.flatMap(({ parent }) => parent ?? []);
   const parent = yield* readCreated(parents);
   const reached = parent ?? (yield* readReachedChange(puts));
   return reached === null ? null : changePending(pending, reached);

@@ -2,6 +2,7 @@ import type { RecordKey } from '../../store.ts';
 import { WriteGroup } from '../commits/write-group.ts';
 import { followEventRecords, movesLanes } from '../deliveries/lane-rows.ts';
 import { changesDocuments, historyRows, readBefore } from '../history/history-rows.ts';
+import { letGo } from '../pending/let-go.ts';
 import { explainedByPending, holdRecords, judgePending, judgeSettlement, readNeeds } from '../pending/pending-rows.ts';
 import {
   type AppliedChange,
@@ -41,6 +42,7 @@ export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Pro
   const isMovingLanes = movesLanes(judged);
   if (isMovingLanes) yield* group.flush();
   const revision = yield* group.takeRevision();
+  if (pending !== null && writeSet.settles === null) yield* letGo(judged);
   yield* deleteRecords(judged);
   // Between the two: a deleted subscription still receives no event, and a new or changed one takes effect with the
   // next event.

@@ -1,4 +1,5 @@
 import type { RecordKey } from '../../store.ts';
+import { isLetGo } from '../pending/let-go.ts';
 import { keyText, type Refused, type SealedPut } from '../sealing/sealed-write-set.ts';
 import {
   chunks,
@@ -37,14 +38,14 @@ const REFERRER_ORDER = ['to_kind', 'to_id', 'from_kind', 'from_id', 'position'] 
  * deleted records: as a join with the cascade, both engines read every reference of the store (39 ms instead of 0.3 for
  * an edge).
  */
-export function* judgeReferrers({ gone, puts }: Judged): Program<Refused | null> {
+export function* judgeReferrers({ gone, puts, revoked }: Judged): Program<Refused | null> {
   const targets = [...gone.values()].filter((key) => !puts.has(keyText(key))).sort(byKindAndId);
   for (const chunk of chunks(targets)) {
     for (let after: readonly SqlValue[] | null = null; ; ) {
       const rows: readonly Row[] = yield referrersOf(chunk, after);
       const staying = rows.filter((row) => {
         const from = keyText({ kind: text(row, 'from_kind'), id: text(row, 'from_id') });
-        return !gone.has(from) && !puts.has(from);
+        return !gone.has(from) && !puts.has(from) && !isLetGo(row, revoked);
       });
       if (staying.length > 0) return stillReferenced(staying);
       const last = rows.at(-1);

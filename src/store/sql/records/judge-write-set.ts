@@ -28,7 +28,8 @@ export function* judgeWriteSet(writeSet: SealedWriteSet): Program<Judged | Refus
   const conflict = findConflict(writeSet, puts, revisions);
   if (conflict !== null) return conflict;
   const gone = yield* readCascade(writeSet.deletes);
-  const judged: Judged = { ok: true, puts, gone, revisions };
+  const revoked = yield* readRevoked(writeSet, gone);
+  const judged: Judged = { ok: true, puts, gone, revoked, revisions };
   return (
     findDeletedTouch(writeSet, judged) ??
     (yield* judgeParents(judged)) ??
@@ -39,6 +40,15 @@ export function* judgeWriteSet(writeSet: SealedWriteSet): Program<Judged | Refus
     (yield* judgeLastOnes(writeSet.keepAtLeastOne, judged)) ??
     judged
   );
+}
+
+function* readRevoked(
+  { puts, deletes }: SealedWriteSet,
+  gone: ReadonlyMap<string, RecordKey>,
+): Program<ReadonlySet<string>> {
+  const revoking = deletes.filter(({ isRevocation }) => isRevocation === true);
+  const ofDeletes = revoking.length === deletes.length ? gone : yield* readCascade(revoking);
+  return new Set([...ofDeletes.keys(), ...puts.filter(({ isRevocation }) => isRevocation).map(keyText)]);
 }
 
 function* judgeIdempotency({ idempotency }: SealedWriteSet): Program<Refused | null> {

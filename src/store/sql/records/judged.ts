@@ -8,6 +8,8 @@ export interface Judged {
   readonly puts: ReadonlyMap<string, SealedPut>;
   /** The records to delete, with all their descendants. */
   readonly gone: ReadonlyMap<string, RecordKey>;
+  /** Keys of puts and of `gone` that only take rights away: a pending change lets go of them. */
+  readonly revoked: ReadonlySet<string>;
   /** Revision of every existing record that the write set names. */
   readonly revisions: ReadonlyMap<string, number>;
 }

@@ -37,10 +37,9 @@ export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, time: CallerT
   };
 }
 
-function sealPut(
-  { kind, id, parent, doc, secrets, uniqueKeys, references, isAcyclic = false }: RecordPut,
-  keyring: Keyring,
-): SealedPut {
+function sealPut(put: RecordPut, keyring: Keyring): SealedPut {
+  const { kind, id, parent, doc, secrets, uniqueKeys, references } = put;
+  const { isAcyclic = false, isArming = false, isRevocation = false } = put;
   return {
     kind,
     id,
@@ -48,6 +47,8 @@ function sealPut(
     uniqueKeys,
     references,
     isAcyclic,
+    isArming,
+    isRevocation,
     doc: JSON.stringify(doc),
     secrets: sealSecrets({ kind, id }, secrets, keyring),
   };

@@ -1,5 +1,5 @@
 import type { Settlement } from '../../pending-change.ts';
-import type { CommitRefusal, Expectation, IdempotencyRecord, RecordKey, RecordPut } from '../../store.ts';
+import type { CommitRefusal, Expectation, IdempotencyRecord, RecordDelete, RecordKey, RecordPut } from '../../store.ts';
 
 /** A write set as passed to an engine: documents as text, secrets sealed, so that no plain secret leaves the caller. */
 export interface SealedWriteSet {
@@ -14,7 +14,7 @@ export interface SealedWriteSet {
   readonly note: SealedNote | null;
   readonly expect: readonly Expectation[];
   readonly puts: readonly SealedPut[];
-  readonly deletes: readonly RecordKey[];
+  readonly deletes: readonly RecordDelete[];
   readonly touches: readonly RecordKey[];
   readonly keepAtLeastOne: readonly string[];
   readonly events: readonly SealedEvent[];
@@ -32,6 +32,8 @@ export interface SealedPut extends Pick<RecordPut, 'kind' | 'id' | 'parent' | 'u
   readonly doc: string;
   readonly secrets: string | null;
   readonly isAcyclic: boolean;
+  readonly isArming: boolean;
+  readonly isRevocation: boolean;
 }
 
 export interface SealedEvent {
