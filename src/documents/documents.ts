@@ -287,10 +287,7 @@ export class Documents implements DocumentsPort {
       // stolen key that changes itself all the time must not win against its deletion.
       const isDecided = resource.authorize === undefined || hasAllScopes(principal);
       return {
-        expect: [
-          ...expectMatch(request, compiled, record, this.reader),
-          ...(isDecided ? [] : [asSeen(record)]),
-        ],
+        expect: [...expectMatch(request, compiled, record, this.reader), ...(isDecided ? [] : [asSeen(record)])],
         deletes: [deletionOf(compiled, { id, previous })],
         touches: touchedParent(compiled, record.parent),
         events: this.#deletionEvents(compiled, record, request.principal),

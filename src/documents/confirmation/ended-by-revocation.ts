@@ -17,7 +17,7 @@ interface Waiting {
 /** Kinds of documents that can be revoked, those with rights of their own. */
 export function revocableKinds({ compiled }: Catalog): ReadonlySet<string> {
   const resources = [...compiled.values()].map(({ resource }) => resource);
-  return new Set(resources.filter(({ isRevocation }) => isRevocation !== undefined).map(({ kind }) => kind));
+  return new Set(resources.filter((resource) => resource.isRevocation !== undefined).map(({ kind }) => kind));
 }
 
 /** Why a pending change ends before its time, or null. Its author answers for it, and somebody must be able to revert it. */
@@ -29,7 +29,7 @@ export function endedByRevocation(
   const isReleased = ({ kind, id }: RecordKey): boolean => released.some((key) => key.kind === kind && key.id === id);
   const documents = entry.items.filter(({ kind }) => !catalog.derivedKinds.has(kind));
   if (documents.every(isReleased)) return 'all that it changed was revoked';
-  const id = author?.['kind'] === 'api_key' ? String(author['id']) : '';
+  const id = author?.['kind'] === 'api_key' ? (author['id'] as string) : '';
   const own = documents.find((item) => item.kind === API_KEY_KIND && item.id === id);
   // What the change itself did to the key of its author is part of the trial.
   if (id === '' || (own !== undefined && !isReleased(own))) return null;
