@@ -40,6 +40,7 @@ import { requireRecord, requireUnder } from './require-record.ts';
 import { requireReferences } from './require-references.ts';
 import { hasAllScopes, viewOf } from './scopes.ts';
 import { clearedSecretsIn } from './secret-fields.ts';
+import { isShownOnce } from './shown-once.ts';
 
 /** The resource that a request addresses, and its parent in the path. */
 export interface ResourceAddress {
@@ -339,13 +340,6 @@ export class Documents implements DocumentsPort {
     });
     return [...children, ...this.#event(compiled, 'deleted', record, {}, principal)];
   }
-}
-
-/** The create's response contains a value that is shown only once, so it cannot be repeated. */
-function isShownOnce(compiled: CompiledResource): boolean {
-  return (
-    compiled.resource.shownOnce !== undefined || compiled.secretFields.some((field) => field.visibility === 'masked')
-  );
 }
 
 function asSeen({ kind, id, revision }: StoredRecord): Expectation {
