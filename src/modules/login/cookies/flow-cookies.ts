@@ -26,6 +26,9 @@ const NAME_PREFIX = '__Host-postern-flow-';
 const MARK = `${OWN_COOKIE_MARK}f.`;
 const STATE = /^[A-Za-z0-9_-]{43}\.\d$/;
 const MAX_FLOWS = 8;
+/** Sealed values that are opened per request: a browser has few, and no other host can plant them. */
+const MAX_OPENED = 16;
+const MAX_OPENED_PER_NAME = 2;
 /** Many browsers and upstream servers stop at 8 or 16 KB of headers. */
 const MAX_FLOW_BYTES = 8192;
 /** Longer than a flow is valid, so that an expired one is recognized and starts again with its return path. */
@@ -59,7 +62,10 @@ export class FlowCookies {
     const value = `${MARK}${this.#sealer.seal('login-flow', JSON.stringify(flow))}`;
     const others = markedCookies(lines, MARK)
       .filter((cookie) => cookie.name.startsWith(NAME_PREFIX))
-      .map((cookie) => ({ ...cookie, startedAtMs: this.#read(cookie.value)?.startedAtMs ?? 0 }))
+      .map((cookie, at) => ({
+        ...cookie,
+        startedAtMs: at < MAX_OPENED ? (this.#read(cookie.value)?.startedAtMs ?? 0) : 0,
+      }))
       .sort((a, b) => b.startedAtMs - a.startedAtMs);
     let bytes = value.length;
     const dropped = others.filter((cookie, at) => {
@@ -72,7 +78,7 @@ export class FlowCookies {
   /** The flow of a callback's state; null when this browser did not start it. */
   find(lines: readonly string[], state: string): Flow | null {
     if (!STATE.test(state)) return null;
-    for (const value of cookieValues(lines, nameOf(state))) {
+    for (const value of cookieValues(lines, nameOf(state)).slice(0, MAX_OPENED_PER_NAME)) {
       const flow = value.startsWith(MARK) ? this.#read(value) : null;
       if (flow?.state === state) return flow;
     }

@@ -54,18 +54,15 @@ export class Sessions {
   /** The browser's session. Synchronous when it is in memory, or when the cookies prove nothing. */
   find(lines: readonly string[], names: CookieNames): Session | null | Promise<Session | null> {
     if (lines.length === 0) return null;
-    const values = cookieValues(lines, names.session);
-    if (values.length === 0) return null;
     const companions = cookieValues(lines, names.companion);
+    if (companions.length === 0) return null;
+    const values = cookieValues(lines, names.session);
     for (const value of values) {
       const known = this.#byCookie.get(value);
       if (known !== undefined && companions.includes(known.companionValue)) return known;
     }
-    for (const value of values) {
-      const key = this.#cookies.verify(value, companions);
-      if (key !== null) return this.load(key);
-    }
-    return null;
+    const key = this.#cookies.verify(values, companions);
+    return key === null ? null : this.load(key);
   }
 
   /** The session of a proven key. */
