@@ -40,9 +40,19 @@ export function createAuthenticate(
     const session = authorization === undefined ? findSession?.(attempt) : null;
     return session ?? callerOf(authorization, find);
   };
+  const hasNoProof = (attempt: AuthenticationAttempt): boolean => {
+    if (attempt.headers.authorization !== undefined) return false;
+    try {
+      return (findSession?.(attempt) ?? null) === null;
+    } catch {
+      return false;
+    }
+  };
   const callerLater = async (attempt: AuthenticationAttempt, error: unknown): Promise<Caller> => {
     if (!areKeysKnown()) throw startingError();
     if (!(error instanceof PosternError) || error.status !== 401) throw error;
+    // Nothing was guessed. Any web page can make a browser send such requests, and must not spend its address's budget.
+    if (hasNoProof(attempt)) throw error;
     try {
       // Another node may have just created the key. Nobody makes this one read from the store by guessing.
       if (!delay.isFree(attempt.ip)) throw error;

@@ -44,6 +44,15 @@ suite('authentication with API keys', () => {
     }
   });
 
+  test('a web page that sends requests without a key from an address spends nothing of its budget', async (t) => {
+    const world = await TestWorld.open(t);
+    const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' };
+    const strange = Array.from({ length: 60 }, () =>
+      world.api('GET', '/tunnels', undefined, { key: null, headers: image }),
+    );
+    assert.deepEqual(countByStatus(await Promise.all(strange)), { 401: 60 });
+  });
+
   for (const path of ['/tunnels', '/nowhere', '/metrics']) {
     test(`delays failures at ${path}, rejects too many at once, and does not delay a valid key`, async (t) => {
       const world = await TestWorld.open(t);

@@ -93,6 +93,11 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
     return isOwn ? this.#runtime.identity.headersFor(permit.grant, request) : NO_IDENTITY;
   }
 
+  /** Whether these cookies prove that somebody has logged in with this browser, however long ago. */
+  provesLogin(cookieLines: readonly string[]): boolean {
+    return this.#runtime.cookies.find(cookieLines, this.cookieNames) !== null;
+  }
+
   /** This browser's login that is currently valid on this route, if any. */
   async loginOf(request: TrafficRequest): Promise<Grant | null> {
     const session = await this.#runtime.sessions.find(request.headerLines('cookie'), this.cookieNames);

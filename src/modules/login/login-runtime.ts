@@ -45,6 +45,8 @@ export class LoginRuntime implements SharedState {
   readonly flows: FlowCookies;
   readonly spentStates: SpentStates;
   readonly attempts: LoginAttempts;
+  /** Invented guest links: apart from logins, because any web page can make a browser open them. */
+  readonly guesses: LoginAttempts;
   readonly sessions: Sessions;
   readonly activity: Activity;
   readonly refresh: TokenRefresh;
@@ -110,6 +112,7 @@ export class LoginRuntime implements SharedState {
       { perAddress: settings.login_attempts_per_address, perIssuer: settings.login_attempts_per_issuer },
       clock,
     );
+    this.guesses = new LoginAttempts({ perAddress: settings.login_attempts_per_address, perIssuer: 0 }, clock);
     this.sessions = new Sessions(logins, this.cookies, clock);
     this.activity = new Activity(logins, timers, (err) => log.error({ err }, 'failed to write the activity of logins'));
     this.refresh = new TokenRefresh({

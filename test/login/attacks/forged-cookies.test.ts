@@ -53,7 +53,10 @@ const FORGED: Readonly<Record<string, string>> = {
   'another mark': pair(`pstn2.${kind}.${key}.${mac}`),
   'a truncated companion': pair(session, companion.slice(0, -1)),
   'a companion made longer': pair(session, `${companion}0`),
-  'a companion in capitals': pair(session, `pstn1.b.${mac.slice(0, 8)}.${companionMac.toUpperCase().replace(/^\d+$/, 'A')}`),
+  'a companion in capitals': pair(
+    session,
+    `pstn1.b.${mac.slice(0, 8)}.${companionMac.toUpperCase().replace(/^\d+$/, 'A')}`,
+  ),
   'quotes around both': pair(`"${session}"`, `"${companion}"`),
   'percent-encoded': pair(session.replaceAll('.', '%2e')),
   'names in another case': `${SESSION.toUpperCase()}=${session}; ${COMPANION.toLowerCase()}=${companion}`,

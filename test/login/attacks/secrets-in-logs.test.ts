@@ -34,7 +34,7 @@ test('after all kinds of flows neither log nor metrics contain a token, code, ke
   await browser.open(host, `${callback.pathname}${callback.search}`);
   noteBrowser();
   note('key', cookieOf(world, browser, host, SESSION).split('.')[2]);
-  note('companion MAC', cookieOf(world, browser, host, COMPANION).split('.')[2]);
+  note('companion MAC', cookieOf(world, browser, host, COMPANION).split('.')[3]);
   const seen = JSON.parse((await browser.open(host, '/')).text);
   note('assertion', seen.headers['postern-auth-assertion']);
   note('claims', seen.headers['postern-auth-claims']);

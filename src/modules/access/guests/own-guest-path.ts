@@ -8,6 +8,7 @@ import { guestPage } from './guest-page.ts';
 import { CROSS_SITE, linkRefusal, NO_SUCH_METHOD, tooManyGuesses } from './guest-refusals.ts';
 import type { Guests } from './guests.ts';
 import { isSameOrigin } from './is-same-origin.ts';
+import { isSubresource } from './is-subresource.ts';
 import { isSpent, redeemLink } from './redeem-link.ts';
 
 const ROUTE_KIND = 'https_edge_route';
@@ -37,6 +38,7 @@ export async function serveGuestPath(
 
 /** Changes nothing: previews, prefetches and scanners open links too. */
 async function open(guests: Guests, request: OwnPathRequest, openRoutes: ReadonlySet<string>): Promise<OwnAnswer> {
+  if (isSubresource(request)) return CROSS_SITE;
   const at = request.target.indexOf('?');
   const secret = new URLSearchParams(at === -1 ? '' : request.target.slice(at + 1)).get('link') ?? '';
   const found = await findLink(guests, request, secret, openRoutes);
@@ -84,12 +86,12 @@ async function findAgain(guests: Guests, secret: string): Promise<GuestLink | un
   return guests.links.find(secret);
 }
 
-/** Guesses are limited like failed logins. A link that was genuine is not a guess. */
+/** Guesses are limited as failed logins are, with a budget of their own. A link that was genuine is not a guess. */
 function unknownSecret(guests: Guests, request: OwnPathRequest, secret: string): OwnAnswer {
   if (guests.isGenuine(secret)) return linkRefusal('revoked');
   const { clientAddress } = request;
   const startedIn = widestNetworkOf(clientAddress);
-  const attempt = guests.login.attempts.begin({ issuer: GUEST_ISSUER, clientAddress, startedIn });
+  const attempt = guests.login.guesses.begin({ issuer: GUEST_ISSUER, clientAddress, startedIn, browser: null });
   if ('limit' in attempt) return tooManyGuesses(attempt.retryAfterSeconds);
   attempt.failed();
   return linkRefusal('unknown');

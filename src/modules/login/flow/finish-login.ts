@@ -76,13 +76,14 @@ export async function finishLogin(
 async function beginAttempt(
   runtime: LoginRuntime,
   request: OwnPathRequest,
-  { config }: LoginOnRoute,
+  { config, cookieNames }: LoginOnRoute,
   flow: Flow,
 ): Promise<Attempt | TooManyAttempts | null> {
   const attempt = runtime.attempts.begin({
     issuer: config.issuer,
     clientAddress: request.clientAddress,
     startedIn: flow.startedIn,
+    browser: runtime.cookies.find(request.headerLines('cookie'), cookieNames)?.keyHash ?? null,
   });
   if ('limit' in attempt) {
     if (attempt.limit === 'address') runtime.count('limited_address');

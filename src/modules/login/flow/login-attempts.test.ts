@@ -9,7 +9,7 @@ function attemptsWith(perAddress: number, perIssuer: number) {
   const clock = { ms: 1_000_000, nowMs: () => clock.ms };
   const attempts = new LoginAttempts({ perAddress, perIssuer }, clock);
   const begin = (clientAddress: string, issuer = ISSUER): Attempt | TooManyAttempts =>
-    attempts.begin({ issuer, clientAddress, startedIn: widestNetworkOf(clientAddress) });
+    attempts.begin({ issuer, clientAddress, startedIn: widestNetworkOf(clientAddress), browser: null });
   const junk = (address: string): Attempt | TooManyAttempts => {
     const attempt = begin(address);
     if (!('limit' in attempt)) attempt.failed();
@@ -75,7 +75,7 @@ test('limits a /56 to twice, a /48 and a /24 to four times the number of an addr
 test("a login that moved to another network leaves more of the issuer's budget to others than one that stayed", () => {
   const { attempts, begin } = attemptsWith(0, 8);
   const moved = (clientAddress: string, startedIn?: string) =>
-    attempts.begin({ issuer: ISSUER, clientAddress, startedIn });
+    attempts.begin({ issuer: ISSUER, clientAddress, startedIn, browser: null });
   for (let at = 0; at < 5; at += 1) assert.ok(!('limit' in moved(`198.51.${at}.1`, widestNetworkOf('203.0.113.1'))));
   assert.ok('limit' in moved('198.51.9.1', widestNetworkOf('203.0.113.1')));
   assert.ok('limit' in moved('198.51.9.1', undefined), 'begun under an earlier version');

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
-import { networksOf } from './client-networks.ts';
+import { type ClientNetwork, networksOf } from './client-networks.ts';
 import { type CountedNetwork, CountedNetworks } from './counted-network.ts';
-import { RecognisedNetworks } from './recognised-networks.ts';
+import { RecognisedClients } from './recognised-clients.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 const MAX_ISSUERS = 1_000;
@@ -18,6 +18,8 @@ export interface Callback {
   readonly clientAddress: string;
   /** The widest network of the address that started the login; unknown for logins started under an earlier version. */
   readonly startedIn: string | undefined;
+  /** The browser, if its cookies prove that somebody has logged in with it, here or on another node; else null. */
+  readonly browser: string | null;
 }
 
 /** Permission to send one token request. Only `succeeded` and `unused` give it back. */
@@ -35,12 +37,18 @@ export interface TooManyAttempts {
 
 /**
  * The share of an issuer's budget that each standing leaves to those above it:
- * - `recognised`: a user has logged in at this issuer from the same address (IPv6: /64) before;
+ * - `recognised`: a user has logged in with this browser, or at this issuer from the same address (IPv6: /64), before;
  * - `steady`: the login ends in the network in which it started;
  * - `moved`: it does not;
  * - `suspect`: logins from the address, or several from its network, failed within ten minutes.
  */
 const KEPT_SHARE = { recognised: 0, steady: 1 / 4, moved: 3 / 8, suspect: 1 / 2 } as const;
+
+interface Recognised {
+  readonly clients: RecognisedClients;
+  readonly key: string;
+  networks(all: readonly ClientNetwork[]): readonly ClientNetwork[];
+}
 
 interface Issuer {
   /** Shorter than the issuer's URL as part of a key. */
@@ -51,14 +59,16 @@ interface Issuer {
 /**
  * Bounds the token requests that callbacks with invented codes can cause, per network and per issuer: each carries the
  * client's secret to the provider, which may block the client because of them. A successful login costs nothing, so a
- * whole office behind one address is not counted; requests in progress are. Callbacks that cause no token request (a
- * wrong or used state) never come here.
+ * whole office behind one address is not counted; requests in progress are. The failures of others lock out neither a
+ * browser nor an address that succeeded before, as long as they have not failed themselves too often since. Callbacks
+ * that cause no token request (a wrong or used state) never come here.
  */
 export class LoginAttempts {
   readonly #perIssuer: number;
   readonly #clock: Clock;
   readonly #networks: CountedNetworks;
-  readonly #recognised = new RecognisedNetworks();
+  readonly #addresses = new RecognisedClients({ areProven: false });
+  readonly #browsers = new RecognisedClients({ areProven: true });
   readonly #issuers = new LruMap<string, Issuer>(MAX_ISSUERS);
   #lastIssuerId = 0;
 
@@ -68,43 +78,52 @@ export class LoginAttempts {
     this.#clock = clock;
   }
 
-  begin({ issuer, clientAddress, startedIn }: Callback): Attempt | TooManyAttempts {
+  begin({ issuer, clientAddress, startedIn, browser }: Callback): Attempt | TooManyAttempts {
     const now = this.#clock.nowMs();
     const { id, bucket } = this.#issuer(issuer);
     const networks = networksOf(clientAddress);
-    const key = `${id} ${networks.at(-1)?.name}`;
-    const isRecognised = this.#recognised.has(key);
+    const address = `${id} ${networks.at(-1)?.name}`;
+    const recognised = this.#recognised(address, browser === null ? null : `${id} ${browser}`);
     const counted: CountedNetwork[] = [];
-    // Failures of neighbours do not lock out a recognised address. The widest comes first: a /64 is not remembered when
-    // its /48 is rejected.
-    for (const network of isRecognised ? networks.slice(-1) : networks) {
+    // The widest comes first: a /64 is not remembered when its /48 is rejected.
+    for (const network of recognised === null ? networks : recognised.networks(networks)) {
       const one = this.#networks.get(network);
-      const waitMs = one.bucket.waitMs(now);
+      const waitMs = recognised === null ? one.bucket.waitMs(now) : 0;
       if (waitMs > 0) return refusal('address', waitMs);
       counted.push(one);
     }
     const isSuspect = counted.some((network) => network.isSuspect(now));
     const unrecognised = isSuspect ? 'suspect' : startedIn === networks[0]?.name ? 'steady' : 'moved';
-    const waitMs = bucket.waitMs(now, KEPT_SHARE[isRecognised ? 'recognised' : unrecognised]);
+    const waitMs = bucket.waitMs(now, KEPT_SHARE[recognised === null ? unrecognised : 'recognised']);
     if (waitMs > 0) return refusal('issuer', waitMs);
     const taken = [bucket, ...counted.map((network) => network.bucket)];
     for (const one of taken) one.take();
-    if (isRecognised) this.#recognised.use(key);
+    recognised?.clients.use(recognised.key);
     return {
       succeeded: () => {
         for (const one of taken) one.giveBack();
         // Not the wider ones: one account must not clear the failures of a whole /48.
         counted.at(-1)?.forgive();
-        this.#recognised.succeeded(key);
+        this.#addresses.succeeded(address);
+        recognised?.clients.succeeded(recognised.key);
       },
       failed: () => {
         for (const network of counted) network.failed(this.#clock.nowMs());
       },
       unused: () => {
         for (const one of taken) one.giveBack();
-        if (isRecognised) this.#recognised.giveBack(key);
+        recognised?.clients.giveBack(recognised.key);
       },
     };
+  }
+
+  /** By what the client is recognised, and the networks in which its failures count. */
+  #recognised(address: string, browser: string | null): Recognised | null {
+    if (browser !== null && this.#browsers.has(browser)) {
+      return { clients: this.#browsers, key: browser, networks: () => [] };
+    }
+    if (!this.#addresses.has(address)) return null;
+    return { clients: this.#addresses, key: address, networks: (all) => all.slice(-1) };
   }
 
   #issuer(issuer: string): Issuer {

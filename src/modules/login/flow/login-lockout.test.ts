@@ -27,7 +27,7 @@ function honestShare({ perSecond, minutes, addressAt }: Attack, visitors: Visito
   const clock = { ms: 1_000_000, nowMs: () => clock.ms };
   const attempts = new LoginAttempts(LIMITS, clock);
   const begin = (clientAddress: string) =>
-    attempts.begin({ issuer: ISSUER, clientAddress, startedIn: widestNetworkOf(clientAddress) });
+    attempts.begin({ issuer: ISSUER, clientAddress, startedIn: widestNetworkOf(clientAddress), browser: null });
   for (let at = 0; at < visitors.returning; at += 1) {
     const attempt = begin(visitors.addressAt(at));
     if (!('limit' in attempt)) attempt.succeeded();

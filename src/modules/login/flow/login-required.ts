@@ -59,8 +59,16 @@ export function isNavigation(request: TrafficRequest): boolean {
   return request.header('accept')?.includes('text/html') ?? false;
 }
 
-/** A cookie that proves nothing gets in the way of the next one. A cookie with another route's login stays. */
-function staleCookies(request: TrafficRequest, { cookieNames }: LoginOnRoute): readonly string[] {
-  const isThere = cookieValues(request.headerLines('cookie'), cookieNames.session).length > 0;
-  return isThere ? clearSessionCookies(cookieNames).flatMap((cookie) => ['set-cookie', cookie]) : [];
+/**
+ * A cookie that proves nothing gets in the way of the next one. A cookie with another route's login stays, and so does
+ * one of a login that is over: it proves that somebody has logged in with this browser, whom the failures of others do
+ * not lock out.
+ */
+function staleCookies(request: TrafficRequest, login: LoginOnRoute): readonly string[] {
+  const { cookieNames } = login;
+  const lines = request.headerLines('cookie');
+  const isThere = cookieValues(lines, cookieNames.session).length > 0;
+  return isThere && !login.provesLogin(lines)
+    ? clearSessionCookies(cookieNames).flatMap((cookie) => ['set-cookie', cookie])
+    : [];
 }
