@@ -38,7 +38,9 @@ export function createAuthenticate(
   const callerNow = (attempt: AuthenticationAttempt): Caller => {
     const { authorization } = attempt.headers;
     const session = authorization === undefined ? findSession?.(attempt) : null;
-    return session ?? callerOf(authorization, find);
+    const caller = session ?? callerOf(authorization, find);
+    if (!others.isCurrent) throw revocationsUnknown();
+    return caller;
   };
   const hasNoProof = (attempt: AuthenticationAttempt): boolean => {
     if (attempt.headers.authorization !== undefined) return false;
@@ -54,6 +56,7 @@ export function createAuthenticate(
     // Nothing was guessed. Any web page can make a browser send such requests, and must not spend its address's budget.
     if (hasNoProof(attempt)) throw error;
     try {
+      if (!hasProof(attempt)) throw error;
       // Another node may have just created the key. Nobody makes this one read from the store by guessing.
       if (!delay.isFree(attempt.ip)) throw error;
       return await repeatedIfStale(others, () => callerNow(attempt));
@@ -84,6 +87,19 @@ export function callerOf(header: string | undefined, find: FindPrincipal): Calle
   const principal = find(token);
   if (principal === null) throw unauthenticated('the API key is not known: it may have been deleted');
   return { principal, token };
+}
+
+/** Nothing that another node wrote makes a request valid that proves nothing. */
+function hasProof({ headers: { authorization, cookie } }: AuthenticationAttempt): boolean {
+  return authorization === undefined ? cookie !== undefined : tokenIn(authorization) !== null;
+}
+
+function revocationsUnknown(): PosternError {
+  return apiErrors.create(
+    'ERR_POSTERN_REVOCATIONS_UNKNOWN',
+    'this node has not reached the database or all other nodes for some seconds, so the API key may have been revoked: send the request again, or to another node',
+    { headers: { 'retry-after': '2' } },
+  );
 }
 
 export function startingError(): PosternError {

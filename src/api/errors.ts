@@ -51,6 +51,11 @@ export const apiErrors = errorTable({
     explanation:
       'The server is starting and has not loaded all API keys. Send the request again after the time in Retry-After.',
   },
+  ERR_POSTERN_REVOCATIONS_UNKNOWN: {
+    status: 503,
+    explanation:
+      'For more than five seconds this node has reached neither the database nor every other node, so it does not know whether the API key or the session was revoked meanwhile. Nothing was done. Send the request to another node, or again after the time in Retry-After.',
+  },
   ERR_POSTERN_RATE_LIMITED: {
     status: 429,
     explanation:

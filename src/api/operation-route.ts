@@ -132,7 +132,7 @@ export function operationHandler(
     };
     // What takes large bodies can take long.
     const isRepeated = operation.body?.maxBytes === undefined;
-    const result = isRepeated ? repeatedIfStale(others, run, { again, isWrite: operation.method !== 'GET' }) : run();
+    const result = isRepeated ? repeatedIfStale(others, run, { again }) : run();
     if (result instanceof Promise) return result.then((late) => answer(request, reply, late));
     return answer(request, reply, result);
   };

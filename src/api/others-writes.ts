@@ -3,6 +3,8 @@ import { PosternError } from '../lib/errors.ts';
 /** What other processes wrote to the same store, as far as this one knows. */
 export interface OthersWrites {
   readonly revision: number;
+  /** False: for some seconds it has been unknown here what others deleted. A key may have been revoked. */
+  readonly isCurrent: boolean;
   /** Reads the rest. Rejects soon with the store's error when it does not answer. */
   catchUp(): Promise<void>;
 }
@@ -12,27 +14,27 @@ const MAY_BE_STALE: ReadonlySet<string> = new Set([
   'ERR_POSTERN_NOT_FOUND',
   'ERR_POSTERN_PRECONDITION_FAILED',
   'ERR_POSTERN_UNAUTHENTICATED',
+  'ERR_POSTERN_CONSOLE_SESSION',
 ]);
 
 export interface Repetition<Result> {
   /** What is new may also be about the caller: this must check that as well. Default: the same again. */
   readonly again?: () => Result | Promise<Result>;
-  /** Without the store a read answers with what this process knows. A write gets the store's error: it may be wrong about the rest. */
-  readonly isWrite?: boolean;
 }
 
-/** Runs it again after an error that something new may explain, if there is something new. These errors change nothing. */
+/**
+ * Runs it again after an error that something new may explain, if there is something new. These errors change nothing. If
+ * it cannot be known whether there is, the error is that of the store: "not found" may be wrong.
+ */
 export function repeatedIfStale<Result>(
   others: OthersWrites,
   run: () => Result | Promise<Result>,
-  { again = run, isWrite = false }: Repetition<Result> = {},
+  { again = run }: Repetition<Result> = {},
 ): Result | Promise<Result> {
   const { revision } = others;
   const afterwards = async (error: unknown): Promise<Result> => {
     if (!(error instanceof PosternError) || !MAY_BE_STALE.has(error.code)) throw error;
-    await others.catchUp().catch((unread: unknown) => {
-      throw isWrite ? unread : error;
-    });
+    await others.catchUp();
     if (others.revision === revision) throw error;
     return again();
   };

@@ -46,6 +46,8 @@ export interface ConsoleOptions {
   /** Null: there is no GET /live. */
   readonly live: LiveSources | null;
   readonly findKey: FindPrincipal;
+  /** False: a key or a session may have been revoked at another node. */
+  readonly isCurrent: () => boolean;
   /** Null: sign-in with API keys only. */
   readonly people: People | null;
 }
@@ -73,6 +75,7 @@ export function openConsole(options: ConsoleOptions): OpenedConsole {
   const streams = options.live === null ? null : new LiveStreams(options.live);
   /** Without an effect: a live view that stays open does not keep its session in use. */
   const again = ({ headers }: AuthenticationAttempt): Caller | null => {
+    if (!options.isCurrent()) return null;
     if (headers.authorization !== undefined) return keyOf(headers.authorization, options.findKey);
     const session = sessions.find(headers, { isUse: false });
     return session === null ? null : { principal: principalOf(session, scopes), token: '' };

@@ -55,10 +55,10 @@ export class Admission {
       connection.refuse('ERR_POSTERN_AGENT_PROTOCOL', message, false);
       return;
     }
-    const credential = ports.credentials.find(hello.token) ?? (await this.#createdJustNow(hello.token));
+    const credential = await this.#check(hello.token);
     if (credential === 'unchecked') {
       const message =
-        'the database of the server cannot be reached, so the authtoken cannot be checked: the agent tries again';
+        'the server reaches neither its database nor all other nodes, so the authtoken cannot be checked: the agent tries again';
       connection.refuse('ERR_POSTERN_GATEWAY_STORE', message, true);
       return;
     }
@@ -81,6 +81,14 @@ export class Admission {
       else connection.send({ ...outcome, ...this.#parts.nodeFields() });
     } else if (how === 'resume') await this.#start(connection, hello, credential.id);
     else connection.refuse('ERR_POSTERN_AGENT_SESSION', 'the session to join does not exist', true);
+  }
+
+  /** `unchecked`: it may have been created, or revoked, at another node. */
+  async #check(token: string): Promise<ReturnType<Credentials['find']> | 'unchecked'> {
+    const { credentials } = this.#parts.ports;
+    const known = credentials.find(token);
+    if (known === null) return this.#createdJustNow(token);
+    return credentials.isCurrent() ? known : 'unchecked';
   }
 
   /** Another node may have created it some milliseconds ago, and a refusal is final for the agent. */

@@ -37,6 +37,8 @@ export interface Credentials {
   get(id: string): { readonly acl: readonly string[] } | null;
   /** Reads what other processes have changed. Rejects without the database. */
   refresh(): Promise<void>;
+  /** False: for some seconds it has been unknown here what other nodes deleted. */
+  isCurrent(): boolean;
   /** A credential was changed or deleted. */
   onChange(listener: (credentialId: string) => void): () => void;
 }

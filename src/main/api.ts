@@ -82,7 +82,7 @@ export interface ApiDependencies {
   /** Sends commands to agents; absent while this process holds none. */
   readonly sessionCommands?: SessionCommands;
   /** Absent where nothing is served. */
-  readonly nodes?: Pick<OpenedNodes, 'membership' | 'links'>;
+  readonly nodes?: Pick<OpenedNodes, 'membership' | 'links' | 'news'>;
   /** Absent where nothing is served. */
   readonly requests?: RequestsPort;
   /** Absent where nothing is served. */
@@ -184,6 +184,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     uri: (path) => renderer.uri(path),
     ref: (id, parentId) => renderer.ref(id, parentId),
   };
+  const others = othersWrites(store, replica, deps.nodes?.news ?? null);
   const webConsole = openConsole({
     ...{ store, replica, clock, newId, logger: deps.logger, version: programVersion(), scopes: catalog.scopes },
     own: { baseUrl, isTls: config.api_tls_cert !== null },
@@ -191,6 +192,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     lifetimeSeconds: config.console_session_lifetime,
     live: deps.traffic?.live((request) => withRefs(request, ports.ref)) ?? null,
     findKey: (token) => keys.find(token),
+    isCurrent: () => others.isCurrent,
     people: consolePeople(config, { clock, logger: deps.logger }),
   });
   // They would never end by themselves.
@@ -219,7 +221,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     operations,
     ports,
     findPrincipal: (token) => keys.find(token),
-    others: othersWrites(store, replica),
+    others,
     areKeysKnown: () => deps.health.state !== 'starting',
     clock,
     logger: deps.logger,

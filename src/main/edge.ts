@@ -21,6 +21,7 @@ import type { ArrivingClients } from '../lib/proxy-protocol/arriving-clients.ts'
 import { CLOSE_WITHIN_MS } from '../lib/web-socket-direction.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
+import type { NodeNews } from '../nodes/news/node-news.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { RequestHistory } from '../requests/request-history.ts';
@@ -40,6 +41,7 @@ export interface EdgeDependencies {
   readonly config: Config;
   readonly store: Store;
   readonly replica: Replica;
+  readonly news: NodeNews | null;
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -9,6 +9,7 @@ import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
 import { VacantNames } from '../edge/vacant-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
+import type { NodeNews } from '../nodes/news/node-news.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { ExplainedRequest, HypotheticalRequest } from '../resources/explain/explained-request.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
@@ -21,6 +22,7 @@ export interface ExplainerDependencies {
   readonly config: Config;
   readonly store: Store;
   readonly replica: Replica;
+  readonly news: NodeNews | null;
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,3 +1,4 @@
+import type { OthersWrites } from '../api/others-writes.ts';
 import type { Module } from '../modules/module.ts';
 import type { FollowedRecords } from '../modules/module-runtime.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -7,12 +8,13 @@ interface Sources {
   readonly store: Store;
   readonly replica: Replica;
   readonly recompile: (kind: string, id: string) => void;
+  readonly others: OthersWrites;
 }
 
 /** Records that a module's runtime follows. Throws for kinds that the module does not declare. */
 export function followedRecords(
   module: Pick<Module, 'name' | 'recordKinds' | 'followedKinds'>,
-  { store, replica, recompile }: Sources,
+  { store, replica, recompile, others }: Sources,
 ): FollowedRecords {
   const own = new Set(module.recordKinds ?? []);
   const known = new Set([...own, ...(module.followedKinds ?? [])]);
@@ -56,6 +58,8 @@ export function followedRecords(
       await store.commit({ deletes: [{ kind: declared(own, kind), id }] });
     },
     refresh: () => replica.refresh(),
+    catchUp: () => others.catchUp(),
+    isCurrent: () => others.isCurrent,
     recompile,
   };
 }

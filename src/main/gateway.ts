@@ -17,6 +17,7 @@ import type { ListenAddress } from '../lib/listen-address.ts';
 import type { ArrivingClients } from '../lib/proxy-protocol/arriving-clients.ts';
 import type { Announcer } from '../nodes/directory/announced.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
+import type { NodeNews } from '../nodes/news/node-news.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
 import { openTunnelTls } from '../pki/tls-source.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -26,6 +27,7 @@ import { ALPN } from '../tunnel/protocol.ts';
 import type { MovingAgents } from './handover/hand-over.ts';
 import { listenOn } from './listener.ts';
 import type { ListeningSockets } from './listening-sockets.ts';
+import { othersWrites } from './others-writes.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Handshakes in progress. */
@@ -35,6 +37,7 @@ export interface GatewayDependencies {
   readonly config: Config;
   readonly store: Store;
   readonly replica: Replica;
+  readonly news: NodeNews | null;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
@@ -84,7 +87,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     bootId,
     region: config.region,
     domain: config.domain,
-    credentials: credentialDirectory(replica),
+    credentials: credentialDirectory(replica, othersWrites(store, replica, deps.news)),
     table,
     endpoints,
     log: logger,

@@ -29,6 +29,7 @@ export function inertPorts(ports: SharedPorts): SharedPorts {
       write: () => Promise.resolve(false),
       remove: () => Promise.resolve(),
       refresh: () => Promise.resolve(),
+      catchUp: () => Promise.resolve(),
       recompile: () => {},
     },
     ownStore: ports.ownStore === null ? null : readOnlyLogins(ports.ownStore as OwnLogins),

@@ -20,12 +20,14 @@ import type {
   SharedState,
 } from '../modules/module-runtime.ts';
 import { settingsOf } from '../modules/module-settings.ts';
+import type { NodeNews } from '../nodes/news/node-news.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import { followedRecords } from './followed-records.ts';
 import { inertPorts } from './inert-ports.ts';
 import { moduleCounter } from './module-counter.ts';
 import { moduleRecords } from './module-records.ts';
+import { othersWrites } from './others-writes.ts';
 
 const ROUTE_KIND = 'https_edge_route';
 const EVERYTHING = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
@@ -41,6 +43,8 @@ export interface RuntimeDependencies {
   readonly config: Config;
   readonly store: Store;
   readonly replica: Replica;
+  /** What other nodes do; null: there are no others. */
+  readonly news: NodeNews | null;
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -137,7 +141,7 @@ function sharedPorts(
 
 function actualPorts(
   owner: Pick<Module, 'name' | 'recordKinds' | 'followedKinds'>,
-  { store, replica, clock, logger, registry, recompile }: RuntimeDependencies,
+  { store, replica, news, clock, logger, registry, recompile }: RuntimeDependencies,
   network: ModuleNetwork,
   ksuid: (nowMs: number) => string,
 ): SharedPorts {
@@ -147,8 +151,8 @@ function actualPorts(
     log: logger,
     network,
     records: moduleRecords(owner, store, replica),
-    followed: followedRecords(owner, { store, replica, recompile }),
-    ownStore: ownStores(store).get(owner.name) ?? null,
+    followed: followedRecords(owner, { store, replica, recompile, others: othersWrites(store, replica, news) }),
+    ownStore: ownStores(store, news).get(owner.name) ?? null,
     mac: (purpose, data) => store.mac(purpose, data),
     seal: (purpose, text) => store.seal(purpose, text),
     open: (purpose, sealed) => store.open(purpose, sealed),
@@ -159,9 +163,21 @@ function actualPorts(
 }
 
 /** Parts of the store that were made for one module or shared runtime, by its name. */
-function ownStores(store: Store): ReadonlyMap<string, unknown> {
+function ownStores(store: Store, news: NodeNews | null): ReadonlyMap<string, unknown> {
+  const { logins: stored } = store;
   const logins = {
-    ...store.logins,
+    ...stored,
+    // Linked nodes tell it sooner than the database, and without it.
+    ...(news !== null &&
+      ({
+        changesSince: (seq) => news.loginsSince(seq),
+        onChanged: (listener) => {
+          const stops = [stored.onChanged(listener), news.onLogins(listener)];
+          return () => {
+            for (const stop of stops) stop();
+          };
+        },
+      } satisfies Partial<typeof stored>)),
     get isShared() {
       return store.sharing.isShared;
     },

@@ -13,6 +13,7 @@ import { localMembership } from '../nodes/membership/local-membership.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
 import type { NodeCounts } from '../nodes/membership/node-document.ts';
 import { NodeMembership } from '../nodes/membership/node-membership.ts';
+import { NodeNews } from '../nodes/news/node-news.ts';
 import type { NodeFacts } from '../nodes/node.ts';
 import { openPeerAuthority, PEER_AUTHORITY_KIND } from '../pki/peer-authority.ts';
 import { storedAuthorities } from '../pki/stored-authorities.ts';
@@ -41,6 +42,8 @@ export interface OpenedNodes {
   /** Null: this node has no peer listener. */
   readonly links: NodeLinks | null;
   readonly peerAddress: ListenAddress | null;
+  /** What other nodes do; null: there are no others. */
+  readonly news: NodeNews | null;
   /** Links to the other nodes. Everything that they may call must be registered by then. */
   start(): void;
   /** Other nodes name this one to agents from now on. */
@@ -85,10 +88,12 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
   }
   membership.start();
   const clocks = watchClockSkew(membership, clock);
+  const news = new NodeNews({ membership, links: peers?.links ?? null, store, replica: deps.replica });
   return {
     membership,
     links: peers?.links ?? null,
     peerAddress: peers?.address ?? null,
+    news,
     start: () => peers?.links.start(),
     acceptAgents: () => membership.acceptAgents(),
     takePeerSocket: async () => {
@@ -101,6 +106,7 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
     },
     leave: () => {
       clocks.stop();
+      news.close();
       return membership.leave();
     },
     drain: async (timeoutMs) => peers?.links.drain(timeoutMs),
@@ -109,7 +115,7 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
 
 function alone(membership: Membership): OpenedNodes {
   return {
-    ...{ membership, links: null, peerAddress: null, start: () => {} },
+    ...{ membership, links: null, peerAddress: null, news: null, start: () => {} },
     acceptAgents: () => Promise.resolve(),
     takePeerSocket: () => Promise.resolve(),
     leave: () => Promise.resolve(),

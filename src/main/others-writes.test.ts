@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { NodeNews } from '../nodes/news/node-news.ts';
 import type { Replica } from '../replica/replica.ts';
-import { storeErrors } from '../store/errors.ts';
-import type { Store, StoreHealth } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { othersWrites } from './others-writes.ts';
 
-const OK: StoreHealth = { state: 'ok', problem: null };
-
-function catchUp(isShared: boolean, health: StoreHealth, refresh: () => Promise<void>): Promise<void> {
-  const store = { sharing: { isShared }, health: () => health } as Store;
-  return othersWrites(store, { revision: 1, refresh } as unknown as Replica).catchUp();
+function catchUp(
+  isShared: boolean,
+  refresh: () => Promise<void>,
+  news: Partial<NodeNews> | null = null,
+): Promise<void> {
+  const store = { sharing: { isShared } } as Store;
+  return othersWrites(store, { refresh } as unknown as Replica, news as NodeNews | null).catchUp();
 }
 
 suite('what other nodes wrote', () => {
@@ -18,27 +20,20 @@ suite('what other nodes wrote', () => {
     const refresh = async (): Promise<void> => {
       reads += 1;
     };
-    await catchUp(true, OK, refresh);
+    await catchUp(true, refresh);
     assert.equal(reads, 1);
-    await catchUp(false, OK, refresh);
+    await catchUp(false, refresh);
     assert.equal(reads, 1);
   });
 
-  test('is unknown while the store has a problem, which is the answer', async () => {
-    const problem = storeErrors.create('ERR_POSTERN_STORE_READ_ONLY', 'a standby');
-    const refresh = (): Promise<void> => assert.fail('it waits for a store that is known to be away');
-    await assert.rejects(catchUp(true, { state: 'degraded', problem }, refresh), problem);
+  test('is asked of linked nodes where there are some', async () => {
+    await catchUp(true, () => assert.fail('the news decide'), { catchUp: () => Promise.resolve() });
   });
 
-  test('is unknown when the store fails or does not answer', async () => {
+  test('is unknown when the store fails or does not answer, which is the answer', async () => {
     const expected = { code: 'ERR_POSTERN_STORE_UNAVAILABLE', message: /nothing was written, send the request again/ };
-    await assert.rejects(
-      catchUp(true, OK, () => Promise.reject(new Error('a password'))),
-      expected,
-    );
-    await assert.rejects(
-      catchUp(true, OK, () => new Promise(() => {})),
-      expected,
-    );
+    const fail = (): Promise<void> => Promise.reject(new Error('a password'));
+    await assert.rejects(catchUp(true, fail), expected);
+    await assert.rejects(catchUp(true, fail, { catchUp: fail }), expected);
   });
 });

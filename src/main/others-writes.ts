@@ -1,23 +1,25 @@
 import type { OthersWrites } from '../api/others-writes.ts';
-import { within } from '../nodes/membership/within.ts';
+import type { NodeNews } from '../nodes/news/node-news.ts';
 import type { Replica } from '../replica/replica.ts';
 import { storeErrors } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 
-/** A client waits for it. */
-const CATCH_UP_MS = 500;
+/** A client waits for it: more than twenty round trips to a database 200 ms away. */
+const CATCH_UP_MS = 5_000;
 
 /** What other nodes wrote. A store that only this process uses contains nothing else. */
-export function othersWrites(store: Store, replica: Replica): OthersWrites {
+export function othersWrites(store: Store, replica: Replica, news: NodeNews | null): OthersWrites {
   return {
     get revision() {
-      return replica.revision;
+      return replica.heardRevision;
+    },
+    get isCurrent() {
+      return news?.isCurrent !== false;
     },
     catchUp: async () => {
       if (!store.sharing.isShared) return;
-      const { state, problem } = store.health();
-      if (state !== 'ok') throw problem ?? unread();
-      await within(replica.refresh(), CATCH_UP_MS, 'changes of other nodes').catch(() => {
+      const reading = news === null ? replica.refresh() : news.catchUp(CATCH_UP_MS);
+      await reading.catch(() => {
         throw unread();
       });
     },

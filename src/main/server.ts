@@ -136,7 +136,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const here = ownTunnels(tunnels, directory.directory, () => gateway);
   const shown = { ...recorded, clock, logger, replica, membership, problems, ownTunnels: here };
   const traffic = openTraffic(shown);
-  const base = { config, store, replica, catalog, registry, clock, logger, requestLogger };
+  const base = { config, store, replica, news: nodes.news, catalog, registry, clock, logger, requestLogger };
   const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe() };
   const explainer = opened.adopt(new Explainer({ ...base, ...seen, node: membership.self.name }), (it) => it.close());
   let snapshots: Snapshots | null = null;

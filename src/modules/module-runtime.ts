@@ -108,6 +108,10 @@ export interface FollowedRecords {
   remove(kind: string, id: string): Promise<void>;
   /** Reads what other processes have written up to now. */
   refresh(): Promise<void>;
+  /** The same from wherever it is known. Rejects with an outage of the store when that is nowhere. */
+  catchUp(): Promise<void>;
+  /** False: for some seconds it has been unknown here what other processes deleted. Called per request. */
+  isCurrent(): boolean;
   /** The module would now prepare the edges that read this record differently. */
   recompile(kind: string, id: string): void;
 }

@@ -17,6 +17,14 @@ export interface Heartbeat {
   readonly nodes: readonly StoredNode[];
   /** The lease had ended before this renewal, or the row was absent: claims may belong to others by now. */
   readonly hadLapsed: boolean;
+  /** Null: a node of an older version, which renewed for this one, does not tell it. */
+  readonly position: FeedPosition | null;
+}
+
+/** How far the change feeds of records and of logins have come. */
+export interface FeedPosition {
+  readonly revision: number;
+  readonly loginSeq: number;
 }
 
 /** A name, which has one owner on both listeners, or a port: `name app.example.com`, `port 20001`. */

@@ -34,6 +34,7 @@ async function realGateway(t: TestContext) {
       region: 'test',
       domain: 'gateway.test',
       credentials: {
+        isCurrent: () => true,
         find: (token) => (token === 'good' ? { id: 'cr_1', acl: [] } : null),
         get: () => ({ acl: [] }),
         refresh: () => Promise.resolve(),

@@ -20,6 +20,8 @@ export function inertPorts(ports: Partial<RuntimePorts> = {}): RuntimePorts {
       write: () => Promise.resolve(true),
       remove: () => Promise.resolve(),
       refresh: () => Promise.resolve(),
+      catchUp: () => Promise.resolve(),
+      isCurrent: () => true,
       recompile: () => {},
     },
     ownStore: null,

@@ -11,7 +11,7 @@ import type { Replica } from '../../replica/replica.ts';
 import { type ConsoleSession, keyName, type SignedIn } from '../../resources/console-session-record.ts';
 import { consoleErrors } from '../errors.ts';
 import { checkBrowserOrigin, type OwnAddress } from './browser-origin.ts';
-import type { ConsoleSessions, StartedSession } from './console-sessions.ts';
+import { type ConsoleSessions, type StartedSession, TOKEN_HEADER } from './console-sessions.ts';
 import { endedCookie, sessionCookie } from './session-cookie.ts';
 import { sessionView } from './signed-in.ts';
 
@@ -35,9 +35,14 @@ export interface SessionRoutesOptions {
 export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): void {
   const { sessions, own, scopes } = options;
   const decoder = createDecoder(SIGN_IN.schema);
-  const current = (request: FastifyRequest): ConsoleSession => {
+  const current = async (request: FastifyRequest): Promise<ConsoleSession> => {
     checkBrowserOrigin(request, own);
-    return sessions.find(request.headers) ?? sessionOver();
+    const { headers, ip, method } = request;
+    // Another node may have begun it, or ended it.
+    if (headers.authorization === undefined && headers[TOKEN_HEADER] !== undefined) {
+      await options.authenticate({ headers, ip, method });
+    }
+    return sessions.find(headers) ?? sessionOver();
   };
   app.post(
     '/console/session',
@@ -50,9 +55,9 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
       return sendSession(reply.code(201), request, await options.startSession(request, who), scopes);
     },
   );
-  app.get('/console/session', (request, reply) => sendJson(reply, sessionView(current(request), scopes)));
+  app.get('/console/session', async (request, reply) => sendJson(reply, sessionView(await current(request), scopes)));
   app.delete('/console/session', { onRequest: ignoreContentType }, async (request, reply) => {
-    await sessions.end(current(request).id);
+    await sessions.end((await current(request)).id);
     return reply
       .code(204)
       .header('set-cookie', endedCookie(originOf(request)))

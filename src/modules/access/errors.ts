@@ -37,6 +37,11 @@ export const accessErrors = errorTable({
     explanation:
       'The keys of the issuer of the token cannot be fetched, so it cannot be verified. The log of the server has the reason.',
   },
+  ERR_POSTERN_ACCESS_TOKEN_UNVERIFIED: {
+    status: 503,
+    explanation:
+      'For some seconds this node has reached neither the database nor every other node, so it does not know whether the token of the service account exists or was revoked. Send the request again after the time in Retry-After.',
+  },
   ERR_POSTERN_GUEST_LINK_SPENT: {
     status: 410,
     explanation:

@@ -29,6 +29,8 @@ const withDatabase = Compile(
     has_database: Type.Literal(true),
     had_lapsed: Type.Boolean(),
     now_ms: count,
+    revision: Type.Optional(count),
+    login_seq: Type.Optional(count),
     nodes: Type.Array(
       Type.Object({
         id: Type.String({ minLength: 1, maxLength: 64 }),
@@ -75,7 +77,7 @@ export function linkRenewals(membership: NodeMembership, links: NodeLinks): Rene
 function messageOf({ heartbeat, word }: PeerRenewal): PeerMessage {
   const link = { linked_ms: word.linkedMs, keeps_ms: word.keepsMs };
   if (heartbeat === null) return { has_database: false, silent_ms: Math.min(word.silentMs, 1e9), ...link };
-  const { nowMs, hadLapsed, nodes } = heartbeat;
+  const { nowMs, hadLapsed, nodes, position } = heartbeat;
   let bytes = 0;
   const sent = nodes
     .map((node) => ({
@@ -90,7 +92,8 @@ function messageOf({ heartbeat, word }: PeerRenewal): PeerMessage {
       bytes += Buffer.byteLength(JSON.stringify(node));
       return bytes <= MAX_NODES_BYTES;
     });
-  return { has_database: true, had_lapsed: hadLapsed, now_ms: nowMs, nodes: sent, ...link };
+  const at = position === null ? {} : { revision: position.revision, login_seq: position.loginSeq };
+  return { has_database: true, had_lapsed: hadLapsed, now_ms: nowMs, nodes: sent, ...at, ...link };
 }
 
 function renewalOf(message: PeerMessage): PeerRenewal {
@@ -110,5 +113,7 @@ function renewalOf(message: PeerMessage): PeerRenewal {
     }),
   );
   const { now_ms: nowMs, had_lapsed: hadLapsed, linked_ms: linkedMs = 0, keeps_ms: keepsMs = 0 } = message;
-  return { heartbeat: { nowMs, hadLapsed, nodes }, word: { silentMs: 0, linkedMs, keepsMs } };
+  const { revision, login_seq: loginSeq } = message;
+  const position = revision === undefined || loginSeq === undefined ? null : { revision, loginSeq };
+  return { heartbeat: { nowMs, hadLapsed, nodes, position }, word: { silentMs: 0, linkedMs, keepsMs } };
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PosternError } from '../../lib/errors.ts';
-import type { Heartbeat, NodeStore } from '../../store/node-store.ts';
+import type { FeedPosition, Heartbeat, NodeStore } from '../../store/node-store.ts';
 import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
 import { type AgreedFacts, Agreement } from './agreement.ts';
+import { AskedPeers } from './asked-peers.ts';
 import { DatabaseSilence } from './database-silence.ts';
 import { KnownNodes } from './known-nodes.ts';
 import { type LapseListener, type Membership, NODE_LEASE_MS, NODE_RENEW_MS } from './membership.ts';
@@ -25,6 +26,9 @@ export interface NodeMembershipOptions {
   /** A clock that no one sets. */
   readonly monotonicMs?: () => number;
 }
+
+/** `from`: the linked node that read it; null: this one did, from the database. */
+export type PositionListener = (position: FeedPosition, sentAtMs: number, from: string | null) => void;
 
 export type MembershipLog = Readonly<Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>>;
 
@@ -53,11 +57,10 @@ export class NodeMembership implements Membership {
   readonly #silence: DatabaseSilence;
   readonly #renewals: RenewalsForPeers;
   #beating: Promise<void> | null = null;
-  readonly #asking = new Map<string, Promise<boolean>>();
+  readonly #asked: AskedPeers;
+  readonly #onPosition = new Set<PositionListener>();
   #isComparing = false;
   #lapses = 0;
-  /** The peer that renewed last. */
-  #preferred: string | null = null;
   #isFailing = false;
   #timer: NodeJS.Timeout | null = null;
   #leaving: Promise<void> | null = null;
@@ -72,9 +75,10 @@ export class NodeMembership implements Membership {
     this.#renewals = new RenewalsForPeers(options.store);
     this.#time = new SharedTime(monotonicMs, facts.startedAtMs);
     this.#known = new KnownNodes(facts.id);
+    this.#asked = new AskedPeers(monotonicMs, (nodeId, sentAtMs, renewal) => this.#take(nodeId, sentAtMs, renewal));
     this.#right = new ServingRight({
       monotonicMs,
-      others: () => this.#known.othersWith(this.#peers.linked()),
+      others: () => this.others(),
       isLinked: (id) => this.#peers.isLinked(id),
     });
   }
@@ -120,6 +124,22 @@ export class NodeMembership implements Membership {
   get(id: string): NodeRow | undefined {
     const row = id === this.self.id ? this.#ownRow() : this.#known.rows.get(id);
     return row === undefined ? undefined : this.#asSeen(row);
+  }
+
+  /** Ids of the others that were ready at the last reading, or are linked. */
+  others(): readonly string[] {
+    return this.#known.othersWith(this.#peers.linked());
+  }
+
+  /** The database does not answer this node. */
+  get isDatabaseAway(): boolean {
+    return this.#silence.isAway;
+  }
+
+  /** Called with the position of the store's feeds as it was at some time since `sentAtMs`. */
+  onPosition(listener: PositionListener): () => void {
+    this.#onPosition.add(listener);
+    return () => this.#onPosition.delete(listener);
   }
 
   mayServe(): boolean {
@@ -195,7 +215,7 @@ export class NodeMembership implements Membership {
 
   async #leave(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
-    await Promise.all([this.#beating, ...this.#asking.values()]);
+    await Promise.all([this.#beating, ...this.#asked.pending]);
     await Promise.allSettled([
       this.#peers.sayFarewell(),
       within(this.#options.store.leave(this.self.id), LEAVE_MS, 'leaving the other nodes'),
@@ -206,7 +226,7 @@ export class NodeMembership implements Membership {
     // Its timeout comes too late: the lease ends soon after it.
     if (this.#silence.isAway) this.#right.failed();
     // The one before has no answer yet, or the next is likely to have none, or only the word of the others counts.
-    if (this.#beating !== null || this.#isFailing || this.#right.isDoubtful) void this.#renewThroughPeers();
+    if (this.#beating !== null || this.#isFailing || this.#right.isDoubtful) void this.#asked.ask(this.#peers);
     void this.beat();
   }
 
@@ -215,7 +235,7 @@ export class NodeMembership implements Membership {
     for (let attempt = 1; ; attempt += 1) {
       const sentAtMs = this.#monotonicMs();
       try {
-        this.#renewed(await this.#heartbeat(), sentAtMs, { isFirst: true });
+        this.#renewed(await this.#heartbeat(), sentAtMs, null, true);
         return;
       } catch (error) {
         const isReadOnly = error instanceof PosternError && error.code === 'ERR_POSTERN_STORE_READ_ONLY';
@@ -232,12 +252,12 @@ export class NodeMembership implements Membership {
       const heartbeat = await this.#heartbeat();
       this.#silence.answered();
       this.#reportFailure(null);
-      this.#preferred = null;
-      this.#renewed(heartbeat, sentAtMs);
+      this.#asked.preferNone();
+      this.#renewed(heartbeat, sentAtMs, null);
     } catch (error) {
       this.#right.failed();
       this.#reportFailure(error);
-      await this.#renewThroughPeers();
+      await this.#asked.ask(this.#peers);
     }
   }
 
@@ -249,48 +269,31 @@ export class NodeMembership implements Membership {
     return within(beat, HEARTBEAT_MS, 'the heartbeat of this node');
   }
 
-  async #renewThroughPeers(): Promise<void> {
-    const linked = this.#peers.linked();
-    const preferred = linked.find((id) => id === this.#preferred);
-    if (preferred !== undefined && (await this.#askPeer(preferred))) return;
-    this.#preferred = null;
-    await Promise.all(linked.filter((id) => id !== preferred).map((id) => this.#askPeer(id)));
-  }
-
-  /** Whether it renewed. One that does not answer delays no other. */
-  #askPeer(nodeId: string): Promise<boolean> {
-    const asking = this.#asking.get(nodeId) ?? this.#ask(nodeId).finally(() => this.#asking.delete(nodeId));
-    this.#asking.set(nodeId, asking);
-    return asking;
-  }
-
-  async #ask(nodeId: string): Promise<boolean> {
-    const sentAtMs = this.#monotonicMs();
-    const answer = await this.#peers.renewThrough(nodeId).catch(() => null);
-    if (answer === null) return false;
-    const { heartbeat, word } = answer;
+  /** What a peer answered. Whether it renewed. */
+  #take(nodeId: string, sentAtMs: number, { heartbeat, word }: PeerRenewal): boolean {
     // A heartbeat that had lapsed: the peer has the database, and others may have taken over what this node had.
     if (heartbeat?.hadLapsed !== false) this.#right.heard(nodeId, sentAtMs, word);
-    if (heartbeat?.hadLapsed === true) this.#read(heartbeat, sentAtMs, { isFromPeer: true });
+    if (heartbeat?.hadLapsed === true) this.#read(heartbeat, sentAtMs, nodeId);
     if (heartbeat === null || heartbeat.hadLapsed) return false;
-    this.#preferred = nodeId;
-    this.#renewed(heartbeat, sentAtMs, { isFromPeer: true });
+    this.#renewed(heartbeat, sentAtMs, nodeId);
     return true;
   }
 
-  #renewed(heartbeat: Heartbeat, sentAtMs: number, { isFirst = false, isFromPeer = false } = {}): void {
+  #renewed(heartbeat: Heartbeat, sentAtMs: number, from: string | null, isFirst = false): void {
     const isKept = this.#right.renewed(sentAtMs, {
       hadLapsed: heartbeat.hadLapsed,
       hasStrangers: this.#known.hasStrangers(heartbeat, this.#peers.linked()),
     });
     if (!isKept) this.#lapses += 1;
-    this.#read(heartbeat, sentAtMs, { isFromPeer });
+    this.#read(heartbeat, sentAtMs, from);
     if (!isFirst && this.#right.isRecovering && !this.#isComparing) void this.#recover();
   }
 
-  #read(heartbeat: Heartbeat, sentAtMs: number, { isFromPeer }: { readonly isFromPeer: boolean }): void {
-    this.#time.read(heartbeat.nowMs, sentAtMs, { isFromPeer });
+  #read(heartbeat: Heartbeat, sentAtMs: number, from: string | null): void {
+    const { nowMs, position } = heartbeat;
+    this.#time.read(nowMs, sentAtMs, { isFromPeer: from !== null });
     if (this.#known.read(heartbeat)) this.#changed();
+    if (position !== null) for (const listener of this.#onPosition) listener(position, sentAtMs, from);
   }
 
   /** The lease had lapsed: a node that had to stop serves again once everything that it owned is compared with the store. */

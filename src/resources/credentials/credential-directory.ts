@@ -14,12 +14,20 @@ export interface CredentialDirectory {
   get(id: string): CredentialRights | null;
   /** Reads what other processes have changed. Calls at the same time share one query. */
   refresh(): Promise<void>;
+  /** False: for some seconds it has been unknown here what other processes deleted. */
+  isCurrent(): boolean;
   /** The listener is called when a credential is changed or deleted. */
   onChange(listener: (credentialId: string) => void): () => void;
 }
 
+/** What other processes did to the store. */
+interface OtherProcesses {
+  readonly isCurrent: boolean;
+  catchUp(): Promise<void>;
+}
+
 /** Agents' credentials by token, without a database. */
-export function credentialDirectory(replica: Replica): CredentialDirectory {
+export function credentialDirectory(replica: Replica, others: OtherProcesses): CredentialDirectory {
   const idByHash = new Map<string, string>();
   const hashById = new Map<string, string>();
   const remove = (id: string): void => {
@@ -49,7 +57,8 @@ export function credentialDirectory(replica: Replica): CredentialDirectory {
   };
   return {
     get,
-    refresh: () => replica.refresh(),
+    refresh: () => others.catchUp(),
+    isCurrent: () => others.isCurrent,
     find: (token) => {
       const id = idByHash.get(hashToken(token));
       const found = id === undefined ? null : get(id);

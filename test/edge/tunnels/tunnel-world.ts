@@ -97,7 +97,7 @@ export class TunnelWorld {
     const clock = systemClock;
     const catalog = createCatalog(resources, modules);
     const registry = new Registry();
-    const parts = { config, store, replica, catalog, clock, logger: log.logger, registry };
+    const parts = { config, store, replica, news: null, catalog, clock, logger: log.logger, registry };
     const runtimes = await openModuleRuntimes({ ...parts, isAddressAllowed: () => true, recompile: () => {} });
     const snapshots = await Snapshots.open(replica, {
       modules,

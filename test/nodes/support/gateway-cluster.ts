@@ -88,6 +88,7 @@ export class GatewayCluster {
         return `${prefix}_${id}_${lastId}`;
       },
       credentials: {
+        isCurrent: () => true,
         find: (token) => this.#credential(token === 'token' ? 'cr_1' : `cr_${token}`),
         get: (credentialId) => this.#credential(credentialId),
         refresh: () => {

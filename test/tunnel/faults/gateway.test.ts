@@ -108,6 +108,7 @@ test('a credential deleted while a tunnel is being bound leaves neither its endp
   const { agent, gateway, table } = await loneGateway(t, {
     endpoints,
     credentials: {
+      isCurrent: () => true,
       find: () => (isDeleted ? null : { id: 'cr_1', acl: [] }),
       get: () => (isDeleted ? null : { acl: [] }),
       refresh: () => Promise.resolve(),

@@ -51,6 +51,7 @@ export async function loneGateway(test: Cleanup, ports: Partial<GatewayPorts>): 
     region: 'test',
     domain: 'gateway.test',
     credentials: {
+      isCurrent: () => true,
       find: () => ({ id: 'cr_1', acl: [] }),
       get: () => ({ acl: [] }),
       refresh: () => Promise.resolve(),

@@ -1,4 +1,5 @@
 import type { HeaderList } from '../../../lib/header-list.ts';
+import { storeUnavailable } from '../../login/flow/login-failures.ts';
 import { GrantPermit } from '../../login/grant-permit.ts';
 import type { Grant } from '../../login/sessions/grant.ts';
 import type { Pass, TrafficRequest, Verdict } from '../../prepared-module.ts';
@@ -42,10 +43,12 @@ export class GuestRecognizer implements Recognizer {
     const ofRoute = grants.filter(({ clientId }) => this.#guests.links.get(clientId)?.routeId === this.#routeId);
     const grant = ofRoute.find((each) => this.#guests.isHeld(each, nowMs));
     if (grant !== undefined) return this.#admitted(request, grant);
+    // The link may have been deleted at another node.
+    if (ofRoute.length > 0 && !this.#guests.ports.followed.isCurrent()) return storeUnavailable(request).refusal;
     const arriving = ofRoute.find((each) => this.#guests.isArriving(each, nowMs));
     if (arriving === undefined) return null;
     return this.#guests.ports.followed
-      .refresh()
+      .catchUp()
       .then(() => (this.#guests.isHeld(arriving, nowMs) ? this.#admitted(request, arriving) : null));
   }
 

@@ -50,7 +50,8 @@ export class Guests implements GrantKeeper {
   /** Whether the login still admits: its link exists and has not expired, and it was counted. */
   isHeld(grant: Grant, nowMs: number): boolean {
     const link = this.links.get(grant.clientId);
-    if (link === undefined || grant.isEnded || nowMs >= link.expiresAtMs) return false;
+    if (link === undefined || grant.isEnded || nowMs >= link.expiresAtMs || !this.ports.followed.isCurrent())
+      return false;
     return link.host === grant.host && link.edgeId === grant.edgeId && this.#isCounted(grant, link);
   }
 

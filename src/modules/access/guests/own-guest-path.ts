@@ -82,7 +82,7 @@ async function findLink(
 /** Another process may have created it a moment ago. */
 async function findAgain(guests: Guests, secret: string): Promise<GuestLink | undefined> {
   if (!guests.isGenuine(secret)) return undefined;
-  await guests.ports.followed.refresh();
+  await guests.ports.followed.catchUp();
   return guests.links.find(secret);
 }
 

@@ -28,7 +28,8 @@ function identityOf(id: string, name: string): Identity {
   return { kind: 'service_account', id, email: '', isEmailVerified: false, name, claims: {}, droppedClaims: [] };
 }
 
-export type TokenState = 'valid' | 'deleted' | 'expired' | 'inactive';
+/** `unknown`: it may have been revoked at another node. */
+export type TokenState = 'valid' | 'deleted' | 'expired' | 'inactive' | 'unknown';
 
 /**
  * A token of a service account, and the permit of every request that carries it. It ends when the token is deleted or
@@ -40,6 +41,7 @@ export class AccountToken implements ProgramPermit {
   readonly hash: string;
   readonly account: ServiceAccount;
   readonly #used: (token: AccountToken) => void;
+  readonly #isCurrent: () => boolean;
   readonly #sent = new SentByHost();
   expiresAtMs: number;
   isDeleted = false;
@@ -49,12 +51,14 @@ export class AccountToken implements ProgramPermit {
   constructor(
     facts: Pick<AccountToken, 'id' | 'hash' | 'account' | 'expiresAtMs'>,
     used: (token: AccountToken) => void,
+    isCurrent: () => boolean = () => true,
   ) {
     this.id = facts.id;
     this.hash = facts.hash;
     this.account = facts.account;
     this.expiresAtMs = facts.expiresAtMs;
     this.#used = used;
+    this.#isCurrent = isCurrent;
   }
 
   get userId(): string {
@@ -72,6 +76,7 @@ export class AccountToken implements ProgramPermit {
   state(nowMs: number): TokenState {
     if (this.isDeleted) return 'deleted';
     if (!this.account.isActive) return 'inactive';
+    if (!this.#isCurrent()) return 'unknown';
     // NaN, from a record that cannot be read, is not later than anything.
     return this.expiresAtMs > nowMs ? 'valid' : 'expired';
   }

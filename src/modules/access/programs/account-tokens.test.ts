@@ -16,6 +16,7 @@ function world() {
   ]);
   let notify = (_changed: readonly FollowedKey[]): void => {};
   const records = {
+    isCurrent: () => true,
     all: (kind: string) => [{ id: kind === ACCOUNT_KIND ? 'sa_1' : 'sat_1' }],
     get: (_kind: string, id: string) => docs.has(id) && { doc: docs.get(id) },
     onChange: (listener: typeof notify) => {

@@ -19,11 +19,13 @@ export class AccountTokens {
   readonly #byHash = new Map<string, AccountToken>();
   readonly #byId = new Map<string, AccountToken>();
   readonly #byLine = new Map<string, AccountToken>();
+  readonly #isCurrent: () => boolean;
   readonly #unsubscribe: () => void;
 
   constructor(records: FollowedRecords, used: (token: AccountToken) => void) {
     this.#records = records;
     this.#used = used;
+    this.#isCurrent = () => records.isCurrent();
     for (const { id } of records.all(ACCOUNT_KIND)) this.#readAccount(id);
     for (const { id } of records.all(TOKEN_KIND)) this.#readToken(id);
     this.#unsubscribe = records.onChange((changed) => this.#changed(changed));
@@ -86,7 +88,7 @@ export class AccountTokens {
     }
     const hash = (doc['internal'] as JsonObject)['token_hash'] as string;
     const account = this.#account(doc['service_account_id'] as string);
-    const token = new AccountToken({ id, hash, account, expiresAtMs }, this.#used);
+    const token = new AccountToken({ id, hash, account, expiresAtMs }, this.#used, this.#isCurrent);
     this.#byId.set(id, token);
     this.#byHash.set(hash, token);
   }

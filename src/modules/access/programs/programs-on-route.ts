@@ -16,7 +16,7 @@ import type { AccessConfig } from '../access-config.ts';
 import type { Recognizer } from '../recognizer.ts';
 import { AccountToken, type TokenState } from './account-token.ts';
 import type { ProgramsRuntime } from './programs-runtime.ts';
-import { issuerUnavailable, tokenInvalid, tokenMalformed, tokenRequired } from './token-refusals.ts';
+import { issuerUnavailable, tokenInvalid, tokenMalformed, tokenRequired, tokenUnverified } from './token-refusals.ts';
 import { Workload } from './workload.ts';
 import { claimedIssuer, MAX_WORKLOAD_TOKEN, tokenKey, type WorkloadTokens } from './workload-tokens.ts';
 
@@ -56,7 +56,9 @@ export class ProgramsOnRoute implements Recognizer {
     if (lines.length > 1) return this.#refused(tokenMalformed(request, SEVERAL_LINES));
     const { token, isWellFormed } = credentials;
     if (token.startsWith(TOKEN_PREFIX)) {
-      return isWellFormed ? this.#account(request, this.#found(token, line)) : this.#stray(request);
+      if (!isWellFormed) return this.#stray(request);
+      const found = this.#found(token, line);
+      return found === undefined ? this.#accountLater(request, token, line) : this.#account(request, found);
     }
     if (this.#issuers.size === 0) return null;
     const key = tokenKey(token);
@@ -103,8 +105,21 @@ export class ProgramsOnRoute implements Recognizer {
     return token;
   }
 
+  /** Another node may have made the token a moment ago. All requests that wait share one read. */
+  async #accountLater(request: TrafficRequest, text: string, line: string): Promise<Verdict> {
+    if (text.length <= MAX_OWN_TOKEN) {
+      try {
+        await this.#runtime.followed.catchUp();
+      } catch {
+        return this.#refused(tokenUnverified(request));
+      }
+    }
+    return this.#account(request, this.#found(text, line));
+  }
+
   #account(request: TrafficRequest, token: AccountToken | undefined): Verdict {
     const state = token?.state(request.nowMs) ?? 'deleted';
+    if (state === 'unknown') return this.#refused(tokenUnverified(request));
     if (token === undefined || state !== 'valid') {
       return this.#refused(tokenInvalid(request, `token_${state}`, STATE_MESSAGES[state]));
     }
@@ -151,6 +166,7 @@ const STATE_MESSAGES: Readonly<Record<TokenState, string>> = {
   valid: '',
   deleted: 'The token is unknown: it was deleted, or it is not complete.',
   expired: 'The token has expired. Create another one.',
+  unknown: '',
   inactive: 'The service account of the token is not active.',
 };
 

@@ -14,6 +14,7 @@ const MAX_ISSUERS = 1_000;
 export class ProgramsRuntime {
   readonly accountTokens: AccountTokens;
   readonly login: LoginRuntime;
+  readonly followed: RuntimePorts['followed'];
   readonly #uses: TokenUses;
   readonly #workloadTokens: Readonly<Record<ConfiguredBy, WorkloadTokens>>;
   readonly #log: ModuleLog;
@@ -21,6 +22,7 @@ export class ProgramsRuntime {
 
   constructor(ports: RuntimePorts, login: LoginRuntime) {
     this.login = login;
+    this.followed = ports.followed;
     this.#log = ports.log;
     this.#uses = new TokenUses(ports);
     this.accountTokens = new AccountTokens(ports.followed, (token) => this.#uses.add(token));

@@ -61,6 +61,21 @@ export function tokenRequired(request: TrafficRequest): Refusal {
   });
 }
 
+/** This node cannot know whether the token was made, or revoked, at another one. */
+export function tokenUnverified(request: TrafficRequest): Refusal {
+  const reason = 'token_unverified';
+  return {
+    status: 503,
+    code: 'ERR_POSTERN_ACCESS_TOKEN_UNVERIFIED',
+    reason,
+    message:
+      'The token cannot be verified now, because this server does not know what other servers have changed. Try again in a few seconds.',
+    headers: ['retry-after', '2', 'www-authenticate', bearerChallenge(request, null, '')],
+    details: { reason },
+    accessRule: null,
+  };
+}
+
 export function issuerUnavailable(request: TrafficRequest, issuer: string, reason: string): Refusal {
   return {
     status: 503,

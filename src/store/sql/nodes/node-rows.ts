@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../lib/json.ts';
-import type { Heartbeat, StoredNode } from '../../node-store.ts';
+import type { FeedPosition, Heartbeat, StoredNode } from '../../node-store.ts';
 import { parseObject } from '../sealing/seal.ts';
 import { execute, integer, type Program, queryOne, type Row, statement, text } from '../statements/statement.ts';
 import { type CallerTime, nowExpression, storeNowMs } from '../statements/store-time.ts';
@@ -16,6 +16,9 @@ const KEPT_MS = 600_000;
 /** A node that crashes in a loop leaves a row with every start; the latest ones are enough. */
 const MAX_LISTED = 256;
 
+const POSITION = `(SELECT value FROM counter WHERE name = 'revision') AS revision,
+        (SELECT value FROM counter WHERE name = 'app_session_seq') AS login_seq`;
+
 /**
  * One statement judges the old lease and extends it, under the row's lock: a claim that found the lease ended has
  * committed before, and no later one can.
@@ -29,23 +32,26 @@ export function* heartbeatNode(node: BeatingNode, leaseMs: number, time: CallerT
       ON CONFLICT (id) DO UPDATE SET status = excluded.status, doc = excluded.doc,
         lease_before_ms = nodes.lease_ends_at_ms, last_seen_at_ms = ${now}, lease_ends_at_ms = ${now} + ?,
         unbroken_since_ms = CASE WHEN nodes.lease_ends_at_ms > ${now} THEN nodes.unbroken_since_ms ELSE ${now} END
-      RETURNING lease_before_ms, last_seen_at_ms`,
+      RETURNING lease_before_ms, last_seen_at_ms, ${POSITION}`,
     [node.id, node.status, node.startedAtMs, leaseMs, JSON.stringify(node.doc), leaseMs],
   );
   if (row === null) throw new Error('the upsert of a node returned no row');
   const nowMs = integer(row, 'last_seen_at_ms');
-  return { nowMs, nodes: yield* readNodes(nowMs), hadLapsed: integer(row, 'lease_before_ms') <= nowMs };
+  const hadLapsed = integer(row, 'lease_before_ms') <= nowMs;
+  return { nowMs, nodes: yield* readNodes(nowMs), hadLapsed, position: positionOf(row) };
 }
 
 export function* renewNodeFor(id: string, leaseMs: number, time: CallerTime): Program<Heartbeat> {
   const now = nowExpression(time);
   const row = yield* queryOne(
     `UPDATE nodes SET lease_before_ms = lease_ends_at_ms, last_seen_at_ms = ${now}, lease_ends_at_ms = ${now} + ?
-      WHERE id = ? AND lease_ends_at_ms > ${now} RETURNING last_seen_at_ms`,
+      WHERE id = ? AND lease_ends_at_ms > ${now} RETURNING last_seen_at_ms, ${POSITION}`,
     [leaseMs, id],
   );
-  const nowMs = row === null ? yield* storeNowMs(time) : integer(row, 'last_seen_at_ms');
-  return { nowMs, nodes: yield* readNodes(nowMs), hadLapsed: row === null };
+  const found = row ?? (yield* queryOne(`SELECT ${now} AS last_seen_at_ms, ${POSITION}`));
+  if (found === null) throw new Error('a SELECT without a table returned no row');
+  const nowMs = integer(found, 'last_seen_at_ms');
+  return { nowMs, nodes: yield* readNodes(nowMs), hadLapsed: row === null, position: positionOf(found) };
 }
 
 export function* listNodes(time: CallerTime): Program<Pick<Heartbeat, 'nowMs' | 'nodes'>> {
@@ -60,6 +66,10 @@ function* readNodes(nowMs: number): Program<StoredNode[]> {
     [nowMs - KEPT_MS, MAX_LISTED],
   );
   return rows.map(nodeOf);
+}
+
+function positionOf(row: Row): FeedPosition {
+  return { revision: integer(row, 'revision'), loginSeq: integer(row, 'login_seq') };
 }
 
 function nodeOf(row: Row): StoredNode {

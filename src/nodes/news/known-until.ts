@@ -1,0 +1,24 @@
+/**
+ * The time up to which this node knows what was deleted, disabled or narrowed anywhere, by its monotonic clock. Beyond
+ * the bound it cannot know whether a key was revoked.
+ */
+export const UNKNOWN_AFTER_MS = 5_000;
+
+export class KnownUntil {
+  readonly #monotonicMs: () => number;
+  #knownAtMs: number;
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+    this.#knownAtMs = monotonicMs();
+  }
+
+  /** Called per request. */
+  get isCurrent(): boolean {
+    return this.#monotonicMs() - this.#knownAtMs < UNKNOWN_AFTER_MS;
+  }
+
+  at(ms: number): void {
+    this.#knownAtMs = Math.max(this.#knownAtMs, ms);
+  }
+}

@@ -1,0 +1,97 @@
+import Type from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { HeardChanges } from '../../replica/replica.ts';
+import type { Change, LoginChange } from '../../store/store.ts';
+
+export const NEWS_FEED = 'news';
+export const NEWS_SINCE = 'node.news';
+
+/** A commit with more of it is told as the records that it deleted. A line of a feed has at most twice this, sealed. */
+export const MAX_NEWS_CHARACTERS = 120_000;
+/** What one node tells another that has no database. */
+export const MAX_SINCE_BYTES = 8_388_608;
+
+/** Every node sends a line this often: one that is silent may have news that did not arrive. */
+export const NEWS_EVERY_MS = 500;
+
+const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const name = Type.String({ maxLength: 512 });
+const key = Type.Object({ kind: name, id: name });
+const texts = Type.Record(Type.String(), Type.String());
+const change = Type.Union([
+  Type.Object({
+    op: Type.Literal('put'),
+    record: Type.Object({
+      kind: name,
+      id: name,
+      parent: Type.Union([name, Type.Null()]),
+      revision: count,
+      doc: Type.Record(Type.String(), Type.Unknown()),
+      secrets: Type.Union([texts, Type.Null()]),
+    }),
+  }),
+  Type.Object({ op: Type.Literal('delete'), key, revision: count }),
+]);
+const heard = { after: count, revision: count, changes: Type.Array(change) };
+const login = Type.Object({ op: Type.Enum(['put', 'end']), sessionId: name, keyHash: name });
+const logins = Type.Array(login);
+
+const news = Compile(Type.Union([Type.Object(heard), Type.Object({ logins })]));
+const since = Compile(
+  Type.Object({
+    /** Null: the feed does not reach back that far. */
+    records: Type.Union([Type.Object(heard), Type.Null()]),
+    logins: Type.Object({ isComplete: Type.Boolean(), seq: count, changes: logins }),
+  }),
+);
+/** A line of the feed. `revision`: what its sender has, in its first line. Without `sealed` it only says that it is alive. */
+export const newsLine = Compile(
+  Type.Object({ v: Type.Literal(1), revision: Type.Optional(count), sealed: Type.Optional(Type.String()) }),
+);
+export interface NewsLine {
+  readonly v: 1;
+  readonly revision?: number;
+  readonly sealed?: string;
+}
+
+/** Commits of a node, or changes of logins by it. */
+export type News = HeardChanges | { readonly logins: readonly LoginChange[] };
+
+export interface NewsSince {
+  readonly records: HeardChanges | null;
+  readonly logins: { readonly isComplete: boolean; readonly seq: number; readonly changes: readonly LoginChange[] };
+}
+
+/** Secrets of records are among the news, and leave the process sealed only. */
+export interface NewsSeal {
+  seal(purpose: string, text: string): string;
+  open(purpose: string, sealed: string): string | null;
+}
+
+const PURPOSE = 'news of nodes';
+
+export function sealNews(store: NewsSeal, what: News | NewsSince): string {
+  return store.seal(PURPOSE, JSON.stringify(what));
+}
+
+export function openNews(store: NewsSeal, sealed: string): News {
+  const value = opened(store, sealed);
+  if (!news.Check(value)) throw new Error('a node told malformed news');
+  return value as News;
+}
+
+export function openNewsSince(store: NewsSeal, sealed: string): NewsSince {
+  const value = opened(store, sealed);
+  if (!since.Check(value)) throw new Error('a node answered with malformed news');
+  return value as NewsSince;
+}
+
+function opened(store: NewsSeal, sealed: string): unknown {
+  const text = store.open(PURPOSE, sealed);
+  if (text === null) throw new Error('a node told news that this one cannot open');
+  return JSON.parse(text);
+}
+
+export function revisionOf(change: Change): number {
+  return change.op === 'put' ? change.record.revision : change.revision;
+}

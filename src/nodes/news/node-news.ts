@@ -1,0 +1,213 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HeardChanges, Replica } from '../../replica/replica.ts';
+import type { FeedPosition } from '../../store/node-store.ts';
+import type { LoginChange, Store } from '../../store/store.ts';
+import { type PeerLinks, type PeerMessage, PeerRefusal } from '../links/peer-links.ts';
+import type { NodeMembership } from '../membership/node-membership.ts';
+import { within } from '../membership/within.ts';
+import { FollowedNews } from './followed-news.ts';
+import { KnownUntil } from './known-until.ts';
+import {
+  MAX_SINCE_BYTES,
+  NEWS_EVERY_MS,
+  NEWS_FEED,
+  NEWS_SINCE,
+  type News,
+  type NewsSince,
+  openNewsSince,
+  sealNews,
+} from './news.ts';
+import { OwnNews } from './own-news.ts';
+
+export interface NodeNewsOptions {
+  readonly membership: Pick<NodeMembership, 'others' | 'isDatabaseAway' | 'onPosition'>;
+  /** Null: this node has no peer listener. */
+  readonly links: PeerLinks | null;
+  readonly store: Store;
+  readonly replica: Replica;
+  readonly monotonicMs?: () => number;
+}
+
+const WAITING = 'changes of other nodes';
+
+type LoginsSince = NewsSince['logins'];
+
+/** The rest of an answer. */
+const MARGIN_BYTES = 1_024;
+/** Longer than the database of the other node may take. */
+const ASK_MS = 4_000;
+/** A database that has not answered by then may be away. */
+const PATIENCE_MS = 700;
+
+/**
+ * What other nodes committed, without the way over the database: they tell it over their links (`OwnNews`), and one that
+ * has the database answers what a node without one has missed. Everything is applied through the replica, which reads
+ * it from the store later and corrects it.
+ *
+ * This node knows all revocations up to a time if it had the database's position then and had applied as much, or if
+ * every other node is linked and told what it did.
+ */
+export class NodeNews {
+  readonly #options: NodeNewsOptions;
+  readonly #monotonicMs: () => number;
+  readonly #known: KnownUntil;
+  readonly #feeds = new Map<string, FollowedNews>();
+  readonly #onLogins = new Set<(changes: readonly LoginChange[]) => void>();
+  readonly #stops: (() => void)[] = [];
+  #catchingUp: Promise<void> | null = null;
+
+  constructor(options: NodeNewsOptions) {
+    const { membership, links, replica, store, monotonicMs = () => performance.now() } = options;
+    this.#options = options;
+    this.#monotonicMs = monotonicMs;
+    this.#known = new KnownUntil(monotonicMs);
+    this.#stops.push(membership.onPosition((position, sentAtMs, from) => this.#positioned(position, sentAtMs, from)));
+    const timer = setInterval(() => this.#compare(), NEWS_EVERY_MS).unref();
+    this.#stops.push(() => clearInterval(timer));
+    if (links === null) return;
+    const own = new OwnNews({ store, links, revision: () => replica.heardRevision });
+    this.#stops.push(() => own.close());
+    links.serve(NEWS_SINCE, (message) => this.#answer(message), MAX_SINCE_BYTES);
+    links.followFeeds(NEWS_FEED, (nodeId, feed) => {
+      const followed = new FollowedNews(
+        nodeId,
+        feed,
+        {
+          seal: store,
+          monotonicMs,
+          revision: () => replica.heardRevision,
+          heard: (from, news) => this.#heard(from, news),
+          behind: (from) => this.#catchUpFrom(from),
+        },
+        () => {
+          if (this.#feeds.get(nodeId) === followed) this.#feeds.delete(nodeId);
+        },
+      );
+      this.#feeds.set(nodeId, followed);
+      return followed;
+    });
+  }
+
+  /** False: a key that this node knows may have been revoked elsewhere more than `UNKNOWN_AFTER_MS` ago. */
+  get isCurrent(): boolean {
+    return this.#known.isCurrent;
+  }
+
+  onLogins(listener: (changes: readonly LoginChange[]) => void): () => void {
+    this.#onLogins.add(listener);
+    return () => this.#onLogins.delete(listener);
+  }
+
+  /** From the store, or from a linked node if that takes long or fails. */
+  async loginsSince(seq: number): Promise<LoginsSince> {
+    const { store, membership } = this.#options;
+    const reading = store.logins.changesSince(seq);
+    reading.catch(() => {});
+    try {
+      return await within(reading, membership.isDatabaseAway ? 1 : PATIENCE_MS, 'the database');
+    } catch {
+      return Promise.any([reading, this.#ask(seq).then(({ logins }) => logins)]).catch(() => reading);
+    }
+  }
+
+  /** Everything that was committed before the call is shown afterwards. Rejects when that cannot be known. */
+  async catchUp(timeoutMs: number): Promise<void> {
+    const { membership, replica, store } = this.#options;
+    const isAway = membership.isDatabaseAway || store.health().state !== 'ok';
+    // Nobody else can have written.
+    if (isAway && membership.others().length === 0) return;
+    if (isAway) {
+      await within(this.#hearRest(), timeoutMs, WAITING);
+      return;
+    }
+    const fromNodes = sleep(PATIENCE_MS, undefined, { ref: false }).then(() => this.#hearRest());
+    await within(Promise.any([replica.refresh(), fromNodes]), timeoutMs, WAITING);
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop();
+  }
+
+  #heard(from: string, news: News): void {
+    if ('logins' in news) for (const listener of this.#onLogins) listener(news.logins);
+    else if (!this.#options.replica.hear(news)) this.#catchUpFrom(from);
+  }
+
+  #positioned({ revision }: FeedPosition, sentAtMs: number, from: string | null): void {
+    const { replica } = this.#options;
+    if (replica.heardRevision >= revision) {
+      this.#known.at(sentAtMs);
+      return;
+    }
+    void this.#catchUpFrom(from).then(
+      () => {
+        if (replica.heardRevision >= revision) this.#known.at(sentAtMs);
+      },
+      () => {},
+    );
+  }
+
+  /** One at a time; the next position finds out what is still missing. */
+  #catchUpFrom(from: string | null): Promise<void> {
+    const { membership, replica } = this.#options;
+    const work = (): Promise<void> =>
+      from === null || !membership.isDatabaseAway ? replica.refresh() : this.#hearRest([from]);
+    this.#catchingUp ??= work().finally(() => {
+      this.#catchingUp = null;
+    });
+    this.#catchingUp.catch(() => {});
+    return this.#catchingUp;
+  }
+
+  #compare(): void {
+    const others = this.#options.membership.others();
+    const times = others.map((id) => this.#feeds.get(id)?.knownAtMs ?? Number.NEGATIVE_INFINITY);
+    this.#known.at(Math.min(this.#monotonicMs(), ...times));
+  }
+
+  async #hearRest(nodeIds?: readonly string[]): Promise<void> {
+    const { records } = await this.#ask(null, nodeIds);
+    if (records === null) throw new Error('this node has missed too much: it must read it from the database');
+    this.#options.replica.hear(records);
+  }
+
+  /** The first answer of a linked node that has the database. */
+  #ask(loginSeq: number | null, nodeIds?: readonly string[]): Promise<NewsSince> {
+    const { links, replica, store } = this.#options;
+    const message = { v: 1, revision: replica.heardRevision, login_seq: loginSeq };
+    const linked = links === null ? [] : [...links.all()].map(({ nodeId }) => nodeId);
+    const asked = linked.filter((id) => nodeIds?.includes(id) !== false);
+    return Promise.any(
+      asked.map(async (id) => {
+        const answer = await (links as PeerLinks).call(id, NEWS_SINCE, message, ASK_MS, MAX_SINCE_BYTES);
+        return openNewsSince(store, String(answer['sealed']));
+      }),
+    );
+  }
+
+  async #answer({ revision, login_seq: loginSeq }: PeerMessage): Promise<PeerMessage> {
+    const { membership, store } = this.#options;
+    if (!isCount(revision) || !(loginSeq === null || isCount(loginSeq)))
+      throw new PeerRefusal('malformed', 'revision and login_seq must be numbers');
+    if (membership.isDatabaseAway) throw new PeerRefusal('no_database', 'this node has no database either');
+    const [found, logins] = await Promise.all([
+      store.changesSince(revision),
+      loginSeq === null ? NO_LOGINS : store.logins.changesSince(loginSeq),
+    ]).catch((): never => {
+      throw new PeerRefusal('no_database', 'the database of this node does not answer');
+    });
+    const records: HeardChanges | null = found.isComplete
+      ? { after: revision, revision: found.revision, changes: found.changes }
+      : null;
+    const sealed = sealNews(store, { records, logins });
+    if (sealed.length > MAX_SINCE_BYTES - MARGIN_BYTES)
+      throw new PeerRefusal('too_much', 'there are too many changes: read them from the database');
+    return { sealed };
+  }
+}
+
+const NO_LOGINS: LoginsSince = { isComplete: true, seq: 0, changes: [] };
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
