@@ -45,7 +45,7 @@ export class Admission {
   }
 
   async hello(connection: AgentConnection, hello: Hello): Promise<void> {
-    const { ports, home } = this.#parts;
+    const { home } = this.#parts;
     if (this.#parts.isClosing()) {
       connection.refuse('ERR_POSTERN_GATEWAY_DRAINING', 'the server is being stopped; try again in a moment', true);
       return;

@@ -19,6 +19,7 @@ import type { Announcer } from '../nodes/directory/announced.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
 import type { NodeNews } from '../nodes/news/node-news.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
+import { shareTunnelNames } from '../pki/shared-tunnel-names.ts';
 import { openTunnelTls } from '../pki/tls-source.ts';
 import type { Replica } from '../replica/replica.ts';
 import { credentialDirectory } from '../resources/credentials/credential-directory.ts';
@@ -97,12 +98,17 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     announcer: deps.announcer,
   });
   addMetrics(registry, gateway);
+  const tlsProblem = (err: unknown): void =>
+    logger.error({ err }, 'failed to renew the certificate of the tunnel listener');
   const tls = await openTunnelTls({
     config,
     clock,
     internalCa: deps.internalCa,
     records: replica,
-    onProblem: (err) => logger.error({ err }, 'failed to renew the certificate of the tunnel listener'),
+    onProblem: tlsProblem,
+    ...(store.engine === 'postgres' && {
+      shareNames: (own) => shareTunnelNames(own, { store, replica, clock, onProblem: tlsProblem }),
+    }),
   });
   const options: TlsOptions = {
     minVersion: 'TLSv1.2',

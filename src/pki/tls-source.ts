@@ -9,6 +9,7 @@ import { pkiErrors } from './errors.ts';
 import type { InternalCa } from './internal-ca.ts';
 import type { ManagedRecords } from './managed-certificates.ts';
 import { ManagedContexts } from './managed-contexts.ts';
+import type { SharedTunnelNames } from './shared-tunnel-names.ts';
 
 const LEAF_DAYS = 90;
 const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
@@ -61,25 +62,48 @@ export interface TlsSourceOptions {
 export async function openApiTls(options: TlsSourceOptions): Promise<TlsSource | null> {
   const { api_tls_cert: certPath, api_tls_key: keyPath } = options.config;
   if (certPath === null) return null;
-  return openTlsSource(options, apiNames(options.config), { setting: 'api_tls', certPath, keyPath });
+  return openTlsSource(options, () => certificateNames(apiNames(options.config)), {
+    setting: 'api_tls',
+    certPath,
+    keyPath,
+  });
+}
+
+export interface TunnelTlsOptions extends TlsSourceOptions {
+  /** Absent: there is one node. */
+  readonly shareNames?: (own: readonly string[]) => Promise<SharedTunnelNames>;
 }
 
 /** Agents send their token over it: there is no listener without TLS. */
-export async function openTunnelTls(options: TlsSourceOptions): Promise<TlsSource> {
+export async function openTunnelTls(options: TunnelTlsOptions): Promise<TlsSource> {
   const { tunnel_tls_cert: certPath, tunnel_tls_key: keyPath } = options.config;
-  return openTlsSource(options, tunnelNames(options.config), { setting: 'tunnel_tls', certPath, keyPath });
+  const own = tunnelNames(options.config);
+  const shared = certPath === INTERNAL_CERTIFICATE ? await options.shareNames?.(own) : undefined;
+  const names = (): CertificateNames => certificateNames(shared?.all() ?? own);
+  const source = await openTlsSource(options, names, { setting: 'tunnel_tls', certPath, keyPath });
+  const stop = shared?.onChange(() => void source.refresh().catch(options.onProblem));
+  return {
+    ...source,
+    get current() {
+      return source.current;
+    },
+    close: () => {
+      stop?.();
+      source.close();
+    },
+  };
 }
 
 async function openTlsSource(
   { clock, internalCa, records, onProblem }: TlsSourceOptions,
-  names: CertificateNames,
+  names: () => CertificateNames,
   { setting, certPath, keyPath }: Omit<CertificateFiles, 'keyPath'> & { readonly keyPath: string | null },
 ): Promise<TlsSource> {
   // Files are an explicit choice, which a certificate of an ACME server does not replace.
   if (certPath !== INTERNAL_CERTIFICATE && keyPath !== null)
     return renewing(await fileProvider({ setting, certPath, keyPath }), onProblem);
   const source = renewing(await internalProvider(await internalCa(), clock, names), onProblem);
-  const managed = new ManagedContexts({ records, clock, names: names.hosts, onProblem });
+  const managed = new ManagedContexts({ records, clock, names: names().hosts, onProblem });
   return {
     get current() {
       return source.current;
@@ -119,14 +143,20 @@ function renewing(provider: TlsProvider, onProblem: (error: unknown) => void): T
   };
 }
 
-async function internalProvider(ca: InternalCa, clock: Clock, names: CertificateNames): Promise<TlsProvider> {
-  const mint = () => ca.mintLeaf({ ...names, days: LEAF_DAYS });
+async function internalProvider(ca: InternalCa, clock: Clock, names: () => CertificateNames): Promise<TlsProvider> {
+  let minted = '';
+  const mint = () => {
+    const wanted = names();
+    minted = JSON.stringify(wanted);
+    return ca.mintLeaf({ ...wanted, days: LEAF_DAYS });
+  };
   let leaf = await mint();
   const pair = () => ({ cert: leaf.certificatePem, key: leaf.privateKeyPem });
   return {
     first: pair(),
     renew: async () => {
-      if (leaf.notAfterMs - clock.nowMs() > RENEW_BEFORE_MS) return null;
+      const isSame = JSON.stringify(names()) === minted;
+      if (isSame && leaf.notAfterMs - clock.nowMs() > RENEW_BEFORE_MS) return null;
       leaf = await mint();
       return pair();
     },
@@ -134,22 +164,26 @@ async function internalProvider(ca: InternalCa, clock: Clock, names: Certificate
 }
 
 /** Every name that a client may reasonably use for the API. */
-function apiNames({ api_listen, api_url }: Config): CertificateNames {
-  return certificateNames(api_listen, api_url === null ? [] : [new URL(api_url).hostname.replace(/^\[|\]$/g, '')]);
+function apiNames({ api_listen, api_url }: Config): readonly string[] {
+  return namesAt(api_listen, api_url === null ? [] : [new URL(api_url).hostname.replace(/^\[|\]$/g, '')]);
 }
 
 /** Every name that an agent may reasonably dial. */
-function tunnelNames({ tunnel_listen, tunnel_names, domain }: Config): CertificateNames {
-  return certificateNames(tunnel_listen, [domain, ...tunnel_names]);
+function tunnelNames({ tunnel_listen, tunnel_address, tunnel_names, domain }: Config): readonly string[] {
+  return namesAt(tunnel_listen, [domain, ...tunnel_names, ...(tunnel_address === null ? [] : [tunnel_address.host])]);
 }
 
-function certificateNames(listen: ListenAddress, more: readonly string[]): CertificateNames {
+function namesAt(listen: ListenAddress, more: readonly string[]): readonly string[] {
   const names = new Set(['localhost', '127.0.0.1', '::1', ...more]);
   if (!isWildcardHost(listen.host)) names.add(listen.host);
   else if (isHostName(hostname())) names.add(hostname().toLowerCase());
+  return [...names];
+}
+
+function certificateNames(names: readonly string[]): CertificateNames {
   return {
-    hosts: [...names].filter((name) => isIP(name) === 0),
-    ips: [...names].filter((name) => isIP(name) !== 0),
+    hosts: names.filter((name) => isIP(name) === 0),
+    ips: names.filter((name) => isIP(name) !== 0),
   };
 }
 

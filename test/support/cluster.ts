@@ -36,6 +36,8 @@ interface ListedNode {
   readonly roles: readonly string[];
 }
 
+/** Of all nodes, as in DNS. */
+const AGENTS_NAME = 'agents.cluster.test';
 const TCP_PORTS = '21000-21099';
 
 /** Several real server processes on one PostgreSQL database, each with an address of its own. */
@@ -122,6 +124,8 @@ export class Cluster {
             POSTERN_NODE_NAME: name,
             POSTERN_PEER_LISTEN: `${address}:${ports.node.peer}`,
             ...(hasWires && { POSTERN_PEER_ADDRESS: `${address}:${ports.peerWire}` }),
+            // The balancer's name is known to one node only: the others get it from the store.
+            ...(at === 0 && { POSTERN_TUNNEL_NAMES: AGENTS_NAME }),
             POSTERN_TUNNEL_ADDRESS: `${address}:${ports.node.tunnel}`,
             ...env,
             ...envOf?.(at),
@@ -156,18 +160,18 @@ export class Cluster {
     return this.nodes.find(({ ca }) => ca.length > 0)?.ca ?? [];
   }
 
-  /** An agent in this process, whose tunnels are bound. */
+  /**
+   * An agent in this process, whose tunnels are bound. With one node it dials the address of that node, as in the how-to;
+   * with several, a name of all of them.
+   */
   async agent(tunnels: readonly TunnelSpec[], { at = [this.first], ...fields }: ClusterAgentOptions = {}) {
+    const [only] = at;
     const agent = startAgent({
-      serverAddr: `localhost:${this.first.ports.tunnel}`,
       authtoken: this.token,
       ca: this.ca,
-      servername: 'localhost',
-      lookup: (_name, { all }, done) => {
-        const addresses = at.map(({ address }) => ({ address, family: 4 }));
-        if (all === true) done(null, addresses);
-        else done(null, addresses[0]?.address ?? '', 4);
-      },
+      ...(only !== undefined && at.length === 1
+        ? { serverAddr: only.tunnelAddr }
+        : { serverAddr: `${AGENTS_NAME}:${this.first.ports.tunnel}`, lookup: lookupOf(at) }),
       ...fields,
       tunnels,
     });
@@ -227,6 +231,14 @@ export class Cluster {
     if (wire === undefined) throw new Error('the cluster was opened without wires');
     return wire;
   }
+}
+
+function lookupOf(nodes: readonly ClusterNode[]): NonNullable<AgentOptions['lookup']> {
+  return (_name, { all }, done) => {
+    const addresses = nodes.map(({ address }) => ({ address, family: 4 }));
+    if (all === true) done(null, addresses);
+    else done(null, addresses[0]?.address ?? '', 4);
+  };
 }
 
 /** Ids of all pages of a list. */

@@ -126,7 +126,7 @@ export class NodeMembership implements Membership {
     return row === undefined ? undefined : this.#asSeen(row);
   }
 
-  /** Ids of the others that were ready at the last reading, or are linked. */
+  /** Others that were ready at the last reading, or are linked. */
   others(): readonly string[] {
     return this.#known.othersWith(this.#peers.linked());
   }
@@ -139,7 +139,7 @@ export class NodeMembership implements Membership {
   /** Called with the position of the store's feeds as it was at some time since `sentAtMs`. */
   onPosition(listener: PositionListener): () => void {
     this.#onPosition.add(listener);
-    return () => this.#onPosition.delete(listener);
+    return () => void this.#onPosition.delete(listener);
   }
 
   mayServe(): boolean {
@@ -269,7 +269,7 @@ export class NodeMembership implements Membership {
     return within(beat, HEARTBEAT_MS, 'the heartbeat of this node');
   }
 
-  /** What a peer answered. Whether it renewed. */
+  /** Whether the peer renewed. */
   #take(nodeId: string, sentAtMs: number, { heartbeat, word }: PeerRenewal): boolean {
     // A heartbeat that had lapsed: the peer has the database, and others may have taken over what this node had.
     if (heartbeat?.hadLapsed !== false) this.#right.heard(nodeId, sentAtMs, word);

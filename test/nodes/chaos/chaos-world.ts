@@ -115,7 +115,7 @@ export class ChaosWorld {
     const groupSite = { host: (await first.site(group.id)).host, answers: ['member 0', 'member 1'] };
     for (const [at, answer] of groupSite.answers.entries()) {
       await cluster.agent([{ labels: { app: 'chaos', member: String(at) }, addr: await answering(answer) }], {
-        at: inTurn(at),
+        at: [cluster.node(at)],
       });
     }
 
@@ -131,7 +131,8 @@ export class ChaosWorld {
           { proto: 'https', addr: await answering(answer), domain: host },
           { proto: 'https', addr: sockets.address, domain: socketHost },
         ],
-        { at: inTurn(at) },
+        // As in the how-to: by the address of one node, or by a name of all.
+        { at: at % 2 === 0 ? [cluster.node(at % cluster.nodes.length)] : inTurn(at) },
       );
       tunnels.push({ host, answers: [answer] });
       socketHosts.push(socketHost);
