@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts';
 
 const KEY = { kind: 'tunnel_names', id: 'tunnel_names' };
 const DAY_MS = 86_400_000;
-/** A node that is gone for good, or has another address with every start, must not stay in certificates for ever. */
+/** A node that is gone for good, or has another address with every start, must not stay in certificates. */
 const KEPT_DAYS = 90;
 const MAX_NAMES = 200;
 const ATTEMPTS = 5;

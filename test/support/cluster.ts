@@ -36,7 +36,7 @@ interface ListedNode {
   readonly roles: readonly string[];
 }
 
-/** Of all nodes, as in DNS. */
+/** A name that resolves to all nodes. */
 const AGENTS_NAME = 'agents.cluster.test';
 const TCP_PORTS = '21000-21099';
 

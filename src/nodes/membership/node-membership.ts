@@ -131,7 +131,6 @@ export class NodeMembership implements Membership {
     return this.#known.othersWith(this.#peers.linked());
   }
 
-  /** The database does not answer this node. */
   get isDatabaseAway(): boolean {
     return this.#silence.isAway;
   }
@@ -202,7 +201,6 @@ export class NodeMembership implements Membership {
     return { heartbeat, word };
   }
 
-  /** Another node leaves. */
   heardFarewell(nodeId: string): void {
     if (this.#known.saidFarewell(nodeId)) this.#changed();
   }

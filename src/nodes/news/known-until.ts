@@ -2,7 +2,7 @@
  * The time up to which this node knows what was deleted, disabled or narrowed anywhere, by its monotonic clock. Beyond
  * the bound it cannot know whether a key was revoked.
  */
-export const UNKNOWN_AFTER_MS = 5_000;
+const UNKNOWN_AFTER_MS = 5_000;
 
 export class KnownUntil {
   readonly #monotonicMs: () => number;

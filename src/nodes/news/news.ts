@@ -6,7 +6,7 @@ import type { Change, LoginChange } from '../../store/store.ts';
 export const NEWS_FEED = 'news';
 export const NEWS_SINCE = 'node.news';
 
-/** A commit with more of it is told as the records that it deleted. A line of a feed has at most twice this, sealed. */
+/** Nodes hear only this about a larger commit: which records it deleted. A line of a feed has at most twice this, sealed. */
 export const MAX_NEWS_CHARACTERS = 120_000;
 /** What one node tells another that has no database. */
 export const MAX_SINCE_BYTES = 8_388_608;

@@ -34,7 +34,8 @@ type LoginsSince = NewsSince['logins'];
 
 /** The rest of an answer. */
 const MARGIN_BYTES = 1_024;
-/** Longer than the database of the other node may take. */
+/** How long the database of the node that is asked may take. */
+const ANSWER_MS = 3_500;
 const ASK_MS = 4_000;
 /** A database that has not answered by then may be away. */
 const PATIENCE_MS = 700;
@@ -113,15 +114,13 @@ export class NodeNews {
   /** Everything that was committed before the call is shown afterwards. Rejects when that cannot be known. */
   async catchUp(timeoutMs: number): Promise<void> {
     const { membership, replica, store } = this.#options;
-    const isAway = membership.isDatabaseAway || store.health().state !== 'ok';
+    const isFailing = store.health().state !== 'ok';
     // Nobody else can have written.
-    if (isAway && membership.others().length === 0) return;
-    if (isAway) {
-      await within(this.#hearRest(), timeoutMs, WAITING);
-      return;
-    }
-    const fromNodes = sleep(PATIENCE_MS, undefined, { ref: false }).then(() => this.#hearRest());
-    await within(Promise.any([replica.refresh(), fromNodes]), timeoutMs, WAITING);
+    if (isFailing && membership.others().length === 0) return;
+    const patienceMs = isFailing || membership.isDatabaseAway ? 0 : PATIENCE_MS;
+    const fromNodes = sleep(patienceMs, undefined, { ref: false }).then(() => this.#hearRest());
+    const answers = isFailing ? [fromNodes] : [replica.refresh(), fromNodes];
+    await within(Promise.any(answers), timeoutMs, WAITING);
   }
 
   close(): void {
@@ -186,14 +185,15 @@ export class NodeNews {
   }
 
   async #answer({ revision, login_seq: loginSeq }: PeerMessage): Promise<PeerMessage> {
-    const { membership, store } = this.#options;
+    const { store } = this.#options;
     if (!isCount(revision) || !(loginSeq === null || isCount(loginSeq)))
       throw new PeerRefusal('malformed', 'revision and login_seq must be numbers');
-    if (membership.isDatabaseAway) throw new PeerRefusal('no_database', 'this node has no database either');
-    const [found, logins] = await Promise.all([
+    if (store.health().state !== 'ok') throw new PeerRefusal('no_database', 'this node has no database either');
+    const reading = Promise.all([
       store.changesSince(revision),
       loginSeq === null ? NO_LOGINS : store.logins.changesSince(loginSeq),
-    ]).catch((): never => {
+    ]);
+    const [found, logins] = await within(reading, ANSWER_MS, 'the database').catch((): never => {
       throw new PeerRefusal('no_database', 'the database of this node does not answer');
     });
     const records: HeardChanges | null = found.isComplete
