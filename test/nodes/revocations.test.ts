@@ -65,8 +65,8 @@ async function linked(): Promise<void> {
 /** Something that admits at node two until it is revoked at node one. */
 interface Admitted {
   /** Status at node two, and of requests that it still admits. */
-  ask(): Promise<number>;
-  revoke(): Promise<unknown>;
+  readonly ask: () => Promise<number>;
+  readonly revoke: () => Promise<unknown>;
 }
 
 const KINDS: Readonly<Record<string, () => Promise<Admitted>>> = {
