@@ -78,7 +78,7 @@ export class NodeNews {
           monotonicMs,
           revision: () => replica.heardRevision,
           heard: (from, news) => this.#heard(from, news),
-          behind: (from) => this.#catchUpFrom(from),
+          behind: (from) => void this.#catchUpFrom(from),
         },
         () => {
           if (this.#feeds.get(nodeId) === followed) this.#feeds.delete(nodeId);
@@ -129,7 +129,7 @@ export class NodeNews {
 
   #heard(from: string, news: News): void {
     if ('logins' in news) for (const listener of this.#onLogins) listener(news.logins);
-    else if (!this.#options.replica.hear(news)) this.#catchUpFrom(from);
+    else if (!this.#options.replica.hear(news)) void this.#catchUpFrom(from);
   }
 
   #positioned({ revision }: FeedPosition, sentAtMs: number, from: string | null): void {
@@ -178,8 +178,8 @@ export class NodeNews {
     const asked = linked.filter((id) => nodeIds?.includes(id) !== false);
     return Promise.any(
       asked.map(async (id) => {
-        const answer = await (links as PeerLinks).call(id, NEWS_SINCE, message, ASK_MS, MAX_SINCE_BYTES);
-        return openNewsSince(store, String(answer['sealed']));
+        const { sealed } = await (links as PeerLinks).call(id, NEWS_SINCE, message, ASK_MS, MAX_SINCE_BYTES);
+        return openNewsSince(store, typeof sealed === 'string' ? sealed : '');
       }),
     );
   }
