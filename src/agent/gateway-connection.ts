@@ -3,9 +3,10 @@ import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { destroySession } from '../lib/http2-destroy.ts';
+import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../lib/http2-heads.ts';
 import { outliveStreams } from '../lib/http2-outlive-streams.ts';
+import { SHARED_SESSION } from '../lib/http2-shared-session.ts';
 import { watchStreamEnd } from '../lib/http2-stream-end.ts';
-import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeGatewayMessage, type GatewayMessage } from '../tunnel/messages.ts';
@@ -29,8 +30,6 @@ export interface GatewayConnectionHandler {
 /** A thousand requests plus the control stream. */
 const MAX_STREAMS = 1_001;
 const MAX_SESSION_MEMORY_MB = 512;
-const MAX_HEADER_BYTES = 131_072;
-const MAX_HEADER_PAIRS = 500;
 const TCP_PROBE_AFTER_MS = 30_000;
 /**
  * Each reset is a visitor of the server who went away, and any number of them may be legitimate. The peer is the user's
@@ -73,15 +72,15 @@ export class GatewayConnection implements ListenerOwner {
     socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);
     const session = performServerHandshake(socket, {
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
-      ...REPEATED_FIELDS,
-      maxHeaderListPairs: MAX_HEADER_PAIRS,
+      ...SHARED_SESSION,
+      maxHeaderListPairs: MAX_HEAD_FIELDS,
       streamResetBurst: UNLIMITED_RESETS,
       streamResetRate: UNLIMITED_RESETS,
       settings: {
         enableConnectProtocol: true,
         initialWindowSize: INITIAL_WINDOW_BYTES,
         maxConcurrentStreams: MAX_STREAMS,
-        maxHeaderListSize: MAX_HEADER_BYTES,
+        maxHeaderListSize: MAX_HEADER_LIST_SIZE,
       },
     });
     outliveStreams(session, socket);

@@ -1,4 +1,4 @@
-import { UNSENDABLE_REQUEST } from '../upstream/unsendable.ts';
+import { REQUEST_TOO_LARGE, RESPONSE_TOO_LARGE, UNSENDABLE_REQUEST } from '../upstream/unsendable.ts';
 import type { UpstreamFailure } from '../upstream/upstream.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';
@@ -24,11 +24,23 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
       'The request was rejected: it cannot be forwarded to the upstream server of this site unchanged.',
     );
   }
+  if (failure.reason === REQUEST_TOO_LARGE) {
+    return answer(
+      'ERR_POSTERN_HEADERS_TOO_LARGE',
+      'The request was rejected: its headers are too large to be forwarded to the upstream server of this site.',
+    );
+  }
   const { agentAddress } = failure;
   if (agentAddress !== undefined) {
     return answer(
       failure.phase === 'connect' ? 'ERR_POSTERN_UPSTREAM_UNREACHABLE' : 'ERR_POSTERN_UPSTREAM_BROKEN',
       `The agent could not reach ${agentAddress}: ${reasonText(failure.reason)}. The operator of this site must start the service that the agent forwards to.`,
+    );
+  }
+  if (failure.reason === RESPONSE_TOO_LARGE) {
+    return answer(
+      'ERR_POSTERN_UPSTREAM_BROKEN',
+      'The upstream server of this site sent a response whose headers are too large. Its operator must make them smaller.',
     );
   }
   if (failure.reason === 'no_tunnel') return NO_TUNNEL;

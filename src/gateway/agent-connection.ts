@@ -4,9 +4,10 @@ import type { AgentLink } from '../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../lib/bug-report.ts';
 import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { destroySession } from '../lib/http2-destroy.ts';
+import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../lib/http2-heads.ts';
 import { outliveStreams } from '../lib/http2-outlive-streams.ts';
 import { cancelStream } from '../lib/http2-reset.ts';
-import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
+import { SHARED_SESSION } from '../lib/http2-shared-session.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeAgentMessage, type GatewayMessage } from '../tunnel/messages.ts';
@@ -23,8 +24,6 @@ export interface ConnectionHandler {
 const MAX_STREAMS = 1_000;
 /** Memory for a thousand streams with wide windows, in addition to the windows' own limits. */
 const MAX_SESSION_MEMORY_MB = 512;
-const MAX_HEADER_BYTES = 131_072;
-const MAX_HEADER_PAIRS = 500;
 const TCP_PROBE_AFTER_MS = 30_000;
 /** Visitors' connections follow within seconds; then this process drains and closes the connections itself. */
 const SENT_AWAY_QUIET_MS = 120_000;
@@ -61,9 +60,9 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
     const session = connect('https://agent', {
       createConnection: () => socket,
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
-      ...REPEATED_FIELDS,
-      maxHeaderListPairs: MAX_HEADER_PAIRS,
-      settings: { enablePush: false, initialWindowSize: INITIAL_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_BYTES },
+      ...SHARED_SESSION,
+      maxHeaderListPairs: MAX_HEAD_FIELDS,
+      settings: { enablePush: false, initialWindowSize: INITIAL_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_LIST_SIZE },
     });
     outliveStreams(session, socket);
     this.#session = session;
@@ -128,7 +127,7 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
   ): ClientHttp2Stream {
-    const stream = this.#session.request(headers, options);
+    const stream = sendRequest(this.#session, headers, options);
     this.#active += 1;
     this.#windows.opened();
     return stream;

@@ -4,6 +4,7 @@ import { CarriedBytes } from './carried-bytes.ts';
 import { Http1ChunkedBody } from './http1-chunked-body.ts';
 import { Http1HeaderBlock } from './http1-header-block.ts';
 import { statusLineEnd, statusOf, unfinishedHeadProblem } from './http1-status-line.ts';
+import { MAX_INFORMATIONAL } from './max-informational.ts';
 import type { ResponseHead } from './upstream.ts';
 
 export interface ResponseSink {
@@ -33,8 +34,6 @@ export interface ParserProblem {
 export type ParserState = 'idle' | 'head' | 'length' | 'chunked' | 'until-close' | 'done' | 'switched' | 'failed';
 
 const BLOCK_END = Buffer.from('\r\n\r\n');
-/** Go's client stops at 5; a legitimate upstream sends a 100, some 103s and a few 102s. */
-const MAX_INFORMATIONAL = 20;
 
 /**
  * Parses HTTP/1.1 responses (RFC 9112) on one connection, in pieces of any size. Strict: ambiguous input is rejected.

@@ -2,10 +2,11 @@ import { type ClientHttp2Stream, constants } from 'node:http2';
 import { reportBug } from '../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import type { HeaderList } from '../lib/header-list.ts';
+import { sendTrailers } from '../lib/http2-heads.ts';
 import { hasStreamEnd, watchStreamEnd } from '../lib/http2-stream-end.ts';
 import { bufferPassed } from '../lib/passing-buffers.ts';
 import type { Carried, Carrier } from './carrier.ts';
-import { http2Trailers } from './http2-headers.ts';
+import { sendableTrailers } from './http2-headers.ts';
 import { messageOf } from './upstream-failure.ts';
 
 /** An informational status between nodes: the body is wanted. It is never forwarded. */
@@ -125,7 +126,7 @@ export class Http2Carrier implements Carrier, ListenerOwner {
   /** A request that lost its trailers is incomplete and must not look complete. */
   #sendTrailers(): void {
     try {
-      this.#stream.sendTrailers(http2Trailers(this.#requestTrailers));
+      sendTrailers(this.#stream, sendableTrailers(this.#requestTrailers));
     } catch (error) {
       this.#carried?.onBodyProblem(`its trailers cannot be sent: ${messageOf(error)}`);
     }

@@ -2,6 +2,7 @@ import { type ClientHttp2Stream, constants } from 'node:http2';
 import { breakOff } from '../lib/break-off.ts';
 import { reportBug } from '../lib/bug-report.ts';
 import type { HeaderList } from '../lib/header-list.ts';
+import { headBytes } from '../lib/http2-heads.ts';
 import { neverIndexed } from '../lib/never-indexed.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
 import type { Carried, Carrier, RequestChannel } from './carrier.ts';
@@ -9,6 +10,8 @@ import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts'
 import { BODY_WANTED, type CarrierLink, Http2Carrier } from './http2-carrier.ts';
 import { http2RequestHeaders, http2ResponseHead, http2ResponseHeaders } from './http2-headers.ts';
 import { resetReason } from './http2-reset-reason.ts';
+import { MAX_INFORMATIONAL } from './max-informational.ts';
+import { isSafe } from './request-headers.ts';
 import { requestRefusal } from './unsendable.ts';
 import type {
   RequestBody,
@@ -27,6 +30,8 @@ export interface StreamLink extends CarrierLink {
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
   ): ClientHttp2Stream;
+  /** The connection has ended, and requests that nobody has answered go to another one. Absent: the owner of the link sees to it. */
+  readonly isLost?: boolean;
   /** For requests that switch no protocol, where there is one. */
   readonly channel?: RequestChannel | null;
 }
@@ -72,6 +77,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   #hasHead = false;
   #hasContinued = false;
   #mayHaveTrailers = false;
+  #informational = 0;
   #continueByMs = 0;
   #headByMs = 0;
   #progressAtMs = 0;
@@ -173,6 +179,12 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
       return;
     }
     this.#hasBytes = true;
+    this.#informational += 1;
+    if (this.#informational > MAX_INFORMATIONAL) {
+      this.#fail(failed('head', 'malformed', 'too many informational responses', true), true);
+      return;
+    }
+    if (this.#isTooLarge(raw)) return;
     if (this.#headByMs !== 0) this.#awaitHead();
     if (status === 100) this.#continue();
     else this.#parts.handler.onInformational(status, http2ResponseHeaders(raw).headers);
@@ -182,6 +194,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     if (this.#parts === null) return 0;
     const { handler, request } = this.#parts;
     this.#hasBytes = true;
+    if (this.#isTooLarge(raw)) return 0;
     this.#hasHead = true;
     this.#continueByMs = 0;
     this.#progressAtMs = this.#owner.ticker.nowMs;
@@ -194,6 +207,15 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     this.#mayHaveTrailers = head.bodyBytes === null;
     handler.onHead(head);
     return head.bodyBytes;
+  }
+
+  /** The runtime announces the limit, but does not enforce it. */
+  #isTooLarge(raw: HeaderList): boolean {
+    const { maxHeaderBytes } = this.#owner.limits;
+    if (headBytes(raw) <= maxHeaderBytes) return false;
+    const message = `more than ${maxHeaderBytes} bytes of headers`;
+    this.#fail(failed(this.#hasHead ? 'body' : 'head', 'headers_too_large', message, true), true);
+    return true;
   }
 
   onData(chunk: Buffer): boolean {
@@ -216,7 +238,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   }
 
   onEnd(trailers: HeaderList): void {
-    if (this.#parts === null || !this.#hasHead) return;
+    if (this.#parts === null || !this.#hasHead || this.#isTooLarge(trailers)) return;
     const { handler, request } = this.#parts;
     const isBodySent = this.#body === null ? request.switchTo === null : this.#body.isDone;
     this.#letGo(!isBodySent);
@@ -229,10 +251,12 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     if (this.#parts === null) return;
     const { request, handler, isRetry } = this.#parts;
     const isUnseen = code === constants.NGHTTP2_REFUSED_STREAM && !this.#hasBytes;
+    // Another exchange, or the network, has ended the connection: RFC 9110 §9.2.2.
+    const isLost = this.#link?.isLost === true && !this.#hasBytes && isRepeatable(request);
     const reason = resetReason(code, error);
     const phase = this.#hasHead ? 'body' : this.#hasBytes ? 'head' : 'send';
     const message = error === null ? `the stream was closed with code ${code}` : messageOf(error);
-    if (isUnseen && !isRetry && this.#body?.isConsumed !== true) {
+    if ((isUnseen || isLost) && !isRetry && this.#body?.isConsumed !== true) {
       this.#letGo(false);
       this.#resend(request, handler);
     } else this.#fail(failed(phase, reason, message, !isUnseen), false);
@@ -285,4 +309,8 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     this.#parts = null;
     this.#body = null;
   }
+}
+
+function isRepeatable({ method, body, switchTo }: UpstreamRequest): boolean {
+  return isSafe(method) && body.framing === 'none' && switchTo === null;
 }

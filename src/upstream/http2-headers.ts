@@ -1,6 +1,5 @@
 import type { HeaderList } from '../lib/header-list.ts';
 import { headerName, isAllowedInTrailers, isToken } from './header-names.ts';
-import { headerObject } from './header-object.ts';
 import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from './request-headers.ts';
 import { standingLines } from './standing-headers.ts';
 import type { ResponseHead, UpstreamRequest } from './upstream.ts';
@@ -89,9 +88,4 @@ export function sendableTrailers(list: HeaderList): HeaderList {
   const fit = (name: string, value: string): boolean =>
     isToken(name) && isAllowedInTrailers(name) && isSafeValue(value);
   return list.filter((_, at) => fit(list[at - (at % 2)] as string, list[at - (at % 2) + 1] as string));
-}
-
-/** For `sendTrailers`, which takes an object. */
-export function http2Trailers(list: HeaderList): Record<string, string[]> {
-  return headerObject(sendableTrailers(list));
 }

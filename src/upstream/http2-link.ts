@@ -1,13 +1,15 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 import { reportBug } from '../lib/bug-report.ts';
-import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
+import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { destroySession } from '../lib/http2-destroy.ts';
+import { sendRequest } from '../lib/http2-heads.ts';
 import { outliveStreams } from '../lib/http2-outlive-streams.ts';
 import { cancelStream } from '../lib/http2-reset.ts';
-import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
+import { SHARED_SESSION } from '../lib/http2-shared-session.ts';
 import type { DeadlineTicker, Ticked } from './deadline-ticker.ts';
 import type { UpstreamLimits } from './upstream.ts';
+import { codeOf } from './upstream-failure.ts';
 
 export interface Http2LinkOptions {
   readonly authority: string;
@@ -38,10 +40,14 @@ const TCP_PROBE_AFTER_MS = 30_000;
  */
 const RESET_BURST = 50;
 const RESETS_PER_MS = 2 / 1000;
+/** The runtime's code for errors of nghttp2. */
+const UNREADABLE = 'ERR_HTTP2_ERROR';
 
 /** One session: *open*, then *retired* (GOAWAY from either side; streams in progress finish), then *closed*. */
 export class Http2Link implements Ticked, ListenerOwner {
   active = 0;
+  /** The upstream sent what nghttp2 cannot read, such as a header of more than 64 KB, and all streams were lost. */
+  isUnreadable = false;
   tickPosition = -1;
   readonly #socket: Socket;
   readonly #session: ClientHttp2Session;
@@ -67,7 +73,7 @@ export class Http2Link implements Ticked, ListenerOwner {
     const session = connect(authority, {
       createConnection: () => socket,
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
-      ...REPEATED_FIELDS,
+      ...SHARED_SESSION,
       maxHeaderListPairs: limits.maxHeaderCount,
       settings: {
         enablePush: false,
@@ -82,7 +88,9 @@ export class Http2Link implements Ticked, ListenerOwner {
       this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
     });
     // Each stream reports the error itself.
-    ignoreErrors(session);
+    listen(session, 'error', this, (error: Error) => {
+      if (codeOf(error) === UNREADABLE) this.isUnreadable = true;
+    });
     listenOnce(session, 'close', this, () => {
       this.#isRetired = true;
       ticker.delete(this);
@@ -96,13 +104,17 @@ export class Http2Link implements Ticked, ListenerOwner {
     reportBug(error, { part: 'HTTP/2 upstream session' });
   }
 
+  get isLost(): boolean {
+    return this.#session.destroyed;
+  }
+
   get hasRoom(): boolean {
     // A GOAWAY from the upstream closes the session, which lets the streams in progress finish.
     return !this.#isRetired && this.active < this.#maxStreams && !this.#session.closed && !this.#session.destroyed;
   }
 
   request(headers: readonly string[], options: { endStream: boolean; waitForTrailers: boolean }): ClientHttp2Stream {
-    const stream = this.#session.request(headers, options);
+    const stream = sendRequest(this.#session, headers, options);
     this.active += 1;
     return stream;
   }

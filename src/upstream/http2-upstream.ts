@@ -13,6 +13,12 @@ export interface Http2UpstreamOptions {
   resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange;
 }
 
+/**
+ * After a response that nghttp2 cannot read, which ends a session with all its streams. One page that an upstream answers
+ * in this way must not disturb the others again and again.
+ */
+const APART_MS = 60_000;
+
 /** Requests as streams on shared sessions. It receives its connections and makes none itself. */
 export class Http2Upstream implements Http2ExchangeOwner<Http2Link> {
   readonly limits: UpstreamLimits;
@@ -21,12 +27,18 @@ export class Http2Upstream implements Http2ExchangeOwner<Http2Link> {
   readonly #options: Http2UpstreamOptions;
   readonly #links: Http2Link[] = [];
   #active = 0;
+  #apartUntilMs = 0;
   #drained: PromiseWithResolvers<void> | null = null;
 
   constructor(options: Http2UpstreamOptions) {
     this.limits = options.limits;
     this.ticker = options.ticker;
     this.#options = options;
+  }
+
+  /** Each request has a session of its own: another one would be lost with it. */
+  get keepsApart(): boolean {
+    return this.ticker.nowMs < this.#apartUntilMs;
   }
 
   adopt({ socket }: Dialled): void {
@@ -38,7 +50,8 @@ export class Http2Upstream implements Http2ExchangeOwner<Http2Link> {
 
   /** Null when no session exists or none has room. */
   sendOnOpen(request: UpstreamRequest, handler: UpstreamHandler, isRetry: boolean): UpstreamExchange | null {
-    const link = this.#links.find((candidate) => candidate.hasRoom);
+    const isApart = this.keepsApart;
+    const link = this.#links.find(({ hasRoom, active }) => hasRoom && (!isApart || active === 0));
     if (link === undefined) return null;
     const exchange = new Http2Exchange(this, { request, handler, isRetry });
     exchange.start(link);
@@ -73,6 +86,7 @@ export class Http2Upstream implements Http2ExchangeOwner<Http2Link> {
   }
 
   #remove(link: Http2Link): void {
+    if (link.isUnreadable) this.#apartUntilMs = this.ticker.nowMs + APART_MS;
     const at = this.#links.indexOf(link);
     if (at !== -1) this.#links.splice(at, 1);
   }

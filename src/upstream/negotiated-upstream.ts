@@ -92,7 +92,7 @@ export class NegotiatedUpstream implements Upstream {
   }
 
   #dialFor(pending: PendingExchange): void {
-    if (this.#lastProtocol === 'h2') {
+    if (this.#lastProtocol === 'h2' && !this.#http2.keepsApart) {
       this.#waiting.push(pending);
       this.#dialForAll();
       return;

@@ -14,6 +14,9 @@ export class UnsafeRequestError extends Error {
   }
 }
 
+/** It has more headers than the connection to the upstream carries. */
+export class RequestTooLargeError extends UnsafeRequestError {}
+
 /** Computed by the upstream client; values from outside could contradict it. */
 const RESERVED: ReadonlySet<string> = new Set([
   'host',

@@ -1,4 +1,5 @@
-import { UnsafeRequestError } from './request-headers.ts';
+import { HeadTooLargeError } from '../lib/http2-heads.ts';
+import { RequestTooLargeError, UnsafeRequestError } from './request-headers.ts';
 import type { UpstreamFailure } from './upstream.ts';
 import { codeOf, failed, messageOf } from './upstream-failure.ts';
 
@@ -9,6 +10,10 @@ const IS_OVER = /_(?:SESSION|STREAM|STREAMS)$/;
 
 /** Failure reason when the client's request itself is at fault. */
 export const UNSENDABLE_REQUEST = 'unsendable_request';
+/** The same, because of its size. */
+export const REQUEST_TOO_LARGE = 'request_headers_too_large';
+/** The upstream's response has more headers than it may have, or than the connection to the client carries. */
+export const RESPONSE_TOO_LARGE = 'headers_too_large';
 
 /** Whether an error means that a message from outside cannot be sent. Anything else that is thrown is a bug. */
 export function isUnsendable(error: unknown): boolean {
@@ -23,6 +28,8 @@ export function isSessionOver(error: unknown): boolean {
 
 /** `mayHaveBeenSent` is true: no other target receives a request that one could not be sent. */
 export function unsendable(error: unknown): UpstreamFailure {
+  if (error instanceof RequestTooLargeError) return failed('send', REQUEST_TOO_LARGE, error.message, true);
+  if (error instanceof HeadTooLargeError) return failed('head', RESPONSE_TOO_LARGE, error.message, true);
   return error instanceof UnsafeRequestError
     ? failed('send', UNSENDABLE_REQUEST, error.message, true)
     : failed('head', 'unsendable', messageOf(error), true);
@@ -30,6 +37,7 @@ export function unsendable(error: unknown): UpstreamFailure {
 
 /** The error to throw when the runtime has thrown at a request's head. */
 export function requestRefusal(error: unknown): unknown {
+  if (error instanceof HeadTooLargeError) return new RequestTooLargeError(error.message);
   const code = codeOf(error);
   return REFUSED.test(code) && !IS_OVER.test(code) ? new UnsafeRequestError(messageOf(error)) : error;
 }

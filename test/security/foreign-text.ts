@@ -31,7 +31,7 @@ import { AccessGuard } from '../../src/snapshot/access-guard.ts';
 import { matchKey, readPath } from '../../src/snapshot/canonical-path.ts';
 import { readingsOf } from '../../src/snapshot/path-readings.ts';
 import { decodeAgentMessage } from '../../src/tunnel/messages.ts';
-import { headerObject } from '../../src/upstream/header-object.ts';
+import { headerObject } from '../../src/lib/header-object.ts';
 import { chunkSize } from '../../src/upstream/http1-chunk-line.ts';
 import { Http1HeaderBlock } from '../../src/upstream/http1-header-block.ts';
 import { statusLineEnd } from '../../src/upstream/http1-status-line.ts';

@@ -5,10 +5,10 @@ import { breakOff } from '../../lib/break-off.ts';
 import { reportBug } from '../../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
+import { HeadTooLargeError, sendInformational, sendResponse, sendTrailers } from '../../lib/http2-heads.ts';
 import { cancelStream, failStream } from '../../lib/http2-reset.ts';
 import { hasStreamEnd } from '../../lib/http2-stream-end.ts';
 import { splice } from '../../lib/splice.ts';
-import { headerObject } from '../../upstream/header-object.ts';
 import { isUnsendable } from '../../upstream/unsendable.ts';
 import type {
   RequestBody,
@@ -37,6 +37,7 @@ export interface HttpExchangeParts {
 /** RFC 6455 §4.2.2. */
 const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const WRONG_ANSWER: LocalFailure = { reason: 'protocol', mayHaveBeenSent: true };
+const TOO_LARGE: LocalFailure = { reason: 'headers_too_large', mayHaveBeenSent: true };
 
 /**
  * A gateway request on its way to the local service, and the response back. States: *waiting* for the head,
@@ -119,7 +120,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     const stream = this.#stream;
     if (stream.destroyed || stream.closed || stream.headersSent) return;
     try {
-      stream.additionalHeaders({ ':status': status, ...headerObject(withoutTunnelHeaders(headers)) });
+      sendInformational(stream, [':status', String(status), ...withoutTunnelHeaders(headers)]);
     } catch (error) {
       this.#broke(error);
     }
@@ -153,7 +154,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     if (announced !== null && status !== 204 && status !== 304) framed.push('content-length', String(announced));
     // Trailers can only follow a body without announced length: gRPC, and chunked responses.
     const waitForTrailers = !isEmpty && announced === null;
-    stream.respond(framed, { endStream: isEmpty, waitForTrailers });
+    sendResponse(stream, framed, { endStream: isEmpty, waitForTrailers });
     if (waitForTrailers) listenOnce(stream, 'wantTrailers', this, () => this.#sendTrailers());
     if (isEmpty) this.#isAnswered = true;
   }
@@ -161,7 +162,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
   /** A response that lost its trailers is incomplete and must not look complete. */
   #sendTrailers(): void {
     try {
-      this.#stream.sendTrailers(headerObject(this.#trailers));
+      sendTrailers(this.#stream, this.#trailers);
     } catch {
       failStream(this.#stream);
     }
@@ -207,7 +208,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     // The service's response to a key that only the agent knows means nothing to the client.
     const shown = withoutTunnelHeaders(key.isOwn ? head.headers.toSpliced(at, 2) : head.headers);
     try {
-      stream.respond([':status', '200', ...shown]);
+      sendResponse(stream, [':status', '200', ...shown]);
     } catch (error) {
       breakOff(socket);
       this.#broke(error);
@@ -255,7 +256,8 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
       return;
     }
     this.#abandon();
-    this.#fail(WRONG_ANSWER, `the response of the service cannot be forwarded: ${messageOf(error)}`);
+    const failure = error instanceof HeadTooLargeError ? TOO_LARGE : WRONG_ANSWER;
+    this.#fail(failure, `the response of the service cannot be forwarded: ${messageOf(error)}`);
   }
 
   #abandon(): void {

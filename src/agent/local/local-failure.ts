@@ -20,6 +20,7 @@ const SENT_WORDS: Readonly<Record<string, string>> = {
   timeout: 'unanswered',
   malformed: 'protocol',
   protocol: 'protocol',
+  headers_too_large: 'headers_too_large',
 };
 
 const NO_CONNECTION: Readonly<Record<string, string>> = {

@@ -24,6 +24,7 @@ import {
   reporting,
 } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
+import { MAX_SEND_BLOCK_BYTES } from '../../lib/http2-heads.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
@@ -144,6 +145,7 @@ export class HttpServers {
     });
     this.#http2 = createHttp2Server({
       maxSessionMemory: 64,
+      maxSendHeaderBlockLength: MAX_SEND_BLOCK_BYTES,
       ...REPEATED_FIELDS,
       maxHeaderListPairs: limits.maxHeaderCount,
       streamResetBurst: STREAM_RESET_BURST,

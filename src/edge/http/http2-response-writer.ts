@@ -2,9 +2,9 @@ import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
+import { sendInformational, sendResponse, sendTrailers } from '../../lib/http2-heads.ts';
 import { cancelStream, failStream } from '../../lib/http2-reset.ts';
 import { neverIndexed } from '../../lib/never-indexed.ts';
-import { headerObject } from '../../upstream/header-object.ts';
 import { pairsOf } from './header-list.ts';
 import type { Http2Client } from './http2-client.ts';
 import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
@@ -68,18 +68,17 @@ export class Http2ResponseWriter implements ResponseWriter {
   }
 
   informational(status: number, headers: HeaderList): void {
-    if (!this.#isGone && !this.#stream.headersSent)
-      this.#stream.additionalHeaders({ ':status': status, ...headerObject(headers) });
+    if (!this.#isGone && !this.#stream.headersSent) sendInformational(this.#stream, [':status', String(status), ...headers]);
   }
 
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
     if (this.#isGone) return;
     const isEmpty = this.#isHead || bodyBytes === 0 || status === 204 || status === 304;
-    const framed: (string | number)[] = [':status', status, ...withOwnHeader(headers, this.ownHeader)];
+    const framed = [':status', String(status), ...withOwnHeader(headers, this.ownHeader)];
     if (bodyBytes !== null && status !== 204 && status !== 304) framed.push('content-length', String(bodyBytes));
     // Trailers can only follow a body without announced length: gRPC, and chunked responses of HTTP/1.1 upstreams.
     const waitForTrailers = bodyBytes === null && !isEmpty;
-    this.#stream.respond(neverIndexed(framed) as string[], { endStream: isEmpty, waitForTrailers });
+    sendResponse(this.#stream, neverIndexed(framed), { endStream: isEmpty, waitForTrailers });
     if (isEmpty) this.#finish();
     if (waitForTrailers) listenOnce(this.#stream, 'wantTrailers', this, () => this.#sendTrailers());
   }
@@ -113,7 +112,7 @@ export class Http2ResponseWriter implements ResponseWriter {
     const endStream = this.#isHead || body.length === 0;
     const own = withOwnHeader(headers, this.ownHeader);
     const framed = [':status', String(status), ...own, 'content-length', String(body.length)];
-    this.#stream.respond(neverIndexed(framed), { endStream });
+    sendResponse(this.#stream, neverIndexed(framed), { endStream });
     this.#finish();
     if (!endStream) this.#stream.end(body);
   }
@@ -122,7 +121,7 @@ export class Http2ResponseWriter implements ResponseWriter {
   acceptSwitch(_status: number, headers: HeaderList): Duplex {
     // §5.1 there: it answers a key, and there was none.
     const shown = pairsOf(headers).filter(([name]) => name !== 'sec-websocket-accept');
-    this.#stream.respond([':status', '200', ...shown.flat()]);
+    sendResponse(this.#stream, [':status', '200', ...shown.flat()]);
     this.#finish();
     this.#isSwitched = true;
     listen(this.#stream, 'drain', this, () => {
@@ -160,7 +159,7 @@ export class Http2ResponseWriter implements ResponseWriter {
   /** A response that lost its trailers is incomplete and must not look complete. */
   #sendTrailers(): void {
     try {
-      this.#stream.sendTrailers(headerObject(this.#trailers));
+      sendTrailers(this.#stream, this.#trailers);
     } catch {
       failStream(this.#stream);
     }

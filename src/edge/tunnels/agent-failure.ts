@@ -8,6 +8,7 @@ const WORDS: Readonly<Record<string, string>> = {
   tls: 'its TLS certificate or handshake was rejected',
   unanswered: 'it accepted the request but did not respond in time',
   protocol: 'its response does not follow the protocol',
+  headers_too_large: 'the headers of its response are too large to forward',
   closed: 'the connection was closed before the response',
 };
 /** In these cases the service did not receive the request, and another may. */

@@ -22,11 +22,6 @@ import { Patience } from './patience.ts';
 import type { TunnelUpstream } from './tunnel-upstream.ts';
 
 const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-/**
- * Heads are not flow-controlled: an agent that sends them endlessly would fill the memory for a client that does not
- * read.
- */
-const MAX_INFORMATIONAL = 100;
 /** Ways to the agent that one request tries: its connections here, and nodes that announced the tunnel. */
 const MAX_TRIES = 4;
 /** After this many lost connections to the agent the request itself may be the cause. Links between nodes may fail at the same time. */
@@ -56,7 +51,6 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   #isRefusedByNode = false;
   #losses = 0;
   #hasBytes = false;
-  #informational = 0;
 
   constructor(upstream: TunnelUpstream, request: UpstreamRequest, handler: UpstreamHandler) {
     this.#upstream = upstream;
@@ -89,14 +83,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
 
   onInformational(status: number, headers: HeaderList): void {
     this.#hasBytes = true;
-    this.#informational += 1;
-    if (this.#informational <= MAX_INFORMATIONAL) {
-      this.#handler.onInformational(status, headers);
-      return;
-    }
-    this.#inner?.abort();
-    this.#inner = null;
-    this.#handler.onFailure(failed('head', 'malformed', 'too many informational responses', true));
+    this.#handler.onInformational(status, headers);
   }
 
   onHead(head: ResponseHead): void {

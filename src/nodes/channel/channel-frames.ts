@@ -1,4 +1,5 @@
 import type { HeaderList } from '../../lib/header-list.ts';
+import { MAX_HEAD_BYTES, MAX_HEAD_FIELDS } from '../../lib/http2-heads.ts';
 
 /** Frames of the channel between two nodes, documented in `docs/internals/decisions/0046-a-channel-for-hops.md`. */
 
@@ -21,9 +22,9 @@ export const HEADER_BYTES = 10;
 export const HEAD_NUMBER_BYTES = 2;
 export const NUMBER_BYTES = 4;
 /** The text of a head or of trailers. */
-const MAX_TEXT_BYTES = 131_072;
+const MAX_TEXT_BYTES = MAX_HEAD_BYTES;
 /** Names and values. */
-const MAX_LINES = 2 * 500;
+const MAX_LINES = 2 * MAX_HEAD_FIELDS;
 export const MAX_PAYLOAD_BYTES = MAX_TEXT_BYTES + HEAD_NUMBER_BYTES;
 
 /** Bits of a request's number. */
@@ -41,16 +42,23 @@ export class ChannelViolation extends Error {}
 
 /** Names and values become lines, which costs two calls of the runtime where lengths would cost two per header. */
 export function textOf(list: HeaderList): string {
-  if (list.length > MAX_LINES) throw new UnsendableList(`more than ${MAX_LINES / 2} headers`);
+  if (list.length > MAX_LINES) throw new UnsendableList(`more than ${MAX_LINES / 2} headers`, true);
   for (let at = 0; at < list.length; at += 1) {
     if ((list[at] as string).includes('\n')) throw new UnsendableList('a line feed in a header');
   }
   const text = list.join('\n');
-  if (text.length > MAX_TEXT_BYTES) throw new UnsendableList(`more than ${MAX_TEXT_BYTES} bytes of headers`);
+  if (text.length > MAX_TEXT_BYTES) throw new UnsendableList(`more than ${MAX_TEXT_BYTES} bytes of headers`, true);
   return text;
 }
 
-export class UnsendableList extends Error {}
+export class UnsendableList extends Error {
+  readonly isTooLarge: boolean;
+
+  constructor(message: string, isTooLarge = false) {
+    super(message);
+    this.isTooLarge = isTooLarge;
+  }
+}
 
 /** What no header contains. Bytes above 127 are allowed, as in HTTP/2. */
 const FORBIDDEN = /[^\t\n\x20-\x7e\x80-\xff]/;

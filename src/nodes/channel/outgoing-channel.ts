@@ -1,7 +1,7 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import type { HeaderList } from '../../lib/header-list.ts';
 import type { Carried, Carrier, ChannelRequest, RequestChannel } from '../../upstream/carrier.ts';
-import { UnsafeRequestError } from '../../upstream/request-headers.ts';
+import { RequestTooLargeError, UnsafeRequestError } from '../../upstream/request-headers.ts';
 import { Channel, type ChannelOwner } from './channel.ts';
 import { ChannelCarrier } from './channel-carrier.ts';
 import {
@@ -77,6 +77,7 @@ function requestText(headers: HeaderList): string {
   try {
     return textOf(headers);
   } catch (error) {
-    throw error instanceof UnsendableList ? new UnsafeRequestError(error.message) : error;
+    if (!(error instanceof UnsendableList)) throw error;
+    throw error.isTooLarge ? new RequestTooLargeError(error.message) : new UnsafeRequestError(error.message);
   }
 }

@@ -2,12 +2,13 @@ import { type ClientHttp2Stream, constants, type Http2Stream } from 'node:http2'
 import { firstValue } from '../../edge/http/header-list.ts';
 import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../../lib/bug-report.ts';
+import { sendTrailers } from '../../lib/http2-heads.ts';
 import { resetStream } from '../../lib/http2-reset.ts';
 import { readMore, type StreamTaker, takeStream } from '../../lib/http2-taken-stream.ts';
 import { neverIndexed } from '../../lib/never-indexed.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
-import { headerObject } from '../../upstream/header-object.ts';
+import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
 import {
   ChannelViolation,
@@ -36,8 +37,6 @@ type Head = Readonly<Record<string, unknown>>;
 const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 const NO_TRAILERS: readonly string[] = [];
-/** The node with the client allows no more either. */
-const MAX_INFORMATIONAL = 100;
 
 /**
  * A request of another node, copied from the channel to an agent's connection and back. It changes nothing, and has no
@@ -253,7 +252,7 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
 
   #sendRequestTrailers(): void {
     try {
-      this.#agent?.sendTrailers(headerObject(this.#requestTrailers));
+      if (this.#agent !== null) sendTrailers(this.#agent, this.#requestTrailers);
     } catch (error) {
       if (!isUnsendable(error)) throw error;
       this.#breakOff(NGHTTP2_PROTOCOL_ERROR);

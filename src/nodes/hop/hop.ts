@@ -7,13 +7,14 @@ import {
 } from 'node:http2';
 import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../../lib/bug-report.ts';
+import { sendInformational, sendResponse, sendTrailers } from '../../lib/http2-heads.ts';
 import { resetStream } from '../../lib/http2-reset.ts';
 import { readMore, type StreamTaker, takeStream } from '../../lib/http2-taken-stream.ts';
 import { neverIndexed } from '../../lib/never-indexed.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
-import { headerObject } from '../../upstream/header-object.ts';
 import { BODY_WANTED } from '../../upstream/http2-carrier.ts';
+import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
 import { PassedFrames } from './passed-frames.ts';
 import { closeComplete, endStream } from './stream-ends.ts';
@@ -21,7 +22,7 @@ import { closeComplete, endStream } from './stream-ends.ts';
 type Head = Readonly<Record<string, unknown>>;
 type Raw = readonly string[];
 
-const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR } = constants;
+const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR } = constants;
 const { NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 const NO_TRAILERS: Raw = [];
 /** Below the smallest window of a stream. */
@@ -59,6 +60,7 @@ export class Hop implements StreamTaker {
   #isResponseWhole = false;
   #isResponseEnded = false;
   #hasHead = false;
+  #informational = 0;
   /** Both streams are about to be reset: nothing more is sent. */
   #isBroken = false;
   /** Data that came before its head was forwarded. */
@@ -211,7 +213,7 @@ export class Hop implements StreamTaker {
         this.#requestTrailers = raw;
         return true;
       case 'wantTrailers':
-        this.#attempt(this.#peer, () => this.#peer.sendTrailers(headerObject(this.#trailers)));
+        this.#attempt(this.#peer, () => sendTrailers(this.#peer, this.#trailers));
         // The runtime sends them in an immediate, which comes first.
         if (this.#closesAfterTrailers) setImmediate(closeComplete, this.#peer);
         return true;
@@ -228,7 +230,7 @@ export class Hop implements StreamTaker {
     const agent = this.#agent as ClientHttp2Stream;
     switch (event) {
       case 'headers':
-        this.#attempt(this.#peer, () => this.#peer.additionalHeaders(headerObject(raw)));
+        this.#onInformational(raw);
         return true;
       case 'response':
         this.#hasHead = true;
@@ -241,7 +243,7 @@ export class Hop implements StreamTaker {
         this.#trailers = raw;
         return true;
       case 'wantTrailers':
-        this.#attempt(agent, () => agent.sendTrailers(headerObject(this.#requestTrailers)));
+        this.#attempt(agent, () => sendTrailers(agent, this.#requestTrailers));
         return true;
       case 'close':
         this.#onAgentClose();
@@ -249,6 +251,12 @@ export class Hop implements StreamTaker {
       default:
         return event === 'error';
     }
+  }
+
+  #onInformational(raw: Raw): void {
+    this.#informational += 1;
+    if (this.#informational > MAX_INFORMATIONAL) this.#breakOff(NGHTTP2_ENHANCE_YOUR_CALM);
+    else this.#attempt(this.#peer, () => sendInformational(this.#peer, raw));
   }
 
   #sendToAgent(chunk: Buffer): boolean {
@@ -276,7 +284,7 @@ export class Hop implements StreamTaker {
     const isEnded = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
     const length = head['content-length'];
     this.#awaitsTrailers = !isEnded && !this.#isSwitch && length === undefined;
-    this.#peer.respond(raw as string[], { endStream: isEnded, waitForTrailers: this.#awaitsTrailers });
+    sendResponse(this.#peer, raw, { endStream: isEnded, waitForTrailers: this.#awaitsTrailers });
     this.#trace?.answered(head[':status']);
     if (head[':status'] !== 200) this.#frames = null;
     if (!this.#isSwitch && length !== undefined) this.#responseBytesLeft = Number(length);

@@ -9,10 +9,11 @@ import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../../lib/bug-report.ts';
 import { attach, guarded, ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { destroySession } from '../../lib/http2-destroy.ts';
+import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../../lib/http2-heads.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { resetStream } from '../../lib/http2-reset.ts';
+import { SHARED_SESSION } from '../../lib/http2-shared-session.ts';
 import { watchStreamEnd } from '../../lib/http2-stream-end.ts';
-import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
 import type { ChannelOwner } from '../channel/channel.ts';
@@ -26,8 +27,6 @@ import {
   FEED_PATH,
   FLUSH_WITHIN_MS,
   MAX_FEEDS,
-  MAX_HEADER_BYTES,
-  MAX_HEADER_PAIRS,
   MAX_SESSION_MEMORY_MB,
   MAX_STREAMS,
 } from './peer-protocol.ts';
@@ -76,15 +75,15 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     socket.setNoDelay(true);
     const session = performServerHandshake(socket, {
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
-      ...REPEATED_FIELDS,
-      maxHeaderListPairs: MAX_HEADER_PAIRS,
+      ...SHARED_SESSION,
+      maxHeaderListPairs: MAX_HEAD_FIELDS,
       streamResetBurst: UNLIMITED_RESETS,
       streamResetRate: UNLIMITED_RESETS,
       settings: {
         enableConnectProtocol: true,
         initialWindowSize: INITIAL_WINDOW_BYTES,
         maxConcurrentStreams: MAX_STREAMS,
-        maxHeaderListSize: MAX_HEADER_BYTES,
+        maxHeaderListSize: MAX_HEADER_LIST_SIZE,
       },
     });
     outliveStreams(session, socket);

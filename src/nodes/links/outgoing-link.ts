@@ -3,9 +3,10 @@ import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../../lib/bug-report.ts';
 import { listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { destroySession } from '../../lib/http2-destroy.ts';
+import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../../lib/http2-heads.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { cancelStream } from '../../lib/http2-reset.ts';
-import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
+import { SHARED_SESSION } from '../../lib/http2-shared-session.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
 import type { ChannelOwner } from '../channel/channel.ts';
 import { OutgoingChannel } from '../channel/outgoing-channel.ts';
@@ -14,8 +15,6 @@ import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
 import {
   CHANNEL_PATH,
   FLUSH_WITHIN_MS,
-  MAX_HEADER_BYTES,
-  MAX_HEADER_PAIRS,
   MAX_SESSION_MEMORY_MB,
   MAX_STREAMS,
   NODE_AUTHORITY,
@@ -60,9 +59,9 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
     const session = connect('https://node', {
       createConnection: () => socket,
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
-      ...REPEATED_FIELDS,
-      maxHeaderListPairs: MAX_HEADER_PAIRS,
-      settings: { enablePush: false, initialWindowSize: INITIAL_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_BYTES },
+      ...SHARED_SESSION,
+      maxHeaderListPairs: MAX_HEAD_FIELDS,
+      settings: { enablePush: false, initialWindowSize: INITIAL_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_LIST_SIZE },
     });
     outliveStreams(session, socket);
     this.#session = session;
@@ -138,7 +137,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
   ): ClientHttp2Stream {
-    const stream = this.#session.request(headers, options);
+    const stream = sendRequest(this.#session, headers, options);
     this.#active += 1;
     this.#windows.opened();
     return stream;

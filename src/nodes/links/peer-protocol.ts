@@ -23,8 +23,6 @@ export const MAX_CONNECTIONS_PER_PEER = 4;
 /** Streams of all visitors whose agents are connected to one other node. */
 export const MAX_STREAMS = 20_000;
 export const MAX_SESSION_MEMORY_MB = 2_048;
-export const MAX_HEADER_BYTES = 131_072;
-export const MAX_HEADER_PAIRS = 500;
 
 export const DIAL_TIMEOUT_MS = 1_500;
 /** Time for the last bytes to be sent before a connection closes. */

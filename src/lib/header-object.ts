@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from './header-list.ts';
 
 /**
  * For runtime functions that take an object: each name with the list of its values. No prototype, because a client may
