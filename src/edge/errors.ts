@@ -31,7 +31,11 @@ export const edgeErrors = errorTable({
     explanation:
       'The request, including its body, did not arrive in time (`edge_header_timeout`, `edge_request_timeout`), or its body arrived too slowly under load (`edge_scarce_body_rate`). The connection or stream is closed.',
   },
-  ERR_POSTERN_HEADERS_TOO_LARGE: { status: 431, explanation: 'The headers are too large or too many.' },
+  ERR_POSTERN_HEADERS_TOO_LARGE: {
+    status: 431,
+    explanation:
+      'The headers or trailers are too large or too many: `edge_header_bytes`, `edge_header_count`, or what the connection to the upstream carries (128 KB, 500 headers, 64 KB in one header over HTTP/2 or a tunnel).',
+  },
   ERR_POSTERN_EDGE_BODY_TOO_LARGE: {
     status: 413,
     explanation:
@@ -63,7 +67,8 @@ export const edgeErrors = errorTable({
   },
   ERR_POSTERN_UPSTREAM_BROKEN: {
     status: 502,
-    explanation: 'The upstream closed the connection or sent a response that is not valid HTTP.',
+    explanation:
+      'The upstream closed the connection, or sent a response that is not valid HTTP or whose headers are too large: more than 128 KB, 500 headers or 20 informational responses, or more than 64 KB in one header over HTTP/2 or a tunnel.',
   },
   ERR_POSTERN_UPSTREAM_TIMEOUT: { status: 504, explanation: 'The upstream did not respond in time.' },
   ERR_POSTERN_EDGE_INTERNAL: {

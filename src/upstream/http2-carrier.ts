@@ -16,6 +16,8 @@ export const BODY_WANTED = 199;
 export interface CarrierLink {
   /** Ends a stream early, with CANCEL. */
   reset(stream: ClientHttp2Stream): void;
+  /** The runtime has reset a stream, because its response is invalid. Absent: the number of resets is not limited. */
+  countReset?(): void;
   /** A stream has ended, for any reason. */
   release(): void;
 }
@@ -28,6 +30,11 @@ export interface Http2CarrierParts {
 }
 
 const NO_TRAILERS: HeaderList = [];
+/** For a malformed response and for one with too many headers. The peer may also have sent them, which is rare. */
+const RUNTIME_RESETS: ReadonlySet<number> = new Set([
+  constants.NGHTTP2_PROTOCOL_ERROR,
+  constants.NGHTTP2_ENHANCE_YOUR_CALM,
+]);
 type Head = Readonly<Record<string, unknown>>;
 
 /** One stream of a session. */
@@ -55,7 +62,7 @@ export class Http2Carrier implements Carrier, ListenerOwner {
     listen(stream, 'end', this, () => this.#onEnd());
     // The cause is known at 'close'.
     ignoreErrors(stream);
-    listen(stream, 'close', this, () => this.#carried?.onClose(stream.rstCode, stream.errored));
+    listen(stream, 'close', this, () => this.#onClose());
     if (!hasBody) return;
     listen(stream, 'drain', this, () => this.#carried?.onDrain());
     listen(stream, 'wantTrailers', this, () => this.#sendTrailers());
@@ -121,6 +128,12 @@ export class Http2Carrier implements Carrier, ListenerOwner {
    */
   #onEnd(): void {
     if (hasStreamEnd(this.#stream)) this.#carried?.onEnd(this.#trailers);
+  }
+
+  #onClose(): void {
+    const { rstCode, errored } = this.#stream;
+    if (RUNTIME_RESETS.has(rstCode)) this.#link.countReset?.();
+    this.#carried?.onClose(rstCode, errored);
   }
 
   /** A request that lost its trailers is incomplete and must not look complete. */

@@ -122,6 +122,10 @@ export class Http2Link implements Ticked, ListenerOwner {
   /** Ends a stream of this session early, with CANCEL. */
   reset(stream: ClientHttp2Stream): void {
     cancelStream(stream);
+    this.countReset();
+  }
+
+  countReset(): void {
     const { nowMs } = this.#options.ticker;
     this.#resets = Math.max(0, this.#resets - (nowMs - this.#resetAtMs) * RESETS_PER_MS) + 1;
     this.#resetAtMs = nowMs;

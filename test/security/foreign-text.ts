@@ -10,6 +10,7 @@ import { setsOwnCookie, withoutOwnCookies } from '../../src/edge/own-cookies.ts'
 import { HelloReader } from '../../src/edge/tls/hello-reader.ts';
 import { cidrProblem } from '../../src/lib/cidr.ts';
 import { certificatesIn } from '../../src/lib/describe-certificate.ts';
+import { headerObject } from '../../src/lib/header-object.ts';
 import { hostNameProblem } from '../../src/lib/host-name.ts';
 import { parseHttpUrl } from '../../src/lib/http-url.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
@@ -31,7 +32,6 @@ import { AccessGuard } from '../../src/snapshot/access-guard.ts';
 import { matchKey, readPath } from '../../src/snapshot/canonical-path.ts';
 import { readingsOf } from '../../src/snapshot/path-readings.ts';
 import { decodeAgentMessage } from '../../src/tunnel/messages.ts';
-import { headerObject } from '../../src/lib/header-object.ts';
 import { chunkSize } from '../../src/upstream/http1-chunk-line.ts';
 import { Http1HeaderBlock } from '../../src/upstream/http1-header-block.ts';
 import { statusLineEnd } from '../../src/upstream/http1-status-line.ts';

@@ -1,5 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { ignoreErrors } from '../../lib/guarded-listeners.ts';
+import { sendResponse } from '../../lib/http2-heads.ts';
 import { failStream } from '../../lib/http2-reset.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 
@@ -44,7 +45,7 @@ export function answerFailure(stream: ServerHttp2Stream, failure: LocalFailure, 
   }
   const word = (failure.mayHaveBeenSent ? SENT_WORDS : UNSENT_WORDS)[failure.reason] ?? 'closed';
   const headers = [':status', '502', TUNNEL_ERROR_HEADER, word, TUNNEL_ADDRESS_HEADER, hostport];
-  stream.respond(headers, { endStream: true });
+  sendResponse(stream, headers, { endStream: true });
   // The gateway discards the rest of the request. Until then nothing may block on back-pressure.
   stream.resume();
 }

@@ -68,7 +68,8 @@ export class Http2ResponseWriter implements ResponseWriter {
   }
 
   informational(status: number, headers: HeaderList): void {
-    if (!this.#isGone && !this.#stream.headersSent) sendInformational(this.#stream, [':status', String(status), ...headers]);
+    if (!this.#isGone && !this.#stream.headersSent)
+      sendInformational(this.#stream, [':status', String(status), ...headers]);
   }
 
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {

@@ -5,6 +5,7 @@ import {
   createSecureServer,
   type Http2Server,
   type ServerHttp2Stream,
+  type Settings,
 } from 'node:http2';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Cleanup } from '../../support/cleanup.ts';
@@ -16,6 +17,8 @@ export interface AnswerSpec {
   /** How often the hints are sent. */
   readonly hintCount?: number;
   readonly trailers?: readonly number[];
+  /** The body is shorter than its announced length, which HTTP/2 forbids. */
+  readonly isShort?: boolean;
 }
 
 export interface Service {
@@ -46,7 +49,9 @@ function fieldsOf(sizes: readonly number[]): Fields {
 /** Answers in HTTP/1.1 with fields of any size. */
 export async function http1Service(test: Cleanup): Promise<Service> {
   const waiting: (() => void)[] = [];
-  const server = createServer({ maxHeaderSize: 1_048_576 }, (request, response) => {
+  const server = createServer({ maxHeaderSize: 1_048_576 });
+  server.maxHeadersCount = 0;
+  server.on('request', (request, response) => {
     response.on('error', () => {});
     request.resume();
     if (request.url === '/slow') {
@@ -69,10 +74,11 @@ export async function http1Service(test: Cleanup): Promise<Service> {
 export function http2Service(
   test: Cleanup,
   tls: { readonly certificatePem: string; readonly keyPem: string } | null,
+  settings: Settings = {},
 ): Promise<Service> {
   const waiting: (() => void)[] = [];
   // The declared types have the limits for clients only.
-  const options = { maxSendHeaderBlockLength: 1_048_576 };
+  const options = { maxSendHeaderBlockLength: 1_048_576, maxHeaderListPairs: 2_000, settings };
   const server: Http2Server =
     tls === null
       ? createHttp2(options)
@@ -89,7 +95,12 @@ export function http2Service(
       });
       return;
     }
-    const { head = [], hints, hintCount = 1, trailers } = specOf(path);
+    const { head = [], hints, hintCount = 1, trailers, isShort = false } = specOf(path);
+    if (isShort) {
+      stream.respond({ ':status': 200, 'content-length': '5' });
+      stream.end('abc');
+      return;
+    }
     if (hints !== undefined)
       for (let at = 0; at < hintCount; at += 1)
         stream.additionalHeaders({ ':status': 103, ...Object.fromEntries(fieldsOf(hints)) });

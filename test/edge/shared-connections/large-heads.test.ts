@@ -19,17 +19,18 @@ const CASES: readonly Case[] = [
   { name: 'a head of 70,000 bytes', spec: { head: [35_000, 35_000] }, outcome: 200 },
   { name: 'a head of 120,000 bytes', spec: { head: [60_000, 60_000] }, outcome: 200 },
   { name: 'a head of 140,000 bytes', spec: { head: [60_000, 60_000, 20_000] }, outcome: 502 },
-  { name: 'a head that needs 12 CONTINUATION frames', spec: { head: [60_000, 60_000, 60_000] }, outcome: 502 },
-  { name: 'a field of 70,000 bytes', spec: { head: [70_000] }, outcome: 502 },
   { name: '600 fields', spec: { head: Array.from({ length: 600 }, () => 1) }, outcome: 502 },
   { name: 'trailers of 70,000 bytes', spec: { trailers: [35_000, 35_000] }, outcome: 200 },
   { name: 'trailers of 140,000 bytes', spec: { trailers: [60_000, 60_000, 20_000] }, outcome: 'cut' },
-  { name: 'a trailer of 70,000 bytes', spec: { trailers: [70_000] }, outcome: 'cut' },
   { name: 'an informational response of 70,000 bytes', spec: { hints: [35_000, 35_000] }, outcome: 200 },
-  { name: 'an informational response with a field of 70,000 bytes', spec: { hints: [70_000] }, outcome: 502 },
   { name: '20 informational responses', spec: { hints: [10], hintCount: 20 }, outcome: 200 },
   { name: '21 informational responses', spec: { hints: [10], hintCount: 21 }, outcome: 502 },
   { name: '5,000 informational responses', spec: { hints: [10], hintCount: 5_000 }, outcome: 502 },
+  // The last ones end a session to an HTTP/2 upstream, whose requests are kept apart afterwards.
+  { name: 'a head that needs 12 CONTINUATION frames', spec: { head: [60_000, 60_000, 60_000] }, outcome: 502 },
+  { name: 'a field of 70,000 bytes', spec: { head: [70_000] }, outcome: 502 },
+  { name: 'a trailer of 70,000 bytes', spec: { trailers: [70_000] }, outcome: 'cut' },
+  { name: 'an informational response with a field of 70,000 bytes', spec: { hints: [70_000] }, outcome: 502 },
 ];
 
 const authority = await UpstreamAuthority.trusted({ after });

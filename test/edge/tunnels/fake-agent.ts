@@ -9,7 +9,9 @@ import {
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../src/edge/tunnels/online-tunnels.ts';
+import { MAX_HEAD_FIELDS, sendRequest } from '../../../src/lib/http2-heads.ts';
 import { cancelStream } from '../../../src/lib/http2-reset.ts';
+import { SHARED_SESSION } from '../../../src/lib/http2-shared-session.ts';
 import { TunnelUse } from '../../../src/lib/tunnel-use.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 
@@ -41,7 +43,7 @@ class TestLink implements AgentLink {
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
   ): ClientHttp2Stream {
-    const stream = this.session.request(headers, options);
+    const stream = sendRequest(this.session, headers, options);
     this.active += 1;
     return stream;
   }
@@ -76,6 +78,9 @@ export class FakeAgent {
     const agent = new FakeAgent(name);
     const server = createServer({
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
+      ...SHARED_SESSION,
+      maxSendHeaderBlockLength: 1_048_576,
+      maxHeaderListPairs: MAX_HEAD_FIELDS,
       settings: { enableConnectProtocol: true, initialWindowSize: 1_048_576 },
     });
     server.on('connection', (socket: Socket) => {
@@ -100,6 +105,8 @@ export class FakeAgent {
   async #connect(port: number): Promise<void> {
     const session = connect(`http://127.0.0.1:${port}`, {
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
+      ...SHARED_SESSION,
+      maxHeaderListPairs: MAX_HEAD_FIELDS,
       settings: { initialWindowSize: 1_048_576 },
     });
     session.on('error', () => {});
@@ -130,6 +137,8 @@ export class FakeAgent {
       body += text;
     });
     stream.on('end', () => {
+      // A request that was reset also ends.
+      if (stream.destroyed || stream.closed) return;
       this.seen.push({ headers, body });
       stream.respond({ ':status': 200, 'content-type': 'application/json', 'x-agent': this.name });
       stream.end(JSON.stringify({ name: this.name, headers, body }));

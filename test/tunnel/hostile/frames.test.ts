@@ -193,6 +193,6 @@ test('endless informational responses become an error page', async () => {
     more();
   };
   assert.equal(await world.edge.status(host), 502);
-  assert.ok(sent >= 100, `${sent}`);
+  assert.ok(sent > 20, `${sent}`);
   agent.destroy();
 });
