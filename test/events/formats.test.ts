@@ -5,14 +5,14 @@ import { test } from 'node:test';
 import { TestWorld } from '../support/test-world.ts';
 
 test('a webhook gets events in its format, and a file only JSON', async (t) => {
-  const received: { path: string; body: string }[] = [];
+  const received: { path: string; type: string | undefined; body: string }[] = [];
   const receiver = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => {
       body += text;
     });
     request.on('end', () => {
-      received.push({ path: request.url ?? '', body });
+      received.push({ path: request.url ?? '', type: request.headers['content-type'], body });
       response.writeHead(204).end();
     });
   }).listen(0, '127.0.0.1');
@@ -21,7 +21,7 @@ test('a webhook gets events in its format, and a file only JSON', async (t) => {
   const { port } = receiver.address() as { port: number };
   const env = { POSTERN_ROLES: 'api,events', POSTERN_EVENTS_ALLOW_CIDRS: '127.0.0.0/8' };
   const world = await TestWorld.open(t, { env });
-  for (const format of ['json', 'slack', 'discord', 'teams']) {
+  for (const format of ['json', 'cloudevents', 'slack', 'discord', 'teams']) {
     const target = { webhook: { url: `http://127.0.0.1:${port}/${format}` } };
     const made = await world.api('POST', '/event_destinations', { format, target });
     assert.deepEqual([made.status, made.body.format], [201, format], made.text);
@@ -33,6 +33,19 @@ test('a webhook gets events in its format, and a file only JSON', async (t) => {
   assert.match(bodies.get('slack').blocks[0].text.text, /^event_destination_test\.v0\nid: ed_/);
   assert.match(bodies.get('discord').content, /^```\nevent_destination_test\.v0\n/);
   assert.equal(bodies.get('teams').attachments[0].content.type, 'AdaptiveCard');
+  const { data, ...attributes } = bodies.get('cloudevents');
+  assert.match(data.event_id, /^ev_/);
+  assert.deepEqual(attributes, {
+    specversion: '1.0',
+    id: data.event_id,
+    source: `urn:postern:${data.account_id}`,
+    type: 'event_destination_test.v0',
+    time: data.event_timestamp,
+    subject: data.object.id,
+    datacontenttype: 'application/json',
+  });
+  for (const { path, type } of received)
+    assert.match(type ?? '', path === '/cloudevents' ? /^application\/cloudevents\+json/ : /^application\/json$/);
   const file = { file: { name: 'x' } };
   const refused = await world.api('POST', '/event_destinations', { format: 'slack', target: file });
   assert.deepEqual([refused.status, refused.body.details.field], [400, '/format'], refused.text);

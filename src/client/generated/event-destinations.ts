@@ -16,10 +16,11 @@ export interface EventDestination {
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
   /**
-   * Format of the events: "json" for the event itself; for a webhook also a message for people: "slack" for an
-   * incoming webhook of Slack, "discord" for a webhook of Discord, "teams" for a workflow of Microsoft Teams.
+   * Format of the events: "json" for the event itself; for a webhook also "cloudevents" for the event as the data
+   * of a CloudEvent (version 1.0, structured mode), or a message for people: "slack" for an incoming webhook of
+   * Slack, "discord" for a webhook of Discord, "teams" for a workflow of Microsoft Teams.
    */
-  readonly format: 'json' | 'slack' | 'discord' | 'teams';
+  readonly format: 'json' | 'cloudevents' | 'slack' | 'discord' | 'teams';
   /** Target of the destination: exactly one of "webhook", "file". The others read back as null. */
   readonly target: {
     /** Sends each event as a signed HTTP request (Standard Webhooks). */
@@ -55,10 +56,11 @@ export interface EventDestinationCreate {
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
-   * Format of the events: "json" for the event itself; for a webhook also a message for people: "slack" for an
-   * incoming webhook of Slack, "discord" for a webhook of Discord, "teams" for a workflow of Microsoft Teams.
+   * Format of the events: "json" for the event itself; for a webhook also "cloudevents" for the event as the data
+   * of a CloudEvent (version 1.0, structured mode), or a message for people: "slack" for an incoming webhook of
+   * Slack, "discord" for a webhook of Discord, "teams" for a workflow of Microsoft Teams.
    */
-  readonly format?: 'json' | 'slack' | 'discord' | 'teams' | undefined;
+  readonly format?: 'json' | 'cloudevents' | 'slack' | 'discord' | 'teams' | undefined;
   /** Target of the destination: exactly one of "webhook", "file". The others read back as null. */
   readonly target: {
     /** Sends each event as a signed HTTP request (Standard Webhooks). */
@@ -105,10 +107,11 @@ export interface EventDestinationUpdate {
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
-   * Format of the events: "json" for the event itself; for a webhook also a message for people: "slack" for an
-   * incoming webhook of Slack, "discord" for a webhook of Discord, "teams" for a workflow of Microsoft Teams.
+   * Format of the events: "json" for the event itself; for a webhook also "cloudevents" for the event as the data
+   * of a CloudEvent (version 1.0, structured mode), or a message for people: "slack" for an incoming webhook of
+   * Slack, "discord" for a webhook of Discord, "teams" for a workflow of Microsoft Teams.
    */
-  readonly format?: 'json' | 'slack' | 'discord' | 'teams' | undefined;
+  readonly format?: 'json' | 'cloudevents' | 'slack' | 'discord' | 'teams' | undefined;
   /** Target of the destination: exactly one of "webhook", "file". The others read back as null. */
   readonly target?:
     | {

@@ -30,7 +30,7 @@ export const eventDestinations = defineResource({
     format: Type.Enum(formats, {
       default: 'json',
       description:
-        'Format of the events: "json" for the event itself; for a webhook also a message for people: "slack" for an incoming webhook of Slack, "discord" for a webhook of Discord, "teams" for a workflow of Microsoft Teams.',
+        'Format of the events: "json" for the event itself; for a webhook also "cloudevents" for the event as the data of a CloudEvent (version 1.0, structured mode), or a message for people: "slack" for an incoming webhook of Slack, "discord" for a webhook of Discord, "teams" for a workflow of Microsoft Teams.',
     }),
     target: Type.Object(targets, {
       description: `Target of the destination: exactly one of ${destinationKinds.map((kind) => `"${kind.name}"`).join(', ')}. The others read back as null.`,

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { FetchProblem } from '../../../lib/fetch-problem.ts';
 import { createGuardedFetch } from '../../../lib/guarded-fetch.ts';
 import type { DestinationPorts, DestinationSender, SendOutcome } from '../destination-kind.ts';
-import { formatBody, type WebhookFormat } from './formats/format-body.ts';
+import { contentTypeOf, formatBody, type WebhookFormat } from './formats/format-body.ts';
 import { signatureOf } from './sign.ts';
 
 export interface WebhookConfig {
@@ -47,7 +47,7 @@ export function createWebhookSender(ports: DestinationPorts): DestinationSender<
           headers: {
             'user-agent': 'Postern-Webhooks/1',
             ...headers,
-            'content-type': 'application/json',
+            'content-type': contentTypeOf(format),
             'content-length': String(Buffer.byteLength(body)),
             'webhook-id': id,
             'webhook-timestamp': String(timestamp),
