@@ -3,6 +3,7 @@ import { accepts } from '../lib/accepted-value.ts';
 import type { Authenticate } from './authentication.ts';
 import type { BuiltDocument } from './docs/documentation.ts';
 import type { GzipResponses } from './gzip-responses.ts';
+import { OPEN_METRICS_TYPE, openMetricsText, prefersOpenMetrics } from './open-metrics.ts';
 
 /** Pages that need no version header, and mostly no key. */
 export interface PublicPages {
@@ -67,9 +68,11 @@ export function addPublicRoutes(
   );
   app.get('/metrics', async (request, reply) => {
     if (!pages.areMetricsOpen) await authenticate(request);
-    const { contentType, text } = await pages.metrics();
+    const { contentType, text: plain } = await pages.metrics();
+    const isOpen = prefersOpenMetrics(request.headers.accept);
+    const text = isOpen ? openMetricsText(plain) : plain;
     const bytes = await gzip.compress(text, request.headers);
-    reply.headers({ 'content-type': contentType, vary: 'accept-encoding' });
+    reply.headers({ 'content-type': isOpen ? OPEN_METRICS_TYPE : contentType, vary: 'accept, accept-encoding' });
     return bytes === null ? reply.send(text) : reply.header('content-encoding', 'gzip').send(bytes);
   });
 }

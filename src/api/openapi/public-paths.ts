@@ -47,7 +47,9 @@ export const publicPaths: Readonly<Record<string, PathItem>> = {
   '/metrics': {
     get: {
       ...open('metrics.get', 'Get metrics for Prometheus', {
-        200: answer('Metrics in the text format of Prometheus.', 'text/plain', { type: 'string' }),
+        200: answer('Metrics in the text format of Prometheus, or as OpenMetrics if Accept prefers it.', 'text/plain', {
+          type: 'string',
+        }),
         401: { $ref: '#/components/responses/ERR_POSTERN_UNAUTHENTICATED' },
       }),
       description: 'Requires any API key, unless the setting api_metrics_open is true.',
