@@ -9,10 +9,10 @@ export function prefersOpenMetrics(accept: string | undefined): boolean {
   let plain = 0;
   for (const item of (accept ?? '').split(',')) {
     const [type = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
-    const valueOf = (name: string): string =>
+    const parameter = (name: string): string =>
       parameters.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
-    const quality = valueOf('q') === '' ? 1 : Number(valueOf('q'));
-    if (type === OPEN_METRICS && KNOWN_VERSIONS.has(valueOf('version'))) open = Math.max(open, quality);
+    const quality = parameter('q') === '' ? 1 : Number(parameter('q'));
+    if (type === OPEN_METRICS && KNOWN_VERSIONS.has(parameter('version'))) open = Math.max(open, quality);
     else if (type === 'text/plain') plain = Math.max(plain, quality);
   }
   return open > 0 && open >= plain;

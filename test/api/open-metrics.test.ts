@@ -41,6 +41,6 @@ test('/metrics is OpenMetrics for who asks for it, with the same samples', async
     assert.doesNotMatch(line, / Nan$|le="\d+"/);
   }
   assert.equal(families.get('postern_edge_tunnel_connections'), 'gauge');
-  const before = new Set(Array.from(plain.matchAll(/^([a-z0-9_]+)[{ ]/gm), ([, name]) => name));
+  const before = new Set(Array.from(plain.matchAll(/^([a-z0-9_]+)[{ ]/gm), ([, name = '']) => name));
   assert.deepEqual([...names].sort(), [...before].sort());
 });

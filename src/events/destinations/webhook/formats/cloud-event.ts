@@ -8,7 +8,7 @@ export function cloudEventBody(envelope: string): string {
     specversion: '1.0',
     id: event['event_id'],
     // Source and id together are unique: the account is the installation.
-    source: `urn:postern:${String(event['account_id'])}`,
+    source: `urn:postern:${event['account_id'] as string}`,
     type: event['event_type'],
     time: event['event_timestamp'],
     ...(typeof id === 'string' && id !== '' && { subject: id }),
