@@ -1,7 +1,7 @@
 import type { UpstreamLimits } from '../upstream/upstream.ts';
 import type { AdmissionLimits } from './admission.ts';
 import type { ForwardingSettings } from './forwarded-headers.ts';
-import type { HttpLimits } from './http/http-servers.ts';
+import type { HttpLimits } from './http/http-limits.ts';
 import type { RecordingSettings } from './record-request.ts';
 import type { StrictTransportSecuritySettings } from './strict-transport-security.ts';
 import type { TlsLimits } from './tls/tls-limits.ts';

@@ -1,12 +1,13 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { answerProtocolErrors } from '../api/protocol-errors.ts';
 import type { ApiHandler } from '../api/starting-api.ts';
 import { type Config, variableOf } from '../config/schema.ts';
 import { type DrainingServer, drainingServer } from '../lib/draining-server.ts';
-import { closing, ignoreErrors, type ListenerOwner, listenOnce, listenPer } from '../lib/guarded-listeners.ts';
+import { closing, ignoreErrors, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
 import { formatListenAddress, isIpv6Only, type ListenAddress } from '../lib/listen-address.ts';
+import { serveInTurn } from '../lib/serve-in-turn.ts';
 import type { TlsSource } from '../pki/tls-source.ts';
 import { mainErrors } from './errors.ts';
 
@@ -57,9 +58,7 @@ export async function openListener({ setting, address, currentApi, tls, open }: 
   const draining = drainingServer(server);
   answerProtocolErrors(server, () => currentApi().protocolErrors);
   const ownerOf = ({ socket }: IncomingMessage): ListenerOwner => closing(socket, 'API');
-  listenPer(server, 'request', ownerOf, (request: IncomingMessage, response: ServerResponse) =>
-    currentApi().handle(request, response),
-  );
+  serveInTurn(server, ownerOf, (request, response) => currentApi().handle(request, response));
   tls?.onChange((pair) => (server as HttpsServer).setSecureContext({ ...pair, minVersion: 'TLSv1.2' }));
 
   const opened = await (open?.(server) ?? listenOn(server, setting, address));

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { closing, ignoreErrors, type ListenerOwner, listenPer } from '../../lib/guarded-listeners.ts';
+import { closing, ignoreErrors, type ListenerOwner } from '../../lib/guarded-listeners.ts';
+import { serveInTurn } from '../../lib/serve-in-turn.ts';
 import { type InspectorApi, methodRefused, sendJson } from './inspector-api.ts';
 import { loadInspectorPage } from './inspector-page.ts';
 import { InspectorRefusal } from './inspector-refusal.ts';
@@ -41,7 +42,7 @@ export function serveInspector(server: Server, guard: RequestGuard, api: Inspect
     await api.handle({ path, query: new URLSearchParams(query), message, response });
   };
   const ownerOf = ({ socket }: IncomingMessage): ListenerOwner => closing(socket, 'inspector');
-  listenPer(server, 'request', ownerOf, (message: IncomingMessage, response: ServerResponse) => {
+  serveInTurn(server, ownerOf, (message, response) => {
     setSafeHeaders(response);
     ignoreErrors(response);
     serve(message, response).catch((error: unknown) => refuse(message, response, error));

@@ -29,6 +29,7 @@ import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
+import type { HttpLimits } from './http-limits.ts';
 import { Http1Client } from './http1-client.ts';
 import { Http1Facts } from './http1-facts.ts';
 import { Http1SwitchWriter } from './http1-switch-writer.ts';
@@ -41,17 +42,6 @@ import type { ResponseWriter } from './response-writer.ts';
 import { sweep } from './sweep.ts';
 import { trailersOf } from './trailers.ts';
 import { TurnBudget } from './turn-budget.ts';
-
-export interface HttpLimits {
-  readonly maxHeaderBytes: number;
-  readonly maxHeaderCount: number;
-  readonly headersTimeoutMs: number;
-  readonly requestTimeoutMs: number;
-  readonly keepAliveTimeoutMs: number;
-  /** How long a client may read nothing while response data is waiting. */
-  readonly sendTimeoutMs: number;
-  readonly maxConcurrentStreams: number;
-}
 
 export interface IncomingRequest {
   readonly reading: HeadReading;
@@ -102,6 +92,7 @@ export class HttpServers {
   readonly #sessions = new WeakMap<object, Http2Client>();
   #arriving: ServerHttp2Session | null = null;
   readonly #turns = new TurnBudget();
+  readonly #waiting = { count: { waiting: 0 }, schedule: (task: () => void) => this.#turns.run(task) };
   readonly #drain = { isDraining: false };
   /** While draining, a connection may send one more request. */
   #isLingering = false;
@@ -175,7 +166,7 @@ export class HttpServers {
   accept(socket: Socket, protocol: 'h2' | 'http/1.1', facts: Omit<ConnectionFacts, 'retire'>): void {
     listenOnce(socket, 'close', reporting('HTTP server'), () => this.#sockets.delete(socket));
     if (protocol === 'http/1.1') {
-      this.#sockets.set(socket, new Http1Client(socket, facts));
+      this.#sockets.set(socket, new Http1Client(socket, facts, this.#waiting));
       this.#http1.emit('connection', socket);
       return;
     }
@@ -233,12 +224,15 @@ export class HttpServers {
   #onHttp1(request: IncomingMessage, response: ServerResponse): void {
     const client = this.#http1Client(request);
     // Received together with a rejected request: it may be a part of that one, and must not be processed.
-    if (client === null) return;
+    if (client !== null) client.pipeline.serve(request, response, () => this.#serveHttp1(client, request, response));
+  }
+
+  #serveHttp1(client: Http1Client, request: IncomingMessage, response: ServerResponse): void {
     const reading = this.#read(request, client.facts, false);
     // Bytes after ambiguous input would be misread, and the parser stops at a declined upgrade: closes.
     if (!reading.ok || this.#declined.has(request)) {
       response.setHeader('connection', 'close');
-      client.isOver = true;
+      client.endAfterCurrent();
     }
     const hasBody = reading.ok && (reading.head.isChunked || (reading.head.contentLength ?? 0) > 0);
     this.#handle(new Http1Facts(client.facts, response), {
@@ -256,6 +250,11 @@ export class HttpServers {
   #onUpgrade(request: IncomingMessage, socket: Duplex, firstBytes: Buffer): void {
     const client = this.#http1Client(request);
     if (client === null) return;
+    if (client.pipeline.isBusy) client.handedOver();
+    client.pipeline.serve(request, null, () => this.#serveUpgrade(client, request, socket, firstBytes));
+  }
+
+  #serveUpgrade(client: Http1Client, request: IncomingMessage, socket: Duplex, firstBytes: Buffer): void {
     this.#handle(client.facts, {
       reading: this.#read(request, client.facts, true),
       writer: new Http1SwitchWriter(socket, firstBytes, client),

@@ -54,17 +54,13 @@ export class Http1ResponseWriter implements ResponseWriter {
     return this.#response.headersSent;
   }
 
-  /** The response has not been sent completely. */
-  get isUnderWay(): boolean {
-    return !this.#response.closed;
+  /** The runtime no longer reports to responses what the socket can take, once it has handed over the socket. */
+  drained(): void {
+    this.#response.emit('drain');
   }
 
   get isRequestWhole(): boolean {
     return this.#response.req.complete;
-  }
-
-  afterwards(then: () => void): void {
-    listenOnce(this.#response, 'close', this, then);
   }
 
   /** The request cannot be completed. A response that is already decided is sent, and the connection ends with it. */

@@ -26,6 +26,11 @@ export class TurnBudget {
     return true;
   }
 
+  run(task: () => void): void {
+    if (this.take()) task();
+    else this.later(task);
+  }
+
   /** In order of arrival. */
   later(task: () => void): void {
     this.#waiting.push(task);

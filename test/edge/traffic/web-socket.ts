@@ -157,6 +157,6 @@ export async function openWebSocketOverHttp2(
   return new WebSocketEnd(stream, true);
 }
 
-function acceptOf(key: string): string {
+export function acceptOf(key: string): string {
   return createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
 }
