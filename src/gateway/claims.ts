@@ -13,8 +13,8 @@ export type ClaimResult = 'claimed' | 'again' | ClaimRefusal;
 
 /** Names and ports that sessions own in the whole installation. Rules among sessions of one node are in `TunnelNames`. */
 export interface Claims {
-  /** `what` names the key in a refusal. */
-  claim(session: AgentSession, key: string, what: string): Promise<ClaimResult>;
+  /** `what` names the key in a refusal. `isChosen`: any other would do, so that nobody has to give it up. */
+  claim(session: AgentSession, key: string, what: string, isChosen?: boolean): Promise<ClaimResult>;
   /** Others may have the keys once `unserved` has resolved: no node serves them for this session. */
   release(session: AgentSession, keys: readonly string[], unserved: Promise<void>): void;
   /** Resolves when releases of this key that have begun are finished. */

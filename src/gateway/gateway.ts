@@ -21,6 +21,7 @@ import { type CommandOutcome, SentCommands } from './sent-commands.ts';
 import { SessionLife } from './session-life.ts';
 import { TunnelBinder } from './tunnel-binder.ts';
 import { TunnelNames } from './tunnel-names.ts';
+import { TunnelPorts } from './tunnel-ports.ts';
 
 /** Connections that have not identified themselves. */
 const MAX_UNKNOWN = 1_000;
@@ -30,6 +31,7 @@ export class Gateway implements ConnectionHandler {
   readonly #ports: GatewayPorts;
   readonly #presence: Presence;
   readonly #names: TunnelNames;
+  readonly #tcpPorts: TunnelPorts;
   readonly #life: SessionLife;
   readonly #requests: AgentRequests;
   readonly #admission: Admission;
@@ -67,6 +69,7 @@ export class Gateway implements ConnectionHandler {
             ...{ ports, cluster, presence, commands: this.#commands },
             life: () => this.#life,
             names: () => this.#names,
+            tcpPorts: () => this.#tcpPorts,
             requests: () => this.#requests,
             admission: () => home,
             connections: () => this.#connections.keys(),
@@ -93,7 +96,13 @@ export class Gateway implements ConnectionHandler {
       endSession: (session, reason) => void life.end(session, 'ERR_POSTERN_AGENT_REPLACED', reason),
       endTunnel: (tunnel) => void life.endTunnel(tunnel),
     });
-    const binder = new TunnelBinder({ ports, names: this.#names, claims, life });
+    const tcpPorts = new TunnelPorts({
+      sessions: () => life.all.values(),
+      endSession: (session, reason) => life.end(session, 'ERR_POSTERN_AGENT_REPLACED', reason),
+      endTunnel: (tunnel) => life.endTunnel(tunnel),
+    });
+    this.#tcpPorts = tcpPorts;
+    const binder = new TunnelBinder({ ports, names: this.#names, tcpPorts, claims, life });
     this.#requests = new AgentRequests({ ports, binder, life, commands: this.#commands });
     const home = new HomeAdmission({
       ports,

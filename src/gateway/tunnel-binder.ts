@@ -9,6 +9,7 @@ import type { ReservedTunnel } from './nodes/session-record.ts';
 import type { GatewayPorts } from './ports.ts';
 import type { SessionLife } from './session-life.ts';
 import type { TunnelNames } from './tunnel-names.ts';
+import type { TunnelPorts } from './tunnel-ports.ts';
 
 /** Free here, but another node has them: rare, because tcp tunnels listen on all nodes. */
 const MAX_PORTS_TRIED = 20;
@@ -22,6 +23,7 @@ export interface BindRefusal {
 interface BinderParts {
   readonly ports: GatewayPorts;
   readonly names: TunnelNames;
+  readonly tcpPorts: TunnelPorts;
   readonly claims: Claims;
   readonly life: SessionLife;
 }
@@ -157,11 +159,13 @@ export class TunnelBinder {
     }
     const wanted = bind.port ?? old?.port ?? null;
     for (let left = MAX_PORTS_TRIED; ; left -= 1) {
+      const held = wanted === null ? null : await this.#parts.tcpPorts.free(session, wanted);
+      if (held !== null) return held;
       const tunnel = this.#newTunnel(session, bind, null, old);
       const refused = await this.#publish(tunnel, wanted);
       if (refused !== null) return refused;
       const port = tunnel.port ?? 0;
-      const claimed = await this.#parts.claims.claim(session, portKey(port), `port ${port}`);
+      const claimed = await this.#parts.claims.claim(session, portKey(port), `port ${port}`, wanted === null);
       if (claimed === 'claimed') return tunnel;
       this.#parts.ports.endpoints.withdraw(tunnel.endpointId ?? '');
       if (claimed === 'again' || (wanted === null && claimed.code === 'ERR_POSTERN_TUNNEL_PORT' && left > 0)) continue;

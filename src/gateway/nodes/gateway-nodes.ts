@@ -8,6 +8,7 @@ import type { Presence } from '../presence.ts';
 import type { CommandOutcome, SentCommands } from '../sent-commands.ts';
 import type { SessionLife } from '../session-life.ts';
 import type { TunnelNames } from '../tunnel-names.ts';
+import type { TunnelPorts } from '../tunnel-ports.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
 import { Elsewhere } from './elsewhere.ts';
 import { HolderSide } from './holder-side.ts';
@@ -33,6 +34,7 @@ export interface GatewayNodesParts {
   readonly commands: SentCommands;
   readonly life: () => SessionLife;
   readonly names: () => TunnelNames;
+  readonly tcpPorts: () => TunnelPorts;
   readonly requests: () => AgentRequests;
   readonly admission: () => HomeAdmission;
   connections(): Iterable<AgentConnection>;
@@ -109,7 +111,7 @@ export class GatewayNodes {
     const { holders: holderSide, right } = this;
     this.elsewhere = new Elsewhere({ cluster, life, holderSide, moves: this.#moves, right });
     this.calls = new SessionCalls({
-      ...{ cluster, life, names, reserved },
+      ...{ cluster, life, names, tcpPorts: parts.tcpPorts, reserved },
       claims: this.claims,
       commandHere: (sessionId, command) => parts.commandHere(sessionId, command),
     });

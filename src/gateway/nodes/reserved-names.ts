@@ -1,7 +1,8 @@
-import { nameKey } from '../bound-tunnel.ts';
+import { nameKey, portKey } from '../bound-tunnel.ts';
 import type { ClaimRefusal, Claims, SessionRecords } from '../claims.ts';
 import type { SessionLife } from '../session-life.ts';
 import { type Claimant, HOLDER_ANSWERS_WITHIN_MS } from '../tunnel-names.ts';
+import { portTaken } from '../tunnel-ports.ts';
 
 interface ReservedNamesParts {
   readonly life: () => SessionLife;
@@ -24,17 +25,25 @@ export class ReservedNames {
   async free(claimant: Claimant, sessionId: string, key: string): Promise<ClaimRefusal | null> {
     const { life, claims, records } = this.#parts;
     const other = life().all.get(sessionId);
-    const reserved = other?.reserved.values().find(({ host }) => host !== null && nameKey(host) === key);
+    const reserved = other?.reserved
+      .values()
+      .find(({ host, port }) => (host === null ? port !== null && portKey(port) === key : nameKey(host) === key));
     if (other === undefined || reserved === undefined || other.id === claimant.id || other.home !== null) return null;
-    if (other.credentialId !== claimant.credentialId) {
-      return taken(`${reserved.host} is held by an agent with another credential: use another name`);
+    const { host, port } = reserved;
+    const isKept = other.isOnline && !other.isSentAway;
+    if (host === null) {
+      const isTaken =
+        other.credentialId !== claimant.credentialId || (isKept && (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS)));
+      if (isTaken) return portTaken(port ?? 0);
+    } else if (other.credentialId !== claimant.credentialId) {
+      return taken(`${host} is held by an agent with another credential: use another name`);
     }
     if (other.isOnline) {
-      if (!other.isSentAway && (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS))) {
+      if (host !== null && isKept && (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS))) {
         const who = `another agent with this credential (session ${other.id})`;
-        return taken(`${reserved.host} is held by ${who}: stop that one first, or use another name`);
+        return taken(`${host} is held by ${who}: stop that one first, or use another name`);
       }
-      const reason = 'another agent took over the name because this one no longer responded';
+      const reason = 'another agent took over its name or port because this one no longer responded';
       await life().end(other, 'ERR_POSTERN_AGENT_REPLACED', reason);
       return null;
     }

@@ -2,6 +2,7 @@ import { type PeerMessage, PeerRefusal } from '../../nodes/links/peer-links.ts';
 import type { CommandOutcome } from '../sent-commands.ts';
 import type { SessionLife } from '../session-life.ts';
 import type { TunnelNames } from '../tunnel-names.ts';
+import type { TunnelPorts } from '../tunnel-ports.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
 import type { ReservedNames } from './reserved-names.ts';
 import type { StoredClaims } from './stored-claims.ts';
@@ -14,6 +15,7 @@ interface SessionCallsParts {
   readonly cluster: ClusterPorts;
   readonly life: () => SessionLife;
   readonly names: () => TunnelNames;
+  readonly tcpPorts: () => TunnelPorts;
   readonly claims: StoredClaims;
   readonly reserved: ReservedNames;
   commandHere(sessionId: string, command: SessionCommand): Promise<CommandOutcome>;
@@ -52,20 +54,23 @@ export class SessionCalls {
     }
   }
 
-  /** The rules of one node: a holder that answers keeps the name, one that does not is fenced. */
+  /** The rules of one node: a holder that answers keeps the name or port, one that does not is fenced. */
   async #yield({ key, session, credential }: PeerMessage): Promise<PeerMessage> {
-    const { cluster, names, claims } = this.#parts;
+    const { cluster, names, tcpPorts, claims } = this.#parts;
     if (typeof key !== 'string' || typeof session !== 'string' || typeof credential !== 'string') {
       throw new PeerRefusal('peer_message', 'a message has a wrong field');
     }
-    const host = key.slice(key.indexOf(' ') + 1);
-    const freed = await names().free({ id: session, credentialId: credential }, host, 'https');
-    if ('code' in freed) throw new PeerRefusal(freed.code, freed.message);
+    const claimant = { id: session, credentialId: credential };
+    const named = key.slice(key.indexOf(' ') + 1);
+    const freed = key.startsWith('port ')
+      ? await tcpPorts().free(claimant, Number(named))
+      : await names().free(claimant, named, 'https');
+    if (freed !== null && 'code' in freed) throw new PeerRefusal(freed.code, freed.message);
     await claims.settled(key);
     const nodeId = cluster.membership.self.id;
     let left = await cluster.store.getClaim(key);
     if (left?.nodeId === nodeId) {
-      const refused = await this.#parts.reserved.free({ id: session, credentialId: credential }, left.sessionId, key);
+      const refused = await this.#parts.reserved.free(claimant, left.sessionId, key);
       if (refused !== null) throw new PeerRefusal(refused.code, refused.message);
       await claims.settled(key);
       left = await cluster.store.getClaim(key);

@@ -4,6 +4,7 @@ import type { StoredClaim } from '../../store/node-store.ts';
 import type { AgentSession } from '../agent-session.ts';
 import type { ClaimRefusal, ClaimResult, Claims } from '../claims.ts';
 import type { GatewayErrorCode } from '../errors.ts';
+import { portTaken } from '../tunnel-ports.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
 import { within } from './deadline.ts';
 import { KeyedQueue } from './keyed-queue.ts';
@@ -24,6 +25,12 @@ interface StoredClaimsParts extends Pick<ClusterPorts, 'membership' | 'links' | 
   onProblem(error: unknown): void;
 }
 
+interface WantedKey {
+  readonly key: string;
+  readonly what: string;
+  readonly isChosen: boolean;
+}
+
 /** Claims in the store, so that a name or port has one owner on all nodes. */
 export class StoredClaims implements Claims {
   readonly #parts: StoredClaimsParts;
@@ -36,10 +43,10 @@ export class StoredClaims implements Claims {
     this.#parts = parts;
   }
 
-  claim(session: AgentSession, key: string, what: string): Promise<ClaimResult> {
+  claim(session: AgentSession, key: string, what: string, isChosen = false): Promise<ClaimResult> {
     return this.#queue.run(key, async () => {
       try {
-        return await this.#claim(session, key, what);
+        return await this.#claim(session, { key, what, isChosen });
       } catch (error) {
         this.#parts.onProblem(error);
         // It may be carried out late.
@@ -71,11 +78,12 @@ export class StoredClaims implements Claims {
     this.#isClosed = true;
   }
 
-  async #claim(session: AgentSession, key: string, what: string): Promise<ClaimResult> {
+  async #claim(session: AgentSession, wanted: WantedKey): Promise<ClaimResult> {
+    const { key, what } = wanted;
     const { membership, store } = this.#parts;
     const deadline = performance.now() + CLAIM_WITHIN_MS;
     const claim = { key, sessionId: session.id, credentialId: session.credentialId, nodeId: membership.self.id };
-    const linked = await this.#yieldLinked(session, key, what);
+    const linked = await this.#yieldLinked(session, wanted);
     if (linked !== null) return linked;
     for (;;) {
       const outcome = await within(store.claim(claim), STORE_WITHIN_MS);
@@ -90,7 +98,7 @@ export class StoredClaims implements Claims {
         await sleep(AGAIN_MS);
         continue;
       }
-      const result = await this.#holder(session, holder, { what, leaseLeftMs, leftMs });
+      const result = await this.#holder(session, holder, { ...wanted, leaseLeftMs, leftMs });
       if (result !== null) return result;
     }
   }
@@ -99,9 +107,10 @@ export class StoredClaims implements Claims {
   async #holder(
     session: AgentSession,
     holder: StoredClaim,
-    { what, leaseLeftMs, leftMs }: { readonly what: string; readonly leaseLeftMs: number; readonly leftMs: number },
+    { what, isChosen, leaseLeftMs, leftMs }: WantedKey & { readonly leaseLeftMs: number; readonly leftMs: number },
   ): Promise<ClaimResult | null> {
     const { membership, links, store } = this.#parts;
+    if (isChosen) return taken(holder.key, `${what} is in use`);
     if (holder.nodeId === membership.self.id) {
       const refused = await this.#parts.freeReserved(session, holder.sessionId, holder.key);
       if (refused !== null) return refused;
@@ -114,7 +123,6 @@ export class StoredClaims implements Claims {
     }
     if (holder.credentialId !== session.credentialId) return otherCredential(holder.key, what);
     if (links.get(holder.nodeId) !== undefined) {
-      if (holder.key.startsWith('port ')) return portTaken(holder.key, what);
       const refused = await this.#yield(session, holder.key, holder.nodeId);
       if (refused !== null && refused !== 'silent') return refused;
       if (leftMs > 0) return null;
@@ -129,13 +137,12 @@ export class StoredClaims implements Claims {
    * A lease may have ended although its node has served all the time: a linked node counts on being asked. The claim of a
    * name that it has just bound may be known to the store only, and one that the store has lost to the directory only.
    */
-  async #yieldLinked(session: AgentSession, key: string, what: string): Promise<ClaimRefusal | null> {
+  async #yieldLinked(session: AgentSession, { key, what, isChosen }: WantedKey): Promise<ClaimRefusal | null> {
     const { membership, links, store } = this.#parts;
-    const isPort = key.startsWith('port ');
     const holder = this.#announcedHolder(key) ?? (await within(store.getClaim(key), STORE_WITHIN_MS));
     if (holder === null || holder.sessionId === session.id || holder.nodeId === membership.self.id) return null;
     if (links.get(holder.nodeId) === undefined) return null;
-    if (isPort) return portTaken(key, what);
+    if (isChosen) return taken(key, `${what} is in use`);
     const refused = await this.#yield(session, key, holder.nodeId);
     // A node that answers pings may serve by its link alone, and counts on being asked.
     if (refused === 'silent') return links.get(holder.nodeId) === undefined ? null : notAnswering(key, what);
@@ -193,11 +200,7 @@ function notAnswering(key: string, what: string): ClaimRefusal {
   return taken(key, message);
 }
 
-function portTaken(key: string, what: string): ClaimRefusal {
-  return taken(key, `${what} is in use: request another one, or none to get a free port`);
-}
-
 function otherCredential(key: string, what: string): ClaimRefusal {
-  if (key.startsWith('port ')) return portTaken(key, what);
+  if (key.startsWith('port ')) return portTaken(Number(key.slice('port '.length)));
   return taken(key, `${what} is held by an agent with another credential: use another name`);
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import type { AgentHandle } from '../../../src/agent/index.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
+import { RawAgent } from '../../tunnel/support/raw-agent.ts';
 import { GatewayCluster } from '../support/gateway-cluster.ts';
 import { sharedStore } from '../support/shared-store.ts';
 
@@ -57,6 +58,25 @@ suite('names across nodes', () => {
     t.diagnostic(`after ${Math.round(performance.now() - beganMs)} ms`);
     assert.equal(cluster.owners(domain).size, 1);
     assert.ok(abandoned !== null);
+  });
+
+  test('a port of an agent that was killed goes to its next agent on another node', async (t) => {
+    const cluster = await GatewayCluster.open(t, store, 2);
+    const [one, two] = cluster.nodes;
+    assert.ok(one && two);
+    const tunnel = { proto: 'tcp' as const, addr: 1, port: 20_077 };
+    const killed = await RawAgent.greeted(cluster.dialled(one));
+    assert.equal((await killed.bind({ proto: 'tcp', port: tunnel.port })).t, 'bound');
+    const alive = cluster.agent(two, { tunnels: [tunnel], connections: 1 });
+    await alive.ready;
+    assert.match(alive.tunnels[0]?.problem ?? '', /is in use/, 'its agent answers');
+    await alive.close();
+    killed.destroy();
+    const next = cluster.agent(two, { tunnels: [tunnel], connections: 1 });
+    const beganMs = performance.now();
+    await eventually('the next one has it', () => next.tunnels[0]?.status === 'online');
+    t.diagnostic(`after ${Math.round(performance.now() - beganMs)} ms`);
+    assert.equal((await store.nodes.getClaim('port 20077'))?.sessionId, next.sessionId);
   });
 
   test('agents on three nodes race for few names: never two owners, at the end one each', async (t) => {
