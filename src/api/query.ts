@@ -7,7 +7,13 @@ export type QueryDecoder = (query: Readonly<Record<string, unknown>>) => Readonl
 /** Spellings used by existing clients. Not declared: generators would create two fields of the same name. */
 const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['beforeId', 'before_id']]);
 
-/** Unknown, repeated and invalid parameters are rejected: a misspelt filter must not return everything. */
+/**
+ * Empty, these count as absent: existing clients send pages' parameters unset, and a search for nothing finds nothing. An
+ * empty filter would return everything.
+ */
+const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['limit', 'before_id', 'q']);
+
+/** Unknown, repeated, empty and invalid parameters are rejected: a misspelt filter must not return everything. */
 export function queryDecoder(schema: TObject | undefined): QueryDecoder {
   const fields = new Map(
     Object.entries(schema?.properties ?? {}).map(([name, field]: [string, TSchema]) => [name, parameterCheck(field)]),
@@ -20,11 +26,12 @@ export function queryDecoder(schema: TObject | undefined): QueryDecoder {
       if (check === undefined) throw unknownParameter(spelling, [...fields.keys()]);
       if (typeof value !== 'string' || (decoded[name] !== undefined && decoded[name] !== value))
         throw queryError(name, `"${name}" is given more than once: send it once`);
+      if (value === '' && !MAY_BE_EMPTY.has(name))
+        throw queryError(name, `${name} is empty: give it a value, or leave it out`);
       const problem = value === '' ? null : check(value);
       if (problem !== null) throw queryError(name, `${name} ${problem}`);
       decoded[name] = value;
     }
-    // Empty counts as absent: existing clients send parameters that they have not set.
     return Object.fromEntries(Object.entries(decoded).filter(([, value]) => value !== ''));
   };
 }

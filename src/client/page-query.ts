@@ -4,4 +4,6 @@ export interface PageQuery {
   readonly limit?: number | undefined;
   /** Return only items older than this id. */
   readonly before_id?: string | undefined;
+  /** Return only items for which this CEL expression is true, such as `obj.metadata == "prod"`. */
+  readonly filter?: string | undefined;
 }

@@ -9,11 +9,12 @@ import type { Catalog } from './catalog.ts';
 import { writing } from './changesets/write-operation.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Documents, ResourceAddress } from './documents.ts';
+import { filteredList } from './filters/filtered-list.ts';
 import { moduleOperations, moduleReadSchema } from './module-operations.ts';
 
 /** Every operation of the API, built from the registries. */
 export function operationsOf(catalog: Catalog, documents: Documents): readonly Operation[] {
-  return catalog.resources.flatMap((resource) => {
+  const all = catalog.resources.flatMap((resource): readonly Operation[] => {
     if (resource.type === 'live') return resource.operations;
     const compiled = catalog.compiled.get(resource.kind) as CompiledResource;
     return [
@@ -22,6 +23,7 @@ export function operationsOf(catalog: Catalog, documents: Documents): readonly O
       ...compiled.modules.flatMap((module) => moduleOperations(compiled, module, documents)),
     ];
   });
+  return all.map((operation) => (operation.verb === 'list' ? filteredList(operation) : operation));
 }
 
 function resourceOperations(compiled: CompiledResource, documents: Documents): readonly Operation[] {

@@ -133,6 +133,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     alsoRunBy: 'test/e2e/process/store-command.test.ts',
     blocks: [{ run: /edges:read/ }, { run: /deploy job/ }, { custom: createKeyOffline }],
   },
+  'docs/reference/filters.md': { blocks: [{ run: /"https_edges":\[\]/ }] },
   'docs/reference/live.md': { blocks: [{ run: /"topic":"overview"/ }] },
   'docs/how-to/use-the-console.md': {
     alsoRunBy: 'test/console',

@@ -75,7 +75,7 @@ export function takesFields({ body }: OperationDescription): boolean {
 function commandFlags(operation: OperationDescription): readonly Flag[] {
   return [
     ...(takesFields(operation) ? BODY_FLAGS : []),
-    ...(operation.verb === 'list' && operation.query !== undefined ? [ALL_FLAG] : []),
+    ...(operation.verb === 'list' && operation.query?.properties['limit'] !== undefined ? [ALL_FLAG] : []),
     ...(operation.isConditional === true ? [IF_MATCH_FLAG] : []),
     ...(operation.isIdempotentByKey === true ? [IDEMPOTENCY_FLAG] : []),
     ...(operation.method === 'GET' ? WATCH_FLAGS : []),

@@ -22,6 +22,15 @@ export interface EventSourcePage {
   readonly uri: string;
 }
 
+export interface EventSourceQuery {
+  /**
+   * Only results for which this CEL expression over `obj` is true, such as `obj.metadata == "prod" &&
+   * obj.created_at > timestamp("2026-11-01T00:00:00Z")`. A page can have fewer results than `limit`, or none, and
+   * still a next page.
+   */
+  readonly filter?: string | undefined;
+}
+
 /** An event type that a subscription includes. */
 export class EventSourcesClient extends ResourceClient {
   /**
@@ -41,12 +50,17 @@ export class EventSourcesClient extends ResourceClient {
   }
 
   /** List the event types of a subscription: every one. */
-  list(subscriptionId: string, options?: RequestOptions): AsyncGenerator<EventSource, void, undefined> {
+  list(
+    subscriptionId: string,
+    query?: EventSourceQuery,
+    options?: RequestOptions,
+  ): AsyncGenerator<EventSource, void, undefined> {
     return this.eachItem(
       {
         method: 'GET',
         path: '/event_subscriptions/{subscription_id}/sources',
         params: { subscription_id: subscriptionId },
+        query,
       },
       'sources',
       options,
@@ -54,12 +68,13 @@ export class EventSourcesClient extends ResourceClient {
   }
 
   /** List the event types of a subscription: one page. */
-  page(subscriptionId: string, options?: RequestOptions): Promise<Answer<EventSourcePage>> {
+  page(subscriptionId: string, query?: EventSourceQuery, options?: RequestOptions): Promise<Answer<EventSourcePage>> {
     return this.call(
       {
         method: 'GET',
         path: '/event_subscriptions/{subscription_id}/sources',
         params: { subscription_id: subscriptionId },
+        query,
       },
       options,
     );

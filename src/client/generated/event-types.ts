@@ -21,15 +21,24 @@ export interface EventTypePage {
   readonly next_page_uri: null;
 }
 
+export interface EventTypeQuery {
+  /**
+   * Only results for which this CEL expression over `obj` is true, such as `obj.metadata == "prod" &&
+   * obj.created_at > timestamp("2026-11-01T00:00:00Z")`. A page can have fewer results than `limit`, or none, and
+   * still a next page.
+   */
+  readonly filter?: string | undefined;
+}
+
 /** A type of event that a subscription can include. */
 export class EventTypesClient extends ResourceClient {
   /** List all event types: every one. */
-  list(options?: RequestOptions): AsyncGenerator<EventType, void, undefined> {
-    return this.eachItem({ method: 'GET', path: '/event_types' }, 'event_types', options);
+  list(query?: EventTypeQuery, options?: RequestOptions): AsyncGenerator<EventType, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/event_types', query }, 'event_types', options);
   }
 
   /** List all event types: one page. */
-  page(options?: RequestOptions): Promise<Answer<EventTypePage>> {
-    return this.call({ method: 'GET', path: '/event_types' }, options);
+  page(query?: EventTypeQuery, options?: RequestOptions): Promise<Answer<EventTypePage>> {
+    return this.call({ method: 'GET', path: '/event_types', query }, options);
   }
 }

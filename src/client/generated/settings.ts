@@ -25,15 +25,24 @@ export interface SettingPage {
   readonly next_page_uri: null;
 }
 
+export interface SettingQuery {
+  /**
+   * Only results for which this CEL expression over `obj` is true, such as `obj.metadata == "prod" &&
+   * obj.created_at > timestamp("2026-11-01T00:00:00Z")`. A page can have fewer results than `limit`, or none, and
+   * still a next page.
+   */
+  readonly filter?: string | undefined;
+}
+
 /** A setting of the server, as in its configuration file. */
 export class SettingsClient extends ResourceClient {
   /** List settings in effect: every one. */
-  list(options?: RequestOptions): AsyncGenerator<Setting, void, undefined> {
-    return this.eachItem({ method: 'GET', path: '/settings' }, 'settings', options);
+  list(query?: SettingQuery, options?: RequestOptions): AsyncGenerator<Setting, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/settings', query }, 'settings', options);
   }
 
   /** List settings in effect: one page. */
-  page(options?: RequestOptions): Promise<Answer<SettingPage>> {
-    return this.call({ method: 'GET', path: '/settings' }, options);
+  page(query?: SettingQuery, options?: RequestOptions): Promise<Answer<SettingPage>> {
+    return this.call({ method: 'GET', path: '/settings', query }, options);
   }
 }

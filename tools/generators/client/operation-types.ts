@@ -81,7 +81,10 @@ function extendsSchema(schema: TObject, base: TObject): boolean {
 }
 
 function ownFilters(operation: OperationDescription): readonly (readonly [string, TSchema])[] {
-  return Object.entries(operation.query?.properties ?? {}).filter(([name]) => !PAGING.includes(name));
+  const properties = operation.query?.properties ?? {};
+  // PageQuery has the filter of every list with pages.
+  const inherited = 'limit' in properties ? [...PAGING, 'filter'] : PAGING;
+  return Object.entries(properties).filter(([name]) => !inherited.includes(name));
 }
 
 function filterSchema(operation: OperationDescription): TObject {

@@ -25,7 +25,9 @@ function declaration({ name, schema, base }: DeclaredType, named: NamedTypes, us
   const fields = Object.entries(schema.properties).filter(
     ([field, own]) => JSON.stringify(inherited[field]) !== JSON.stringify(own),
   );
-  const parent = name.endsWith('Query') ? 'PageQuery' : base?.name;
+  // Only a list without pages has a filter of its own.
+  const isPaged = name.endsWith('Query') && !('filter' in schema.properties);
+  const parent = isPaged ? 'PageQuery' : base?.name;
   const text = objectBody(fields, (schema.required as readonly string[] | undefined) ?? [], named, used);
   return `export interface ${name} ${parent === undefined ? '' : `extends ${parent} `}${text}`;
 }
@@ -42,7 +44,7 @@ function methodsOf(resource: ClientResource, operation: OperationDescription): s
   if (list === null) return [methodOf(resource, operation, camel(operation.verb))];
   const { names, call } = argumentsOf(resource, operation);
   const item = resource.typeName;
-  const each = `${comment(`${operation.summary}: every one${operation.query === undefined ? '' : ', page after page'}.`)}list(${names.join(', ')}): AsyncGenerator<${item}, void, undefined> {
+  const each = `${comment(`${operation.summary}: every one${operation.query?.properties['limit'] === undefined ? '' : ', page after page'}.`)}list(${names.join(', ')}): AsyncGenerator<${item}, void, undefined> {
 return this.eachItem(${call}, '${list.key}', options);
 }`;
   return [each, methodOf(resource, operation, 'page')];

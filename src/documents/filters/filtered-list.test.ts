@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import Type from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
+import { listEnvelope } from '../../resources/live-operations.ts';
+import type { Operation, OperationPorts, OperationRequest } from '../../resources/operation.ts';
+import { nextPageUri, pageOf, pagingQuery } from '../../resources/paging.ts';
+import { filteredList } from './filtered-list.ts';
+
+const COUNT = 25_000;
+const URI = 'http://api.test/things';
+const ports = { clock: { nowMs: () => 0 } } as unknown as OperationPorts;
+
+/** Newest first: the ids fall. */
+const idOf = (number: number): string => `th_${String(number).padStart(27, '0')}`;
+
+let readItems = 0;
+const things: Operation = {
+  resource: 'things',
+  verb: 'list',
+  method: 'GET',
+  path: '/things',
+  summary: '',
+  query: Type.Object(pagingQuery('th')),
+  success: {
+    status: 200,
+    schema: listEnvelope('things', Type.Object({ id: Type.String(), number: Type.Integer() })),
+    description: '',
+  },
+  errors: [],
+  run: ({ query }) => {
+    const { beforeId, limit } = pageOf(query);
+    const first = beforeId === null ? COUNT : Number(beforeId.slice(3)) - 1;
+    const items = Array.from({ length: Math.min(limit, first) }, (_, index) => ({
+      id: idOf(first - index),
+      number: first - index,
+    }));
+    readItems += items.length;
+    const next = first > limit ? nextPageUri(URI, query, limit, items.at(-1)?.id ?? '') : null;
+    return { body: { things: items, uri: URI, next_page_uri: next } };
+  },
+};
+
+const filtered = filteredList(things);
+const ask = async (query: Record<string, string>): Promise<JsonObject> =>
+  (await filtered.run({ query } as unknown as OperationRequest, ports)).body ?? {};
+const numbersOf = (body: JsonObject): number[] => (body['things'] as { number: number }[]).map(({ number }) => number);
+const queryOf = (uri: unknown): Record<string, string> => Object.fromEntries(new URL(uri as string).searchParams);
+
+suite('a filtered list', () => {
+  test('looks at 10,000 items per request, and its next page continues there with the filter', async () => {
+    readItems = 0;
+    const first = await ask({ filter: 'obj.number == 3 || obj.number == 24999', limit: '5' });
+    assert.deepEqual([numbersOf(first), readItems], [[24_999], 10_000]);
+    const second = await ask(queryOf(first['next_page_uri']));
+    assert.deepEqual(numbersOf(second), []);
+    const third = await ask(queryOf(second['next_page_uri']));
+    assert.deepEqual([numbersOf(third), third['next_page_uri'], readItems], [[3], null, COUNT]);
+  });
+
+  test('has no next page after the last match', async () => {
+    const filter = 'obj.number > 24990 && obj.number <= 24995';
+    const whole = await ask({ filter, limit: '5' });
+    assert.deepEqual(numbersOf(whole), [24_995, 24_994, 24_993, 24_992, 24_991]);
+    const half = await ask({ filter, limit: '4' });
+    const rest = await ask(queryOf(half['next_page_uri']));
+    assert.deepEqual([numbersOf(half), numbersOf(rest)], [[24_995, 24_994, 24_993, 24_992], [24_991]]);
+  });
+
+  test('shares the event loop', async () => {
+    let turns = 0;
+    const counter = setInterval(() => (turns += 1), 0);
+    await ask({ filter: Array(20).fill('obj.id.contains("nothing")').join(' || ') });
+    clearInterval(counter);
+    assert.ok(turns > 1, `${turns} turns of others`);
+  });
+
+  test('without a filter runs as it is', async () => {
+    readItems = 0;
+    assert.equal(numbersOf(await ask({ limit: '7' })).length, 7);
+    assert.equal(readItems, 7);
+  });
+});
