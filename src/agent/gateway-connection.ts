@@ -29,7 +29,6 @@ export interface GatewayConnectionHandler {
 
 /** A thousand requests plus the control stream. */
 const MAX_STREAMS = 1_001;
-const MAX_SESSION_MEMORY_MB = 512;
 const TCP_PROBE_AFTER_MS = 30_000;
 /**
  * Each reset is a visitor of the server who went away, and any number of them may be legitimate. The peer is the user's
@@ -71,7 +70,6 @@ export class GatewayConnection implements ListenerOwner {
     socket.setNoDelay(true);
     socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);
     const session = performServerHandshake(socket, {
-      maxSessionMemory: MAX_SESSION_MEMORY_MB,
       ...SHARED_SESSION,
       maxHeaderListPairs: MAX_HEAD_FIELDS,
       streamResetBurst: UNLIMITED_RESETS,

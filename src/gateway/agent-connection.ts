@@ -22,8 +22,6 @@ export interface ConnectionHandler {
 }
 
 const MAX_STREAMS = 1_000;
-/** Memory for a thousand streams with wide windows, in addition to the windows' own limits. */
-const MAX_SESSION_MEMORY_MB = 512;
 const TCP_PROBE_AFTER_MS = 30_000;
 /** Visitors' connections follow within seconds; then this process drains and closes the connections itself. */
 const SENT_AWAY_QUIET_MS = 120_000;
@@ -59,7 +57,6 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
     socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);
     const session = connect('https://agent', {
       createConnection: () => socket,
-      maxSessionMemory: MAX_SESSION_MEMORY_MB,
       ...SHARED_SESSION,
       maxHeaderListPairs: MAX_HEAD_FIELDS,
       settings: { enablePush: false, initialWindowSize: INITIAL_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_LIST_SIZE },

@@ -1,4 +1,5 @@
 import { MAX_SEND_BLOCK_BYTES } from './http2-heads.ts';
+import { UNLIMITED_SESSION_MEMORY } from './http2-session-memory.ts';
 import { REPEATED_FIELDS } from './repeated-fields.ts';
 
 const UNLIMITED = 2 ** 31;
@@ -10,6 +11,7 @@ const UNLIMITED = 2 ** 31;
  * them for servers only.
  */
 export const SHARED_SESSION = {
+  ...UNLIMITED_SESSION_MEMORY,
   ...REPEATED_FIELDS,
   maxSendHeaderBlockLength: MAX_SEND_BLOCK_BYTES,
   maxSessionInvalidFrames: UNLIMITED,

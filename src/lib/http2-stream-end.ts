@@ -3,8 +3,17 @@ import { Readable } from 'node:stream';
 
 const IS_ENDED = Symbol('END_STREAM was received');
 
+const READER = Symbol('learns about unread data');
+
+/** Reads a request, whose data nobody needs once the stream has closed. */
+export interface RequestReader {
+  /** Data has arrived, and was not read at once. */
+  onUnread(bytes: number): void;
+}
+
 interface Watched extends Http2Stream {
   [IS_ENDED]?: boolean;
+  [READER]?: RequestReader;
 }
 
 /**
@@ -19,6 +28,15 @@ export function watchStreamEnd(stream: Http2Stream): void {
   stream.push = push;
 }
 
+/**
+ * Reports unread data of a watched stream, and ends it as soon as it has closed. After a reset with NO_ERROR the runtime waits until everything that
+ * arrived before is read. A request that waits for its upstream is paused, so it would outlive its client, with its
+ * place among the streams of the session.
+ */
+export function readBy(stream: Http2Stream, reader: RequestReader): void {
+  (stream as Watched)[READER] = reader;
+}
+
 /** Whether the peer has marked its side as complete. Valid from the `end` event on. */
 export function hasStreamEnd(stream: Http2Stream): boolean {
   return (stream as Watched)[IS_ENDED] === true;
@@ -28,5 +46,13 @@ export function hasStreamEnd(stream: Http2Stream): boolean {
 function push(this: Readable, chunk: unknown, encoding?: BufferEncoding): boolean {
   const stream = this as Watched;
   if (chunk === null && !stream.closed) stream[IS_ENDED] = true;
-  return Readable.prototype.push.call(this, chunk, encoding);
+  // In a later turn: the runtime uses the stream after this call.
+  else if (chunk === null && stream[READER] !== undefined && !stream.destroyed) process.nextTick(destroy, stream);
+  const hasRoom = Readable.prototype.push.call(this, chunk, encoding);
+  if (this.readableLength > 0 && Buffer.isBuffer(chunk)) stream[READER]?.onUnread(chunk.length);
+  return hasRoom;
+}
+
+function destroy(stream: Http2Stream): void {
+  stream.destroy();
 }

@@ -61,3 +61,25 @@ test('the last remaining stream gets a wide window again', async (t) => {
   for (let n = 0; n < 99; n += 1) windows.closed();
   while (told.at(-1) !== INITIAL_WINDOW_BYTES) await once(far, 'remoteSettings');
 });
+
+test('readers that are slower than the line narrow the windows, and widen them when they catch up', async (t) => {
+  const { near, told, far } = await pair(t);
+  const windows = new SessionWindows(near);
+  windows.opened();
+  windows.unread(INITIAL_WINDOW_BYTES / 2);
+  assert.ok(!near.pendingSettingsAck, 'half of the window is no reason');
+  windows.unread(INITIAL_WINDOW_BYTES / 2 + 1);
+  // Once in a while: the peer has not yet heard of the first.
+  windows.unread(INITIAL_WINDOW_BYTES);
+  await confirmed(near);
+  assert.deepEqual(told, [INITIAL_WINDOW_BYTES / 2]);
+  while (told.at(-1) !== INITIAL_WINDOW_BYTES) await once(far, 'remoteSettings');
+});
+
+test('a smaller budget gives smaller windows', async (t) => {
+  const { near, told } = await pair(t);
+  const windows = new SessionWindows(near, () => 4 * MIB);
+  windows.opened();
+  await confirmed(near);
+  assert.deepEqual(told, [4 * MIB]);
+});

@@ -26,8 +26,12 @@ const WIDEN_AFTER_MS = 500;
  */
 export class SessionWindows {
   readonly #session: Http2Session;
+  readonly #budgetBytes: () => number;
   readonly #owner: ListenerOwner;
   #streams = 0;
+  /** What readers that are slower than the line leave of the window. */
+  #cap = LARGEST_BYTES;
+  #cappedAtMs = Number.NEGATIVE_INFINITY;
   /** The maximum since the timer was last set or fired. */
   #most = 0;
   #bytes = INITIAL_WINDOW_BYTES;
@@ -35,10 +39,16 @@ export class SessionWindows {
   #isPending = false;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(session: Http2Session) {
+  /** `budgetBytes`: unread data that this connection may hold now, if that changes. */
+  constructor(session: Http2Session, budgetBytes: () => number = () => BUDGET_BYTES) {
     this.#session = session;
+    this.#budgetBytes = budgetBytes;
     this.#owner = closing({ destroy: () => destroySession(session, null) }, 'session windows');
     listenOnce(session, 'close', this.#owner, () => this.#cancel());
+  }
+
+  get streams(): number {
+    return this.#streams;
   }
 
   opened(): void {
@@ -52,17 +62,37 @@ export class SessionWindows {
     this.#widenLater();
   }
 
+  /**
+   * This much waits for its readers. More than half of the windows shows that they are slower than the line, and that
+   * narrower ones would not delay them. Widened again in steps.
+   */
+  unread(bytes: number): void {
+    const nowMs = performance.now();
+    if (bytes <= (this.#bytes * this.#streams) / 2 || nowMs - this.#cappedAtMs < WIDEN_AFTER_MS) return;
+    this.#cappedAtMs = nowMs;
+    this.#cap = Math.max(SMALLEST_BYTES, this.#bytes / 2);
+    this.#narrow();
+    this.#widenLater();
+  }
+
+  #windowFor(streams: number): number {
+    return Math.min(this.#cap, windowFor(streams, this.#budgetBytes()));
+  }
+
   #narrow(): void {
-    const wanted = windowFor(this.#streams);
+    const wanted = this.#windowFor(this.#streams);
     if (wanted < this.#bytes) this.#set(wanted);
   }
 
   #widenLater(): void {
-    if (this.#timer !== null || windowFor(this.#streams) <= this.#bytes || this.#session.destroyed) return;
+    const isCapped = this.#cap < LARGEST_BYTES;
+    if (this.#timer !== null || this.#session.destroyed) return;
+    if (!isCapped && this.#windowFor(this.#streams) <= this.#bytes) return;
     this.#most = this.#streams;
     const widen = guarded(this.#owner, () => {
       this.#timer = null;
-      const wanted = windowFor(this.#most);
+      if (performance.now() - this.#cappedAtMs >= WIDEN_AFTER_MS) this.#cap = Math.min(LARGEST_BYTES, this.#cap * 2);
+      const wanted = this.#windowFor(this.#most);
       if (wanted > this.#bytes) this.#set(wanted);
       this.#widenLater();
     });
@@ -87,8 +117,8 @@ export class SessionWindows {
 }
 
 /** A power of two, so that it changes rarely. */
-export function windowFor(streams: number): number {
+export function windowFor(streams: number, budgetBytes = BUDGET_BYTES): number {
   let bytes = LARGEST_BYTES;
-  while (bytes > SMALLEST_BYTES && bytes * streams > BUDGET_BYTES) bytes /= 2;
+  while (bytes > SMALLEST_BYTES && bytes * streams > budgetBytes) bytes /= 2;
   return bytes;
 }

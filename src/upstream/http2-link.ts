@@ -23,7 +23,6 @@ const MAX_STREAMS = 100;
 const STREAM_WINDOW_BYTES = 512 * 1024;
 /** Room for every stream's whole window: slow readers must not block fast ones. */
 const SESSION_WINDOW_BYTES = (MAX_STREAMS + 28) * STREAM_WINDOW_BYTES;
-const MAX_SESSION_MEMORY_MB = 128;
 /**
  * After this long without a byte while streams are open, the peer is pinged. Not more often: gRPC servers end
  * connections whose pings come closer than five minutes ("too_many_pings"). In between, TCP keep-alive detects dead
@@ -72,7 +71,6 @@ export class Http2Link implements Ticked, ListenerOwner {
     socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);
     const session = connect(authority, {
       createConnection: () => socket,
-      maxSessionMemory: MAX_SESSION_MEMORY_MB,
       ...SHARED_SESSION,
       maxHeaderListPairs: limits.maxHeaderCount,
       settings: {

@@ -6,10 +6,19 @@ import { productFiles } from './source-files.ts';
 const MAKES_SESSIONS =
   /\b(?<!type )(?:connect|createServer|createSecureServer|performServerHandshake)\b[^;]*?from 'node:http2'/;
 
-test('every HTTP/2 session is kept until its streams are freed', () => {
-  const makers = productFiles().filter(({ text }) =>
-    (text.match(/^import \{[^}]*\} from 'node:http2'/gm) ?? []).some((line) => MAKES_SESSIONS.test(line)),
+const makers = productFiles().filter(({ text }) =>
+  (text.match(/^import \{[^}]*\} from 'node:http2'/gm) ?? []).some((line) => MAKES_SESSIONS.test(line)),
+);
+
+test('no HTTP/2 session has a limit of memory that cancelled streams use up', () => {
+  assert.deepEqual(
+    makers.filter(({ text }) => !/\.\.\.SHARED_SESSION|http2ServerOptions\(/.test(text)).map(({ path }) => path),
+    [],
+    'cancelled streams use up the connection: spread SHARED_SESSION of src/lib/http2-shared-session.ts',
   );
+});
+
+test('every HTTP/2 session is kept until its streams are freed', () => {
   assert.ok(makers.length >= 4, 'the edge, upstreams, the gateway and the agent');
   assert.deepEqual(
     makers.filter(({ text }) => !text.includes('outliveStreams(')).map(({ path }) => path),

@@ -24,10 +24,8 @@ import {
   reporting,
 } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
-import { MAX_SEND_BLOCK_BYTES } from '../../lib/http2-heads.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
-import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { Http1Client } from './http1-client.ts';
@@ -35,6 +33,7 @@ import { Http1Facts } from './http1-facts.ts';
 import { Http1SwitchWriter } from './http1-switch-writer.ts';
 import { Http2Client } from './http2-client.ts';
 import { Http2ResponseWriter } from './http2-response-writer.ts';
+import { http2ServerOptions } from './http2-server-options.ts';
 import { http1Head, http2Head, versionProblem, withStreamedBody } from './raw-head.ts';
 import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
 import type { RequestProblem } from './request-problem.ts';
@@ -42,6 +41,7 @@ import type { ResponseWriter } from './response-writer.ts';
 import { sweep } from './sweep.ts';
 import { trailersOf } from './trailers.ts';
 import { TurnBudget } from './turn-budget.ts';
+import { UnreadUploads } from './unread-uploads.ts';
 
 export interface IncomingRequest {
   readonly reading: HeadReading;
@@ -70,12 +70,6 @@ const CHECK_INTERVAL_MS = 1000;
 const NO_TRAILERS = (): HeaderList => [];
 const YES = (): boolean => true;
 const NOTHING = Buffer.alloc(0);
-/**
- * Resets allowed in a burst, and per second in the long run, before the connection is closed (CVE-2023-44487). The
- * runtime's defaults, kept deliberately: browsing a gallery resets hundreds of images within seconds.
- */
-const STREAM_RESET_BURST = 1000;
-const STREAM_RESETS_PER_SECOND = 33;
 
 /** HTTP/1.1 and HTTP/2 on sockets whose handshake is complete. Neither server listens itself. */
 export class HttpServers {
@@ -93,6 +87,7 @@ export class HttpServers {
   #arriving: ServerHttp2Session | null = null;
   readonly #turns = new TurnBudget();
   readonly #waiting = { count: { waiting: 0 }, schedule: (task: () => void) => this.#turns.run(task) };
+  readonly #uploads = new UnreadUploads();
   readonly #drain = { isDraining: false };
   /** While draining, a connection may send one more request. */
   #isLingering = false;
@@ -134,19 +129,7 @@ export class HttpServers {
       if (client instanceof Http1Client)
         client.onError(error, (problem) => this.#refuseUnread(client, socket, problem));
     });
-    this.#http2 = createHttp2Server({
-      maxSessionMemory: 64,
-      maxSendHeaderBlockLength: MAX_SEND_BLOCK_BYTES,
-      ...REPEATED_FIELDS,
-      maxHeaderListPairs: limits.maxHeaderCount,
-      streamResetBurst: STREAM_RESET_BURST,
-      streamResetRate: STREAM_RESETS_PER_SECOND,
-      settings: {
-        maxConcurrentStreams: limits.maxConcurrentStreams,
-        maxHeaderListSize: limits.maxHeaderBytes,
-        enableConnectProtocol: true,
-      },
-    });
+    this.#http2 = createHttp2Server(http2ServerOptions(limits));
     listen(this.#http2, 'session', reporting('HTTP/2 server'), (session: ServerHttp2Session) => {
       this.#arriving = session;
     });
@@ -175,7 +158,7 @@ export class HttpServers {
     const session = this.#arriving;
     this.#arriving = null;
     if (session === null) socket.destroy();
-    else this.#onSession(new Http2Client(session, socket, facts), socket);
+    else this.#onSession(new Http2Client(session, socket, facts, this.#uploads), socket);
   }
 
   /**
@@ -332,9 +315,11 @@ export class HttpServers {
     const reading = readHead(http2Head(headers, raw, client.facts.isFromProxy), this.#rules);
     const hasBody = !stream.endAfterHeaders && headers[':protocol'] === undefined;
     if (!stream.endAfterHeaders) watchStreamEnd(stream);
+    const writer = new Http2ResponseWriter(stream, String(headers[':method']), client);
+    if (hasBody) writer.expectBody(reading.ok ? reading.head.contentLength : 0);
     this.#handle(client.facts, {
       reading: withStreamedBody(reading, hasBody),
-      writer: new Http2ResponseWriter(stream, String(headers[':method']), client),
+      writer,
       source: hasBody ? stream : null,
       trailers: hasBody ? trailersOf(stream, client, this.#rules.dropped, String(headers[':method'])) : NO_TRAILERS,
       isBodyWhole: hasBody ? () => hasStreamEnd(stream) : YES,

@@ -3,18 +3,23 @@ import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
 import { destroySession } from '../../lib/http2-destroy.ts';
+import { CONNECTION_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
+import type { UnreadUploads, UploadingConnection } from './unread-uploads.ts';
 
 /** A client's connection over HTTP/2. *Open* → *closed* (GOAWAY; streams in progress finish) → the socket ends. */
-export class Http2Client implements ListenerOwner {
+export class Http2Client implements ListenerOwner, UploadingConnection {
   readonly facts: ConnectionFacts;
   readonly session: ServerHttp2Session;
   /** A bug outside of every request, or after one: requests in progress finish, others need another connection. */
   readonly onBug: (error: unknown) => void;
+  readonly uploads: UnreadUploads;
   readonly #socket: Socket;
+  /** Null before its first long upload. */
+  #windows: SessionWindows | null = null;
   /** A list with swap-remove: see LiveExchanges. */
   readonly #writers: Http2ResponseWriter[] = [];
   #quietSinceMs = performance.now();
@@ -25,8 +30,15 @@ export class Http2Client implements ListenerOwner {
   /** When it was found closed, without streams. */
   #closedSinceMs: number | null = null;
 
-  constructor(session: ServerHttp2Session, socket: Socket, facts: Omit<ConnectionFacts, 'retire'>) {
+  constructor(
+    session: ServerHttp2Session,
+    socket: Socket,
+    facts: Omit<ConnectionFacts, 'retire'>,
+    uploads: UnreadUploads,
+  ) {
     this.session = session;
+    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    this.uploads = uploads;
     this.#socket = socket;
     this.facts = { ...facts, retire: () => session.close() };
     this.onBug = (error) => {
@@ -42,6 +54,22 @@ export class Http2Client implements ListenerOwner {
 
   get hasRequests(): boolean {
     return this.#writers.length > 0;
+  }
+
+  /** An upload that can fill its window. */
+  uploadBegan(): void {
+    this.#windows ??= new SessionWindows(this.session, this.uploads.windowsPerConnection);
+    if (this.#windows.streams === 0) this.uploads.began();
+    this.#windows.opened();
+  }
+
+  uploadEnded(): void {
+    this.#windows?.closed();
+    if (this.#windows?.streams === 0) this.uploads.ended();
+  }
+
+  onUnread(bytes: number): void {
+    this.#windows?.unread(bytes);
   }
 
   /** GOAWAY names the last request that is served, so all that arrived together are read first. */

@@ -4,19 +4,25 @@ import { ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts
 import type { HeaderList } from '../../lib/header-list.ts';
 import { sendInformational, sendResponse, sendTrailers } from '../../lib/http2-heads.ts';
 import { cancelStream, failStream } from '../../lib/http2-reset.ts';
+import { type RequestReader, readBy } from '../../lib/http2-stream-end.ts';
 import { neverIndexed } from '../../lib/never-indexed.ts';
 import { pairsOf } from './header-list.ts';
 import type { Http2Client } from './http2-client.ts';
 import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
-import { NOT_TAKEN, type RequestProblem, TOO_SLOW } from './request-problem.ts';
+import { NOT_READ, NOT_TAKEN, type RequestProblem, TOO_SLOW } from './request-problem.ts';
 import type { ResponseWriter } from './response-writer.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
+import type { UnreadUpload } from './unread-uploads.ts';
 
 const noop = (): void => {};
+/** A shorter body fits into the smallest window. */
+const LONG_UPLOAD_BYTES = 65_535;
+/** Memory of a piece of data beside its bytes. */
+const PIECE_BYTES = 256;
 
 /** Writes a response over HTTP/2. */
-export class Http2ResponseWriter implements ResponseWriter {
+export class Http2ResponseWriter implements ResponseWriter, RequestReader, UnreadUpload {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
   onBug: (error: unknown) => void;
@@ -35,6 +41,11 @@ export class Http2ResponseWriter implements ResponseWriter {
   #trailers: HeaderList = [];
   #isEnded = false;
   #awaitsDrain = false;
+  /** The body can fill a window. */
+  #isLongUpload = false;
+  /** Bytes and pieces of the body that were not read at once. */
+  #unreadBytes = 0;
+  #unreadPieces = 0;
 
   constructor(stream: ServerHttp2Stream, method: string, client: Http2Client) {
     this.#stream = stream;
@@ -50,8 +61,38 @@ export class Http2ResponseWriter implements ResponseWriter {
     this.onBug(error);
   }
 
+  get connection(): Http2Client {
+    return this.#client;
+  }
+
+  /** Null: the length is unknown. */
+  expectBody(contentLength: number | null): void {
+    readBy(this.#stream, this);
+    if (contentLength !== null && contentLength <= LONG_UPLOAD_BYTES) return;
+    this.#isLongUpload = true;
+    this.#client.uploadBegan();
+  }
+
+  onUnread(bytes: number): void {
+    this.#unreadBytes += bytes;
+    this.#unreadPieces += 1;
+    this.#client.uploads.add(this, bytes + PIECE_BYTES);
+  }
+
+  /** A client can send single bytes, and each piece is an object. */
+  get unreadBytes(): number {
+    const { readableLength } = this.#stream;
+    return readableLength * (1 + (PIECE_BYTES * this.#unreadPieces) / Math.max(1, this.#unreadBytes));
+  }
+
+  refuseUnread(): void {
+    this.#fail(NOT_READ);
+  }
+
   #onClose(): void {
     this.#client.delete(this);
+    if (this.#isLongUpload) this.#client.uploadEnded();
+    if (this.#unreadPieces > 0) this.#client.uploads.delete(this);
     if (!this.#isEnded) this.onGone();
   }
 
@@ -170,7 +211,7 @@ export class Http2ResponseWriter implements ResponseWriter {
     this.onGone(problem);
     // RFC 9113 §8.1: after a complete response, the client is asked not to send the rest of the request. Unread data is
     // discarded.
-    const isOut = this.#stream.writableLength === 0 || problem === TOO_SLOW;
+    const isOut = this.#stream.writableLength === 0 || problem !== NOT_TAKEN;
     if (isOut) this.#stream.close(constants.NGHTTP2_NO_ERROR);
     else cancelStream(this.#stream);
   }

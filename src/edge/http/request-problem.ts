@@ -22,6 +22,12 @@ export const NOT_TAKEN: RequestProblem = {
   message: 'its response was not read in time',
 };
 
+export const NOT_READ: RequestProblem = {
+  code: 'ERR_POSTERN_EDGE_OVERLOADED',
+  reason: 'upload_not_read',
+  message: 'too much of it was waiting for an upstream server that does not read it. Try again later',
+};
+
 const BAD_HTTP: RequestProblem = {
   code: 'ERR_POSTERN_BAD_HTTP',
   reason: 'bad_http',

@@ -21,15 +21,7 @@ import { type ChannelRequestHandler, IncomingChannel } from '../channel/incoming
 import type { Follower, ServedFeeds } from './feed-followers.ts';
 import { PEER_SILENT_MS, type PeerStreamHandler } from './peer-links.ts';
 import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
-import {
-  CALL_PATH,
-  CHANNEL_PATH,
-  FEED_PATH,
-  FLUSH_WITHIN_MS,
-  MAX_FEEDS,
-  MAX_SESSION_MEMORY_MB,
-  MAX_STREAMS,
-} from './peer-protocol.ts';
+import { CALL_PATH, CHANNEL_PATH, FEED_PATH, FLUSH_WITHIN_MS, MAX_FEEDS, MAX_STREAMS } from './peer-protocol.ts';
 import type { ServedCalls } from './served-calls.ts';
 
 /** What this node does for others. */
@@ -74,7 +66,6 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     this.#onClosed = onClosed;
     socket.setNoDelay(true);
     const session = performServerHandshake(socket, {
-      maxSessionMemory: MAX_SESSION_MEMORY_MB,
       ...SHARED_SESSION,
       maxHeaderListPairs: MAX_HEAD_FIELDS,
       streamResetBurst: UNLIMITED_RESETS,

@@ -12,7 +12,7 @@ import type { ChannelOwner } from '../channel/channel.ts';
 import { OutgoingChannel } from '../channel/outgoing-channel.ts';
 import { PEER_PING_MS, PEER_SILENT_MS, type PeerLink } from './peer-links.ts';
 import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
-import { CHANNEL_PATH, FLUSH_WITHIN_MS, MAX_SESSION_MEMORY_MB, MAX_STREAMS, NODE_AUTHORITY } from './peer-protocol.ts';
+import { CHANNEL_PATH, FLUSH_WITHIN_MS, MAX_STREAMS, NODE_AUTHORITY } from './peer-protocol.ts';
 
 const CHANNEL_HEAD = [':method', 'POST', ':scheme', 'https', ':authority', NODE_AUTHORITY, ':path', CHANNEL_PATH];
 
@@ -52,7 +52,6 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
     socket.setNoDelay(true);
     const session = connect('https://node', {
       createConnection: () => socket,
-      maxSessionMemory: MAX_SESSION_MEMORY_MB,
       ...SHARED_SESSION,
       maxHeaderListPairs: MAX_HEAD_FIELDS,
       settings: { enablePush: false, initialWindowSize: INITIAL_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_LIST_SIZE },

@@ -22,7 +22,6 @@ export const MAX_PEERS = 64;
 export const MAX_CONNECTIONS_PER_PEER = 4;
 /** Streams of all visitors whose agents are connected to one other node. */
 export const MAX_STREAMS = 20_000;
-export const MAX_SESSION_MEMORY_MB = 2_048;
 
 export const DIAL_TIMEOUT_MS = 1_500;
 /** Time for the last bytes to be sent before a connection closes. */

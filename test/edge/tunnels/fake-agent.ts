@@ -16,7 +16,6 @@ import { TunnelUse } from '../../../src/lib/tunnel-use.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 
 /** As real agents and gateways have it. */
-const MAX_SESSION_MEMORY_MB = 512;
 
 export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
 
@@ -77,7 +76,6 @@ export class FakeAgent {
   static async open(test: Cleanup, name = 'agent', connections = 1): Promise<FakeAgent> {
     const agent = new FakeAgent(name);
     const server = createServer({
-      maxSessionMemory: MAX_SESSION_MEMORY_MB,
       ...SHARED_SESSION,
       maxSendHeaderBlockLength: 1_048_576,
       maxHeaderListPairs: MAX_HEAD_FIELDS,
@@ -104,7 +102,6 @@ export class FakeAgent {
 
   async #connect(port: number): Promise<void> {
     const session = connect(`http://127.0.0.1:${port}`, {
-      maxSessionMemory: MAX_SESSION_MEMORY_MB,
       ...SHARED_SESSION,
       maxHeaderListPairs: MAX_HEAD_FIELDS,
       settings: { initialWindowSize: 1_048_576 },

@@ -1,6 +1,7 @@
 // Own process: takes long.
 import { after } from 'node:test';
 import { recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
+import { cancelSuite } from '../../support/clients/cancel-suite.ts';
 import { eventSourceSuite } from '../../support/clients/event-source-suite.ts';
 import { grpcUpstream } from '../../support/clients/grpc-service.ts';
 import { grpcSuite } from '../../support/clients/grpc-suite.ts';
@@ -37,6 +38,7 @@ for (const way of httpWays) {
   eventSourceSuite({ ...way, upstream });
   traceSuite(cluster, way, upstream, collector);
 }
+cancelSuite(httpWays[0]);
 for (const way of socketWays) {
   wsSuite({ ...way, upstream: sockets });
   http2SocketSuite(way);

@@ -121,7 +121,7 @@ function isSilenced(socket: Socket): boolean {
 }
 
 function pass(from: Socket, to: Socket, chunk: Buffer): void {
-  if (to.destroyed || isSilenced(from) || to.write(chunk)) return;
+  if (to.destroyed || isSilenced(from) || to.write(chunk) || from.isPaused()) return;
   from.pause();
   to.once('drain', () => {
     if (!isSilenced(from)) from.resume();

@@ -1,0 +1,35 @@
+import type { ServerOptions } from 'node:http2';
+import { MAX_SEND_BLOCK_BYTES } from '../../lib/http2-heads.ts';
+import { UNLIMITED_SESSION_MEMORY } from '../../lib/http2-session-memory.ts';
+import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
+import { INITIAL_WINDOW_BYTES } from '../../tunnel/session-windows.ts';
+import type { HttpLimits } from './http-limits.ts';
+
+/**
+ * Resets allowed in a burst, and per second in the long run, before the connection is closed (CVE-2023-44487). The
+ * runtime's defaults, kept deliberately: browsing a gallery resets hundreds of images within seconds.
+ */
+const STREAM_RESET_BURST = 1000;
+const STREAM_RESETS_PER_SECOND = 33;
+
+/** Options of visitors' sessions. */
+export function http2ServerOptions({
+  maxHeaderBytes,
+  maxHeaderCount,
+  maxConcurrentStreams,
+}: HttpLimits): ServerOptions {
+  return {
+    ...UNLIMITED_SESSION_MEMORY,
+    ...REPEATED_FIELDS,
+    maxSendHeaderBlockLength: MAX_SEND_BLOCK_BYTES,
+    maxHeaderListPairs: maxHeaderCount,
+    streamResetBurst: STREAM_RESET_BURST,
+    streamResetRate: STREAM_RESETS_PER_SECOND,
+    settings: {
+      maxConcurrentStreams,
+      maxHeaderListSize: maxHeaderBytes,
+      enableConnectProtocol: true,
+      initialWindowSize: INITIAL_WINDOW_BYTES,
+    },
+  };
+}

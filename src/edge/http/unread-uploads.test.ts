@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { type UnreadUpload, UnreadUploads, type UploadingConnection } from './unread-uploads.ts';
+
+const MIB = 1024 * 1024;
+const MAX_UNREAD_PER_CONNECTION = 96 * MIB;
+const MAX_UNREAD_IN_TOTAL = 256 * MIB;
+
+class FakeUpload implements UnreadUpload {
+  unreadBytes: number;
+  isRefused = false;
+  readonly connection: UploadingConnection;
+
+  constructor(unreadBytes: number, connection: UploadingConnection = { onUnread: () => {} }) {
+    this.unreadBytes = unreadBytes;
+    this.connection = connection;
+  }
+
+  refuseUnread(): void {
+    this.isRefused = true;
+  }
+}
+
+/** Every upload has just got enough to be measured. */
+function arrived(uploads: UnreadUploads, ...all: readonly FakeUpload[]): readonly boolean[] {
+  for (const upload of all) uploads.add(upload, 4 * MIB);
+  return all.map(({ isRefused }) => isRefused);
+}
+
+suite('unread uploads', () => {
+  test('ends the largest upload of a connection that holds too much, and no other', () => {
+    const connection = { onUnread: () => {} };
+    const half = MAX_UNREAD_PER_CONNECTION / 2;
+    const [small, large] = [new FakeUpload(half, connection), new FakeUpload(half + 1, connection)];
+    const other = new FakeUpload(MAX_UNREAD_PER_CONNECTION);
+    assert.deepEqual(arrived(new UnreadUploads(), other, small, large), [false, false, true]);
+  });
+
+  test('ends the largest uploads of all when the process holds too much', () => {
+    const quarter = MAX_UNREAD_IN_TOTAL / 4;
+    const all = [1, 2, 3, 0].map((more) => new FakeUpload(quarter + more * MIB));
+    assert.deepEqual(arrived(new UnreadUploads(), ...all), [false, false, true, false]);
+  });
+
+  test('forgets what was read or has ended', () => {
+    const uploads = new UnreadUploads();
+    const [read, ended] = [new FakeUpload(MAX_UNREAD_IN_TOTAL / 2), new FakeUpload(MAX_UNREAD_IN_TOTAL / 2)];
+    uploads.add(read, 1);
+    uploads.add(ended, 1);
+    read.unreadBytes = 0;
+    uploads.delete(ended);
+    assert.deepEqual(arrived(uploads, new FakeUpload(MAX_UNREAD_PER_CONNECTION)), [false]);
+    read.unreadBytes = MAX_UNREAD_IN_TOTAL / 2;
+    assert.deepEqual(arrived(uploads, new FakeUpload(MAX_UNREAD_PER_CONNECTION)), [false]);
+  });
+
+  test('reports the sum of its uploads to a connection', () => {
+    const seen: number[] = [];
+    const connection = { onUnread: (bytes: number) => seen.push(bytes) };
+    arrived(new UnreadUploads(), new FakeUpload(MIB, connection), new FakeUpload(2 * MIB, connection));
+    assert.deepEqual(seen, [MIB, 3 * MIB]);
+  });
+
+  test('shares the windows among the connections that upload', () => {
+    const uploads = new UnreadUploads();
+    const budgets = [0, 1, 2, 3, 4, 5, 6, 7].map(() => {
+      uploads.began();
+      return uploads.windowsPerConnection() / MIB;
+    });
+    assert.deepEqual(budgets.slice(0, 4), [64, 64, 64, 64]);
+    assert.equal(budgets.at(-1), 32);
+    for (let n = 0; n < 8; n += 1) uploads.ended();
+    assert.equal(uploads.windowsPerConnection() / MIB, 64);
+  });
+});
