@@ -25,7 +25,11 @@ export const apiErrors = errorTable({
     status: 415,
     explanation: 'The body is not declared as JSON. Send "Content-Type: application/json".',
   },
-  ERR_POSTERN_INVALID_JSON: { status: 400, explanation: 'The body is not a JSON object in UTF-8.' },
+  ERR_POSTERN_INVALID_JSON: {
+    status: 400,
+    explanation:
+      'The body is not a JSON object in UTF-8, is nested more than 64 levels deep, or has more than 20,000 values (changesets: 4 million).',
+  },
   ERR_POSTERN_INVALID_HEADER: {
     status: 400,
     explanation: 'A request header has an invalid value. The message names it.',

@@ -1,5 +1,6 @@
 import { withoutAddedFields } from '../documents/unwrap-body.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import type { JsonLimits } from '../lib/json-shape.ts';
 import type { Operation, OperationBody } from '../resources/operation.ts';
 import { apiErrors } from './errors.ts';
 
@@ -18,6 +19,14 @@ export function decodeText(bytes: Buffer): string {
 export function invalidJson(cause?: unknown): Error {
   const message = 'the body is not valid JSON: send an object such as {"enabled": true}';
   return apiErrors.create('ERR_POSTERN_INVALID_JSON', cause instanceof RangeError ? cause.message : message, { cause });
+}
+
+export function tooMuchJson(limit: keyof JsonLimits, allowed: number): Error {
+  const message =
+    limit === 'maxValues'
+      ? `the body has more than ${allowed} values, counted with all lists and objects in it: send fewer, or split it`
+      : `the body is nested more than ${allowed} levels deep: no operation needs that`;
+  return apiErrors.create('ERR_POSTERN_INVALID_JSON', message);
 }
 
 /** A body as an operation expects it; an absent one is `{}`. */

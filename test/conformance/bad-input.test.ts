@@ -90,7 +90,7 @@ for (const [subject, operation] of bodyOperations.entries()) {
       const depth = shareOfCases([50_000, 5_000, 5_000], subject, 3)[0] ?? 50_000;
       const deep = `${'[{"a":'.repeat(depth)}1${'}]'.repeat(depth)}`;
       const options = { headers: { 'idempotency-key': `deep ${nameOf(operation)}`.replaceAll(' ', '-') } };
-      const expected = { status: 400, field: '/surely_not_a_field' };
+      const expected = { status: 400, code: 'ERR_POSTERN_INVALID_JSON', says: 'nested' };
       await refuseRaw(operation, body.replace('"DEEP"', deep), expected, options);
     });
 
