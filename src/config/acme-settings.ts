@@ -7,12 +7,17 @@ import {
   integer,
   macKey,
   text,
+  textList,
   visibleText,
 } from '../lib/settings/setting-kinds.ts';
 
 const ACME = ['off', 'on'] as const;
 const CHALLENGES = ['tls-alpn-01', 'http-01', 'dns-01'] as const;
 const path = text('a path');
+const httpsOriginList = textList(
+  'https origins without a path, such as https://ari.example.com',
+  (value) => URL.canParse(value) && value.startsWith('https://') && new URL(value).origin === value,
+);
 
 /** Settings of certificates from ACME servers. */
 export const acmeSettings = {
@@ -26,6 +31,10 @@ export const acmeSettings = {
   acme_directory: required(httpsUrlList, {
     description:
       'Directory URLs of ACME servers. The first one that issues a certificate is used; the next one is tried when a server fails.',
+  }),
+  acme_origins: required(httpsOriginList, {
+    description:
+      "Origins that ACME servers may use beside that of their directory, such as https://ari.example.com. An order that leads elsewhere fails; renewal information elsewhere is not read. The URLs of Let's Encrypt, Google, and ZeroSSL without its renewal information (https://ari.trust-provider.com) need none.",
   }),
   acme_ca_file: optional(path, {
     description:

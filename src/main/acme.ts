@@ -48,7 +48,13 @@ export function openAcme(deps: AcmeDependencies): OpenedAcme {
   const serverOf = (directoryUrl: string): AcmeServer => {
     const known = servers.get(directoryUrl);
     if (known !== undefined) return known;
-    const server = new AcmeServer({ directoryUrl, fetch: client.fetch, clock, closing: closing.signal });
+    const server = new AcmeServer({
+      directoryUrl,
+      furtherOrigins: config.acme_origins,
+      fetch: client.fetch,
+      clock,
+      closing: closing.signal,
+    });
     servers.set(directoryUrl, server);
     return server;
   };

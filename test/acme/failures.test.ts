@@ -247,3 +247,22 @@ async function bothTrusted(...servers: readonly FakeAcmeServer[]): Promise<strin
   await writeFile(path, pems.join('\n'));
   return path;
 }
+
+test('a directory that leads to another port is refused there, and the message names the setting', async (context) => {
+  const [fake, elsewhere] = [await startFakeAcme(context), await startFakeAcme(context)];
+  const { origin } = new URL(elsewhere.directoryUrl);
+  let asked = 0;
+  elsewhere.behaviour.intercept = () => {
+    asked += 1;
+    return null;
+  };
+  const own = new URL(fake.directoryUrl).origin;
+  const urls = { newNonce: `${own}/newNonce`, newAccount: `${own}/newAccount`, newOrder: `${origin}/newOrder` };
+  fake.behaviour.intercept = ({ path }) =>
+    path === '/directory' ? { type: 'application/json', body: JSON.stringify(urls) } : null;
+  const node = await openNode(context, { servers: [fake] });
+  await node.edge(HOST);
+  const { job } = await untilManaged(node, HOST, hasFailed);
+  assert.ok(job?.msg?.includes(`add ${origin} to acme_origins`), String(job?.msg));
+  assert.equal(asked, 0);
+});

@@ -3,7 +3,7 @@ import type { GuardedFetch } from '../../lib/guarded-fetch.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { AccountKey } from './account-key.ts';
 import { AcmeFailure } from './acme-failure.ts';
-import { type AcmeResponse, acmeRequest, parsedJson } from './acme-transport.ts';
+import { type AcmeResponse, acmeRequest, foreignOrigin, parsedJson } from './acme-transport.ts';
 import { type Directory, readDirectory } from './directory.ts';
 import { failureOf, problemOf } from './problem.ts';
 import { retryAtMs } from './retry-after.ts';
@@ -34,6 +34,8 @@ export interface AcmeAnswer {
 
 export interface AcmeServerOptions {
   readonly directoryUrl: string;
+  /** Beside that of the directory. */
+  readonly furtherOrigins: readonly string[];
   readonly fetch: GuardedFetch;
   readonly clock: Clock;
   /** Ends with the process: the directory is read for all jobs together. */
@@ -52,13 +54,16 @@ export class AcmeServer {
   readonly directoryUrl: string;
   readonly host: string;
   readonly #options: AcmeServerOptions;
+  readonly #origins: ReadonlySet<string>;
   readonly #nonces: string[] = [];
   #directory: { readonly read: Promise<Directory>; untilMs: number } | null = null;
 
   constructor(options: AcmeServerOptions) {
     this.#options = options;
     this.directoryUrl = options.directoryUrl;
-    this.host = new URL(options.directoryUrl).host;
+    const { host, origin } = new URL(options.directoryUrl);
+    this.host = host;
+    this.#origins = new Set([origin, ...options.furtherOrigins]);
   }
 
   directory(): Promise<Directory> {
@@ -101,7 +106,7 @@ export class AcmeServer {
 
   async #readDirectory(): Promise<Directory> {
     const { json } = await this.get(this.directoryUrl, 'did not return its directory', this.#options.closing);
-    return readDirectory(json, this.directoryUrl);
+    return readDirectory(json, this.directoryUrl, (url) => this.#isOwn(url));
   }
 
   async #newNonce(signal: AbortSignal): Promise<string> {
@@ -113,7 +118,13 @@ export class AcmeServer {
     throw failureOf(this.host, { status, problem: null, retryAtMs: null, action: 'returned no nonce' });
   }
 
+  /** Whether the server may name this URL: a directory must not make this server send requests anywhere else. */
+  #isOwn(url: string): boolean {
+    return this.#origins.has(new URL(url).origin);
+  }
+
   async #request(url: string, request: Parameters<typeof acmeRequest>[2]): Promise<AcmeResponse> {
+    if (!this.#isOwn(url)) throw foreignOrigin(this.host, url);
     const response = await acmeRequest(this.#options.fetch, url, request);
     const nonce = response.headers.get('replay-nonce') ?? '';
     if (/^[A-Za-z0-9_-]{1,512}$/.test(nonce) && this.#nonces.length < MAX_NONCES) this.#nonces.push(nonce);

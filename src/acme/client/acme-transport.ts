@@ -72,3 +72,10 @@ export function isUsableUrl(value: unknown): value is string {
   const { protocol, username, password } = new URL(value);
   return protocol === 'https:' && username === '' && password === '';
 }
+
+/** `url` is usable, and of an origin that neither the directory nor the settings have. */
+export function foreignOrigin(host: string, url: string): AcmeFailure {
+  const { origin } = new URL(url);
+  const message = `${host} names a URL at ${origin}, which is not the origin of its directory: if this server really uses it, add ${origin} to acme_origins`;
+  return new AcmeFailure('ERR_POSTERN_ACME_RESPONSE', message, { isOrderAlive: true });
+}

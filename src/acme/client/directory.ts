@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 import { AcmeFailure } from './acme-failure.ts';
-import { isUsableUrl } from './acme-transport.ts';
+import { foreignOrigin, isUsableUrl } from './acme-transport.ts';
 
 /** The server's resources (RFC 8555 §7.1.1). */
 export interface Directory {
@@ -15,14 +15,24 @@ export interface Directory {
   readonly profiles: readonly string[];
 }
 
-export function readDirectory(json: JsonValue | undefined, directoryUrl: string): Directory {
+/** `isOwn`: whether the server may name this URL. */
+export function readDirectory(
+  json: JsonValue | undefined,
+  directoryUrl: string,
+  isOwn: (url: string) => boolean,
+): Directory {
   if (!isJsonObject(json)) throw unusable(directoryUrl, 'the response is not a JSON object');
   const required = (name: string): string => {
     const url = json[name];
     if (!isUsableUrl(url)) throw unusable(directoryUrl, `"${name}" is not an https URL`);
+    if (!isOwn(url)) throw foreignOrigin(new URL(directoryUrl).host, url);
     return url;
   };
-  const optional = (name: string): string | null => (isUsableUrl(json[name]) ? (json[name] as string) : null);
+  // Left out if it is elsewhere, as the renewal information of ZeroSSL is: certificates are renewed without it too.
+  const optional = (name: string): string | null => {
+    const url = json[name];
+    return isUsableUrl(url) && isOwn(url) ? url : null;
+  };
   const meta = isJsonObject(json['meta']) ? json['meta'] : {};
   const profiles = isJsonObject(meta['profiles']) ? Object.keys(meta['profiles']) : [];
   return {

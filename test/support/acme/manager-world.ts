@@ -36,6 +36,7 @@ export interface NodeOptions extends Partial<Omit<ManagerOptions, 'accounts'>> {
   readonly databaseUrl?: string;
   readonly account?: Partial<AccountsOptions>;
   readonly caFile?: string;
+  readonly furtherOrigins?: readonly string[];
   /** For one request to the server. */
   readonly timeoutMs?: number;
 }
@@ -59,7 +60,16 @@ export interface AcmeNode {
 let idCount = 0;
 
 export async function openNode(test: Cleanup, options: NodeOptions): Promise<AcmeNode> {
-  const { servers, clock = new MovedClock(), databaseUrl: url, account, caFile, timeoutMs, ...overrides } = options;
+  const {
+    servers,
+    clock = new MovedClock(),
+    databaseUrl: url,
+    account,
+    caFile,
+    timeoutMs,
+    furtherOrigins = [],
+    ...overrides
+  } = options;
   const holder: { node?: AcmeNode } = {};
   // Registered first: the store closes before its directory is deleted.
   test.after(async () => holder.node?.close());
@@ -75,7 +85,8 @@ export async function openNode(test: Cleanup, options: NodeOptions): Promise<Acm
   const known = new Map<string, AcmeServer>();
   const serverOf = (directoryUrl: string): AcmeServer => {
     const server =
-      known.get(directoryUrl) ?? new AcmeServer({ directoryUrl, fetch: client.fetch, clock, closing: closing.signal });
+      known.get(directoryUrl) ??
+      new AcmeServer({ directoryUrl, furtherOrigins, fetch: client.fetch, clock, closing: closing.signal });
     known.set(directoryUrl, server);
     return server;
   };
