@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify';
 import type { TObject } from 'typebox';
 import { invalidBody } from '../documents/errors.ts';
-import { canWrite, hasScope, scopesNeeded } from '../documents/scopes.ts';
+import { canWrite, hasScope, requireScopes, scopesNeeded } from '../documents/scopes.ts';
 import { checkIds } from '../documents/well-formed-ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { createDecoder } from '../lib/schema/decode-body.ts';
@@ -28,12 +28,12 @@ export interface Gate {
 
 /** Authentication, rate limit, version and scope: checked before a byte of the body is read. */
 export function operationGate(operation: Operation, gate: Gate): onRequestHookHandler {
-  const requireScopes = scopeCheck(operation);
+  const scopes = scopesNeeded(operation);
   const admit = (request: FastifyRequest, caller: Caller): void => {
     request.postern.apiKeyId = caller.principal.apiKeyId;
     gate.rateLimit.take(caller.principal.apiKeyId);
     const version = requestedVersion(request.headers, operation);
-    requireScopes(caller);
+    requireScopes(caller.principal, scopes);
     if (operation.body?.maxBytes !== undefined) refuseLargeBodyOfReader(request, caller);
     request.postern.admission = { principal: caller.principal, token: caller.token, version };
   };
@@ -50,16 +50,6 @@ export function operationGate(operation: Operation, gate: Gate): onRequestHookHa
     const caller = gate.authenticate(request);
     if (caller instanceof Promise) caller.then(enter, proceed);
     else enter(caller);
-  };
-}
-
-function scopeCheck(operation: Operation): (caller: Caller) => void {
-  const scopes = scopesNeeded(operation);
-  return ({ principal }) => {
-    for (const scope of scopes) {
-      if (hasScope(principal, scope)) continue;
-      refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });
-    }
   };
 }
 
@@ -93,7 +83,7 @@ export function operationHandler(
   { authenticate, others, gzip, onAnswered }: HandlerPorts,
 ): RouteHandlerMethod {
   const decodeQuery = queryDecoder(operation.query);
-  const requireScopes = scopeCheck(operation);
+  const scopes = scopesNeeded(operation);
   const decodeBody = bodyDecoder(operation);
   const answer = (request: FastifyRequest, reply: FastifyReply, result: OperationResult): Promise<void> | undefined => {
     const { operationId, largeBody } = request.postern;
@@ -107,7 +97,7 @@ export function operationHandler(
   };
   const handle = (request: FastifyRequest, reply: FastifyReply, caller: Caller): Promise<void> | undefined => {
     const admission = request.postern.admission as Admission;
-    requireScopes(caller);
+    requireScopes(caller.principal, scopes);
     const params = request.params as Record<string, string>;
     checkIds(params);
     const described: OperationRequest = {
@@ -127,7 +117,7 @@ export function operationHandler(
     const run = (): OperationResult | Promise<OperationResult> => operation.run(described, ports);
     const again = async (): Promise<OperationResult> => {
       const now = await authenticate(request);
-      requireScopes(now);
+      requireScopes(now.principal, scopes);
       return operation.run({ ...described, principal: now.principal }, ports);
     };
     // What takes large bodies can take long.

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { hasScope, requireScopes } from '../documents/scopes.ts';
 import { accepts } from '../lib/accepted-value.ts';
+import { READ_METRICS } from '../resources/covers-scope.ts';
 import type { Authenticate } from './authentication.ts';
 import type { BuiltDocument } from './docs/documentation.ts';
 import type { GzipResponses } from './gzip-responses.ts';
@@ -8,14 +10,14 @@ import { OPEN_METRICS_TYPE, openMetricsText, prefersOpenMetrics } from './open-m
 /** Pages that need no version header, and mostly no key. */
 export interface PublicPages {
   health(): { readonly isReady: boolean; readonly state: string; readonly errorCode: string | null };
-  /** With the store and the other nodes: `/healthz?verbose`. */
-  verboseHealth(): object;
+  /** With the store: `/healthz?verbose`. With the other nodes for a key that may read them. */
+  verboseHealth(showsPeers: boolean): object;
   openApi(): Promise<BuiltDocument>;
   docs(): Promise<BuiltDocument>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Where a browser that opens / goes. */
   readonly startPath: string;
-  /** Whether metrics are served without a key. */
+  /** Whether metrics are served without a key. Otherwise it needs `metrics:read`. */
   readonly areMetricsOpen: boolean;
 }
 
@@ -34,14 +36,23 @@ export function addPublicRoutes(
   pages: PublicPages,
   { authenticate, gzip }: PublicRouteTools,
 ): void {
-  app.get('/healthz', (request, reply) => {
+  /** Never refused: whether a server is healthy must not depend on a key. */
+  const showsPeers = async (request: FastifyRequest): Promise<boolean> => {
+    if (request.headers.authorization === undefined && request.headers.cookie === undefined) return false;
+    try {
+      return hasScope((await authenticate(request)).principal, 'nodes:read');
+    } catch {
+      return false;
+    }
+  };
+  app.get('/healthz', async (request, reply) => {
     const { isReady, state, errorCode } = pages.health();
     const isVerbose = 'verbose' in (request.query as object);
     const short = { status: state, ...(errorCode !== null && { error_code: errorCode }) };
     return reply
       .code(isReady ? 200 : 503)
       .type('application/json; charset=utf-8')
-      .send(JSON.stringify(isVerbose ? pages.verboseHealth() : short));
+      .send(JSON.stringify(isVerbose ? pages.verboseHealth(await showsPeers(request)) : short));
   });
   app.get('/openapi.json', async (request, reply) =>
     sendDocument(request, reply.type('application/json; charset=utf-8'), await pages.openApi()),
@@ -67,7 +78,7 @@ export function addPublicRoutes(
       .redirect(accepts(request.headers.accept, 'text/html') ? pages.startPath : '/docs', 302),
   );
   app.get('/metrics', async (request, reply) => {
-    if (!pages.areMetricsOpen) await authenticate(request);
+    if (!pages.areMetricsOpen) requireScopes((await authenticate(request)).principal, [READ_METRICS]);
     const { contentType, text: plain } = await pages.metrics();
     const isOpen = prefersOpenMetrics(request.headers.accept);
     const text = isOpen ? openMetricsText(plain) : plain;

@@ -13,7 +13,11 @@ export interface StoreSince {
   readonly sinceMs: number;
 }
 
-/** The answer of `/healthz?verbose`. */
-export function verboseHealth({ state }: HealthPage, store: StoreSince, peers: readonly PeerHealth[]) {
-  return { status: state, store: { status: store.status, since: rfc3339(store.sinceMs) }, peers };
+/** The answer of `/healthz?verbose`. `peers`: null for those who may not know them. */
+export function verboseHealth({ state }: HealthPage, store: StoreSince, peers: readonly PeerHealth[] | null) {
+  return {
+    status: state,
+    store: { status: store.status, since: rfc3339(store.sinceMs) },
+    ...(peers !== null && { peers }),
+  };
 }

@@ -23,7 +23,8 @@ export const requestSettings = {
       'Request headers to keep in the request history, each up to 512 characters. authorization, cookie and proxy-authorization are never kept.',
   }),
   request_history_query: required(boolean, {
-    description: 'Keep the query of each URL in the request history. Queries often contain tokens and personal data.',
+    description:
+      'Keep the query of each URL in the request history. Queries often contain tokens and personal data. Those of paths below /.postern/ are never kept.',
   }),
   request_id_header: required(boolean, {
     description:

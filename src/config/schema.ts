@@ -85,7 +85,9 @@ const ownSettings = {
   metrics_level: required(choice(METRICS_LEVELS), {
     description: 'Granularity of the traffic metrics: route (about 19 series for each route), edge, or process.',
   }),
-  api_metrics_open: required(boolean, { description: 'Serve /metrics without an API key.' }),
+  api_metrics_open: required(boolean, {
+    description: 'Serve /metrics without an API key. Otherwise it needs a key with the scope metrics:read.',
+  }),
   api_cors_origins: required(originList, {
     description:
       'Origins of web pages that may use the API from a browser with an API key of their own (CORS), such as https://admin.example.com. Empty: none. Cookies are never accepted from them. Anyone who can change such a page can use every key that is entered there.',

@@ -1,10 +1,11 @@
-import { ALL_READS, ALL_SCOPES, coversScope, READ_SECRETS } from '../resources/covers-scope.ts';
+import { ALL_READS, ALL_SCOPES, coversScope, READ_METRICS, READ_SECRETS } from '../resources/covers-scope.ts';
+import { refuseWithout } from '../resources/errors.ts';
 import type { Operation, Principal } from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { View } from './renderer.ts';
 
 /**
- * Scopes are `<first path segment>:read` or `:write`, `secrets:read`, `*:read` for all reads without secrets, and `*`
+ * Scopes are `<first path segment>:read` or `:write`, `metrics:read`, `secrets:read`, `*:read` for all reads without secrets, and `*`
  * for everything.
  */
 export function scopesOf(resources: readonly Resource[]): readonly string[] {
@@ -13,6 +14,7 @@ export function scopesOf(resources: readonly Resource[]): readonly string[] {
     ALL_SCOPES,
     ALL_READS,
     ...[...segments].sort().flatMap((segment) => [`${segment}:read`, `${segment}:write`]),
+    READ_METRICS,
     READ_SECRETS,
   ];
 }
@@ -40,6 +42,13 @@ export function scopesNeeded({
 
 export function hasScope(principal: Principal, scope: string): boolean {
   return coversScope(principal.scopes, scope);
+}
+
+export function requireScopes(principal: Principal, scopes: readonly string[]): void {
+  for (const scope of scopes) {
+    if (hasScope(principal, scope)) continue;
+    refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });
+  }
 }
 
 export function hasAllScopes({ scopes }: Principal): boolean {

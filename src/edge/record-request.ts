@@ -1,12 +1,14 @@
 import type { HeaderList } from '../lib/header-list.ts';
 import { keptText } from '../requests/kept-text.ts';
 import type { CountedRequest, RecordedRequest } from '../requests/recorded-request.ts';
+import type { CanonicalPath } from '../snapshot/canonical-path.ts';
 import { unreadReason } from './access-log.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
 import { firstValue } from './http/header-list.ts';
 import type { RequestHead } from './http/request-head.ts';
+import { isOwnPathText } from './own-path-text.ts';
 
 /** What of a request may be kept, beside what the access log has. */
 export interface RecordingSettings {
@@ -31,8 +33,7 @@ export function recordedRequest(exchange: Exchange, durationMs: number, settings
     host: head.host,
     // A part of the target would keep the query in memory with it.
     path: keptText(path, target.length === path.length ? MAX_PATH : 0, MAX_PATH),
-    query:
-      settings.keepsQuery && target.length > path.length ? keptText(target.slice(path.length + 1), 0, MAX_PATH) : null,
+    query: settings.keepsQuery ? keptQuery(head.path) : null,
     status,
     errorCode: exchange.errorCode,
     edgeId: route?.edgeId ?? null,
@@ -59,6 +60,12 @@ export function countedRequest({ route, status, bytesIn, bytesOut }: Exchange, d
   return { edgeId: route?.edgeId ?? null, routeId: route?.id ?? null, status, durationMs, bytesIn, bytesOut };
 }
 
+/** Not of paths that modules serve: guest links, codes and states of logins are secrets, also on a host without the module. */
+function keptQuery({ target, path, key }: CanonicalPath): string | null {
+  if (target.length === path.length || isOwnPathText(key)) return null;
+  return keptText(target.slice(path.length + 1), 0, MAX_PATH);
+}
+
 function answeredMs(status: number, answeredAt: number, startedAt: number, durationMs: number): number | null {
   if (answeredAt !== 0) return answeredAt - startedAt;
   return status === 0 ? null : durationMs;
@@ -69,8 +76,10 @@ function listedHeaders(headers: HeaderList, names: readonly string[]): HeaderLis
   for (const name of names) {
     const value = firstValue(headers, name);
     if (value === undefined) continue;
-    if (listed === null) listed = [name, keptText(value, MAX_HEADER, MAX_HEADER)];
-    else listed.push(name, keptText(value, MAX_HEADER, MAX_HEADER));
+    // A Referer may be the address of an own path, with its query.
+    const shown = name === 'referer' && isOwnPathText(value) ? '' : keptText(value, MAX_HEADER, MAX_HEADER);
+    if (listed === null) listed = [name, shown];
+    else listed.push(name, shown);
   }
   return listed ?? NONE;
 }
@@ -122,14 +131,13 @@ export function recordedEarly(
   head: RequestHead | null,
   { headers, keepsQuery }: RecordingSettings,
 ): RecordedRequest {
-  const { target, path } = head?.path ?? { target: '', path: '' };
   return {
     ...facts,
     durationMs: 0,
     method: head?.method ?? null,
     host: head?.host ?? null,
-    path: head === null ? null : keptText(path, 0, MAX_PATH),
-    query: keepsQuery && target.length > path.length ? keptText(target.slice(path.length + 1), 0, MAX_PATH) : null,
+    path: head === null ? null : keptText(head.path.path, 0, MAX_PATH),
+    query: head !== null && keepsQuery ? keptQuery(head.path) : null,
     routeId: null,
     userId: null,
     userKind: null,

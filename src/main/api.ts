@@ -229,7 +229,8 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     metrics: new ApiMetrics(registry),
     pages: {
       health: () => healthPage(deps.health, store.health()),
-      verboseHealth: () => verboseHealth(healthPage(deps.health, store.health()), storeSince(), peersOf(deps.nodes)),
+      verboseHealth: (showsPeers) =>
+        verboseHealth(healthPage(deps.health, store.health()), storeSince(), showsPeers ? peersOf(deps.nodes) : null),
       openApi: () => documentation.openApi,
       docs: () => documentation.docs,
       metrics: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),

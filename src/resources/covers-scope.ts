@@ -2,6 +2,8 @@ export const ALL_SCOPES = '*';
 /** All scopes for reading, except the one for secrets. */
 export const ALL_READS = '*:read';
 export const READ_SECRETS = 'secrets:read';
+/** `/metrics` is a page beside the operations. */
+export const READ_METRICS = 'metrics:read';
 
 /** Whether these scopes of a key include the wanted one. */
 export function coversScope(scopes: readonly string[], wanted: string): boolean {

@@ -27,7 +27,7 @@ const healthSchema: JsonObject = {
     peers: {
       type: 'array',
       description:
-        'With the query parameter verbose: `name` and `status` (`linked`, `unreachable`, `lost`) of each of the other nodes.',
+        'With the query parameter verbose and an API key with the scope nodes:read: `name` and `status` (`linked`, `unreachable`, `lost`) of each of the other nodes.',
       items: { type: 'object' },
     },
     error_code: { type: 'string', description: 'Cause of the status `degraded` or `failed`. The log has the details.' },
@@ -51,8 +51,9 @@ export const publicPaths: Readonly<Record<string, PathItem>> = {
           type: 'string',
         }),
         401: { $ref: '#/components/responses/ERR_POSTERN_UNAUTHENTICATED' },
+        403: { $ref: '#/components/responses/ERR_POSTERN_FORBIDDEN' },
       }),
-      description: 'Requires any API key, unless the setting api_metrics_open is true.',
+      description: 'Requires an API key with the scope metrics:read, unless the setting api_metrics_open is true.',
       security: [{ [SECURITY_SCHEME]: [] }, {}],
     },
   },

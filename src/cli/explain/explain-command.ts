@@ -26,7 +26,8 @@ decides, which targets may get it, and which headers the upstream would see. Not
                       first-api-key in the data directory)
   --root-ca           PEM file with the CA of the API's certificate
 
-The API key needs the scope explain:read. "postern requests show ID" explains a request that happened.
+The API key needs explain:read and the read scopes of what it shows; *:read has all of them.
+"postern requests show ID" explains a request that happened.
 
 Exit codes: 0 success, 1 rejected by the API, 2 invalid usage, 3 server unreachable.
 `;

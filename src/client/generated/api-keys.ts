@@ -17,7 +17,8 @@ export interface ApiKey {
   readonly metadata: string;
   /**
    * Scopes of the key, such as ["edges:read", "edges:write"]: the first path segment with ":read" or ":write";
-   * "secrets:read" to read secrets; "*:read" to read everything else. Use "*" or omit the field for all scopes.
+   * "metrics:read" to read /metrics; "secrets:read" to read secrets; "*:read" to read everything else. Use "*" or
+   * omit the field for all scopes.
    */
   readonly scopes: readonly string[];
   /** Always null: resources have no owner. */
@@ -38,7 +39,8 @@ export interface ApiKeyCreate {
   readonly metadata?: string | undefined;
   /**
    * Scopes of the key, such as ["edges:read", "edges:write"]: the first path segment with ":read" or ":write";
-   * "secrets:read" to read secrets; "*:read" to read everything else. Use "*" or omit the field for all scopes.
+   * "metrics:read" to read /metrics; "secrets:read" to read secrets; "*:read" to read everything else. Use "*" or
+   * omit the field for all scopes.
    */
   readonly scopes?: readonly string[] | undefined;
 }
@@ -59,7 +61,8 @@ export interface ApiKeyUpdate {
   readonly metadata?: string | undefined;
   /**
    * Scopes of the key, such as ["edges:read", "edges:write"]: the first path segment with ":read" or ":write";
-   * "secrets:read" to read secrets; "*:read" to read everything else. Use "*" or omit the field for all scopes.
+   * "metrics:read" to read /metrics; "secrets:read" to read secrets; "*:read" to read everything else. Use "*" or
+   * omit the field for all scopes.
    */
   readonly scopes?: readonly string[] | undefined;
 }

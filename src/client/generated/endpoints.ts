@@ -32,9 +32,9 @@ export interface Endpoint {
   readonly port: number;
   /** Whether an agent's tunnel or an edge serves the endpoint. */
   readonly type: 'ephemeral' | 'edge';
-  /** Description of the edge; empty for a tunnel. */
+  /** Description of the edge; empty for a tunnel, and without the scope edges:read. */
   readonly description: string;
-  /** Metadata of the tunnel or the edge. */
+  /** Metadata of the tunnel or the edge; empty without the scope tunnels:read or edges:read. */
   readonly metadata: string;
   /** The tunnel; null for an edge endpoint. */
   readonly tunnel: Ref | null;

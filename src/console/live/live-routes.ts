@@ -3,8 +3,9 @@ import Type from 'typebox';
 import type { Authenticate, AuthenticationAttempt, Caller } from '../../api/authentication.ts';
 import { apiErrors } from '../../api/errors.ts';
 import { queryDecoder } from '../../api/query.ts';
+import { requireScopes } from '../../documents/scopes.ts';
 import { coversScope } from '../../resources/covers-scope.ts';
-import { refuseWithout, resourceErrors } from '../../resources/errors.ts';
+import { resourceErrors } from '../../resources/errors.ts';
 import type { LiveStreams } from './live-streams.ts';
 
 const MAX_TEXT = 256;
@@ -42,10 +43,7 @@ export function addLiveRoutes(app: FastifyInstance, { streams, authenticate, aga
     const { topics: text, host, status, user } = decode(request.query as Record<string, unknown>);
     const topics = topicsOf(text);
     const scopes = [...topics].flatMap((topic) => TOPICS.get(topic) ?? []);
-    for (const scope of scopes) {
-      if (coversScope(principal.scopes, scope)) continue;
-      refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });
-    }
+    requireScopes(principal, scopes);
     if (streams.isFull) throw tooMany('too many live views of this node are open: close some');
     if (streams.isFullFor(principal.apiKeyId)) throw tooMany('this key has too many open live views: close some');
     const attempt = attemptOf(request);

@@ -22,7 +22,7 @@ import { noteOf } from '../history/change-note.ts';
 import { keyExpectation } from '../key-expectation.ts';
 import { longAnswer } from '../long-answer.ts';
 import { refusalError } from '../refusal-error.ts';
-import { canReadSecrets, canWrite, hasScope, scopesNeeded } from '../scopes.ts';
+import { canReadSecrets, canWrite, requireScopes, scopesNeeded } from '../scopes.ts';
 import { withoutAddedFields } from '../unwrap-body.ts';
 import { checkIds } from '../well-formed-ids.ts';
 import { changesetDecoder } from './decode-changeset.ts';
@@ -196,10 +196,7 @@ export class Changesets implements ChangesetsPort {
       ]);
     }
     const { operation, params } = found;
-    for (const scope of scopesNeeded(operation)) {
-      if (hasScope(request.principal, scope)) continue;
-      refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });
-    }
+    requireScopes(request.principal, scopesNeeded(operation));
     checkIds(params);
     const resolved = resolveBody(body, bodies);
     const result = await operation.runOn(documents, {

@@ -27,7 +27,7 @@ export const apiKeys = defineResource({
       default: [ALL_SCOPES],
       maxItems: 100,
       description:
-        'Scopes of the key, such as ["edges:read", "edges:write"]: the first path segment with ":read" or ":write"; "secrets:read" to read secrets; "*:read" to read everything else. Use "*" or omit the field for all scopes.',
+        'Scopes of the key, such as ["edges:read", "edges:write"]: the first path segment with ":read" or ":write"; "metrics:read" to read /metrics; "secrets:read" to read secrets; "*:read" to read everything else. Use "*" or omit the field for all scopes.',
     }),
   }),
   derived: { owner_id: ownerId },

@@ -1,9 +1,10 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
+import { coversScope } from '../covers-scope.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import type { OperationPorts } from '../operation.ts';
+import type { OperationPorts, Principal } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import { type EdgeEndpoint, findEdgeEndpoint, newestFirst, pageOfEdgeEndpoints } from './edge-endpoints.ts';
 import { UNUSED_VALUES, unusedFields } from './unused-fields.ts';
@@ -27,8 +28,12 @@ const schema = Type.Object({
     description: "Whether an agent's tunnel or an edge serves the endpoint.",
     examples: ['edge'],
   }),
-  description: Type.String({ description: 'Description of the edge; empty for a tunnel.' }),
-  metadata: Type.String({ description: 'Metadata of the tunnel or the edge.' }),
+  description: Type.String({
+    description: 'Description of the edge; empty for a tunnel, and without the scope edges:read.',
+  }),
+  metadata: Type.String({
+    description: 'Metadata of the tunnel or the edge; empty without the scope tunnels:read or edges:read.',
+  }),
   tunnel: Type.Union([refSchema, Type.Null()], { description: 'The tunnel; null for an edge endpoint.' }),
   edge: reference(
     { kinds: ['https_edge'] },
@@ -62,13 +67,15 @@ export const endpoints: LiveResource = {
     },
     get: async (id, { online, documents }) =>
       (await online.get('endpoint', id)) ?? findEdgeEndpoint(documents.reader, id),
-    render: (items, _request, ports) => items.map(({ id, doc }) => render(id, doc, ports)),
+    render: (items, { principal }, ports) => items.map(({ id, doc }) => render(id, doc, principal, ports)),
     notFound: (id) => notOnline('endpoint', PATH, id),
   }),
 };
 
-function render(id: string, doc: JsonObject, ports: OperationPorts): JsonObject {
+function render(id: string, doc: JsonObject, { scopes }: Principal, ports: OperationPorts): JsonObject {
   const { public_url: url = '', proto = '', hostport = '', tunnel_id: tunnelId, edge_id: edgeId } = doc;
+  // These words are those of the edge or the tunnel.
+  const words = coversScope(scopes, typeof edgeId === 'string' ? 'edges:read' : 'tunnels:read') ? doc : {};
   const [, host = '', port = '0'] = /^(.*):(\d+)$/s.exec(hostport as string) ?? [];
   return {
     ...ports.ref(id),
@@ -83,8 +90,8 @@ function render(id: string, doc: JsonObject, ports: OperationPorts): JsonObject 
     host,
     port: Number(port),
     type: doc['type'] ?? 'ephemeral',
-    description: doc['description'] ?? '',
-    metadata: doc['metadata'] ?? '',
+    description: words['description'] ?? '',
+    metadata: words['metadata'] ?? '',
     tunnel: typeof tunnelId === 'string' ? { ...ports.ref(tunnelId) } : null,
     edge: typeof edgeId === 'string' ? { ...ports.ref(edgeId) } : null,
     ...UNUSED_VALUES,

@@ -16,15 +16,27 @@ const URL_FORM = /^(https?):\/\/([^/?#\s@]+)([^#\s]*)(#.*)?$/i;
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+/** Of everything that an explanation shows or lets somebody find out by asking again and again. */
+const EXPLAIN_SCOPES: readonly string[] = [
+  'explain:read',
+  'edges:read',
+  'backends:read',
+  'ip_policies:read',
+  'certificate_authorities:read',
+  'service_accounts:read',
+  'tunnels:read',
+  'nodes:read',
+];
+
 const request: Operation = {
   resource: 'explain',
   verb: 'request',
   method: 'POST',
   path: PATH,
-  scopes: ['explain:read'],
+  scopes: EXPLAIN_SCOPES,
   summary: 'Explain a request',
   description:
-    'Runs a request that nobody has sent through the code of traffic: which route it takes, what each module decides and why, which targets it may get. Nothing is sent, fetched, stored, counted or signed.',
+    'Runs a request that nobody has sent through the code of traffic: which route it takes, what each module decides and why, which targets it may get. Nothing is sent, fetched, stored, counted or signed. The key needs the scopes of all that this shows: edges, backends, IP policies, certificate authorities, service accounts, tunnels and nodes.',
   body: {
     schema: questionSchema,
     example: {
