@@ -15,7 +15,7 @@ const SECRET = 'planted-in-a-query';
 const ownPaths = [
   ...new Set(modules.flatMap((module) => [...namesOf(module, 'ownPaths'), ...(module.secretPaths ?? [])])),
 ];
-/** A link may be mistyped, and its secret is one all the same. */
+/** A mistyped link still has its secret. */
 const spellings = [
   ...ownPaths,
   '/.postern/guest/',
