@@ -16,7 +16,7 @@ const URL_FORM = /^(https?):\/\/([^/?#\s@]+)([^#\s]*)(#.*)?$/i;
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Of everything that an explanation shows or lets somebody find out by asking again and again. */
+/** An explanation shows all of this, or lets somebody find it out by asking again and again. */
 const EXPLAIN_SCOPES: readonly string[] = [
   'explain:read',
   'edges:read',
