@@ -5,12 +5,14 @@ import type { HeaderList } from '../lib/header-list.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { isUnsendable, unsendable } from '../upstream/unsendable.ts';
 import type { ResponseHead, UpstreamExchange, UpstreamFailure, UpstreamHandler } from '../upstream/upstream.ts';
+import { answerWhole } from './answer-whole.ts';
 import { ChangedBody, type ChangedBodyReader } from './changed-body.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import type { Exchange } from './exchange.ts';
 import { forwardedRequest } from './forwarded-request.ts';
 import { GatheredBody } from './gathered-body.ts';
+import { notSwitched, refusedAsOpen } from './not-switched.ts';
 import { withoutOwnHeaders, withRequestId } from './own-cookies.ts';
 import { areWhole, type ChangedResponse, changedResponse, changedTrailers, changedWhole } from './response-changes.ts';
 import { SwitchedSides } from './switched-sides.ts';
@@ -90,6 +92,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
         return;
       case 'response':
         this.#exchange.aimAt(target.name);
+        if (refusedAsOpen(this.#exchange, target.status)) return;
         this.#answerFixed(target.status, withRequestId(this.#withoutOwn(target.headers), this.#exchange), target.body);
         return;
       case 'unreachable':
@@ -142,9 +145,14 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   }
 
   #head(head: ResponseHead): void {
-    this.#exchange.runtime.answering(this.#exchange);
-    this.#exchange.status = head.status;
     const { status, bodyBytes } = head;
+    if (this.#client.writer.wouldOpen(status)) {
+      this.#upstream?.abort();
+      this.#fail(notSwitched(status));
+      return;
+    }
+    this.#exchange.runtime.answering(this.#exchange);
+    this.#exchange.status = status;
     const ownHeaders = withRequestId(this.#withoutOwn(head.headers), this.#exchange);
     const { responseChangers } = this.#route;
     if (responseChangers.length > 0)
@@ -237,19 +245,15 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#upstream = null;
     try {
       const headers = withRequestId(this.#withoutOwn(head.headers), this.#exchange);
-      this.#splice(this.#client.writer.acceptSwitch(head.status, headers), socket);
+      this.#switched = new SwitchedSides(this.#client.writer.acceptSwitch(head.status, headers), socket);
+      this.#switched.carry(this.#exchange, this, () => {
+        this.#isOver = true;
+        this.#exchange.done();
+      });
     } catch (error) {
       breakOff(socket);
       this.#broke(error);
     }
-  }
-
-  #splice(client: Duplex, socket: Duplex): void {
-    this.#switched = new SwitchedSides(client, socket);
-    this.#switched.carry(this.#exchange, this, () => {
-      this.#isOver = true;
-      this.#exchange.done();
-    });
   }
 
   onData(chunk: Buffer): boolean {
@@ -300,19 +304,11 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
 
   #answerGathered({ headers, chunks }: GatheredBody, upstreamTrailers: HeaderList): void {
     this.abort();
-    const { writer } = this.#client;
-    const { status } = this.#exchange;
     const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
     const body = changedWhole(this.#changed?.bodies ?? [], whole);
     const trailers = changedTrailers(this.#changed, upstreamTrailers);
     this.#exchange.bytesOut += body.length;
-    if (trailers.length === 0) writer.answer(status, headers, body);
-    else {
-      // HTTP/1.1 has no trailers after a Content-Length.
-      writer.head(status, headers, null);
-      writer.write(body);
-      writer.end(trailers);
-    }
+    answerWhole(this.#client.writer, { status: this.#exchange.status, headers, body, trailers });
     this.#exchange.done();
   }
 

@@ -11,6 +11,7 @@ import {
 import { type CanonicalPath, readPath } from '../snapshot/canonical-path.ts';
 import type { EdgeSnapshot, NamedModule, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Exchange } from './exchange.ts';
+import { refusedAsOpen } from './not-switched.ts';
 import { UNMATCHED } from './unmatched-path.ts';
 
 const PREFIX = '/.postern/';
@@ -41,7 +42,7 @@ export function serveOwnPath(edge: EdgeSnapshot, exchange: Exchange): void {
 function sendOwnAnswer(exchange: Exchange, answer: OwnAnswer, module: string): void {
   if (exchange.isDone) return;
   if ('refusal' in answer) exchange.refusedByModule(answer.refusal, module);
-  else {
+  else if (!refusedAsOpen(exchange, answer.status)) {
     const headers = [...answer.headers, 'postern-request-id', exchange.id];
     exchange.answer(answer.status, headers, Buffer.from(answer.body));
   }

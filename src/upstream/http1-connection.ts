@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { reportBug } from '../lib/bug-report.ts';
 import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
 import type { HeaderList } from '../lib/header-list.ts';
+import { isAccepted } from '../lib/web-socket-accept.ts';
 import type { BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
 import type { Dialled } from './dial.ts';
@@ -244,6 +245,12 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     const exchange = this.#exchange;
     const head = this.#switchHead;
     if (exchange === null || head === null) return;
+    if (!isAccepted(exchange.request.headers, head.headers)) {
+      this.#fail(
+        this.#failure('malformed', 'a response to a WebSocket handshake without a valid Sec-WebSocket-Accept'),
+      );
+      return;
+    }
     const socket = this.#socket;
     this.#exchange = null;
     this.#owner.ticker.delete(this);

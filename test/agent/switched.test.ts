@@ -63,10 +63,13 @@ test('uses a key sent by the gateway, and returns its response', async (t) => {
   stream.close(8);
 });
 
-test("forwards a service's refusal of a WebSocket, and reports one that cannot do it as an error", async (t) => {
+test("forwards a service's refusal of a WebSocket, and reports a wrong answer to the key as an error", async (t) => {
   const { connection, tunnel, server } = await httpWorld(t, (_request, response) => response.end('no upgrade here'));
   const plain = await headOf(connection.websocket(tunnel));
-  assert.deepEqual([plain[':status'], plain['postern-tunnel-error']], [502, 'protocol']);
+  assert.deepEqual(
+    [plain[':status'], plain['postern-tunnel-error'], plain['postern-tunnel-status'], plain['content-length']],
+    [502, undefined, '200', '15'],
+  );
   server.on('upgrade', (request, socket) => {
     if (request.url === '/403') socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno');
     else

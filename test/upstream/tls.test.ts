@@ -60,12 +60,16 @@ test('where HTTP/2 is used, switching and connection authentication still use HT
   await using server = await http2Server({ allowHTTP1: true });
   server.server.on('request', (request, response) => response.end(request.httpVersion));
   server.server.on('upgrade', (_request, socket) => {
-    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello');
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\nhello',
+    );
   });
   await using given = upstreamTo(server.port, await trusting());
   assert.equal((await ask(given.upstream)).body, '2.0');
   assert.equal((await ask(given.upstream, { headers: ['authorization', 'NTLM abc'] })).body, '1.1');
-  const { switched } = await ask(given.upstream, { switchTo: 'websocket' });
+  // The example of RFC 6455 §1.3.
+  const headers = ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ=='];
+  const { switched } = await ask(given.upstream, { switchTo: 'websocket', headers });
   assert.ok(switched);
   const [first] = (await Readable.prototype.take.call(switched, 1).toArray()) as Buffer[];
   assert.equal(first?.toString(), 'hello');

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { breakOff } from '../../lib/break-off.ts';
@@ -9,6 +9,7 @@ import { HeadTooLargeError, sendInformational, sendResponse, sendTrailers } from
 import { cancelStream, failStream } from '../../lib/http2-reset.ts';
 import { hasStreamEnd } from '../../lib/http2-stream-end.ts';
 import { splice } from '../../lib/splice.ts';
+import { TUNNEL_STATUS_HEADER } from '../../tunnel/protocol.ts';
 import { isUnsendable } from '../../upstream/unsendable.ts';
 import type {
   RequestBody,
@@ -34,8 +35,6 @@ export interface HttpExchangeParts {
   onOver(exchange: HttpExchange): void;
 }
 
-/** RFC 6455 §4.2.2. */
-const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const WRONG_ANSWER: LocalFailure = { reason: 'protocol', mayHaveBeenSent: true };
 const TOO_LARGE: LocalFailure = { reason: 'headers_too_large', mayHaveBeenSent: true };
 
@@ -55,7 +54,8 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
   readonly #stream: ServerHttp2Stream;
   readonly #parts: HttpExchangeParts;
   #upstream: UpstreamExchange | null = null;
-  #websocketKey: { readonly value: string; readonly isOwn: boolean } | null = null;
+  /** The client sent no key: over HTTP/2 there is none. */
+  #hasOwnKey = false;
   #requestTrailers: HeaderList = [];
   #trailers: HeaderList = [];
   #isAnswered = false;
@@ -84,12 +84,9 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     const isSwitch = reading.method === 'CONNECT';
     const headers = [...reading.headers];
     if (isSwitch) {
-      const at = headers.indexOf('sec-websocket-key');
-      const isOwn = at === -1;
-      const value = isOwn ? randomBytes(16).toString('base64') : (headers[at + 1] ?? '');
-      this.#websocketKey = { value, isOwn };
       // RFC 8441 §5.1: HTTP/2 has no key, but an HTTP/1.1 service requires one.
-      if (isOwn) headers.push('sec-websocket-key', value);
+      this.#hasOwnKey = !headers.includes('sec-websocket-key');
+      if (this.#hasOwnKey) headers.push('sec-websocket-key', randomBytes(16).toString('base64'));
     }
     return {
       method: isSwitch ? 'GET' : reading.method,
@@ -136,12 +133,6 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
 
   #head(head: ResponseHead): void {
     const { status } = head;
-    if (this.#websocketKey !== null && status < 300) {
-      // The gateway would read a 2xx as a completed switch.
-      this.#upstream?.abort();
-      this.#fail(WRONG_ANSWER, `the service returned ${status} to a WebSocket handshake`);
-      return;
-    }
     this.status = status;
     const headers = withoutTunnelHeaders(head.headers);
     this.#parts.observer?.onResponseHead(status, headers);
@@ -150,7 +141,12 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     const isBodiless = this.#parts.reading.method === 'HEAD' || status === 204 || status === 304;
     const isEmpty = isBodiless || head.bodyBytes === 0;
     const announced = isEmpty ? (head.declaredBytes ?? null) : head.bodyBytes;
-    const framed = [':status', String(status), ...headers];
+    // The gateway would read a 2xx as a completed switch.
+    const isDeclined = this.#parts.reading.method === 'CONNECT' && status < 300;
+    const statuses = isDeclined
+      ? [':status', '502', TUNNEL_STATUS_HEADER, String(status)]
+      : [':status', String(status)];
+    const framed = [...statuses, ...headers];
     if (announced !== null && status !== 204 && status !== 304) framed.push('content-length', String(announced));
     // Trailers can only follow a body without announced length: gRPC, and chunked responses.
     const waitForTrailers = !isEmpty && announced === null;
@@ -192,21 +188,16 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
   }
 
   onSwitch(head: ResponseHead, socket: Duplex): void {
-    const key = this.#websocketKey;
     const stream = this.#stream;
     this.#upstream = null;
     const at = head.headers.indexOf('sec-websocket-accept');
-    if (key === null || head.headers[at + 1] !== hash('sha1', key.value + WEBSOCKET_GUID, 'base64')) {
-      socket.destroy();
-      this.#fail(WRONG_ANSWER, 'the service sent no valid Sec-WebSocket-Accept in a WebSocket handshake');
-      return;
-    }
     if (stream.destroyed || stream.closed) {
       breakOff(socket);
       return;
     }
     // The service's response to a key that only the agent knows means nothing to the client.
-    const shown = withoutTunnelHeaders(key.isOwn ? head.headers.toSpliced(at, 2) : head.headers);
+    const isForAgent = this.#hasOwnKey && at !== -1;
+    const shown = withoutTunnelHeaders(isForAgent ? head.headers.toSpliced(at, 2) : head.headers);
     try {
       sendResponse(stream, [':status', '200', ...shown]);
     } catch (error) {

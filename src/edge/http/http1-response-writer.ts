@@ -144,6 +144,10 @@ export class Http1ResponseWriter implements ResponseWriter {
     throw new Error('a request that asked to switch comes through Http1SwitchPort');
   }
 
+  wouldOpen(): boolean {
+    return false;
+  }
+
   cut(): void {
     const { req, chunkedEncoding } = this.#response;
     this.#finish();

@@ -78,6 +78,10 @@ export class Http1SwitchWriter implements ResponseWriter {
     return this.#socket;
   }
 
+  wouldOpen(): boolean {
+    return false;
+  }
+
   cut(): void {
     this.#isEnded = true;
     this.#socket.destroy();

@@ -32,6 +32,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
   readonly #stream: ServerHttp2Stream;
   readonly #client: Http2Client;
   readonly #isHead: boolean;
+  readonly #isConnect: boolean;
   readonly #startedAtMs = performance.now();
   #stall: Stall | null = null;
   /** Bytes written to the stream; once switched, how often it has sent everything that was buffered. */
@@ -51,6 +52,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
     this.#stream = stream;
     this.#client = client;
     this.#isHead = method === 'HEAD';
+    this.#isConnect = method === 'CONNECT';
     this.onBug = client.onBug;
     client.add(this);
     listen(stream, 'close', this, () => this.#onClose());
@@ -170,6 +172,10 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
       this.#given += 1;
     });
     return this.#stream;
+  }
+
+  wouldOpen(status: number): boolean {
+    return this.#isConnect && status < 300;
   }
 
   check(nowMs: number, { sendTimeoutMs, requestTimeoutMs }: SweepLimits): void {

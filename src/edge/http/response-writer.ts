@@ -19,6 +19,8 @@ export interface ResponseWriter extends ListenerOwner {
   answer(status: number, headers: HeaderList, body: Buffer): void;
   /** The upstream agreed to switch protocols: the client's raw bytes, both ways. */
   acceptSwitch(status: number, headers: HeaderList): Duplex;
+  /** Whether the client would take a response with this status for agreement to switch: over HTTP/2 (RFC 8441 §5). */
+  wouldOpen(status: number): boolean;
   /** Ends the exchange so that the client notices a truncated response. */
   cut(): void;
   readonly isHeadSent: boolean;

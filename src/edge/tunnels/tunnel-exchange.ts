@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
+import { webSocketAccept } from '../../lib/web-socket-accept.ts';
 import { HOP_TRACE_HEADER } from '../../tracing/hop-trace.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSafe } from '../../upstream/request-headers.ts';
@@ -17,11 +17,11 @@ import type {
 import { failed } from '../../upstream/upstream-failure.ts';
 import { firstValue } from '../http/header-list.ts';
 import { agentFailure } from './agent-failure.ts';
+import { declinedHead } from './declined-head.ts';
 import type { AgentLink } from './online-tunnels.ts';
 import { Patience } from './patience.ts';
 import type { TunnelUpstream } from './tunnel-upstream.ts';
 
-const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 /** Ways to the agent that one request tries: its connections here, and nodes that announced the tunnel. */
 const MAX_TRIES = 4;
 /** After this many lost connections to the agent the request itself may be the cause. Links between nodes may fail at the same time. */
@@ -86,11 +86,19 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     this.#handler.onInformational(status, headers);
   }
 
+  #failHead(message: string): void {
+    this.#inner?.abort();
+    this.#inner = null;
+    this.#handler.onFailure(failed('head', 'malformed', message, true));
+  }
+
   onHead(head: ResponseHead): void {
     this.#hasBytes = true;
     const reason = firstValue(head.headers, TUNNEL_ERROR_HEADER);
     if (reason === undefined) {
-      this.#handler.onHead(head);
+      const answered = this.#request.switchTo === null ? head : declinedHead(head);
+      if (answered !== null) this.#handler.onHead(answered);
+      else this.#failHead('an invalid response to a WebSocket handshake');
       return;
     }
     // Its short text is not for the visitor: the edge has its own page.
@@ -103,7 +111,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   onSwitch(head: ResponseHead, stream: Duplex): void {
     const headers = head.headers.filter((_, at) => head.headers[at - (at % 2)] !== 'sec-websocket-accept');
     const key = firstValue(this.#request.headers, 'sec-websocket-key');
-    if (key !== undefined) headers.push('sec-websocket-accept', hash('sha1', `${key}${KEY_SUFFIX}`, 'base64'));
+    if (key !== undefined) headers.push('sec-websocket-accept', webSocketAccept(key));
     this.#handler.onSwitch({ ...head, status: 101, headers }, stream);
   }
 

@@ -5,6 +5,7 @@ import { cancelSuite } from '../../support/clients/cancel-suite.ts';
 import { eventSourceSuite } from '../../support/clients/event-source-suite.ts';
 import { grpcUpstream } from '../../support/clients/grpc-service.ts';
 import { grpcSuite } from '../../support/clients/grpc-suite.ts';
+import { handshakeSuite } from '../../support/clients/handshake-suite.ts';
 import { webSocketUpstream } from '../../support/clients/web-socket-upstream.ts';
 import { wsSuite } from '../../support/clients/ws-suite.ts';
 import { Cluster } from '../../support/cluster.ts';
@@ -35,6 +36,7 @@ const [httpWays, socketWays, grpcWays] = await Promise.all([
 
 for (const way of httpWays) {
   httpSuite(way, upstream);
+  handshakeSuite({ ...way, upstream });
   eventSourceSuite({ ...way, upstream });
   traceSuite(cluster, way, upstream, collector);
 }
