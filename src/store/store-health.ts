@@ -56,6 +56,13 @@ export class StoreHealthMonitor {
     });
   }
 
+  /** A read that finds damage tells about the store as a whole. */
+  noteDamage(error: unknown): void {
+    if (!(error instanceof PosternError) || error.code !== 'ERR_POSTERN_STORE_CORRUPT') return;
+    this.#damage ??= error;
+    this.#report();
+  }
+
   async #watching<Result>(work: () => Promise<Result>, set: (problem: PosternError | null) => void): Promise<Result> {
     try {
       const result = await work();
@@ -66,7 +73,7 @@ export class StoreHealthMonitor {
       // Any other error is a bug in a single request, and says nothing about the store.
       if (error instanceof PosternError) {
         set(error);
-        if (error.code === 'ERR_POSTERN_STORE_CORRUPT') this.#damage ??= error;
+        this.noteDamage(error);
         this.#report();
       }
       throw error;

@@ -2,7 +2,11 @@ import type { Logger } from 'pino';
 import type { Store } from './store.ts';
 
 /** Logs changes of the store's state, each once. */
-export function reportStore(store: Pick<Store, 'onReset' | 'onHealth' | 'stats'>, logger: Logger): { close(): void } {
+export function reportStore(
+  store: Pick<Store, 'onReset' | 'onHealth' | 'stats' | 'loss'>,
+  logger: Logger,
+): { close(): void } {
+  if (store.loss !== null) logger.error(store.loss);
   const stops = [reportResets(store, logger), reportHealth(store, logger)];
   return {
     close: () => {

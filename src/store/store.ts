@@ -52,6 +52,9 @@ export interface Store {
    */
   onReset(reload: (cause: Error) => void | Promise<void>): () => void;
 
+  /** When it was opened, the database lacked commits that were acknowledged before: what is gone and what to do. */
+  readonly loss: string | null;
+
   findIdempotency(scope: string): Promise<IdempotencyRecord | null>;
   /** Fingerprints of the secret keys, as configured: the first one is used unless `useSecretKey` says otherwise. */
   readonly secretKeyIds: readonly string[];

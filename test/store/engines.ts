@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { after, before, type TestContext } from 'node:test';
+import { after, before } from 'node:test';
 import pg from 'pg';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
@@ -7,6 +7,7 @@ import { type OpenPostgresStoreOptions, openPostgresStore } from '../../src/stor
 import { type OpenSqliteStoreOptions, openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { Cleanup } from '../support/cleanup.ts';
 import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { OpenStore } from './conformance/store-under-test.ts';
@@ -28,16 +29,18 @@ export function usePostgres(): void {
 }
 
 /** A location for a test's own store; nothing is there yet. */
-export async function emptyLocation(t: Pick<TestContext, 'after'>, engine: EngineName): Promise<StoreLocation> {
+export async function emptyLocation(t: Cleanup, engine: EngineName): Promise<StoreLocation> {
   const stores = new Set<Store>();
   // Hooks run in order of registration: the stores close before their storage is removed.
-  t.after(() => Promise.all([...stores].map((store) => store.close())));
+  t.after(async () => {
+    await Promise.all([...stores].map((store) => store.close()));
+  });
   const location = await makeLocation(t, engine);
   openStores.set(location, stores);
   return location;
 }
 
-async function makeLocation(t: Pick<TestContext, 'after'>, engine: EngineName): Promise<StoreLocation> {
+async function makeLocation(t: Cleanup, engine: EngineName): Promise<StoreLocation> {
   const dataDir = join(await tempDir(t), 'data');
   if (engine === 'sqlite') return { engine, dataDir };
   if (server === null) throw new Error('the test file does not call usePostgres()');

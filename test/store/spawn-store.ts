@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface, type Interface } from 'node:readline';
-import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { Cleanup } from '../support/cleanup.ts';
 
 const SCRIPT = fileURLToPath(new URL('./store-process.ts', import.meta.url));
 
@@ -17,11 +17,7 @@ export interface StoreProcess {
 }
 
 /** Another process on the same store, killed at the end of the test at the latest. */
-export function spawnStore(
-  t: Pick<TestContext, 'after'>,
-  location: StoreLocation,
-  mode: 'hold' | 'write' | 'take-over',
-): StoreProcess {
+export function spawnStore(t: Cleanup, location: StoreLocation, mode: 'hold' | 'write' | 'take-over'): StoreProcess {
   const child = spawn(process.execPath, [SCRIPT, JSON.stringify(location), mode], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -7,6 +7,7 @@ import { schemaVersion } from '../sql/schema/migrate.ts';
 import { currentSchema } from '../sql/schema/migrations.ts';
 import { holdsRecords } from '../sql/schema/table-rows.ts';
 import { lockDirectory } from '../sqlite/directory-lock.ts';
+import { forgetLastCommit } from '../sqlite/last-commit-file.ts';
 import { SqliteConnection } from '../sqlite/sqlite-connection.ts';
 import { createSqliteOfflineDatabase } from '../sqlite/sqlite-offline-database.ts';
 import { notEmpty, type ReplaceOptions } from './replace-options.ts';
@@ -32,6 +33,7 @@ export async function replaceSqlite(options: ReplaceOptions<SqliteLocation>): Pr
     syncFile(building);
     beforeVisible();
     putAwayLog(path);
+    forgetLastCommit(target.dataDir);
     renameSync(building, path);
     syncDirectory(target.dataDir);
   } finally {

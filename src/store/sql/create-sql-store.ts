@@ -21,6 +21,8 @@ export interface SqlStoreOptions {
   readonly keyring: Keyring;
   readonly accountId: string;
   readonly clock?: Clock | undefined;
+  /** See Store. */
+  readonly loss?: string | null;
   /** How far back the change feed reaches after a prune. */
   readonly keepRevisions?: number | undefined;
 }
@@ -39,6 +41,7 @@ export function createSqlStore({
   accountId,
   clock = systemClock,
   keepRevisions = DEFAULT_KEEP_REVISIONS,
+  loss = null,
 }: SqlStoreOptions): Store {
   const listeners = new Set<CommitListener>();
   const followers = new Map<CommitListener, () => number>();
@@ -90,6 +93,7 @@ export function createSqlStore({
   return {
     engine: engine.name,
     sharing: engine.sharing,
+    loss,
     accountId,
     secretKeyIds: keyring.keyIds,
     useSecretKey: (keyId) => keyring.use(keyId),

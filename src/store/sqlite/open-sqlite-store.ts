@@ -2,11 +2,16 @@ import type { Clock } from '../../lib/clock.ts';
 import { databasePath, makePrivateFile } from '../data-directory.ts';
 import { syncDirectory } from '../key-file.ts';
 import type { KeySource } from '../load-keyring.ts';
+import { lacksCommit } from '../sql/commits/commit-rows.ts';
+import { readRevision } from '../sql/commits/revision-rows.ts';
 import { createSqlStore } from '../sql/create-sql-store.ts';
 import { refuseIncompatible } from '../sql/schema/compatible.ts';
 import { type Initialised, initialise } from '../sql/schema/initialise.ts';
 import type { Store } from '../store.ts';
+import { checkPages } from './check-pages.ts';
 import { lockAsSuccessor, lockDirectory } from './directory-lock.ts';
+import { forgetLog, type LastCommit } from './last-commit-file.ts';
+import { lossText, refuseLostFiles } from './lost-files.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { createSqliteEngine } from './sqlite-engine.ts';
 
@@ -30,14 +35,17 @@ export async function openSqliteStore(options: OpenSqliteStoreOptions): Promise<
   const lock = successor ?? lockDirectory(dataDir);
   try {
     const path = databasePath(dataDir);
+    // While its owner writes, the files change under any comparison.
+    const last = isTakingOver ? null : refuseLostFiles(dataDir);
     makePrivateFile(path);
-    const { keyring, accountId, commit } = prepare(path, { dataDir, configured: secretKey }, isTakingOver);
+    const prepared = prepare(path, { dataDir, configured: secretKey }, { isTakingOver, last });
+    const { keyring, accountId, commit, loss } = prepared;
     const engine = createSqliteEngine({
       ...{ path, maxPages, commit, probeIntervalMs, isTakingOver },
       own: () => successor?.own() ?? Promise.resolve(),
       onClosed: () => lock.release(),
     });
-    return createSqlStore({ engine, keyring, accountId, clock, keepRevisions });
+    return createSqlStore({ engine, keyring, accountId, clock, keepRevisions, loss });
   } catch (error) {
     lock.release();
     throw error;
@@ -48,12 +56,22 @@ export async function openSqliteStore(options: OpenSqliteStoreOptions): Promise<
  * In this thread: nothing is being served yet, and a wrong key or a newer store must be reported before the start
  * continues.
  */
-function prepare(path: string, source: KeySource, isTakingOver: boolean): Initialised {
+function prepare(
+  path: string,
+  source: KeySource,
+  { isTakingOver, last }: { readonly isTakingOver: boolean; readonly last: LastCommit | null },
+): Initialised & { readonly loss: string | null } {
   const connection = new SqliteConnection({ path, access: 'write' });
   try {
+    if (!isTakingOver) checkPages(connection);
     return connection.transaction('IMMEDIATE', () => {
       if (isTakingOver) connection.run(refuseIncompatible('sqlite'));
-      return connection.run(initialise('sqlite', source));
+      const initialised = connection.run(initialise('sqlite', source));
+      const found = { commit: initialised.commit, revision: connection.run(readRevision()) };
+      const isLost = last !== null && connection.run(lacksCommit(last.commit));
+      // From here on, this process makes another log.
+      if (!isTakingOver) forgetLog(path, found);
+      return { ...initialised, loss: isLost ? lossText(path, last, found) : null };
     });
   } finally {
     connection.close();

@@ -63,13 +63,15 @@ export class SqliteConnection {
   }
 
   query({ sql, params, isBlind }: Statement): Row[] {
-    if (!isBlind) return this.#prepare(sql).all(...params) as Row[];
-    this.#prepare(sql).run(...params);
-    return [];
+    return translated(this.#path, () => {
+      if (!isBlind) return this.#prepare(sql).all(...params) as Row[];
+      this.#prepare(sql).run(...params);
+      return [];
+    });
   }
 
   exec(sql: string): void {
-    this.#database.exec(sql);
+    translated(this.#path, () => this.#database.exec(sql));
   }
 
   /** On a full disk SQLite rolls back by itself. */

@@ -10,7 +10,7 @@ import { StoreHealthMonitor } from '../store-health.ts';
 import { ForeignCommits } from './foreign-commits.ts';
 import { bytesIn, isPacked, type Packed, packJob, unpackResult } from './packed-messages.ts';
 import { startProbes } from './probes.ts';
-import { outcomeFromWire, type WireGroup, type WireProvenRead } from './worker-protocol.ts';
+import { outcomeFromWire, type WireGroup, type WireProvenRead, type WorkerTask } from './worker-protocol.ts';
 import { WorkerThread } from './worker-thread.ts';
 
 export interface SqliteEngineOptions {
@@ -82,8 +82,17 @@ export function createSqliteEngine({
     return (await group.submit({ ...job, epoch })) as ProgramResult<Name>;
   }
 
+  async function ask(task: WorkerTask, handedOver: readonly ArrayBuffer[] = []): Promise<unknown> {
+    try {
+      return await reader.request(task, handedOver);
+    } catch (error) {
+      monitor.noteDamage(error);
+      throw error;
+    }
+  }
+
   async function readIn<Name extends ProgramName>(view: number | null, name: Name, args: ProgramArgs<Name>) {
-    return (await reader.request({ do: 'read', job: { name, args }, view })) as ProgramResult<Name>;
+    return (await ask({ do: 'read', job: { name, args }, view })) as ProgramResult<Name>;
   }
 
   async function close(): Promise<void> {
@@ -105,7 +114,7 @@ export function createSqliteEngine({
       history.noticing(async () => {
         const { seen, epoch } = history;
         const job = await packJob({ name, args });
-        const read = (await reader.request({ do: 'read_proven', job, seen }, bytesIn([job]))) as WireProvenRead;
+        const read = (await ask({ do: 'read_proven', job, seen }, bytesIn([job]))) as WireProvenRead;
         history.advance(read.commit, epoch);
         return read.value as ProgramResult<Name>;
       }),
@@ -115,7 +124,7 @@ export function createSqliteEngine({
     withView: async (use) => {
       lastView += 1;
       const view = lastView;
-      await reader.request({ do: 'open_view', view });
+      await ask({ do: 'open_view', view });
       try {
         return await use((name, ...args) => readIn(view, name, args));
       } finally {

@@ -5,8 +5,9 @@ import { type CommitMark, provePosition } from '../sql/commits/commit-rows.ts';
 import { readRevision } from '../sql/commits/revision-rows.ts';
 import { runJobs } from '../sql/commits/run-jobs.ts';
 import { type Job, startProgram } from '../sql/programs.ts';
-import { statement } from '../sql/statements/statement.ts';
-import { DatabaseFiles, damaged } from './database-files.ts';
+import { checkPages } from './check-pages.ts';
+import { DatabaseFiles } from './database-files.ts';
+import { LastCommitFile } from './last-commit-file.ts';
 import { bytesInReply, packGroup, unpackJob } from './packed-messages.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import {
@@ -25,6 +26,7 @@ const options = workerData as WorkerOptions;
 const connection = new SqliteConnection(options);
 const files = new DatabaseFiles(options.path, options.headerFile);
 const views = new Map<number, SqliteConnection>();
+const lastCommit = new LastCommitFile(options.path);
 
 parentPort?.on('message', ({ id, task }: WorkerRequest) => {
   const outcome = attempt(() => perform(task));
@@ -65,6 +67,7 @@ function runGroup(jobs: readonly Job[], seen: CommitMark): WireGroup {
     files.remember();
     // Checked again: a commit to a file that was removed in the meantime must not be acknowledged.
     files.check();
+    if (after.commit.number > seen.number) lastCommit.write(after);
     return { outcomes: answers.map((value) => ({ ok: true, value })), commit: after.commit };
   } catch (error) {
     // A full or failing disk concerns every job; any other error concerns one job and must not affect the others.
@@ -101,8 +104,7 @@ function runProvenRead(job: Job, seen: CommitMark): WireProvenRead {
   });
 }
 
-/** Checked when the file has changed on disk, by a checkpoint or by another program; larger files take too long. */
-const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
+/** Pages are checked when the file has changed on disk, by a checkpoint or by another program. */
 let checkedAtMs = 0;
 
 function probe(seen: CommitMark): CommitMark {
@@ -110,19 +112,17 @@ function probe(seen: CommitMark): CommitMark {
   files.checkHeader();
   const { commit } = connection.transaction('DEFERRED', () => connection.run(provePosition(seen)));
   files.remember();
-  const { mtimeMs, size } = statSync(options.path);
-  if (mtimeMs !== checkedAtMs && size <= MAX_CHECKED_BYTES) checkPages();
+  const { mtimeMs } = statSync(options.path);
+  if (mtimeMs !== checkedAtMs) checkFreshPages();
   checkedAtMs = mtimeMs;
   return commit;
 }
 
 /** On a separate connection, whose cache is empty. */
-function checkPages(): void {
+function checkFreshPages(): void {
   const fresh = new SqliteConnection({ path: options.path, access: 'read' });
   try {
-    const [row] = fresh.transaction('DEFERRED', () => fresh.query(statement('PRAGMA quick_check(1)')));
-    const result = String(row?.['quick_check']);
-    if (result !== 'ok') throw damaged(options.path, result);
+    checkPages(fresh);
   } finally {
     fresh.close();
   }
@@ -131,9 +131,14 @@ function checkPages(): void {
 /** On a separate connection, so that other reads still see new data. */
 function openView(view: number): null {
   const viewConnection = new SqliteConnection({ path: options.path, access: 'read' });
-  viewConnection.exec('BEGIN');
-  // A deferred transaction takes its view at its first read, not at BEGIN.
-  viewConnection.run(readRevision());
+  try {
+    viewConnection.exec('BEGIN');
+    // A deferred transaction takes its view at its first read, not at BEGIN.
+    viewConnection.run(readRevision());
+  } catch (error) {
+    viewConnection.close();
+    throw error;
+  }
   views.set(view, viewConnection);
   return null;
 }

@@ -54,6 +54,13 @@ export function* provePosition(seen: CommitMark): Program<StorePosition> {
   return { revision: integer(row, 'revision'), commit: { number: integer(row, 'number'), id: text(row, 'id') } };
 }
 
+/** Whether the database lacks a commit that it must contain. */
+export function* lacksCommit(seen: CommitMark): Program<boolean> {
+  const row = yield* queryOne(POSITION, [seen.number]);
+  if (row === null) return true;
+  return textOrNull(row, 'seen_id') !== seen.id && seen.number >= (integerOrNull(row, 'oldest') ?? 0);
+}
+
 function differenceFrom(seen: CommitMark, row: Row): string {
   const mine = `this process has seen commit ${seen.number} (${seen.id})`;
   const other = textOrNull(row, 'seen_id');
