@@ -2,7 +2,7 @@ import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
 import { errorPage } from './error-page.ts';
 import { edgeErrors } from './errors.ts';
-import type { IncomingRequest } from './http/http-servers.ts';
+import type { IncomingRequest } from './http/incoming-request.ts';
 
 const CODE = 'ERR_POSTERN_NOTHING_HERE';
 const ADVICE = [

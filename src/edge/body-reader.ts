@@ -85,9 +85,9 @@ export class BodyReader {
 
   readonly #onEnd = guarded(this.#owner, (): void => {
     const { head, isBodyWhole } = this.#client;
-    // A truncated upload of unknown length also ends; one of known length is checked by its bytes.
-    const isWhole = head.contentLength === null ? isBodyWhole() : this.#gathered.length === head.contentLength;
-    this.#stop(isWhole ? 'whole' : 'cut');
+    // A truncated upload also ends.
+    const hasBytes = head.contentLength === null || this.#gathered.length === head.contentLength;
+    this.#stop(hasBytes && isBodyWhole() ? 'whole' : 'cut');
   });
 
   readonly #onCut = guarded(this.#owner, (): void => this.#stop('cut'));

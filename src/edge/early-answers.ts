@@ -5,7 +5,7 @@ import { type AdmissionLimit, SETTING_OF_LIMIT } from './admission.ts';
 import type { ClientAddresses } from './client-address.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeErrorCode } from './errors.ts';
-import type { IncomingRequest } from './http/http-servers.ts';
+import type { IncomingRequest } from './http/incoming-request.ts';
 import { type RecordingSettings, recordedEarly } from './record-request.ts';
 
 /** The response to a request that no route was asked for. */

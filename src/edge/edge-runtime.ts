@@ -9,7 +9,7 @@ import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ForwardingSettings } from './forwarded-headers.ts';
-import type { IncomingRequest } from './http/http-servers.ts';
+import type { IncomingRequest } from './http/incoming-request.ts';
 import type { RequestHead } from './http/request-head.ts';
 
 /** The response to a request that could not be parsed. */

@@ -65,6 +65,7 @@ function requestBody(exchange: ForwardableRequest, client: ClientSide): RequestB
     exchange.bytesIn += uncounted;
     uncounted = 0;
   };
-  if (contentLength !== null) return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes };
+  if (contentLength !== null)
+    return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes, isWhole };
   return isChunked ? { framing: 'chunked', source, expectsContinue, onBytes, isWhole, trailers } : { framing: 'none' };
 }

@@ -3,7 +3,7 @@ import type { ConnectionFacts } from './connection-facts.ts';
 import type { EarlyAnswers } from './early-answers.ts';
 import { errorPage } from './error-page.ts';
 import { edgeErrors } from './errors.ts';
-import type { IncomingRequest } from './http/http-servers.ts';
+import type { IncomingRequest } from './http/incoming-request.ts';
 
 const CODE = 'ERR_POSTERN_EDGE_OVERLOADED';
 const RETRY_AFTER_SECONDS = '1';

@@ -3,7 +3,7 @@ import type { EdgeRuntime } from './edge-runtime.ts';
 import { errorPage } from './error-page.ts';
 import { edgeErrors } from './errors.ts';
 import { Exchange } from './exchange.ts';
-import type { IncomingRequest } from './http/http-servers.ts';
+import type { IncomingRequest } from './http/incoming-request.ts';
 
 /** Starts an exchange for a request that can be parsed, and rejects any other. */
 export function serveRequest(runtime: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void {

@@ -33,7 +33,10 @@ export class BodySender implements ListenerOwner {
   readonly #body: StreamedBody;
   readonly #source: Readable;
   #sink: BodySink | null = null;
+  /** Including the last chunk. */
   #sentBytes = 0;
+  /** The chunk that completes a body of known length. It waits for the end of the source. */
+  #last: Buffer | null = null;
 
   constructor(body: StreamedBody) {
     this.#body = body;
@@ -89,11 +92,9 @@ export class BodySender implements ListenerOwner {
       return;
     }
     body.onBytes?.(chunk.length);
-    if (!sink.writeBody(chunk)) this.#source.pause();
-    if (body.framing === 'length' && this.#sentBytes === body.bytes && !this.isDone) {
-      this.isDone = true;
-      sink.endBody(NO_TRAILERS);
-    }
+    // An upstream takes the announced length for the end, which the source may still deny.
+    if (body.framing === 'length' && this.#sentBytes === body.bytes) this.#last = chunk;
+    else if (!sink.writeBody(chunk)) this.#source.pause();
   });
 
   readonly #onEnd = guarded(this, (): void => {
@@ -104,11 +105,12 @@ export class BodySender implements ListenerOwner {
       this.#fail(`the body ended after ${this.#sentBytes} of ${body.bytes} bytes`);
       return;
     }
-    if (body.framing === 'chunked' && !body.isWhole()) {
+    if (body.isWhole?.() === false) {
       this.#onCut();
       return;
     }
     this.isDone = true;
+    if (this.#last !== null) sink.writeBody(this.#last);
     sink.endBody(body.framing === 'chunked' ? body.trailers() : NO_TRAILERS);
   });
 

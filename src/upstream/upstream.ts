@@ -42,6 +42,8 @@ export type RequestBody =
       readonly expectsContinue: boolean;
       /** Called with the number of bytes forwarded, as they are. */
       readonly onBytes?: (count: number) => void;
+      /** Called once the source has ended. Absent: a source with all bytes is whole. */
+      isWhole?(): boolean;
     }
   /** Length unknown. `isWhole` and `trailers` are called once the source has ended. */
   | {

@@ -105,11 +105,12 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     const onBytes = (count: number): void => {
       this.bytesIn += count;
     };
-    if (contentLength !== null) return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes };
+    const isWhole = (): boolean => hasStreamEnd(source);
+    if (contentLength !== null)
+      return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes, isWhole };
     listen(source, 'trailers', this, (_headers: unknown, _flags: number, raw: readonly string[]) => {
       this.#requestTrailers = raw;
     });
-    const isWhole = (): boolean => hasStreamEnd(source);
     return { framing: 'chunked', source, expectsContinue, onBytes, isWhole, trailers: () => this.#requestTrailers };
   }
 

@@ -27,33 +27,23 @@ import type { HeaderList } from '../../lib/header-list.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
+import { awaitEmptyEnd } from './await-empty-end.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { Http1Client } from './http1-client.ts';
 import { Http1Facts } from './http1-facts.ts';
 import { Http1SwitchWriter } from './http1-switch-writer.ts';
 import { Http2Client } from './http2-client.ts';
+import { isTooLarge } from './http2-head-size.ts';
 import { Http2ResponseWriter } from './http2-response-writer.ts';
 import { http2ServerOptions } from './http2-server-options.ts';
-import { http1Head, http2Head, versionProblem, withStreamedBody } from './raw-head.ts';
+import type { IncomingRequest } from './incoming-request.ts';
+import { http1Head, http2Head, TOO_LARGE, versionProblem, withStreamedBody } from './raw-head.ts';
 import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
 import type { RequestProblem } from './request-problem.ts';
-import type { ResponseWriter } from './response-writer.ts';
 import { sweep } from './sweep.ts';
 import { trailersOf } from './trailers.ts';
 import { TurnBudget } from './turn-budget.ts';
 import { UnreadUploads } from './unread-uploads.ts';
-
-export interface IncomingRequest {
-  readonly reading: HeadReading;
-  readonly writer: ResponseWriter;
-  /** Null when there is no body. */
-  readonly source: IncomingMessage | ServerHttp2Stream | null;
-  readonly trailers: () => HeaderList;
-  /** Called once the source has ended: whether the client marked the end of the body. */
-  readonly isBodyWhole: () => boolean;
-  /** For an error page when the head could not be parsed. */
-  readonly accept: string | undefined;
-}
 
 export interface HttpServersOptions {
   /** The scheme that clients use. */
@@ -77,7 +67,7 @@ export class HttpServers {
   readonly #http2: Http2Server;
   readonly #handle: HttpServersOptions['handle'];
   readonly #scheme: HttpServersOptions['scheme'];
-  readonly #maxHeaderCount: number;
+  readonly #limits: HttpLimits;
   readonly #rules: HeadRules;
   readonly #sweep: NodeJS.Timeout;
   /** Requests to switch to a protocol that the edge does not support. */
@@ -111,7 +101,7 @@ export class HttpServers {
     });
     // The runtime silently drops headers beyond its limit: one more than allowed shows that there were too many.
     this.#http1.maxHeadersCount = limits.maxHeaderCount + 1;
-    this.#maxHeaderCount = limits.maxHeaderCount;
+    this.#limits = limits;
     // This event starts the timeouts of slow heads and the list of idle connections, and this server never listens.
     this.#http1.emit('listening');
     // The upstream responds to the last two, or the edge does before it requests their body.
@@ -274,9 +264,7 @@ export class HttpServers {
   }
 
   #read(request: IncomingMessage, { isFromProxy }: ConnectionFacts, hasUpgrade: boolean): HeadReading {
-    if (request.rawHeaders.length > 2 * this.#maxHeaderCount) {
-      return { ok: false, code: 'ERR_POSTERN_HEADERS_TOO_LARGE', message: 'it has too many headers' };
-    }
+    if (request.rawHeaders.length > 2 * this.#limits.maxHeaderCount) return TOO_LARGE;
     const message = versionProblem(request);
     return message === null
       ? readHead(http1Head(request, hasUpgrade, this.#scheme, isFromProxy), this.#rules)
@@ -293,14 +281,19 @@ export class HttpServers {
   }
 
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {
+    const serveAtOnce = (): void => this.#serveStream(stream, headers, raw);
+    if (!stream.endAfterHeaders && headers['content-length'] === '0' && headers[':protocol'] === undefined) {
+      awaitEmptyEnd(stream, this.#ownerOfStream(stream), serveAtOnce);
+      return;
+    }
     // A request with a body is never deferred: its trailers and its end must find their listeners.
     if (!stream.endAfterHeaders || this.#turns.take()) {
-      this.#serveStream(stream, headers, raw);
+      serveAtOnce();
       return;
     }
     ignoreErrors(stream);
     const serve = (): void => {
-      if (!stream.destroyed) this.#serveStream(stream, headers, raw);
+      if (!stream.destroyed) serveAtOnce();
     };
     this.#turns.later(guarded(this.#ownerOfStream(stream), serve));
   }
@@ -312,7 +305,9 @@ export class HttpServers {
       return;
     }
     if (this.#isLingering) client.closeSoon();
-    const reading = readHead(http2Head(headers, raw, client.facts.isFromProxy), this.#rules);
+    const reading = isTooLarge(raw, this.#limits)
+      ? TOO_LARGE
+      : readHead(http2Head(headers, raw, client.facts.isFromProxy), this.#rules);
     const hasBody = !stream.endAfterHeaders && headers[':protocol'] === undefined;
     if (!stream.endAfterHeaders) watchStreamEnd(stream);
     const writer = new Http2ResponseWriter(stream, String(headers[':method']), client);
@@ -321,7 +316,7 @@ export class HttpServers {
       reading: withStreamedBody(reading, hasBody),
       writer,
       source: hasBody ? stream : null,
-      trailers: hasBody ? trailersOf(stream, client, this.#rules.dropped, String(headers[':method'])) : NO_TRAILERS,
+      trailers: hasBody ? trailersOf(stream, writer, this.#rules.dropped, this.#limits) : NO_TRAILERS,
       isBodyWhole: hasBody ? () => hasStreamEnd(stream) : YES,
       accept: headers.accept,
     });

@@ -31,6 +31,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
   position = -1;
   readonly #stream: ServerHttp2Stream;
   readonly #client: Http2Client;
+  readonly method: string;
   readonly #isHead: boolean;
   readonly #isConnect: boolean;
   readonly #startedAtMs = performance.now();
@@ -51,6 +52,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
   constructor(stream: ServerHttp2Stream, method: string, client: Http2Client) {
     this.#stream = stream;
     this.#client = client;
+    this.method = method;
     this.#isHead = method === 'HEAD';
     this.#isConnect = method === 'CONNECT';
     this.onBug = client.onBug;

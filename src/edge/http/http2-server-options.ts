@@ -1,5 +1,5 @@
 import type { ServerOptions } from 'node:http2';
-import { MAX_SEND_BLOCK_BYTES } from '../../lib/http2-heads.ts';
+import { MAX_HEADER_LIST_SIZE, MAX_SEND_BLOCK_BYTES } from '../../lib/http2-heads.ts';
 import { UNLIMITED_SESSION_MEMORY } from '../../lib/http2-session-memory.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import { INITIAL_WINDOW_BYTES } from '../../tunnel/session-windows.ts';
@@ -11,6 +11,8 @@ import type { HttpLimits } from './http-limits.ts';
  */
 const STREAM_RESET_BURST = 1000;
 const STREAM_RESETS_PER_SECOND = 33;
+/** For pseudo header fields, and for a few more than allowed. */
+const SPARE_FIELDS = 64;
 
 /** Options of visitors' sessions. */
 export function http2ServerOptions({
@@ -22,12 +24,13 @@ export function http2ServerOptions({
     ...UNLIMITED_SESSION_MEMORY,
     ...REPEATED_FIELDS,
     maxSendHeaderBlockLength: MAX_SEND_BLOCK_BYTES,
-    maxHeaderListPairs: maxHeaderCount,
+    // More than allowed, here and in the settings: the runtime resets what exceeds it, without a response.
+    maxHeaderListPairs: maxHeaderCount + SPARE_FIELDS,
     streamResetBurst: STREAM_RESET_BURST,
     streamResetRate: STREAM_RESETS_PER_SECOND,
     settings: {
       maxConcurrentStreams,
-      maxHeaderListSize: maxHeaderBytes,
+      maxHeaderListSize: Math.max(2 * maxHeaderBytes, MAX_HEADER_LIST_SIZE),
       enableConnectProtocol: true,
       initialWindowSize: INITIAL_WINDOW_BYTES,
     },

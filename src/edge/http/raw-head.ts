@@ -2,6 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { HeadReading, RawHead } from './request-head.ts';
 
+/** For both protocols. */
+export const TOO_LARGE: HeadReading = {
+  ok: false,
+  code: 'ERR_POSTERN_HEADERS_TOO_LARGE',
+  message: 'its headers are too large or too many',
+};
+
 /** The runtime's parser accepts any version with a dot. */
 export function versionProblem({ httpVersion, headers }: IncomingMessage): string | null {
   if (httpVersion === '1.1') return null;

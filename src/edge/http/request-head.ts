@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import type { HeaderList } from '../../lib/header-list.ts';
 import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
 import type { EdgeErrorCode } from '../errors.ts';
@@ -43,6 +44,8 @@ export interface RawHead {
   readonly isFromProxy: boolean;
 }
 
+/** Those of the runtime's parser for HTTP/1.1: both protocols accept the same ones (docs/reference/headers.md). */
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 /** Other programs read a port with leading zeros, or 0, as another port or as none. */
 const AUTHORITY = /^([A-Za-z0-9._-]{1,253})(?::([1-9]\d{0,4}))?$/;
 const MAX_PORT = 65_535;
@@ -59,6 +62,8 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
   if (raw.method === 'TRACE' || (raw.method === 'CONNECT' && raw.protocol !== 'websocket')) {
     return { ok: false, code: 'ERR_POSTERN_METHOD_REFUSED', message: `the method ${raw.method} is not forwarded` };
   }
+  if (!KNOWN_METHODS.has(raw.method))
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'the method is unknown' };
   const facts = new HeaderFacts(raw.scheme);
   const problem = facts.read(raw, dropped);
   if (problem !== null) return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: problem };

@@ -34,7 +34,7 @@ const BAD_HTTP: RequestProblem = {
   message: 'it is not well-formed HTTP',
 };
 
-const TOO_LARGE: RequestProblem = {
+export const TOO_LARGE: RequestProblem = {
   code: 'ERR_POSTERN_HEADERS_TOO_LARGE',
   reason: 'headers_too_large',
   message: 'its headers are too large',

@@ -2,18 +2,21 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { listen } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import type { DroppedHeaders } from './dropped-headers.ts';
-import type { Http2Client } from './http2-client.ts';
+import { type HeadLimits, isTooLarge } from './http2-head-size.ts';
+import type { Http2ResponseWriter } from './http2-response-writer.ts';
+import { TOO_LARGE } from './request-problem.ts';
 
-/** Collects the trailers of a request; call the result after its body. */
+/** Collects the trailers of a request; call the result after its body. Trailers that are too large end the request. */
 export function trailersOf(
   stream: ServerHttp2Stream,
-  client: Http2Client,
+  writer: Http2ResponseWriter,
   dropped: DroppedHeaders,
-  method: string,
+  limits: HeadLimits,
 ): () => HeaderList {
   let trailers: HeaderList = [];
-  listen(stream, 'trailers', client, (_fields: unknown, _flags: number, rawTrailers: readonly string[]) => {
-    trailers = dropped.forwardableTrailers(rawTrailers, method);
+  listen(stream, 'trailers', writer, (_fields: unknown, _flags: number, raw: readonly string[]) => {
+    if (isTooLarge(raw, limits)) writer.onGone(TOO_LARGE);
+    else trailers = dropped.forwardableTrailers(raw, writer.method);
   });
   return () => trailers;
 }

@@ -4,7 +4,7 @@ import type { ConnectionFacts } from '../connection-facts.ts';
 import type { EarlyAnswers } from '../early-answers.ts';
 import { errorPage } from '../error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
-import type { IncomingRequest } from '../http/http-servers.ts';
+import type { IncomingRequest } from '../http/incoming-request.ts';
 import type { RequestHead } from '../http/request-head.ts';
 
 const HTTPS_PORT = 443;

@@ -19,6 +19,8 @@ export interface AnswerSpec {
   readonly trailers?: readonly number[];
   /** The body is shorter than its announced length, which HTTP/2 forbids. */
   readonly isShort?: boolean;
+  /** The same, longer. */
+  readonly isLong?: boolean;
 }
 
 export interface Service {
@@ -95,10 +97,10 @@ export function http2Service(
       });
       return;
     }
-    const { head = [], hints, hintCount = 1, trailers, isShort = false } = specOf(path);
-    if (isShort) {
+    const { head = [], hints, hintCount = 1, trailers, isShort = false, isLong = false } = specOf(path);
+    if (isShort || isLong) {
       stream.respond({ ':status': 200, 'content-length': '5' });
-      stream.end('abc');
+      stream.end(isShort ? 'abc' : 'longer');
       return;
     }
     if (hints !== undefined)

@@ -115,6 +115,19 @@ test('1,100 invalid responses of an HTTP/2 upstream end no connection to it', as
   session.destroy();
 });
 
+test('a response that is longer than announced takes no safe request with it', async () => {
+  const { host, service } = WAYS[1] as (typeof WAYS)[number];
+  const session = await edge.http2(host);
+  const slow = statusOf(session, { ':path': '/slow' });
+  await eventually('the slow request has arrived', () => service.slow === 1);
+  // nghttp2 ends the whole session at the sixth byte.
+  await statusOf(session, { ':path': pathOf({ isLong: true }) });
+  await eventually('the slow request was sent again', () => service.slow === 2);
+  service.release();
+  assert.equal(await slow, 200);
+  session.destroy();
+});
+
 test('a page that is answered unreadably again and again costs others their connection once', async () => {
   const { host, service } = WAYS[1] as (typeof WAYS)[number];
   const session = await edge.http2(host);

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { constants, type OutgoingHttpHeaders } from 'node:http2';
+import { after, test } from 'node:test';
+import { EdgeWorld } from '../../support/edge-world.ts';
+import { recordingUpstream } from './recording-upstream.ts';
+
+/** HTTP/1.1 and HTTP/2 accept and reject the same requests. */
+const upstream = await recordingUpstream({ after });
+const edge = await EdgeWorld.open({ after });
+const { host } = await edge.site(await edge.staticBackend(upstream.address));
+const LIMIT_BYTES = 32_768;
+const LIMIT_COUNT = 100;
+
+/** Status and code of the same request over each protocol; without further headers, which clients add. */
+async function both(
+  method: string,
+  path: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<readonly [http1: string, http2: string]> {
+  const socket = await edge.connect(host);
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${lines.join('')}\r\n`);
+  let text = '';
+  while (!text.includes('\r\n\r\n')) text += String((await once(socket, 'data'))[0]);
+  socket.destroy();
+  const code = /postern-error-code: (\S+)/i.exec(text)?.[1] ?? '';
+  return [
+    `${text.slice(9, 12)} ${code}`,
+    await overHttp2({ ':method': method, ':authority': host, ':path': path, ...fields }),
+  ];
+}
+
+async function overHttp2(headers: OutgoingHttpHeaders): Promise<string> {
+  const session = await edge.http2(host);
+  const stream = session.request(headers, { endStream: true });
+  const [head] = await once(stream, 'response');
+  session.destroy();
+  return `${head[':status']} ${head['postern-error-code'] ?? ''}`;
+}
+
+/** Bytes that the runtime counts beside a value. */
+const rest = (path: string): number => path.length + 'host'.length + host.length + 'x-large'.length;
+
+for (const [what, path, bytes, expected] of [
+  ['one byte below the limit', '/', LIMIT_BYTES - rest('/') - 1, '200 '],
+  ['at the limit', '/', LIMIT_BYTES - rest('/'), '431 ERR_POSTERN_HEADERS_TOO_LARGE'],
+  ['of 33,000 bytes', '/', 33_000, '431 ERR_POSTERN_HEADERS_TOO_LARGE'],
+  ['of 60,000 bytes', '/', 60_000, '431 ERR_POSTERN_HEADERS_TOO_LARGE'],
+  ['with a path of 30,000 bytes', `/${'a'.repeat(30_000)}`, 3_000, '431 ERR_POSTERN_HEADERS_TOO_LARGE'],
+] as const) {
+  test(`a head ${what} is ${expected.slice(0, 3)}`, async () => {
+    assert.deepEqual(await both('GET', path, { 'x-large': 'a'.repeat(bytes) }), [expected, expected]);
+  });
+}
+
+for (const [count, expected] of [
+  [LIMIT_COUNT - 1, '200 '],
+  [LIMIT_COUNT, '431 ERR_POSTERN_HEADERS_TOO_LARGE'],
+  [LIMIT_COUNT + 50, '431 ERR_POSTERN_HEADERS_TOO_LARGE'],
+] as const) {
+  test(`${count} headers beside Host are ${expected.slice(0, 3)}`, async () => {
+    const fields = Object.fromEntries(Array.from({ length: count }, (_, at) => [`x-${at}`, '1']));
+    assert.deepEqual(await both('GET', '/', fields), [expected, expected]);
+  });
+}
+
+for (const [method, expected] of [
+  ['PROPFIND', '200 '],
+  ['QUERY', '200 '],
+  ['BREW', '400 ERR_POSTERN_BAD_HTTP'],
+  ['get', '400 ERR_POSTERN_BAD_HTTP'],
+  ['TRACE', '405 ERR_POSTERN_METHOD_REFUSED'],
+] as const) {
+  test(`the method ${method} is ${expected.slice(0, 3)}`, async () => {
+    assert.deepEqual(await both(method, '/', {}), [expected, expected]);
+  });
+}
+
+test('trailers over the limit are 431, and the request never arrives as complete', async () => {
+  const large = 'a'.repeat(LIMIT_BYTES);
+  const socket = await edge.connect(host);
+  socket.write(`POST /trailers HTTP/1.1\r\nhost: ${host}\r\ntransfer-encoding: chunked\r\n\r\n4\r\nbody\r\n`);
+  socket.write(`0\r\nx-large: ${large}\r\n\r\n`);
+  assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 431 /);
+  socket.destroy();
+  const session = await edge.http2(host);
+  const stream = session.request({ ':method': 'POST', ':path': '/trailers' }, { waitForTrailers: true });
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'x-large': large }));
+  stream.end('body');
+  const [head] = await once(stream, 'response');
+  assert.equal(head[':status'], constants.HTTP_STATUS_REQUEST_HEADER_FIELDS_TOO_LARGE);
+  session.destroy();
+  assert.equal(await edge.status(host, '/after'), 200);
+  assert.deepEqual(
+    upstream.seen.filter(({ url }) => url === '/trailers'),
+    [],
+  );
+});
