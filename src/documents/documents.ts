@@ -9,7 +9,7 @@ import type {
   Principal,
   RecordChange,
 } from '../resources/operation.ts';
-import type { Expectation, OutboxEvent, StoredRecord, WriteSet } from '../store/store.ts';
+import type { OutboxEvent, StoredRecord, WriteSet } from '../store/store.ts';
 import { authorize, authorizeChange } from './authorize.ts';
 import { type ChangeVerb, changeEvent, isChangeWanted } from './change-events.ts';
 import { changedByResource, changedConfig } from './changed-config.ts';
@@ -23,7 +23,7 @@ import { IdempotentCreates } from './idempotent-creates.ts';
 import { ModuleDocuments } from './module-documents.ts';
 import { legacyPatchBody } from './other-names.ts';
 import { parentFieldOf, parentFromField, touchedParent } from './parent-of.ts';
-import { expectMatch } from './preconditions.ts';
+import { asSeen, expectMatch } from './preconditions.ts';
 import { withProblem, withWarning } from './problem-header.ts';
 import {
   configOf,
@@ -50,6 +50,7 @@ export interface ResourceAddress {
 }
 
 type InlineModules = ReadonlyMap<CompiledModule, JsonObject>;
+const NO_MODULES: InlineModules = new Map();
 interface Written {
   readonly record: StoredRecord;
   readonly revision: number;
@@ -109,7 +110,7 @@ export class Documents implements DocumentsPort {
     request: OperationRequest,
     parentId: string | null,
   ): Promise<OperationResult> {
-    const { settings, catalog, clock } = this.#context;
+    const { settings, catalog, clock, replica } = this.#context;
     const { resource } = compiled;
     const { principal } = request;
     const decoded = decodeWrite(compiled, request.body, 'create', settings);
@@ -133,7 +134,7 @@ export class Documents implements DocumentsPort {
 
     const id = this.#context.newId(resource.idPrefix);
     const parent = parentId ?? parentFromField(compiled, config);
-    const own = resourcePut(compiled, { id, parent, config, extra, previous: null }, catalog);
+    const own = resourcePut(compiled, { id, parent, config, extra, previous: null, asOf: replica.revision }, catalog);
     const inline = [...decoded.modules].map(([module, value]) =>
       modulePut(module, { ownerId: id, config: value, at: pointerTo('', module.module.name) }, catalog),
     );
@@ -196,8 +197,12 @@ export class Documents implements DocumentsPort {
     const { compiled, id, parentId } = address;
     const previous = configOf(compiled, requireUnder(this.#context, compiled, id, parentId));
     const config = { ...previous, ...decoded.config };
+    // Before it reads from the store: what it finds must still hold.
+    const asOf = this.#context.replica.revision;
     await authorizeChange(compiled, { principal: request.principal, id, config, previous }, this.#context);
-    const { record, revision } = await this.#update(address, request, changeOf, decoded.modules);
+    const isAsked = compiled.resource.authorizeChange !== undefined && !hasAllScopes(request.principal);
+    const more = { modules: decoded.modules, ...(isAsked && { allowedAsOf: asOf }) };
+    const { record, revision } = await this.#update(address, request, changeOf, more);
     return { ...(await this.#answer(address.compiled, record, viewOf(request.principal))), revision };
   }
 
@@ -207,14 +212,14 @@ export class Documents implements DocumentsPort {
     request: OperationRequest,
     change: (config: JsonObject) => RecordChange,
   ): Promise<Written> {
-    return this.#update({ compiled: this.#compiled(kind), id, parentId: null }, request, change, new Map());
+    return this.#update({ compiled: this.#compiled(kind), id, parentId: null }, request, change);
   }
 
   async #update(
     { compiled, id, parentId }: ResourceAddress,
     request: OperationRequest,
     changeOf: (config: JsonObject) => RecordChange,
-    modules: InlineModules,
+    { modules = NO_MODULES, allowedAsOf }: { readonly modules?: InlineModules; readonly allowedAsOf?: number } = {},
   ): Promise<Written> {
     const { catalog } = this.#context;
     const attempt = (): PlacedWriteSet => {
@@ -233,7 +238,8 @@ export class Documents implements DocumentsPort {
       this.#refuseConflict(compiled, config, previous);
       const extra = { ...extraOf(compiled, record.doc), ...derived, ...change.derived };
       const isSame = isUnchanged(config, previous) && isUnchanged(extra, record.doc);
-      const parts = { id, parent: record.parent, config, extra, previous };
+      const asOf = allowedAsOf ?? this.#context.replica.revision;
+      const parts = { id, parent: record.parent, config, extra, previous, asOf };
       const own = isSame ? [] : [resourcePut(compiled, parts, catalog)];
       const inline = [...modules].map(([module, value]) => {
         const parts = { ownerId: id, config: value, at: pointerTo('', module.module.name) };
@@ -340,8 +346,4 @@ export class Documents implements DocumentsPort {
     });
     return [...children, ...this.#event(compiled, 'deleted', record, {}, principal)];
   }
-}
-
-function asSeen({ kind, id, revision }: StoredRecord): Expectation {
-  return { kind, id, revision };
 }

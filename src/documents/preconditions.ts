@@ -55,3 +55,7 @@ function alreadyThere(): Error {
     'the resource exists with an ETag that If-None-Match excludes (* excludes every one): nothing was changed. Read it, or send the request without If-None-Match',
   );
 }
+
+export function asSeen({ kind, id, revision }: StoredRecord): Expectation {
+  return { kind, id, revision };
+}

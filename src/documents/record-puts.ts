@@ -15,6 +15,8 @@ export interface ResourceParts {
   readonly extra: JsonObject;
   /** The configuration that it replaces; null for a new resource. */
   readonly previous: JsonObject | null;
+  /** Revision of the state in which the change was allowed, or an earlier one. */
+  readonly asOf: number;
 }
 
 /** A record to write, with the positions of its claims and references in the body, for error messages. */
@@ -41,7 +43,7 @@ export function resourcePut(compiled: CompiledResource, parts: ResourceParts, ca
     uniqueKeys: resource.uniqueKeys?.(config, parts, parts.extra) ?? [],
     references: referencesIn(parts.config, compiled.referenceFields, catalog.kindOfId, ''),
     ...(resource.isAcyclic === true && { isAcyclic: true }),
-    ...(resource.isArming?.(config, previous) === true && { isArming: true }),
+    ...(resource.isArming?.(config, previous) === true && { armedAsOf: parts.asOf }),
     ...(parts.previous !== null && resource.isRevocation?.(config, previous) === true && { isRevocation: true }),
   };
 }

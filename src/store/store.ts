@@ -163,8 +163,11 @@ export interface RecordPut extends RecordKey {
   readonly references: readonly Reference[];
   /** The record must not reach itself by following references. */
   readonly isAcyclic?: boolean;
-  /** Lets more data flow, or to another place: refused if the revert of a pending change decides what flows where. */
-  readonly isArming?: boolean;
+  /**
+   * Lets more data flow, or to another place, which was allowed in the state of this revision: a conflict if anything that
+   * refers to the record has changed since. Refused if the revert of a pending change decides what flows where.
+   */
+  readonly armedAsOf?: number;
   /** Only takes rights away: a pending change lets go of the record. */
   readonly isRevocation?: boolean;
 }

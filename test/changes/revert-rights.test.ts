@@ -112,6 +112,22 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.equal((await ok('GET', `/event_destinations/${to}`)).body.description, 'same place');
     });
 
+    test('a destination does not move while somebody subscribes it, by whichever write is faster', async () => {
+      const { token } = await keyWith('event_destinations:write');
+      const revisionOf = ({ headers }: ApiAnswer): number => Number(headers.get('postern-revision'));
+      const race = async (): Promise<void> => {
+        const to = await destination(OURS);
+        const [subscribed, moved] = await Promise.all([
+          world.api('POST', '/event_subscriptions', { sources: [TYPE], destination_ids: [to] }),
+          world.api('PATCH', `/event_destinations/${to}`, at(THEIRS), { key: token }),
+        ]);
+        assert.equal(subscribed.status, 201, subscribed.text);
+        const isBefore = moved.status === 200 && revisionOf(moved) < revisionOf(subscribed);
+        assert.ok(isBefore || moved.status === 403 || moved.status === 409, `${moved.status}: ${await placeOf(to)}`);
+      };
+      await Promise.all(Array.from({ length: 30 }, race));
+    });
+
     test('an undo asks for the rights about queued events', async () => {
       const to = await destination(THEIRS);
       const moved = await ok('PATCH', `/event_destinations/${to}`, at(OURS));

@@ -33,6 +33,7 @@ const SAMPLES: Samples = {
     [writeSet({ puts: [{ ...sealedPut('backend', 'b1'), isAcyclic: true }], keepAtLeastOne: ['hostport'] })],
     [writeSet({ touches: [{ kind: 'edge', id: 'e6' }], events: [sealedEvent('ev_a')] })],
     [writeSet({ deletes: [{ kind: 'event_subscription', id: 'esb_2' }] })],
+    [writeSet({ puts: [{ ...sealedPut('event_destination', 'ed_1'), armedAsOf: 5 }] })],
     [writeSet({ puts: [sealedPut('event_destination', 'ed_1'), sealedPut('event_subscription', 'esb_1')] })],
     [writeSet({ idempotency: { scope: 's', bodyHash: 'h', kind: 'edge', id: 'e1', createdAtMs: 1 } })],
   ],
@@ -284,7 +285,7 @@ function sealedPut(kind: string, id: string) {
     doc,
     secrets: null,
     isAcyclic: false,
-    isArming: false,
+    armedAsOf: null,
     isRevocation: false,
   };
 }

@@ -177,10 +177,11 @@ export class StagedCommits {
 
 /** Two changes of one record take rights away if both do, and arm it if one does. */
 function asOneWrite(earlier: PlacedPut, later: PlacedPut): PlacedPut {
-  const { isRevocation, isArming, ...put } = later;
+  const { isRevocation, armedAsOf, ...put } = later;
+  const armed = [armedAsOf, earlier.armedAsOf].filter((revision) => revision !== undefined);
   return {
     ...put,
-    ...((isArming === true || earlier.isArming === true) && { isArming: true }),
+    ...(armed.length > 0 && { armedAsOf: Math.min(...armed) }),
     ...(isRevocation === true && earlier.isRevocation === true && { isRevocation }),
   };
 }

@@ -66,6 +66,7 @@ export async function planUndo(entry: HistoryEntry, options: UndoOptions): Promi
 /** The same; empty when there is nothing to restore. */
 export async function planRestore(entry: HistoryEntry, options: UndoOptions): Promise<UndoPlan> {
   const { context, isForced } = options;
+  const asOf = context.replica.revision;
   const items = entry.items.filter(({ kind }) => !context.catalog.derivedKinds.has(kind));
   // In slices: an entry may have 100,000 documents. The store refuses the plan if somebody changed one meanwhile.
   const steps = await mapInSlices(items, (item) => stepOf(item, entry.revision, context));
@@ -81,7 +82,7 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   const back = undone.filter((_, at) => isBack[at]);
   const away = undone.filter(({ item, current }) => item.before === null && current !== undefined);
   await authorizeSteps([...back, ...away], options);
-  const puts = await mapInSlices(back, (step) => putOf(step, context));
+  const puts = await mapInSlices(back, (step) => putOf(step, asOf, context));
   const goneIds = new Set(away.map(({ item }) => item.id));
   // The store deletes what is below a deleted record.
   const logins = otherLogins(back, new Set([...back, ...away].map(({ item }) => item.id)), context.replica);
@@ -163,7 +164,7 @@ function isSame(document: HistoryDocument | null, current: StoredRecord | undefi
   );
 }
 
-function putOf({ item, module, owner, current }: Step, { catalog }: DocumentsContext): PlacedPut {
+function putOf({ item, module, owner, current }: Step, asOf: number, { catalog }: DocumentsContext): PlacedPut {
   const { kind, id } = item;
   const { parent, doc, secrets } = item.before as HistoryDocument;
   if (module !== null) {
@@ -175,7 +176,7 @@ function putOf({ item, module, owner, current }: Step, { catalog }: DocumentsCon
   }
   const config = configOf(owner, { kind, id, parent, revision: 0, doc, secrets });
   const previous = current === undefined ? null : configOf(owner, current);
-  return resourcePut(owner, { id, parent, config, extra: extraOf(owner, doc), previous }, catalog);
+  return resourcePut(owner, { id, parent, config, extra: extraOf(owner, doc), previous, asOf }, catalog);
 }
 
 function deletionOfStep({ item: { kind, id }, module, owner, current }: Step): RecordDelete {

@@ -124,6 +124,21 @@ export function refusals(openStore: OpenStore): void {
       assert.deepEqual((await everything(store)).records, []);
     });
 
+    test('conflict: what refers to a record has changed since it was allowed to lead elsewhere', async (t) => {
+      const { store } = await openStore(t);
+      const key = { kind: 'destination', id: 'd1' };
+      const { revision } = await committed(store, { puts: [put('destination', 'd1')] });
+      await committed(store, { puts: [put('destination', 'd1', { armedAsOf: revision })] });
+      const references = [refersTo(key)];
+      const { revision: now } = await committed(store, { puts: [put('subscription', 's1', { references })] });
+      await assertRefused(
+        store,
+        { puts: [put('destination', 'd1', { armedAsOf: now - 1 })], events: [EVENT] },
+        { reason: 'conflict', key: { kind: 'subscription', id: 's1' }, actual: now },
+      );
+      await committed(store, { puts: [put('destination', 'd1', { armedAsOf: now })] });
+    });
+
     test('cycle: over stored references and those of the same write set', async (t) => {
       const { store } = await openStore(t);
       const to = (id: string) => [refersTo({ kind: 'backend', id })];

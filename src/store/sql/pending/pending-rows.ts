@@ -149,7 +149,7 @@ export function* judgePending(
   const targets = note === null ? [] : given.flatMap(targetsOf);
   const holds = yield* readHolds([...written, ...targets]);
   const isOneOf = (key: RecordKey, ...which: Hold[]): boolean => which.includes(holds.get(keyText(key)) as Hold);
-  const arming = given.filter(({ isArming }) => isArming);
+  const arming = given.filter(({ armedAsOf }) => armedAsOf !== null);
   const key =
     written.find((each) => isOneOf(each, 'changed', 'created')) ??
     targets.find((each) => isOneOf(each, 'created')) ??

@@ -2,6 +2,7 @@ import type { Expectation, RecordKey } from '../../store.ts';
 import { keyText, type Refused, type SealedPut, type SealedWriteSet } from '../sealing/sealed-write-set.ts';
 import { type Program, queryForTuples, text } from '../statements/statement.ts';
 import { IDEMPOTENCY_WINDOW_MS, readIdempotency } from './idempotency-rows.ts';
+import { judgeArming } from './judge-arming.ts';
 import { judgeCycles, judgeReferences, judgeReferrers } from './judge-references.ts';
 import { judgeLastOnes, judgeUniqueKeys } from './judge-unique-keys.ts';
 import type { Judged } from './judged.ts';
@@ -32,6 +33,7 @@ export function* judgeWriteSet(writeSet: SealedWriteSet): Program<Judged | Refus
   const judged: Judged = { ok: true, puts, gone, revoked, revisions };
   return (
     findDeletedTouch(writeSet, judged) ??
+    (yield* judgeArming(judged)) ??
     (yield* judgeParents(judged)) ??
     (yield* judgeUniqueKeys(judged)) ??
     (yield* judgeReferences(judged)) ??

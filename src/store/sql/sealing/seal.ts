@@ -39,7 +39,7 @@ export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, time: CallerT
 
 function sealPut(put: RecordPut, keyring: Keyring): SealedPut {
   const { kind, id, parent, doc, secrets, uniqueKeys, references } = put;
-  const { isAcyclic = false, isArming = false, isRevocation = false } = put;
+  const { isAcyclic = false, armedAsOf = null, isRevocation = false } = put;
   return {
     kind,
     id,
@@ -47,7 +47,7 @@ function sealPut(put: RecordPut, keyring: Keyring): SealedPut {
     uniqueKeys,
     references,
     isAcyclic,
-    isArming,
+    armedAsOf,
     isRevocation,
     doc: JSON.stringify(doc),
     secrets: sealSecrets({ kind, id }, secrets, keyring),

@@ -32,7 +32,8 @@ export interface SealedPut extends Pick<RecordPut, 'kind' | 'id' | 'parent' | 'u
   readonly doc: string;
   readonly secrets: string | null;
   readonly isAcyclic: boolean;
-  readonly isArming: boolean;
+  /** Null: it lets nothing more flow. */
+  readonly armedAsOf: number | null;
   readonly isRevocation: boolean;
 }
 
