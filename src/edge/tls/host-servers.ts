@@ -30,6 +30,9 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':');
 
+/** About 10 MB. Handshakes for invented names need few at a time, and must not evict the servers of listed hosts. */
+const MAX_FOR_INVENTED_NAMES = 256;
+
 export interface HostServersOptions {
   readonly capacity: number;
   readonly clock: Clock;
@@ -60,6 +63,7 @@ interface Entry {
 export class HostServers {
   readonly #options: HostServersOptions;
   readonly #entries: LruMap<string, Entry>;
+  readonly #ofInventedNames = new LruMap<string, Entry>(MAX_FOR_INVENTED_NAMES);
   readonly #policyKeys = new WeakMap<TlsPolicy, string>();
 
   constructor(options: HostServersOptions) {
@@ -68,7 +72,7 @@ export class HostServers {
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.#entries.size + this.#ofInventedNames.size;
   }
 
   /** Throws when the certificate and its key are unusable. */
@@ -76,26 +80,33 @@ export class HostServers {
     const key = this.#keyOf(certificate, policy);
     const { clock, handshakeTimeoutMs, ticketSecret, onSecure, onFailure } = this.#options;
     const day = Math.floor(clock.nowMs() / DAY_MS);
-    const found = this.#entries.get(key);
+    const entries = this.#entriesFor(certificate);
+    const found = entries.get(key);
     if (found !== undefined && found.day === day) return found.server;
-    const scope = { certificatePem: certificate.certificatePem, policyKey: this.#policyKeyOf(policy), day };
+    const { ticketScope = certificate.certificatePem } = certificate;
+    const scope = { scope: ticketScope, policyKey: this.#policyKeyOf(policy), day };
     const server = createServer({
       ...serverOptions(certificate, policy, handshakeTimeoutMs),
       ...(ticketSecret !== undefined && sharedTicketKeys(ticketSecret, scope)),
     });
     listenPer(server, 'secureConnection', (socket) => closing(socket, 'TLS handshake'), onSecure);
     listenPer(server, 'tlsClientError', (_error, socket) => closing(socket, 'TLS handshake'), onFailure);
-    this.#entries.set(key, { server, day });
+    entries.set(key, { server, day });
     return server;
   }
 
   /** Its existing connections continue. */
   forget(certificate: ServedCertificate, policy: TlsPolicy): void {
-    this.#entries.delete(this.#keyOf(certificate, policy));
+    this.#entriesFor(certificate).delete(this.#keyOf(certificate, policy));
   }
 
   clear(): void {
     this.#entries.clear();
+    this.#ofInventedNames.clear();
+  }
+
+  #entriesFor({ isOfInventedName }: ServedCertificate): LruMap<string, Entry> {
+    return isOfInventedName === true ? this.#ofInventedNames : this.#entries;
   }
 
   #keyOf(certificate: ServedCertificate, policy: TlsPolicy): string {

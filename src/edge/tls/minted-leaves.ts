@@ -7,8 +7,10 @@ import type { ServedCertificate } from './served-certificate.ts';
 const LEAF_DAYS = 90;
 const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
 const RETRY_AFTER_MS = 60_000;
-/** About 3 KB each. Below a wildcard there are more hosts than memory. */
+/** About 3 KB each, for names in the configuration: listed hosts, and wildcards. */
 const MAX_LEAVES = 10_000;
+/** Below a wildcard there are more hosts than memory. */
+const MAX_INVENTED_LEAVES = 256;
 /**
  * Issuing costs as much as a handshake, and anybody can request new names below a wildcard: requests beyond this are
  * rejected.
@@ -32,13 +34,16 @@ export interface MintedLeavesOptions {
 }
 
 /**
- * Leaves of the internal CA, one per host: curl and Chromium reject a certificate for `*.localhost`. Issued at the
- * first request for a host, shared by concurrent requests. Renewal runs in the background while handshakes still
+ * Leaves of the internal CA, one per listed host. Names below a wildcard share the leaf of the wildcard, so that an
+ * invented name costs no more than a handshake (8,000 of them took 236 MiB). Only below a single label each has its
+ * own: curl and Chromium reject a certificate for `*.localhost`. Issued at the first request for a host, shared by
+ * concurrent requests. Renewal runs in the background while handshakes still
  * present the old leaf.
  */
 export class MintedLeaves {
   readonly #options: MintedLeavesOptions;
   readonly #entries = new LruMap<string, Entry>(MAX_LEAVES);
+  readonly #invented = new LruMap<string, Entry>(MAX_INVENTED_LEAVES);
   readonly #minting = new Map<string, Promise<ServedCertificate>>();
   readonly #listedSlots = new MintingSlots(MAX_MINTING_LISTED, MAX_LISTED_WAITING);
   readonly #wildcardSlots = new MintingSlots(MAX_MINTING_BELOW_WILDCARDS, 0);
@@ -51,9 +56,10 @@ export class MintedLeaves {
   /** `isListed`: an edge or endpoint has exactly this name, not only a wildcard above it. */
   get(host: string, isListed: boolean): ServedCertificate | Promise<ServedCertificate> {
     const nowMs = this.#options.clock.nowMs();
-    const entry = this.#entries.get(host);
-    if (entry === undefined || entry.certificate.notAfterMs <= nowMs) return this.#mintOnce(host, isListed);
-    if (entry.renewAtMs <= nowMs) this.#renew(host, isListed, entry);
+    const leaf = isListed ? { name: host, isInvented: false } : leafBelowWildcard(host);
+    const entry = this.#entriesFor(leaf).get(leaf.name);
+    if (entry === undefined || entry.certificate.notAfterMs <= nowMs) return this.#mintOnce(leaf);
+    if (entry.renewAtMs <= nowMs) this.#renew(leaf, entry);
     return entry.certificate;
   }
 
@@ -62,56 +68,74 @@ export class MintedLeaves {
    * only once.
    */
   forget(host: string): readonly ServedCertificate[] {
-    const hosts = host.startsWith('*.') ? this.#below(host.slice(1)) : [host];
-    return hosts.flatMap((name) => {
-      const entry = this.#entries.get(name);
+    const hosts = host.startsWith('*.') ? [host, ...this.#below(host.slice(1))] : [host];
+    return [...new Set(hosts)].flatMap((name) => {
+      const entries = [this.#entries.get(name), this.#invented.get(name)].filter((entry) => entry !== undefined);
       this.#entries.delete(name);
+      this.#invented.delete(name);
       this.#minting.delete(name);
-      return entry === undefined ? [] : [entry.certificate];
+      return entries.map(({ certificate }) => certificate);
     });
   }
 
   #below(suffix: string): readonly string[] {
-    return [...this.#entries.keys(), ...this.#minting.keys()].filter(
+    return [...this.#entries.keys(), ...this.#invented.keys(), ...this.#minting.keys()].filter(
       (name) => name.endsWith(suffix) && !name.slice(0, -suffix.length).includes('.'),
     );
   }
 
-  #renew(host: string, isListed: boolean, entry: Entry): void {
-    // Set during the renewal too, so that no second one starts.
-    entry.renewAtMs = this.#options.clock.nowMs() + RETRY_AFTER_MS;
-    this.#mintOnce(host, isListed).catch((error: unknown) => this.#options.onProblem(host, error));
+  #entriesFor({ isInvented }: WantedLeaf): LruMap<string, Entry> {
+    return isInvented ? this.#invented : this.#entries;
   }
 
-  #mintOnce(host: string, isListed: boolean): Promise<ServedCertificate> {
-    const underWay = this.#minting.get(host);
+  #renew(leaf: WantedLeaf, entry: Entry): void {
+    // Set during the renewal too, so that no second one starts.
+    entry.renewAtMs = this.#options.clock.nowMs() + RETRY_AFTER_MS;
+    this.#mintOnce(leaf).catch((error: unknown) => this.#options.onProblem(leaf.name, error));
+  }
+
+  #mintOnce(leaf: WantedLeaf): Promise<ServedCertificate> {
+    const { name, isInvented } = leaf;
+    const underWay = this.#minting.get(name);
     if (underWay !== undefined) return underWay;
-    const slots = isListed ? this.#listedSlots : this.#wildcardSlots;
-    const minting = slots.run(() => this.#mint(host));
-    this.#minting.set(host, minting);
+    const slots = isInvented ? this.#wildcardSlots : this.#listedSlots;
+    const minting = slots.run(() => this.#mint(leaf));
+    this.#minting.set(name, minting);
     const settle = (certificate: ServedCertificate | null): void => {
       // The host was removed in the meantime: waiting callers get the certificate, but it is not kept.
-      if (this.#minting.get(host) !== minting) return;
-      this.#minting.delete(host);
-      if (certificate !== null) this.#keep(host, certificate);
+      if (this.#minting.get(name) !== minting) return;
+      this.#minting.delete(name);
+      if (certificate === null) return;
+      const renewAtMs = certificate.notAfterMs - RENEW_BEFORE_MS;
+      this.#entriesFor(leaf).set(name, { certificate, renewAtMs });
     };
     minting.then(settle, () => settle(null));
     return minting;
   }
 
-  async #mint(host: string): Promise<ServedCertificate> {
-    const leaf = await this.#options.ca.mintLeaf({ hosts: [host], ips: [], days: LEAF_DAYS });
+  async #mint({ name, isInvented }: WantedLeaf): Promise<ServedCertificate> {
+    const leaf = await this.#options.ca.mintLeaf({ hosts: [name], ips: [], days: LEAF_DAYS });
     this.#serial += 1;
     return {
-      identity: `internal ${host} ${this.#serial}`,
+      identity: `internal ${name} ${this.#serial}`,
       source: 'internal',
       certificatePem: leaf.certificatePem,
       privateKeyPem: leaf.privateKeyPem,
       notAfterMs: leaf.notAfterMs,
+      // A client that trusts the CA trusts any of its leaves: a restart and other nodes have their own for the same name.
+      ticketScope: `internal ${name} ${leaf.caPem}`,
+      ...(isInvented && { isOfInventedName: true }),
     };
   }
+}
 
-  #keep(host: string, certificate: ServedCertificate): void {
-    this.#entries.set(host, { certificate, renewAtMs: certificate.notAfterMs - RENEW_BEFORE_MS });
-  }
+interface WantedLeaf {
+  readonly name: string;
+  /** By a client: the configuration does not bound how many there are. */
+  readonly isInvented: boolean;
+}
+
+function leafBelowWildcard(host: string): WantedLeaf {
+  const parent = host.slice(host.indexOf('.') + 1);
+  return parent.includes('.') ? { name: `*.${parent}`, isInvented: false } : { name: host, isInvented: true };
 }

@@ -7,4 +7,8 @@ export interface ServedCertificate {
   readonly certificatePem: string;
   readonly privateKeyPem: string;
   readonly notAfterMs: number;
+  /** Sessions resume with any certificate of the same scope, on any node. Absent: with this certificate only. */
+  readonly ticketScope?: string;
+  /** It was issued for a name that no edge lists: anybody can cause many of them. */
+  readonly isOfInventedName?: boolean;
 }

@@ -154,12 +154,14 @@ suite('issued certificates', () => {
     const world = await open(t);
     const { certificates } = world;
     const made = await Promise.all(
-      [HOST, 'a.below.test', 'b.below.test', 'a.b.below.test'].map(async (host) => certificates.certificateFor(host)),
+      [HOST, 'a.below.test', 'b.below.test', 'a.b.below.test'].map(async (host) =>
+        certificates.certificateFor(host, true),
+      ),
     );
     assert.deepEqual(certificates.forget([HOST]), [made[0]]);
     assert.deepEqual(certificates.forget([HOST]), []);
     assert.deepEqual(new Set(certificates.forget(['*.below.test'])), new Set([made[1], made[2]]));
-    assert.equal(certificates.certificateFor('a.b.below.test'), made[3]);
+    assert.equal(certificates.certificateFor('a.b.below.test', true), made[3]);
     const onItsWay = certificates.certificateFor(HOST);
     certificates.forget([HOST]);
     assert.ok((await onItsWay).certificatePem.length > 0, 'a waiting client is served');
@@ -204,23 +206,51 @@ suite('issued certificates', () => {
     const world = await open(t);
     world.beforeMint = () => new Promise((resolve) => setTimeout(resolve, 50));
     const answers = await Promise.allSettled(
-      Array.from({ length: 100 }, async (_, index) => world.certificates.certificateFor(`h${index}.apps.test`)),
+      Array.from({ length: 100 }, async (_, index) => world.certificates.certificateFor(`h${index}.localhost`)),
     );
     assert.equal(answers.filter(({ status }) => status === 'rejected').length, 36);
   });
 
   test('of listed hosts are issued while a flood of names below a wildcard holds every slot', async (t) => {
     const world = await openTlsWorld(t);
-    world.setEdge('*.apps.test');
+    world.setEdge('*.localhost');
     world.setEdge('shop.test');
     const flood = Promise.withResolvers<void>();
-    world.beforeMint = (host) => (host.endsWith('.apps.test') ? flood.promise : undefined);
-    for (let index = 0; index < 100; index += 1) world.connect(`h${index}.apps.test`);
+    world.beforeMint = (host) => (host.endsWith('.localhost') ? flood.promise : undefined);
+    for (let index = 0; index < 100; index += 1) world.connect(`h${index}.localhost`);
     // 64 are being issued, the others were rejected: all slots for names below wildcards are taken.
     await world.failed(36);
     assert.equal(world.front.pendingCount, 64);
     assert.match((await exchange(world.connect('shop.test'), 'shop.test')).answer, /^HTTP\/1\.1 200/);
     flood.resolve();
+  });
+
+  test('are shared by all names below a wildcard, which cost no memory', async (t) => {
+    const world = await openTlsWorld(t);
+    world.setEdge('*.apps.test');
+    const minted: string[] = [];
+    world.beforeMint = (host) => void minted.push(host);
+    const names = Array.from({ length: 500 }, (_, index) => `h${index}.apps.test`);
+    const served = new Set(await Promise.all(names.map(async (name) => world.certificates.certificateFor(name))));
+    assert.deepEqual([served.size, minted], [1, ['*.apps.test']]);
+    for (const host of ['first.apps.test', 'second.apps.test']) {
+      const client = world.connect(host);
+      assert.match((await exchange(client, host)).answer, /^HTTP\/1\.1 200/, 'the client checks the name');
+    }
+    assert.deepEqual(world.certificates.forget(['*.apps.test']), [...served]);
+  });
+
+  test('are few for invented names below a single label, and evict none of listed hosts', async (t) => {
+    const world = await openTlsWorld(t);
+    const minted: string[] = [];
+    const listed = await world.certificates.certificateFor('shop.localhost', true);
+    for (let index = 0; index < 300; index += 1) await world.certificates.certificateFor(`h${index}.localhost`);
+    assert.equal(world.certificates.certificateFor('shop.localhost', true), listed);
+    world.beforeMint = (host) => void minted.push(host);
+    await world.certificates.certificateFor('h299.localhost');
+    await world.certificates.certificateFor('h0.localhost');
+    assert.deepEqual(minted, ['h0.localhost']);
+    assert.equal(world.certificates.forget(['*.localhost']).length, 257);
   });
 
   test('of more listed hosts than slots are issued one after the other', async (t) => {

@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import { before, suite, test } from 'node:test';
 import type { ConnectionOptions, SecureVersion } from 'node:tls';
 import type { SharedSecret } from '../../../src/edge/tls/ticket-keys.ts';
+import { openInternalCa } from '../../support/internal-ca.ts';
+import { tempDir } from '../../support/temp-dir.ts';
 import { certificateRecord, type Issued, issue } from './test-authority.ts';
 import { exchange, openTlsWorld, type TlsWorld } from './tls-world.ts';
 
@@ -138,6 +140,36 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       world.change({ op: 'put', record: certificateRecord('cert_1', uploaded, ['app.localhost']) });
       const trust = { ...plain, ca: [authority.certificatePem] };
       assert.equal((await visit(world, 'app.localhost', { ...trust, session })).isReused, false);
+    });
+
+    test('with leaves of the internal CA works after a restart and on other nodes, which have leaves of their own', async (t) => {
+      const secret: SharedSecret = (text) => createHmac('sha256', 'installation').update(text).digest();
+      const clock = { nowMs: () => Date.now() };
+      const openCa = async () => openInternalCa({ dataDir: await tempDir(t), domain: 'localhost', clock });
+      const ca = await openCa();
+      const nodes = [
+        await openTlsWorld(t, {}, secret, ca),
+        await openTlsWorld(t, {}, secret, ca),
+        await openTlsWorld(t, {}, secret, await openCa()),
+      ];
+      for (const node of nodes) {
+        for (const host of ['app.localhost', 'other.localhost', '*.apps.localhost']) node.setEdge(host);
+        node.setEdge('locked.localhost', locked());
+      }
+      const [one, two, foreign] = nodes as [TlsWorld, TlsWorld, TlsWorld];
+      for (const host of ['app.localhost', 'x.apps.localhost']) {
+        const { session } = await visit(one, host, plain);
+        assert.ok(session);
+        const again = { ...plain, session };
+        assert.equal((await visit(two, host, again)).isReused, true, host);
+        assert.equal((await visit(two, 'other.localhost', again)).isReused, false, 'another name');
+        assert.equal((await visit(two, 'locked.localhost', again)).answer, '', 'client certificates');
+        assert.equal(
+          (await visit(foreign, host, { ...again, rejectUnauthorized: false })).isReused,
+          false,
+          'another CA',
+        );
+      }
     });
 
     test('works on another node for the same certificate, policy and day, and for nothing else', async (t) => {

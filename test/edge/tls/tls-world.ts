@@ -48,9 +48,10 @@ export async function openTlsWorld(
   test: TestContext,
   limits: Partial<TlsLimits> = {},
   ticketSecret?: SharedSecret,
+  sharedCa?: InternalCa,
 ): Promise<TlsWorld> {
   const clock = { offsetMs: 0, nowMs: () => Date.now() + clock.offsetMs };
-  const ca = await openInternalCa({ dataDir: await tempDir(test), domain: 'localhost', clock });
+  const ca = sharedCa ?? (await openInternalCa({ dataDir: await tempDir(test), domain: 'localhost', clock }));
   const hosts = new HostTable<EdgeSnapshot>();
   const records = recordsPort();
   const certificates = createCertificateStore({
