@@ -162,7 +162,8 @@ const ownSettings = {
     description: 'Seconds a client has to send the head of a request.',
   }),
   edge_idle_timeout: required(integer(1, 3600), {
-    description: 'Seconds an idle client connection stays open.',
+    description:
+      'Seconds an idle client connection stays open, and a WebSocket without data after one end has closed it and the other has not.',
   }),
   edge_request_timeout: required(integer(0, 86_400), {
     description: 'Seconds a client has to send a complete request, including its body. 0: no limit, for large uploads.',

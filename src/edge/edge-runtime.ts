@@ -28,6 +28,8 @@ export interface EdgeRuntime {
   readonly scheme: 'http' | 'https';
   readonly clock: Clock;
   readonly forwarding: ForwardingSettings;
+  /** How long one end of a WebSocket may stay open without data after the other has ended. */
+  readonly halfClosedMs: number;
   /** Whether anybody wants to know what the modules decided. */
   readonly keepsDecisions: boolean;
   /** Whether responses of upstreams get Postern-Request-Id, as all others do. */

@@ -147,6 +147,7 @@ export function createEdge(options: EdgeOptions): Edge {
     scheme: 'https',
     clock,
     forwarding: settings.forwarding,
+    halfClosedMs: settings.http.keepAliveTimeoutMs,
     get keepsDecisions() {
       return history?.isWanted === true || tracing !== null;
     },

@@ -245,7 +245,8 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#upstream = null;
     try {
       const headers = withRequestId(this.#withoutOwn(head.headers), this.#exchange);
-      this.#switched = new SwitchedSides(this.#client.writer.acceptSwitch(head.status, headers), socket);
+      const client = this.#client.writer.acceptSwitch(head.status, headers);
+      this.#switched = new SwitchedSides(client, socket, this.#exchange.runtime.halfClosedMs);
       this.#switched.carry(this.#exchange, this, () => {
         this.#isOver = true;
         this.#exchange.done();

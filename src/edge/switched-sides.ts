@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { breakOff } from '../lib/break-off.ts';
-import { type ListenerOwner, listen } from '../lib/guarded-listeners.ts';
+import { guarded, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { splice } from '../lib/splice.ts';
 import { WebSocketClose } from './web-socket-close.ts';
 
@@ -15,10 +15,14 @@ export class SwitchedSides {
   readonly #client: Duplex;
   readonly #upstream: Duplex;
   readonly #close: WebSocketClose;
+  readonly #halfClosedMs: number;
+  #timer: NodeJS.Timeout | null = null;
 
-  constructor(client: Duplex, upstream: Duplex) {
+  /** `halfClosedMs`: how long one side may stay open without data after the other has ended. */
+  constructor(client: Duplex, upstream: Duplex, halfClosedMs: number) {
     this.#client = client;
     this.#upstream = upstream;
+    this.#halfClosedMs = halfClosedMs;
     this.#close = new WebSocketClose(client, upstream);
   }
 
@@ -29,7 +33,27 @@ export class SwitchedSides {
     listen(this.#upstream, 'data', owner, (chunk: Buffer) => {
       counts.bytesOut += chunk.length;
     });
-    splice(this.#client, this.#upstream, owner, onOver);
+    for (const side of [this.#client, this.#upstream])
+      listenOnce(side, 'end', owner, () => this.#closeWhenIdle(counts, owner));
+    splice(this.#client, this.#upstream, owner, () => {
+      if (this.#timer !== null) clearTimeout(this.#timer);
+      onOver();
+    });
+  }
+
+  /**
+   * A client that vanished has ended its direction. A service that ignores that, as some do, would keep both connections
+   * for ever. While data flows, the other end is still there.
+   */
+  #closeWhenIdle(counts: SwitchedCounts, owner: ListenerOwner): void {
+    if (this.#timer !== null) return;
+    const bytes = counts.bytesIn + counts.bytesOut;
+    const look = guarded(owner, () => {
+      this.#timer = null;
+      if (bytes === counts.bytesIn + counts.bytesOut) this.breakOff();
+      else this.#closeWhenIdle(counts, owner);
+    });
+    this.#timer = setTimeout(look, this.#halfClosedMs).unref();
   }
 
   /** The server stops: somebody may keep a WebSocket open for hours. */
