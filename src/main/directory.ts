@@ -62,21 +62,21 @@ export function openDirectory(deps: DirectoryDependencies): OpenedDirectory {
   directory.follow(listing);
   if (links !== null) announcer.serve(links);
   const isKnown = links === null ? () => true : followNodes(links, directory, log);
+  const areAllKnown = (): boolean =>
+    membership.nodes().every(({ id, status, peerAddress }) => {
+      return id === membership.self.id || status !== 'ready' || peerAddress === null || isKnown(id);
+    });
   let published: DirectoryEndpoints | null = null;
   return {
     directory,
     announcer,
-    tunnels: links === null ? local : new AllTunnels(local, directory),
+    tunnels: links === null ? local : new AllTunnels(local, directory, () => !areAllKnown()),
     online: {
       get: (kind, id) => Promise.resolve(listing.get(kind, id)),
       list: (kind, query) => Promise.resolve(listing.list(kind, query)),
     },
     known: async () => {
-      const { self } = membership;
-      const isAllKnown = (): boolean =>
-        membership.nodes().every(({ id, status, peerAddress }) => {
-          return id === self.id || status !== 'ready' || peerAddress === null || isKnown(id);
-        }) && published?.isSettled !== false;
+      const isAllKnown = (): boolean => areAllKnown() && published?.isSettled !== false;
       const beganMs = performance.now();
       while (!isAllKnown() && performance.now() - beganMs < KNOWN_WITHIN_MS) await sleep(LOOK_EVERY_MS);
     },

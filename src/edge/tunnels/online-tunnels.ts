@@ -9,6 +9,8 @@ export interface OnlineTunnels {
   /** Tunnels with all of these labels. */
   matching(labels: Readonly<Record<string, string>>): readonly OnlineTunnel[];
   get(tunnelId: string): OnlineTunnel | undefined;
+  /** This node is not linked with all others, which may announce further tunnels in a moment. */
+  readonly isUnsettled?: boolean;
 }
 
 export interface OnlineTunnel {

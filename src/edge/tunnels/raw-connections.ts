@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { formatListenAddress } from '../../lib/listen-address.ts';
 import type { ArrivedClient } from '../../lib/proxy-protocol/arriving-clients.ts';
 import type { RawConnectionFacts } from '../../lib/raw-connection-facts.ts';
+import { awaitedTunnel } from './awaited-tunnel.ts';
 import type { OnlineTunnels } from './online-tunnels.ts';
 import { RawConnection } from './raw-connection.ts';
 
@@ -45,7 +46,7 @@ export class RawConnections {
     const startedAt = performance.now();
     this.#count += 1;
     this.#options.onOpened(proto);
-    const tunnel = tunnels.get(tunnelId);
+    const tunnel = tunnels.get(tunnelId) ?? awaitedTunnel(tunnelId, tunnels) ?? undefined;
     const connection = new RawConnection({
       socket,
       clientAddress,

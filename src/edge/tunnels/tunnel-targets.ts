@@ -1,6 +1,8 @@
 import type { Target } from '../../backends/target.ts';
 import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import type { UpstreamLimits } from '../../upstream/upstream.ts';
+import { AwaitedMembers } from './awaited-members.ts';
+import { awaitedTunnel } from './awaited-tunnel.ts';
 import { NO_TUNNEL } from './no-tunnel.ts';
 import type { OnlineTunnel, OnlineTunnels } from './online-tunnels.ts';
 import { always, TunnelUpstream } from './tunnel-upstream.ts';
@@ -50,14 +52,15 @@ export class TunnelTargets {
   }
 
   of(tunnelId: string): TunnelTarget | null {
-    const tunnel = this.#tunnels.get(tunnelId);
-    return tunnel === undefined ? null : this.#targetOf(tunnel, this.mayServe);
+    const tunnel = this.#tunnels.get(tunnelId) ?? awaitedTunnel(tunnelId, this.#tunnels);
+    return tunnel === null ? null : this.#targetOf(tunnel, this.mayServe);
   }
 
   /** The tunnels with all of these labels, least busy first; ties are broken at random. */
   withLabels(labels: Labels, random: () => number): readonly Target[] {
     const members = this.#membersOf(labels);
-    if (members.length <= 1) return members.length === 0 ? NONE_ONLINE : members;
+    if (members.length === 0) return this.#tunnels.isUnsettled === true ? this.#awaited(labels) : NONE_ONLINE;
+    if (members.length === 1) return members;
     const keys: number[] = [];
     const best: TunnelTarget[] = [];
     for (const member of members) {
@@ -75,6 +78,14 @@ export class TunnelTargets {
       best[at] = member;
     }
     return best;
+  }
+
+  #awaited(labels: Labels): readonly Target[] {
+    const upstream = new AwaitedMembers({
+      member: () => this.#membersOf(labels)[0]?.upstream ?? null,
+      isUnsettled: () => this.#tunnels.isUnsettled === true,
+    });
+    return [{ kind: 'upstream', upstream, name: 'tunnel group' }];
   }
 
   #membersOf(labels: Labels): readonly TunnelTarget[] {

@@ -7,10 +7,17 @@ type Labels = Readonly<Record<string, string>>;
 export class AllTunnels implements OnlineTunnels {
   readonly #local: OnlineTunnels;
   readonly #directory: TunnelDirectory;
+  readonly #isUnsettled: () => boolean;
 
-  constructor(local: OnlineTunnels, directory: TunnelDirectory) {
+  /** `isUnsettled`: another node is ready, and not everything that it announces is known. */
+  constructor(local: OnlineTunnels, directory: TunnelDirectory, isUnsettled: () => boolean) {
     this.#local = local;
     this.#directory = directory;
+    this.#isUnsettled = isUnsettled;
+  }
+
+  get isUnsettled(): boolean {
+    return this.#isUnsettled();
   }
 
   /** Both only increase: the sum changes whenever one of them does. */

@@ -161,6 +161,8 @@ export class FakeTunnels implements OnlineTunnels {
   generation = 0;
   /** False: this node is cut off from the others. */
   mayServe = true;
+  /** True: this node is not linked with all others. */
+  isUnsettled = false;
   /** Number of searches by labels. */
   searches = 0;
   readonly #tunnels = new Map<string, TestTunnel>();

@@ -60,5 +60,5 @@ export function directoryNode(network: FakeNetwork, id: string, rights?: Rights)
   const announcer = new NodeAnnouncer(directory);
   announcer.serve(links);
   followNodes(links, directory, log);
-  return { id, local, directory, announcer, tunnels: new AllTunnels(local, directory), refusals };
+  return { id, local, directory, announcer, tunnels: new AllTunnels(local, directory, () => false), refusals };
 }
