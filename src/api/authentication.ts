@@ -16,6 +16,8 @@ export interface AuthenticationAttempt {
   readonly headers: IncomingHttpHeaders;
   readonly ip: string;
   readonly method: string;
+  /** A key that was revoked seconds ago is accepted, while that cannot be known. */
+  readonly mayBeRevoked?: boolean;
 }
 
 /** Synchronous for a key that this process knows. One that another node has just created takes longer; a failure is delayed. */
@@ -39,7 +41,7 @@ export function createAuthenticate(
     const { authorization } = attempt.headers;
     const session = authorization === undefined ? findSession?.(attempt) : null;
     const caller = session ?? callerOf(authorization, find);
-    if (!others.isCurrent) throw revocationsUnknown();
+    if (!others.isCurrent && attempt.mayBeRevoked !== true) throw revocationsUnknown();
     return caller;
   };
   const hasNoProof = (attempt: AuthenticationAttempt): boolean => {

@@ -78,7 +78,12 @@ export function addPublicRoutes(
       .redirect(accepts(request.headers.accept, 'text/html') ? pages.startPath : '/docs', 302),
   );
   app.get('/metrics', async (request, reply) => {
-    if (!pages.areMetricsOpen) requireScopes((await authenticate(request)).principal, [READ_METRICS]);
+    if (!pages.areMetricsOpen) {
+      // They tell that the database is away: then above all they must be readable.
+      const { headers, ip, method } = request;
+      const { principal } = await authenticate({ headers, ip, method, mayBeRevoked: true });
+      requireScopes(principal, [READ_METRICS]);
+    }
     const { contentType, text: plain } = await pages.metrics();
     const isOpen = prefersOpenMetrics(request.headers.accept);
     const text = isOpen ? openMetricsText(plain) : plain;

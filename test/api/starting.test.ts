@@ -10,9 +10,10 @@ import { type ApiDependencies, createApi } from '../../src/api/create-api.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { storeErrors } from '../../src/store/errors.ts';
 
-test('an expected 503 is logged in one line without a stack, any other failure as an error', async (t) => {
+test('an expected 503 is logged in one line without a stack, and metrics are served while revocations are unknown', async (t) => {
   const lines: { level: number; msg: string; code?: string; err?: object }[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const others = { revision: 0, isCurrent: true, catchUp: async () => {} };
   let fail = (): never => assert.fail('not yet');
   const api = await createApi({
     operations: [
@@ -29,12 +30,16 @@ test('an expected 503 is logged in one line without a stack, any other failure a
     ],
     findPrincipal: (token: string) => (token === 'known' ? { apiKeyId: 'ak_1', scopes: ['*'] } : null),
     areKeysKnown: () => false,
-    others: { revision: 0, catchUp: async () => {} },
+    others,
     clock: systemClock,
     logger,
     requestLogger: { info: () => {} },
     metrics: new ApiMetrics(new Registry()),
-    pages: { areMetricsOpen: false, startPath: '/' },
+    pages: {
+      areMetricsOpen: false,
+      startPath: '/',
+      metrics: async () => ({ contentType: 'text/plain', text: 'postern_store_up 0\n' }),
+    },
     rateLimitPerSecond: 0,
     corsOrigins: [],
   } as unknown as ApiDependencies);
@@ -42,9 +47,9 @@ test('an expected 503 is logged in one line without a stack, any other failure a
   await once(server, 'listening');
   t.after(() => server.close());
   t.after(() => api.close());
-  const ask = async (token: string): Promise<number> => {
+  const ask = async (token: string, path = '/things'): Promise<number> => {
     const headers = { authorization: `Bearer ${token}`, 'service-version': '2' };
-    return (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/things`, { headers })).status;
+    return (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, { headers })).status;
   };
 
   assert.equal(await ask('unknown'), 503);
@@ -64,4 +69,8 @@ test('an expected 503 is logged in one line without a stack, any other failure a
       [50, 'request failed', 'ERR_POSTERN_INTERNAL', true],
     ],
   );
+  // The database is away, and this node does not know what others have revoked.
+  others.isCurrent = false;
+  assert.equal(await ask('known'), 503);
+  assert.equal(await ask('known', '/metrics'), 200, 'the metrics tell that the store is away');
 });
