@@ -9,6 +9,7 @@ import { nameSchemas } from './openapi/name-schemas.ts';
 import { operationObject, SECURITY_SCHEME } from './openapi/operation-object.ts';
 import { publicPaths, SERVICE_TAG } from './openapi/public-paths.ts';
 import { type Subject, subjectsOf } from './openapi/subjects.ts';
+import { webhookHeaders, webhooksOf } from './openapi/webhooks.ts';
 
 export interface OpenApiOptions {
   readonly catalog: Catalog;
@@ -48,10 +49,11 @@ export function openApiDocument(operations: readonly Operation[], options: OpenA
     security: [{ [SECURITY_SCHEME]: [] }],
     tags: [...tagsOf(subjects, operations), SERVICE_TAG],
     paths: { ...pathsOf(described), ...publicPaths },
+    webhooks: webhooksOf(operations, context),
     components: {
       schemas: { ...components.toJson(), Error: errorSchema },
       ...errorResponses.toJson(),
-      parameters: requestHeaders,
+      parameters: { ...requestHeaders, ...webhookHeaders },
       headers: responseHeaders,
       securitySchemes: {
         [SECURITY_SCHEME]: {

@@ -97,7 +97,16 @@ export interface EventType {
   readonly description: string;
   /** The scope a key needs to see such events or to have them sent somewhere. */
   readonly scope: string;
+  readonly object: EventObject;
 }
+
+/**
+ * What an event is about: a resource as GET shows it, without live fields; `isPartial` if it may be known by its id only.
+ * Several resources may share a type.
+ */
+export type EventObject =
+  | { readonly resources: readonly string[]; readonly isPartial?: boolean }
+  | { readonly schema: TObject };
 
 export interface OperationPorts {
   readonly documents: DocumentsPort;

@@ -8,6 +8,8 @@ export interface OpenApiDocument {
   readonly security: readonly SecurityRequirement[];
   readonly tags: readonly Tag[];
   readonly paths: Readonly<Record<string, PathItem>>;
+  /** Requests that the server sends. */
+  readonly webhooks: Readonly<Record<string, PathItem>>;
   readonly components: Components;
 }
 

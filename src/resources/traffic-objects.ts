@@ -1,0 +1,44 @@
+import Type, { type TObject, type TSchema } from 'typebox';
+
+const text = (description: string): TSchema => Type.String({ description });
+const textOrNull = (description: string): TSchema => Type.Union([Type.String(), Type.Null()], { description });
+const number = (description: string): TSchema => Type.Number({ description });
+
+const shared = {
+  client_ip: text('IP address of the client.'),
+  node: text('Name of the node that the client reached.'),
+  tunnel_node: textOrNull('Name of the node that passed it on to its agent; null if no other node was involved.'),
+  bytes_in: number('Bytes that the client sent.'),
+  bytes_out: number('Bytes that the client received.'),
+  duration_ms: number('How long it took.'),
+};
+
+/** The object of `http_request_complete.v0`. */
+export const requestObjectSchema: TObject = Type.Object({
+  request_id: text('Id of the request, as in Postern-Request-Id.'),
+  method: text('Method.'),
+  host: text('Host.'),
+  path: text('Path, without the query.'),
+  status: number('Status of the response; 0 if there was none.'),
+  edge_id: textOrNull('Id of the edge; null if none has the host.'),
+  route_id: textOrNull('Id of the route; null if none matched.'),
+  upstream: textOrNull('Address of the upstream; null if none was asked.'),
+  ...shared,
+  user_id: textOrNull('Id of the user, service account or guest link; null if nobody was recognized.'),
+  auth_kind: textOrNull('How the requester was recognized; null if nobody was.'),
+  access: textOrNull('Decision of the access module; null without one.'),
+  access_rule: textOrNull('Rule that decided; null if none did.'),
+  error_code: textOrNull('Code of the error; null if there was none.'),
+  refused_by: textOrNull('Module that rejected the request; null if none did.'),
+});
+
+/** The object of `tcp_connection_closed.v0`. */
+export const connectionObjectSchema: TObject = Type.Object({
+  connection_id: text('Id of the connection.'),
+  proto: text('tcp or tls.'),
+  address: text('Address at which the client connected.'),
+  tunnel_id: textOrNull('Id of the tunnel.'),
+  endpoint_id: textOrNull('Id of the endpoint.'),
+  ...shared,
+  error: textOrNull('Why it ended early; null if it ended normally.'),
+});
