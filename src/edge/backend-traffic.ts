@@ -15,16 +15,18 @@ export interface BackendCounts {
   readonly succeeded: number;
 }
 
+type CountedExchange = Pick<Exchange, 'route' | 'status' | 'errorCode' | 'targetName'>;
+
 /** Counts forwarded requests by the backend of their route, until they are taken. There are as many as backends in use. */
 export class BackendTraffic {
   #counts = new Map<string, { failed: number; succeeded: number }>();
 
-  finished({ route, errorCode, targetName }: Pick<Exchange, 'route' | 'errorCode' | 'targetName'>): void {
+  finished({ route, status, errorCode, targetName }: CountedExchange): void {
     const backend = route?.backend ?? null;
     if (backend === null || backend.kind === TUNNEL_BACKEND_KIND) return;
     const isFailed = errorCode !== null && FAILURES.has(errorCode);
-    // Anything else was not forwarded.
-    if (!isFailed && (errorCode !== null || targetName === null)) return;
+    // Anything else was not forwarded, or its client left before the backend had answered.
+    if (!isFailed && (errorCode !== null || targetName === null || status === 0)) return;
     let counts = this.#counts.get(backend.id);
     if (counts === undefined) {
       counts = { failed: 0, succeeded: 0 };

@@ -5,7 +5,9 @@ import type { HeaderList } from '../lib/header-list.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { isUnsendable, unsendable } from '../upstream/unsendable.ts';
 import type { ResponseHead, UpstreamExchange, UpstreamFailure, UpstreamHandler } from '../upstream/upstream.ts';
+import { REQUEST_BODY } from '../upstream/upstream-failure.ts';
 import { answerWhole } from './answer-whole.ts';
+import { endBrokenBody } from './broken-body.ts';
 import { ChangedBody, type ChangedBodyReader } from './changed-body.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ErrorAnswer } from './error-page.ts';
@@ -325,16 +327,16 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#upstream = null;
     this.#gathered?.drop();
     this.#gathered = null;
+    if (failure.reason === REQUEST_BODY) {
+      endBrokenBody(this.#exchange);
+      return;
+    }
     this.#exchange.runtime.upstreamFailed(this.#exchange, failure);
     this.#exchange.trace?.attemptFailed(failure.reason, this.#exchange.tunnelNode);
+    const mayRepeat = mayTryNext(failure) && this.#client.source?.readableDidRead !== true;
     // Part of a response was sent: the client must see that it is truncated.
     if (this.#client.writer.isHeadSent) this.#exchange.cut(`upstream_${failure.reason}`);
-    else
-      this.#failed(
-        failureAnswer(failure),
-        failure.reason,
-        mayTryNext(failure) && this.#client.source?.readableDidRead !== true,
-      );
+    else this.#failed(failureAnswer(failure), failure.reason, mayRepeat);
   }
 
   #drained(): void {

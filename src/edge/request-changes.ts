@@ -2,13 +2,13 @@ import type { HeaderList } from '../lib/header-list.ts';
 import type { BodyDemand, RequestTransform } from '../modules/prepared-module.ts';
 import type { RequestChanger } from '../snapshot/edge-snapshot.ts';
 import { BodyReader } from './body-reader.ts';
+import { endBrokenBody } from './broken-body.ts';
 import type { ClientSide } from './client-side.ts';
 import type { Exchange } from './exchange.ts';
 import { withHeaderChange } from './module-headers.ts';
 import { withoutOwnCookies } from './own-cookies.ts';
 
 const TOO_LONG_MESSAGE = 'The body of the request is larger than this site accepts.';
-const CUT_MESSAGE = 'The request was rejected: its body is incomplete.';
 
 /**
  * Passes an admitted request through the modules that change requests, one after the other. It ends in one call of
@@ -82,7 +82,7 @@ export class RequestChanges {
     const reading = await this.#body.read(demand.maxBytes);
     if (this.#exchange.isDone) return null;
     if (reading === 'cut') {
-      this.#exchange.refuse('ERR_POSTERN_BAD_HTTP', 'request_body', CUT_MESSAGE);
+      endBrokenBody(this.#exchange);
       return 'refused';
     }
     if (reading === 'longer' && demand.whenLonger !== 'forward') {

@@ -11,7 +11,7 @@ import { lastChunk } from './http1-request-head.ts';
 import { Http1ResponseParser, type ResponseSink } from './http1-response-parser.ts';
 import type { ByteTarget } from './inlet.ts';
 import type { ResponseHead, UpstreamFailure, UpstreamLimits } from './upstream.ts';
-import { failed, messageOf, reasonOf } from './upstream-failure.ts';
+import { failed, messageOf, REQUEST_BODY, reasonOf } from './upstream-failure.ts';
 
 export interface ConnectionOwner {
   readonly limits: UpstreamLimits;
@@ -174,7 +174,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
   }
 
   onBodyProblem(message: string): void {
-    this.#fail(failed(this.#exchange?.hasHead === true ? 'body' : 'send', 'request_body', message, true));
+    this.#fail(failed(this.#exchange?.hasHead === true ? 'body' : 'send', REQUEST_BODY, message, true));
   }
 
   onTick(nowMs: number): void {
@@ -279,7 +279,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     this.#exchange = null;
     exchange.body?.stop();
     this.destroy();
-    if (failure.phase === 'send' && failure.reason !== 'request_body' && this.#owner.retries(exchange)) return;
+    if (failure.phase === 'send' && failure.reason !== REQUEST_BODY && this.#owner.retries(exchange)) return;
     exchange.end();
     exchange.handler.onFailure(failure);
   }

@@ -22,7 +22,7 @@ import type {
   UpstreamLimits,
   UpstreamRequest,
 } from './upstream.ts';
-import { failed, messageOf } from './upstream-failure.ts';
+import { failed, messageOf, REQUEST_BODY } from './upstream-failure.ts';
 
 /** The view of a session that one of its streams needs: an upstream's, or an agent's. */
 export interface StreamLink extends CarrierLink {
@@ -146,7 +146,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   }
 
   onBodyProblem(message: string): void {
-    this.#fail(failed(this.#hasHead ? 'body' : 'send', 'request_body', message, true), true);
+    this.#fail(failed(this.#hasHead ? 'body' : 'send', REQUEST_BODY, message, true), true);
   }
 
   onTick(nowMs: number): void {

@@ -1,5 +1,8 @@
 import type { UpstreamFailure } from './upstream.ts';
 
+/** The reason if the body of the request broke off, or does not have its announced length: its sender caused it. */
+export const REQUEST_BODY = 'request_body';
+
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused',
   ECONNRESET: 'reset',

@@ -20,7 +20,7 @@ import type {
   UpstreamHandler,
   UpstreamRequest,
 } from '../../upstream/upstream.ts';
-import { messageOf } from '../../upstream/upstream-failure.ts';
+import { messageOf, REQUEST_BODY } from '../../upstream/upstream-failure.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
 import { answerFailure, type LocalFailure, problemText } from './local-failure.ts';
 import { type RequestReading, withoutTunnelHeaders } from './request-reading.ts';
@@ -223,7 +223,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
 
   onFailure(failure: UpstreamFailure): void {
     this.#upstream = null;
-    if (failure.reason === 'request_body') {
+    if (failure.reason === REQUEST_BODY) {
       this.problem = failure.message;
       cancelStream(this.#stream);
       this.#over();

@@ -50,6 +50,10 @@ export class Http1ResponseWriter implements ResponseWriter {
     if (!this.#isEnded && !this.#isWhole) this.onGone();
   }
 
+  get isGone(): boolean {
+    return this.#response.req.socket.destroyed;
+  }
+
   get isHeadSent(): boolean {
     return this.#response.headersSent;
   }

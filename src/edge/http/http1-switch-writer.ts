@@ -36,6 +36,10 @@ export class Http1SwitchWriter implements ResponseWriter {
     ignoreErrors(socket);
   }
 
+  get isGone(): boolean {
+    return this.#socket.destroyed;
+  }
+
   contain(error: unknown): void {
     this.onBug(error);
   }

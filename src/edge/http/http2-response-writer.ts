@@ -104,6 +104,11 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
     return this.#stream.headersSent;
   }
 
+  /** The stream can no longer carry a response: the runtime throws at every attempt. */
+  get isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
+  }
+
   /** Changes when the client reads some of the response. */
   get taken(): number {
     const { destroyed, writableFinished, writableLength } = this.#stream;
@@ -113,12 +118,12 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
   }
 
   informational(status: number, headers: HeaderList): void {
-    if (!this.#isGone && !this.#stream.headersSent)
+    if (!this.isGone && !this.#stream.headersSent)
       sendInformational(this.#stream, [':status', String(status), ...headers]);
   }
 
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
-    if (this.#isGone) return;
+    if (this.isGone) return;
     const isEmpty = this.#isHead || bodyBytes === 0 || status === 204 || status === 304;
     const framed = [':status', String(status), ...withOwnHeader(headers, this.ownHeader)];
     if (bodyBytes !== null && status !== 204 && status !== 304) framed.push('content-length', String(bodyBytes));
@@ -154,7 +159,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
-    if (this.#isGone) return;
+    if (this.isGone) return;
     const endStream = this.#isHead || body.length === 0;
     const own = withOwnHeader(headers, this.ownHeader);
     const framed = [':status', String(status), ...own, 'content-length', String(body.length)];
@@ -199,11 +204,6 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
     if (!isWaiting && this.#stall === null) return 0;
     this.#stall ??= new Stall();
     return this.#stall.lasts(isWaiting, this.taken, nowMs);
-  }
-
-  /** The stream can no longer carry a response: the runtime throws at every attempt. */
-  get #isGone(): boolean {
-    return this.#stream.destroyed || this.#stream.closed;
   }
 
   /** A response that lost its trailers is incomplete and must not look complete. */

@@ -24,6 +24,8 @@ export interface ResponseWriter extends ListenerOwner {
   /** Ends the exchange so that the client notices a truncated response. */
   cut(): void;
   readonly isHeadSent: boolean;
+  /** The client can no longer receive a response. */
+  readonly isGone: boolean;
   /** A header that a final response gets unless it has one of this name; empty: none. */
   ownHeader: HeaderList;
   onDrain: () => void;

@@ -14,7 +14,7 @@ import type {
   UpstreamHandler,
   UpstreamRequest,
 } from '../../upstream/upstream.ts';
-import { failed } from '../../upstream/upstream-failure.ts';
+import { failed, REQUEST_BODY } from '../../upstream/upstream-failure.ts';
 import { firstValue } from '../http/header-list.ts';
 import { agentFailure } from './agent-failure.ts';
 import { declinedHead } from './declined-head.ts';
@@ -126,7 +126,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   onFailure(failure: UpstreamFailure): void {
     this.#inner = null;
     const { method, body, switchTo } = this.#request;
-    const isLost = failure.phase === 'send' && failure.reason !== 'request_body' && failure.reason !== 'timeout';
+    const isLost = failure.phase === 'send' && failure.reason !== REQUEST_BODY && failure.reason !== 'timeout';
     const isRepeatable = isLost && !this.#hasBytes && body.framing === 'none' && switchTo === null && isSafe(method);
     if (!isRepeatable) {
       this.#handler.onFailure(failure);

@@ -8,6 +8,7 @@ import type { RawPeer } from '../../support/raw-peer.ts';
 const world = await RawPaths.open({ after });
 const PART = 'a part of the upload';
 const STREAM = 1;
+const BAD_CHUNK = '400 ERR_POSTERN_BAD_HTTP edge:bad_http';
 
 /** All ways in which a client can abandon an upload. */
 const CUTS: Readonly<Record<ClientProtocol, Readonly<Record<string, (client: RawPeer) => void>>>> = {
@@ -46,18 +47,19 @@ async function begin(
   path: RawPath,
   protocol: ClientProtocol,
   length: number | null = null,
+  target = '/file',
 ): Promise<{ client: RawPeer; upstream: RawPeer }> {
   const arriving = path.upstream.next();
   const client = await world.client(path.host, protocol);
   if (protocol === 'http/1.1') {
     const framing = length === null ? 'transfer-encoding: chunked' : `content-length: ${length}`;
-    client.send(`PUT /file HTTP/1.1\r\nhost: ${path.host}\r\n${framing}\r\n\r\n`);
+    client.send(`PUT ${target} HTTP/1.1\r\nhost: ${path.host}\r\n${framing}\r\n\r\n`);
     client.send(length === null ? `${PART.length.toString(16)}\r\n${PART}\r\n` : PART);
   } else {
     const fields = [
       [':method', 'PUT'],
       [':scheme', 'https'],
-      [':path', '/file'],
+      [':path', target],
       [':authority', path.host],
       ...(length === null ? [] : [['content-length', String(length)] as const]),
     ] as const;
@@ -111,7 +113,7 @@ for (const protocol of ['http/1.1', 'h2'] as const) {
       });
 
       test('reaches the upstream as complete when the client ends it', async () => {
-        const { client, upstream } = await begin(path, protocol);
+        const { client, upstream } = await begin(path, protocol, null, '/whole');
         client.send(protocol === 'h2' ? frame(FRAME.data, FLAG.endStream, STREAM) : '0\r\n\r\n');
         await upstream.until(
           ({ http2, received }) => (http2 === null ? received.endsWith('\r\n0\r\n\r\n') : http2.hasEnd(STREAM)),
@@ -121,3 +123,31 @@ for (const protocol of ['http/1.1', 'h2'] as const) {
     });
   }
 }
+
+suite('a truncated upload', () => {
+  test('is the fault of its client in logs, metrics and the request history', async () => {
+    const { edge } = world.world;
+    const logged = edge.world.logLines.map((line) => JSON.parse(line));
+    // The upstream of a complete upload is disconnected before it answers.
+    const whole = new Set(logged.filter(({ path }) => path === '/whole').map(({ request_id }) => request_id));
+    const failures = logged.filter(({ msg, request_id }) => msg === 'an upstream failed' && !whole.has(request_id));
+    assert.deepEqual(failures, []);
+    const outcomes = new Set(
+      logged
+        .filter(({ path, status }) => path === '/file' && status !== 204)
+        .map(({ status, error_code, refused_by }) => `${status} ${error_code} ${refused_by}`),
+    );
+    // The last one is a client that can still read: it sent something that is no chunk.
+    const clients = new Set(['0 undefined client:gone', '400 ERR_POSTERN_BAD_HTTP edge:request_body', BAD_CHUNK]);
+    assert.deepEqual(
+      [...outcomes].filter((outcome) => !clients.has(outcome)),
+      [],
+    );
+    assert.ok(outcomes.has('0 undefined client:gone'));
+    assert.doesNotMatch(await edge.metrics(), /postern_edge_upstream_failures_total\{[^}]*reason="request_body"/);
+    const { requests } = await edge.api('GET', '/requests?limit=100');
+    const cut = requests.filter((one: { path: string }) => one.path === '/file');
+    assert.ok(cut.length > 0);
+    for (const { error_code } of cut) assert.notEqual(error_code, 'ERR_POSTERN_UPSTREAM_BROKEN');
+  });
+});

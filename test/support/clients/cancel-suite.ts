@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, constants } from 'node:http2';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EdgeClients } from '../edge-clients.ts';
+import type { EdgeSites } from '../edge-sites.ts';
 
 export interface CancelledWay {
   readonly name: string;
-  readonly edge: EdgeClients;
+  readonly edge: EdgeSites;
   readonly host: string;
 }
 
@@ -35,6 +35,14 @@ export function cancelSuite({ name, edge, host }: CancelledWay): void {
         session.destroy();
       });
     }
+
+    test('the request history has them as clients that left, not as failures of an upstream', async () => {
+      const { requests } = await edge.api('GET', `/requests?limit=100&host=${host}`);
+      const cancelled = requests.filter(({ path }: { path: string }) => path === '/cancelled');
+      assert.ok(cancelled.length > 0);
+      for (const { error_code, refused_by = 'client:gone' } of cancelled)
+        assert.deepEqual([error_code, refused_by], [undefined, 'client:gone']);
+    });
   });
 }
 
