@@ -11,6 +11,7 @@ import { recording } from './recording.ts';
 import { renewals } from './renewals.ts';
 import { storms } from './storms.ts';
 import { traces } from './traces.ts';
+import { uploads } from './uploads.ts';
 
 /** README.md describes what each of these measures; all of them run when none is named. */
 const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = {
@@ -22,6 +23,7 @@ const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = 
   history,
   recording,
   traces,
+  uploads,
 };
 
 helpIfRequested({
@@ -34,6 +36,7 @@ helpIfRequested({
     history: 'CPU per request with the request history, compared with none',
     recording: 'CPU and allocations of the request history and of traces alone',
     traces: 'CPU per request with OpenTelemetry traces, compared with none',
+    uploads: 'seconds of uploads over HTTP/2 from 0, 50 and 150 ms away, next to HTTP/1.1',
     idle: 'memory per idle TLS connection, next to the other proxies',
   },
   flags: {

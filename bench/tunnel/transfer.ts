@@ -9,6 +9,8 @@ export interface Place {
   readonly port: number;
   readonly host: string;
   readonly ca: readonly string[];
+  /** Without verifying its certificate. */
+  readonly isTrusted?: boolean;
 }
 
 /** MB/s of one HTTP/2 stream. */
@@ -45,13 +47,14 @@ export async function throughTls({ port, host, ca }: Place, direction: Direction
   return rate;
 }
 
-export async function openSession({ port, host, ca }: Place): Promise<ClientHttp2Session> {
+export async function openSession({ port, host, ca, isTrusted = false }: Place): Promise<ClientHttp2Session> {
   const socket: TLSSocket = connect({
     port,
     host: '127.0.0.1',
     servername: host,
     ca: [...ca],
     ALPNProtocols: ['h2'],
+    rejectUnauthorized: !isTrusted,
   });
   const session = connectHttp2(`https://${host}:${port}`, {
     createConnection: () => socket,
