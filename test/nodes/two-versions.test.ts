@@ -32,7 +32,11 @@ suite(`nodes of commit ${LINKED_VERSION} and of this version`, () => {
   ];
   for (const [name, client, holder] of ways) {
     test(name, async (t) => {
-      const agent = await cluster.agent([{ proto: 'https', addr }], { at: [holder], connections: 1 });
+      const agent = await cluster.agent([{ proto: 'https', addr }], {
+        at: [holder],
+        connections: 1,
+        servername: 'localhost',
+      });
       t.after(() => agent.close());
       await cluster.visible(agent);
       assert.deepEqual(
