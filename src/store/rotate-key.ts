@@ -10,7 +10,7 @@ import { LOCK_WRITERS } from './postgres/postgres-engine.ts';
 import { refuseOldNodes } from './postgres/refuse-old-nodes.ts';
 import { refuseWhileServersRun } from './postgres/refuse-while-servers-run.ts';
 import { readMeta, writeMeta } from './sql/schema/meta-rows.ts';
-import { migrate } from './sql/schema/migrate.ts';
+import { migrate, schemaVersion } from './sql/schema/migrate.ts';
 import { resealBatch } from './sql/sealing/reseal-rows.ts';
 import type { Program } from './sql/statements/statement.ts';
 import { lockDirectory } from './sqlite/directory-lock.ts';
@@ -89,7 +89,7 @@ function* prepareKeys(
   isConfigured: boolean,
 ): Program<readonly Buffer[]> {
   if (dialect === 'postgres' && !isConfigured) yield* refuseWhileServersRun();
-  if (dialect === 'postgres') yield* refuseOldNodes();
+  if (dialect === 'postgres') yield* refuseOldNodes(yield* schemaVersion('postgres'));
   yield* migrate({ dialect });
   const source = { dataDir, configured: secretKey };
   const check = yield* readMeta('key_check');

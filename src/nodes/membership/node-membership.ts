@@ -1,36 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PosternError } from '../../lib/errors.ts';
-import type { FeedPosition, Heartbeat, NodeStore } from '../../store/node-store.ts';
+import type { Heartbeat } from '../../store/node-store.ts';
 import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
-import { type AgreedFacts, Agreement } from './agreement.ts';
+import { Agreement } from './agreement.ts';
 import { AskedPeers } from './asked-peers.ts';
 import { DatabaseSilence } from './database-silence.ts';
 import { KnownNodes } from './known-nodes.ts';
 import { type LapseListener, type Membership, NODE_LEASE_MS, NODE_RENEW_MS } from './membership.ts';
-import { documentOf, type NodeCounts } from './node-document.ts';
+import { documentOf } from './node-document.ts';
+import type { NodeMembershipOptions, PositionListener } from './node-membership-options.ts';
 import { NodeProblems } from './node-problems.ts';
 import { NO_PEERS, type PeerRenewal, type RenewalPeers } from './renewal-peers.ts';
 import { RenewalsForPeers } from './renewals-for-peers.ts';
 import { ServingRight } from './serving-right.ts';
 import { SharedTime } from './shared-time.ts';
 import { within } from './within.ts';
-
-export interface NodeMembershipOptions {
-  readonly store: NodeStore;
-  readonly facts: NodeFacts;
-  readonly agreed: AgreedFacts;
-  /** Called with what the nodes have in common, each time they have compared it. */
-  readonly onAgreed?: (values: Readonly<Record<string, string>>) => void;
-  readonly counts: () => NodeCounts;
-  readonly log: MembershipLog;
-  /** A clock that no one sets. */
-  readonly monotonicMs?: () => number;
-}
-
-/** `from`: the linked node that read it; null: this one did, from the database. */
-export type PositionListener = (position: FeedPosition, sentAtMs: number, from: string | null) => void;
-
-export type MembershipLog = Readonly<Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>>;
 
 /** A heartbeat without an answer by then has failed. */
 const HEARTBEAT_MS = 1_000;
@@ -62,6 +46,8 @@ export class NodeMembership implements Membership {
   #isComparing = false;
   #lapses = 0;
   #isFailing = false;
+  /** A heartbeat takes longer than the time between two: the next one follows at once. */
+  #isOverdue = false;
   #timer: NodeJS.Timeout | null = null;
   #leaving: Promise<void> | null = null;
 
@@ -190,6 +176,8 @@ export class NodeMembership implements Membership {
   beat(): Promise<void> {
     this.#beating ??= this.#beat().finally(() => {
       this.#beating = null;
+      if (this.#isOverdue && this.#leaving === null) void this.beat();
+      this.#isOverdue = false;
     });
     return this.#beating;
   }
@@ -224,7 +212,8 @@ export class NodeMembership implements Membership {
     // Its timeout comes too late: the lease ends soon after it.
     if (this.#silence.isAway) this.#right.failed();
     // The one before has no answer yet, or the next is likely to have none, or only the word of the others counts.
-    if (this.#beating !== null || this.#isFailing || this.#right.isDoubtful) void this.#asked.ask(this.#peers);
+    this.#isOverdue = this.#beating !== null;
+    if (this.#isOverdue || this.#isFailing || this.#right.isDoubtful) void this.#asked.ask(this.#peers);
     void this.beat();
   }
 

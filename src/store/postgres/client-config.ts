@@ -48,7 +48,8 @@ export function clientConfig({ url, count }: Pick<CurrentServer, 'url' | 'count'
  * node that is frozen or cut off between a renewal and its commit must not keep its own row locked.
  */
 const URGENT: pg.ClientConfig = {
-  connectionTimeoutMillis: 1_000,
+  // A new connection takes five round trips or more.
+  connectionTimeoutMillis: 2_500,
   statement_timeout: 900,
   lock_timeout: 800,
   idle_in_transaction_session_timeout: 1_000,
@@ -82,8 +83,8 @@ export function createPool(server: CurrentServer | string, max: number, config: 
 }
 
 async function prepareSession(client: pg.ClientBase, server: CurrentServer): Promise<void> {
-  await client.query(WAIT_FOR_DISK);
+  // Sent together: a new connection has taken enough round trips already.
+  await Promise.all([client.query(WAIT_FOR_DISK), ...(server.mustBeWritable ? [refuseStandbyClient(client)] : [])]);
   if (!server.mustBeWritable) return;
-  await refuseStandbyClient(client);
   server.accepts(serverOf(client));
 }

@@ -2,15 +2,15 @@ import type { Clock } from '../../lib/clock.ts';
 import { makeDataDirectory } from '../data-directory.ts';
 import { History } from '../history.ts';
 import { provePosition, readCommit } from '../sql/commits/commit-rows.ts';
-import { readRevision } from '../sql/commits/revision-rows.ts';
 import { createSqlStore } from '../sql/create-sql-store.ts';
 import { initialise } from '../sql/schema/initialise.ts';
+import { schemaVersion } from '../sql/schema/migrate.ts';
 import type { Store } from '../store.ts';
 import { StoreHealthMonitor } from '../store-health.ts';
 import { createPool, createUrgentPool } from './client-config.ts';
 import { CurrentServer } from './current-server.ts';
-import { inTransaction } from './postgres-connection.ts';
-import { createPostgresEngine, PREPARE, READ_VIEW } from './postgres-engine.ts';
+import { inTransaction, READ_VIEW } from './postgres-connection.ts';
+import { createPostgresEngine, PREPARE } from './postgres-engine.ts';
 import { refuseOldNodes } from './refuse-old-nodes.ts';
 import { refuseStandby } from './refuse-standby.ts';
 import { RevisionWatch } from './revision-watch.ts';
@@ -45,6 +45,11 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
   const monitor = new StoreHealthMonitor();
   try {
     const { channel } = await inTransaction(pool, READ_VIEW, (connection) => connection.run(readSchemaNames()));
+    // It is needed soon, and a new connection takes some round trips.
+    void urgentPool.connect().then(
+      (client) => client.release(),
+      () => {},
+    );
     watch = new RevisionWatch({
       server,
       channel,
@@ -80,10 +85,9 @@ function readPosition(pool: ServerPool, history: History): Promise<number> {
 
 /** Processes that start together wait here for the first one: it migrates and creates the key, the others find both. */
 function prepare(pool: ServerPool, { dataDir, secretKey, mayMigrateUnderOldNodes }: OpenPostgresStoreOptions) {
-  return inTransaction(pool, PREPARE, async (connection) => {
-    await connection.exec(TAKE_MIGRATION_LOCK);
-    if (mayMigrateUnderOldNodes !== true) await connection.run(refuseOldNodes());
-    const initialised = await connection.run(initialise('postgres', { dataDir, configured: secretKey }));
-    return { ...initialised, revision: await connection.run(readRevision()) };
+  return inTransaction(pool, `${PREPARE}; ${TAKE_MIGRATION_LOCK}`, async (connection) => {
+    const found = await connection.run(schemaVersion('postgres'));
+    if (mayMigrateUnderOldNodes !== true) await connection.run(refuseOldNodes(found));
+    return connection.run(initialise('postgres', { dataDir, configured: secretKey }, found));
   });
 }

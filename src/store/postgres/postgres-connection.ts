@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Program, Row, Statement } from '../sql/statements/statement.ts';
 import { numberPlaceholders } from './number-placeholders.ts';
-import { fromPostgresError, isLostConnection, isUnanswered } from './postgres-error.ts';
+import { fromPostgresError, isEndedIdle, isLostConnection, isUnanswered } from './postgres-error.ts';
 import { isReadOnly, type ServerPool } from './server-pool.ts';
 
 /** Statements whose responses nobody has waited for. Each may insert 128 rows. */
@@ -15,6 +15,7 @@ const MAX_BLIND = 16;
 export class PostgresConnection {
   readonly #client: pg.ClientBase;
   #blind: Promise<void>[] = [];
+  #committed: Promise<void> | null = null;
   #failure: { readonly error: unknown } | null = null;
 
   constructor(client: pg.ClientBase) {
@@ -24,19 +25,50 @@ export class PostgresConnection {
   async run<Result>(program: Program<Result>): Promise<Result> {
     let step = program.next([]);
     while (!step.done) {
-      if (step.value.isBlind) this.#send(step.value);
+      if (step.value.isBlind) this.#sendBlind(step.value);
       // A change of thousands of records must neither take the event loop nor be in memory twice.
-      if (this.#blind.length >= MAX_BLIND) await this.#settled();
-      step = program.next(step.value.isBlind ? [] : await this.query(step.value));
+      if (this.#blind.length >= MAX_BLIND) await this.settled();
+      step = program.next(step.value.isBlind ? [] : await this.#answered(step.value));
     }
-    await this.#settled();
-    if (this.#failure !== null) throw this.#failure.error;
     return step.value;
   }
 
-  async #settled(): Promise<void> {
+  /** COMMIT may have been carried out. */
+  get isCommitSent(): boolean {
+    return this.#committed !== null;
+  }
+
+  async #answered(statement: Statement): Promise<Row[]> {
+    const { also = [], isLast = false } = statement;
+    const asked = [statement, ...also].map((each) => this.query(each));
+    if (isLast) void this.#sendCommit();
+    return asked.length === 1 ? (asked[0] as Promise<Row[]>) : (await Promise.all(asked)).flat();
+  }
+
+  /** Sent without waiting for its response. */
+  begin(sql: string): void {
+    this.#send(() => this.#client.query(sql));
+  }
+
+  /** Sent along with the last statements: if one of them has failed, the database rolls back instead. */
+  async commit(): Promise<void> {
+    const committed = this.#committed ?? this.#sendCommit();
+    await this.settled();
+    await committed;
+  }
+
+  #sendCommit(): Promise<void> {
+    const committed = this.exec('COMMIT');
+    committed.catch(() => {});
+    this.#committed = committed;
+    return committed;
+  }
+
+  /** Rejects with the first failure of a statement that nobody has waited for. */
+  async settled(): Promise<void> {
     await Promise.all(this.#blind);
     this.#blind = [];
+    if (this.#failure !== null) throw this.#failure.error;
   }
 
   async query(statement: Statement): Promise<Row[]> {
@@ -49,8 +81,12 @@ export class PostgresConnection {
     }
   }
 
-  #send(statement: Statement): void {
-    const sent = this.#ask(statement).then(
+  #sendBlind(statement: Statement): void {
+    this.#send(() => this.#ask(statement));
+  }
+
+  #send(query: () => Promise<unknown>): void {
+    const sent = query().then(
       () => {},
       (error: unknown) => {
         this.#failure ??= { error: fromPostgresError(error) };
@@ -77,27 +113,32 @@ export class PostgresConnection {
 interface TransactionOptions {
   /** False: an error closes the connection at once. A server that does not respond would not roll back either. */
   readonly isRolledBack?: boolean;
+  /** Nothing was written: the caller does not wait for the end of the transaction. The next one on the connection does. */
+  readonly isReading?: boolean;
 }
+
+export const READ_VIEW = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 /** Acquires a client, runs `use` in a transaction, and releases the client, or discards it when it is unusable. */
 export async function inTransaction<Result>(
   pool: ServerPool,
   begin: string,
   use: (connection: PostgresConnection) => Promise<Result>,
-  { isRolledBack = true }: TransactionOptions = {},
+  { isRolledBack = true, isReading = begin === READ_VIEW }: TransactionOptions = {},
 ): Promise<Result> {
   const client = await pool.checkOut();
   const connection = new PostgresConnection(client);
-  let isCommitSent = false;
   try {
-    await connection.exec(begin);
+    connection.begin(begin);
     const result = await use(connection);
-    isCommitSent = true;
-    await connection.exec('COMMIT');
+    const committed = connection.commit();
+    if (isReading) committed.catch(() => {});
+    else await committed;
     client.release();
     return result;
   } catch (error) {
-    if (!isCommitSent && isLostConnection(error)) lostBeforeCommit.add(error as object);
+    if ((!connection.isCommitSent && isLostConnection(error)) || isEndedIdle(error))
+      lostBeforeCommit.add(error as object);
     // A connection to a standby stays one; a new one may reach the primary. A server that did not respond in time would
     // not respond to ROLLBACK either.
     if (isReadOnly(error) || (isRolledBack && isUnanswered(error))) pool.discard(client);

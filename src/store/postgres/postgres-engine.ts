@@ -14,7 +14,7 @@ import type { SqlEngine } from '../sql/sql-engine.ts';
 import { execute, type Program, statement } from '../sql/statements/statement.ts';
 import type { StoreSharing } from '../store.ts';
 import type { StoreHealthMonitor } from '../store-health.ts';
-import { inTransaction, isLostBeforeCommit, type PostgresConnection } from './postgres-connection.ts';
+import { inTransaction, isLostBeforeCommit, type PostgresConnection, READ_VIEW } from './postgres-connection.ts';
 import type { RevisionWatch } from './revision-watch.ts';
 import { loginChannelOf } from './schema-names.ts';
 import type { ServerPool } from './server-pool.ts';
@@ -41,7 +41,6 @@ const CLOSE_MS = 5_000;
 /** Any number of processes work on one database. */
 const ALWAYS_SHARED: StoreSharing = { isShared: true, begin: () => {}, end: () => {}, own: () => Promise.resolve() };
 
-export const READ_VIEW = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 /**
  * Explicit, because a database may have another default: a writer that waited for the writers' row would then fail
  * instead of continuing.
@@ -110,10 +109,10 @@ export function createPostgresEngine(options: PostgresEngineOptions): SqlEngine 
     readProven: <Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) =>
       history.noticing(async () => {
         const { seen, epoch } = history;
-        const { commit, value } = await inTransaction(pool, READ_VIEW, async (connection) => ({
-          ...(await connection.run(provePosition(seen))),
-          value: await runProgram(connection, name, args),
-        }));
+        // Sent together, and both in one view: the value counts only with the proof.
+        const [{ commit }, value] = await inTransaction(pool, READ_VIEW, (connection) =>
+          Promise.all([connection.run(provePosition(seen)), runProgram(connection, name, args)]),
+        );
         history.advance(commit, epoch);
         return value;
       }),

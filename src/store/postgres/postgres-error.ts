@@ -63,6 +63,11 @@ export function fromPostgresError(error: unknown): unknown {
 /** Ended by the server: an administrator, a crash, a transaction that was idle too long. */
 const ENDED = new Set(['57P01', '57P02', '25P03']);
 
+/** The server ended a transaction that was idle too long: nothing of it was applied, whatever was sent since. */
+export function isEndedIdle(error: unknown): boolean {
+  return error instanceof PosternError && sqlState(error.cause) === '25P03';
+}
+
 /** In contrast to a timeout: a retry would wait as long again. */
 export function isLostConnection(error: unknown): boolean {
   if (!(error instanceof PosternError) || error.code !== 'ERR_POSTERN_STORE_UNAVAILABLE') return false;

@@ -1,7 +1,6 @@
 import type { OfflineDatabase } from '../offline/offline-database.ts';
 import { createPool } from './client-config.ts';
-import { inTransaction } from './postgres-connection.ts';
-import { READ_VIEW } from './postgres-engine.ts';
+import { inTransaction, READ_VIEW } from './postgres-connection.ts';
 import { TAKE_MIGRATION_LOCK } from './schema-names.ts';
 
 /** A backup waits for a slow disk or an overloaded machine between two pages, and a restore for its file. */

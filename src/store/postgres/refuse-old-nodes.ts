@@ -1,6 +1,5 @@
 import { storeErrors } from '../errors.ts';
 import { versionsBeside } from '../sql/schema/compatible.ts';
-import { schemaVersion } from '../sql/schema/migrate.ts';
 import { currentSchema } from '../sql/schema/migrations.ts';
 import { integer, type Program, textOrNull } from '../sql/statements/statement.ts';
 import { olderServers } from './schema-names.ts';
@@ -9,8 +8,7 @@ import { olderServers } from './schema-names.ts';
  * A migration while servers of an older version run would remove tables and change meanings under them. Runs under the
  * migration lock: a server that starts meanwhile waits for it, and then finds a schema that it rejects.
  */
-export function* refuseOldNodes(): Program<void> {
-  const found = yield* schemaVersion('postgres');
+export function* refuseOldNodes(found: number): Program<void> {
   if (found === 0 || found >= currentSchema.version) return;
   // This server already holds its own lock, like others of its version that wait for the migration.
   const [row = null] = yield olderServers(versionsBeside(found));

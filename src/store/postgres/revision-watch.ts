@@ -101,7 +101,7 @@ export class RevisionWatch {
     const { server, channel } = this.#options;
     const { url } = server;
     // Waiting for a notification is not a query, so the query timeout does not apply.
-    const client = new pg.Client(clientConfig(server));
+    const client = new pg.Client({ ...clientConfig(server), pipeline: true } as pg.ClientConfig);
     client.on('error', () => {});
     client.once(
       'end',
@@ -117,11 +117,13 @@ export class RevisionWatch {
     try {
       await client.connect();
       if (server.mustBeWritable) await refuseStandbyClient(client);
-      await client.query(`LISTEN "${channel}"`);
-      await client.query(`LISTEN "${loginChannelOf(channel)}"`);
-      // First: a server without it counts as an older one, and another that starts meanwhile would refuse to migrate.
-      await client.query(TAKE_VERSION_LOCK, [`/${currentSchema.version}`]);
-      const { rows } = await client.query<{ locked: boolean }>(TRY_SERVER_LOCK);
+      // In one round trip, and in this order: a server without the version lock counts as an older one, and another that
+      // starts meanwhile would refuse to migrate.
+      const [, , { rows }] = await Promise.all([
+        client.query(`LISTEN "${channel}"; LISTEN "${loginChannelOf(channel)}"`),
+        client.query(TAKE_VERSION_LOCK, [`/${currentSchema.version}`]),
+        client.query<{ locked: boolean }>(TRY_SERVER_LOCK),
+      ]);
       if (rows[0]?.locked !== true) throw new Error('a restore is in progress');
       this.#retryMs = FIRST_RETRY_MS;
     } catch {

@@ -111,12 +111,15 @@ export function createSqlStore({
     readAll: (onBatch) =>
       engine.withView(async (read) => {
         const { epoch } = engine.history;
-        const revision = await read('readRevision');
-        const commit = await read('readCommit');
-        if (commit !== null) engine.history.advance(commit, epoch);
         const pageAfter = (key: RecordKey | null): ReturnType<typeof read<'readRecordPage'>> =>
           read('readRecordPage', key, RECORDS_PER_BATCH);
-        for (let rows = await pageAfter(null); rows.length > 0; ) {
+        const [revision, commit, first] = await Promise.all([
+          read('readRevision'),
+          read('readCommit'),
+          pageAfter(null),
+        ]);
+        if (commit !== null) engine.history.advance(commit, epoch);
+        for (let rows = first; rows.length > 0; ) {
           const { kind, id } = rows.at(-1) as RecordKey;
           const next = pageAfter({ kind, id });
           // A damaged row ends the loop before it is awaited.

@@ -62,9 +62,9 @@ export class SqliteConnection {
     return step.value;
   }
 
-  query({ sql, params, isBlind }: Statement): Row[] {
+  query({ sql, params, isBlind, also = [] }: Statement): Row[] {
     return translated(this.#path, () => {
-      if (!isBlind) return this.#prepare(sql).all(...params) as Row[];
+      if (!isBlind) return (this.#prepare(sql).all(...params) as Row[]).concat(...also.map((each) => this.query(each)));
       this.#prepare(sql).run(...params);
       return [];
     });

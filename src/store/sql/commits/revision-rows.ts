@@ -1,7 +1,7 @@
 import type { RecordKey } from '../../store.ts';
 import { keyOf, readRecords } from '../records/record-rows.ts';
 import { keyText, type SealedRecord } from '../sealing/sealed-write-set.ts';
-import { integer, type Program, queryOne, statement } from '../statements/statement.ts';
+import { integer, type Program, queryOne, type Row, type Statement, statement, text } from '../statements/statement.ts';
 
 export function* readRevision(): Program<number> {
   return yield* readCounter('revision');
@@ -11,6 +11,15 @@ export function* readCounter(name: string): Program<number> {
   const row = yield* queryOne('SELECT value FROM counter WHERE name = ?', [name]);
   if (row === null) throw new Error(`the store has no counter ${name}`);
   return integer(row, 'value');
+}
+
+/** Two counters and the rows of a statement, in one round trip. */
+export function* withCounters(one: string, other: string, rest: Statement): Program<[number, number, ...Row[]]> {
+  const counters = statement('SELECT name, value FROM counter WHERE name IN (?, ?)', [one, other]);
+  const [first, second, ...rows] = yield { ...counters, also: [rest] };
+  if (first === undefined || second === undefined) throw new Error(`the store has lost the counter ${one} or ${other}`);
+  const [a, b] = text(first, 'name') === one ? [first, second] : [second, first];
+  return [integer(a, 'value'), integer(b, 'value'), ...rows];
 }
 
 export type ChangeRow =
@@ -26,14 +35,14 @@ export type ChangeRows =
  * ahead of the store (a backup was restored) must read everything again, like one that is behind the feed.
  */
 export function* readChangesSince(revision: number): Program<ChangeRows> {
-  const current = yield* readRevision();
-  const floor = yield* readCounter('changes_floor');
+  // Together: a database may be far away.
+  const [current, floor, ...rows] = yield* withCounters(
+    'revision',
+    'changes_floor',
+    statement('SELECT kind, id, op, revision FROM changes WHERE revision > ? ORDER BY revision, position', [revision]),
+  );
   if (revision < floor || revision > current) return { isComplete: false };
   if (revision === current) return { isComplete: true, revision, changes: [] };
-  const rows = yield statement(
-    'SELECT kind, id, op, revision FROM changes WHERE revision > ? ORDER BY revision, position',
-    [revision],
-  );
   const last = new Map<string, ChangeRow | 'put'>();
   for (const row of rows) {
     const key = keyOf(row);

@@ -1,5 +1,5 @@
 import type { LoginChange, LoginChangesSince } from '../../store.ts';
-import { readCounter } from '../commits/revision-rows.ts';
+import { readCounter, withCounters } from '../commits/revision-rows.ts';
 import { insertRows, integer, type Program, queryOne, statement, text } from '../statements/statement.ts';
 
 export function* readLoginSeq(): Program<number> {
@@ -31,13 +31,13 @@ export function hasLoginChanges(answer: unknown): boolean {
  * A follower ahead of the store (a backup was restored) must read everything again, like one that is behind the log.
  */
 export function* readLoginChangesSince(seq: number): Program<LoginChangesSince> {
-  const current = yield* readLoginSeq();
+  const [current, floor, ...rows] = yield* withCounters(
+    'app_session_seq',
+    'app_session_changes_floor',
+    statement('SELECT session_id, key_hash, op FROM app_session_changes WHERE seq > ? ORDER BY seq', [seq]),
+  );
   if (seq === current) return { isComplete: true, seq, changes: [] };
-  const floor = yield* readCounter('app_session_changes_floor');
   if (seq < floor || seq > current) return { isComplete: false, seq: current, changes: [] };
-  const rows = yield statement('SELECT session_id, key_hash, op FROM app_session_changes WHERE seq > ? ORDER BY seq', [
-    seq,
-  ]);
   const changes = rows.map(
     (row): LoginChange => ({
       op: text(row, 'op') as LoginChange['op'],

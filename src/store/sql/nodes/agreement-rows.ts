@@ -1,5 +1,5 @@
-import { execute, insertRows, integer, type Program, queryOne, statement, text } from '../statements/statement.ts';
-import { type CallerTime, storeNowMs } from '../statements/store-time.ts';
+import { execute, insertRows, integer, type Program, statement, text } from '../statements/statement.ts';
+import { type CallerTime, nowExpression } from '../statements/store-time.ts';
 
 export type Agreement = Readonly<Record<string, string>>;
 
@@ -8,14 +8,14 @@ export type Agreement = Readonly<Record<string, string>>;
  * writers' lock: of two nodes that start together, one is first.
  */
 export function* agreeOnFacts(nodeId: string, facts: Agreement, time: CallerTime): Program<Agreement> {
-  const nowMs = yield* storeNowMs(time);
-  const others = yield* queryOne(
-    'SELECT count(*) AS others FROM nodes WHERE id <> ? AND has_agreed = 1 AND lease_ends_at_ms > ?',
-    [nodeId, nowMs],
+  const count = statement(
+    `SELECT count(*) AS others FROM nodes WHERE id <> ? AND has_agreed = 1 AND lease_ends_at_ms > ${nowExpression(time)}`,
+    [nodeId],
   );
-  if (others === null || integer(others, 'others') === 0) yield* execute('DELETE FROM node_agreements');
-  const rows = yield statement('SELECT name, value FROM node_agreements');
-  const agreed = new Map(rows.map((row) => [text(row, 'name'), text(row, 'value')]));
+  const [others, ...rows] = yield { ...count, also: [statement('SELECT name, value FROM node_agreements')] };
+  const isAlone = others === undefined || integer(others, 'others') === 0;
+  if (isAlone) yield* execute('DELETE FROM node_agreements');
+  const agreed = new Map(isAlone ? [] : rows.map((row) => [text(row, 'name'), text(row, 'value')]));
   const names = Object.keys(facts);
   const differing = names.filter((name) => agreed.has(name) && agreed.get(name) !== facts[name]);
   if (differing.length > 0) return Object.fromEntries(differing.map((name) => [name, agreed.get(name) ?? '']));

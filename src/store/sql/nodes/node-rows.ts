@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../lib/json.ts';
 import type { FeedPosition, Heartbeat, StoredNode } from '../../node-store.ts';
 import { parseObject } from '../sealing/seal.ts';
-import { execute, integer, type Program, queryOne, type Row, statement, text } from '../statements/statement.ts';
+import { execute, integer, type Program, type Row, type Statement, statement, text } from '../statements/statement.ts';
 import { type CallerTime, nowExpression, storeNowMs } from '../statements/store-time.ts';
 
 export interface BeatingNode {
@@ -21,11 +21,11 @@ const POSITION = `(SELECT value FROM counter WHERE name = 'revision') AS revisio
 
 /**
  * One statement judges the old lease and extends it, under the row's lock: a claim that found the lease ended has
- * committed before, and no later one can.
+ * committed before, and no later one can. Everything goes to the database in one round trip: it may be far away.
  */
 export function* heartbeatNode(node: BeatingNode, leaseMs: number, time: CallerTime): Program<Heartbeat> {
   const now = nowExpression(time);
-  const row = yield* queryOne(
+  const upsert = statement(
     `INSERT INTO nodes (id, status, started_at_ms, last_seen_at_ms, lease_before_ms, unbroken_since_ms,
         lease_ends_at_ms, has_agreed, doc)
       VALUES (?, ?, ?, ${now}, 0, ${now}, ${now} + ?, 0, ?)
@@ -35,37 +35,40 @@ export function* heartbeatNode(node: BeatingNode, leaseMs: number, time: CallerT
       RETURNING lease_before_ms, last_seen_at_ms, ${POSITION}`,
     [node.id, node.status, node.startedAtMs, leaseMs, JSON.stringify(node.doc), leaseMs],
   );
-  if (row === null) throw new Error('the upsert of a node returned no row');
+  const [row, ...nodes] = yield { ...upsert, also: [nodesAt(now)], isLast: true };
+  if (row === undefined) throw new Error('the upsert of a node returned no row');
   const nowMs = integer(row, 'last_seen_at_ms');
   const hadLapsed = integer(row, 'lease_before_ms') <= nowMs;
-  return { nowMs, nodes: yield* readNodes(nowMs), hadLapsed, position: positionOf(row) };
+  return { nowMs, nodes: nodes.map(nodeOf), hadLapsed, position: positionOf(row) };
 }
 
 export function* renewNodeFor(id: string, leaseMs: number, time: CallerTime): Program<Heartbeat> {
   const now = nowExpression(time);
-  const row = yield* queryOne(
+  const update = statement(
     `UPDATE nodes SET lease_before_ms = lease_ends_at_ms, last_seen_at_ms = ${now}, lease_ends_at_ms = ${now} + ?
-      WHERE id = ? AND lease_ends_at_ms > ${now} RETURNING last_seen_at_ms, ${POSITION}`,
+      WHERE id = ? AND lease_ends_at_ms > ${now} RETURNING last_seen_at_ms AS renewed_at_ms`,
     [leaseMs, id],
   );
-  const found = row ?? (yield* queryOne(`SELECT ${now} AS last_seen_at_ms, ${POSITION}`));
-  if (found === null) throw new Error('a SELECT without a table returned no row');
-  const nowMs = integer(found, 'last_seen_at_ms');
-  return { nowMs, nodes: yield* readNodes(nowMs), hadLapsed: row === null, position: positionOf(found) };
+  const position = statement(`SELECT ${now} AS now_ms, ${POSITION}`);
+  const rows = yield { ...update, also: [position, nodesAt(now)], isLast: true };
+  const renewed = rows.find((row) => 'renewed_at_ms' in row);
+  const at = rows.find((row) => 'now_ms' in row);
+  if (at === undefined) throw new Error('a SELECT without a table returned no row');
+  const nowMs = integer(renewed ?? at, renewed === undefined ? 'now_ms' : 'renewed_at_ms');
+  const nodes = rows.filter((row) => 'doc' in row).map(nodeOf);
+  return { nowMs, nodes, hadLapsed: renewed === undefined, position: positionOf(at) };
 }
 
 export function* listNodes(time: CallerTime): Program<Pick<Heartbeat, 'nowMs' | 'nodes'>> {
   const nowMs = yield* storeNowMs(time);
-  return { nowMs, nodes: yield* readNodes(nowMs) };
+  return { nowMs, nodes: (yield nodesAt(nowExpression(time))).map(nodeOf) };
 }
 
-function* readNodes(nowMs: number): Program<StoredNode[]> {
-  const rows = yield statement(
+function nodesAt(now: string): Statement {
+  return statement(
     `SELECT id, status, started_at_ms, last_seen_at_ms, lease_ends_at_ms, doc FROM nodes
-      WHERE has_agreed = 1 AND lease_ends_at_ms > ? ORDER BY lease_ends_at_ms DESC, id LIMIT ?`,
-    [nowMs - KEPT_MS, MAX_LISTED],
+      WHERE has_agreed = 1 AND lease_ends_at_ms > ${now} - ${KEPT_MS} ORDER BY lease_ends_at_ms DESC, id LIMIT ${MAX_LISTED}`,
   );
-  return rows.map(nodeOf);
 }
 
 function positionOf(row: Row): FeedPosition {

@@ -2,8 +2,8 @@ import { createKsuidSource } from '../../../lib/ksuid.ts';
 import type { Keyring } from '../../keyring.ts';
 import { type KeySource, loadKeyring, sealKeyCheck, verifyKeyCheck } from '../../load-keyring.ts';
 import { adoptCommit, type CommitMark } from '../commits/commit-rows.ts';
-import type { Program } from '../statements/statement.ts';
-import { readMeta, writeMeta } from './meta-rows.ts';
+import { integer, type Program, statement, text } from '../statements/statement.ts';
+import { writeMeta } from './meta-rows.ts';
 import { migrate } from './migrate.ts';
 import type { Dialect } from './schema.ts';
 
@@ -12,6 +12,7 @@ export interface Initialised {
   readonly commit: CommitMark;
   readonly keyring: Keyring;
   readonly accountId: string;
+  readonly revision: number;
 }
 
 /**
@@ -19,13 +20,43 @@ export interface Initialised {
  * processes wait for. The key file is written before the check value is committed: a crash in between leaves a key
  * without a store, which the next start uses, never a store without its key.
  */
-export function* initialise(dialect: Dialect, source: KeySource): Program<Initialised> {
-  yield* migrate({ dialect, mayFollow: true });
-  const check = yield* readMeta('key_check');
+export function* initialise(dialect: Dialect, source: KeySource, found?: number): Program<Initialised> {
+  yield* migrate({ dialect, mayFollow: true, ...(found !== undefined && { found }) });
+  const { check, knownAccountId, commit, revision } = yield* readState();
   const keyring = loadKeyring({ ...source, mayCreate: check === null });
   if (check === null) yield* writeMeta('key_check', sealKeyCheck(keyring));
   else verifyKeyCheck(check, keyring, source);
-  const accountId = (yield* readMeta('account_id')) ?? `ac_${createKsuidSource()(Date.now())}`;
+  const accountId = knownAccountId ?? `ac_${createKsuidSource()(Date.now())}`;
   if (check === null) yield* writeMeta('account_id', accountId);
-  return { keyring, accountId, commit: yield* adoptCommit() };
+  return { keyring, accountId, revision, commit: commit ?? (yield* adoptCommit()) };
+}
+
+interface StoredState {
+  readonly check: string | null;
+  readonly knownAccountId: string | null;
+  readonly revision: number;
+  readonly commit: CommitMark | null;
+}
+
+/** Everything in one round trip. */
+function* readState(): Program<StoredState> {
+  const rows = yield {
+    ...statement("SELECT name, value FROM meta WHERE name IN ('key_check', 'account_id')"),
+    also: [
+      statement("SELECT value AS revision FROM counter WHERE name = 'revision'"),
+      statement('SELECT number, id FROM commits ORDER BY number DESC LIMIT 1'),
+    ],
+  };
+  const meta = new Map(
+    rows.flatMap((row) => ('name' in row ? [[text(row, 'name'), text(row, 'value')] as const] : [])),
+  );
+  const counter = rows.find((row) => 'revision' in row);
+  const newest = rows.find((row) => 'number' in row);
+  if (counter === undefined) throw new Error('the store has no counter revision');
+  return {
+    check: meta.get('key_check') ?? null,
+    knownAccountId: meta.get('account_id') ?? null,
+    revision: integer(counter, 'revision'),
+    commit: newest === undefined ? null : { number: integer(newest, 'number'), id: text(newest, 'id') },
+  };
 }

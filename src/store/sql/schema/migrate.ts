@@ -16,6 +16,8 @@ export interface MigrateOptions {
    * have to start again.
    */
   readonly mayFollow?: boolean;
+  /** The version of the store, if the caller has read it. */
+  readonly found?: number;
   /** For tests of future migrations. */
   readonly migrations?: readonly Migration[];
 }
@@ -24,7 +26,7 @@ export interface MigrateOptions {
 export function* migrate(options: MigrateOptions): Program<void> {
   const list = options.migrations ?? migrations;
   const newest = list.at(-1)?.version ?? 0;
-  const found = yield* schemaVersion(options.dialect);
+  const found = options.found ?? (yield* schemaVersion(options.dialect));
   if (found > newest) {
     if (options.mayFollow === true && isFollowable(found, yield* readMeta('compatible_from'), newest)) return;
     throw tooNew(found, newest);

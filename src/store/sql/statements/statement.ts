@@ -7,6 +7,10 @@ export interface Statement {
   readonly params: readonly SqlValue[];
   /** Nobody reads its rows: the next statement is sent to PostgreSQL before it has responded. */
   readonly isBlind?: true;
+  /** Sent to PostgreSQL along with it: their rows follow its own. */
+  readonly also?: readonly Statement[];
+  /** Nothing follows it: PostgreSQL gets the COMMIT along with it. */
+  readonly isLast?: true;
 }
 
 export type Row = Readonly<Record<string, SqlValue>>;
