@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { UpstreamAuthority } from '../edge/settings/upstream-authority.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { EdgeWorld } from './edge-world.ts';
+import { freshDatabase, startPostgres } from './postgres.ts';
 import { RawPeer } from './raw-peer.ts';
 import { RawUpstream } from './raw-upstream.ts';
 import { TunnelWorld } from './tunnel-world.ts';
@@ -14,29 +16,36 @@ export interface RawPath {
   readonly name: string;
   readonly host: string;
   readonly upstream: RawUpstream;
+  /** The node that visitors of this path use. */
+  readonly edge: EdgeWorld;
 }
 
-type Upstreams = readonly [RawUpstream, RawUpstream, RawUpstream, RawUpstream];
+type Upstreams = readonly RawUpstream[];
 
 export interface RawPathsOptions {
   /** Number of upstreams of each kind. */
   readonly copies?: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** Also two paths through a second node, to agents that are connected to the first one. Needs PostgreSQL. */
+  readonly hasHop?: boolean;
 }
 
-/** Every path from a client to an upstream: either protocol behind the edge, directly and through a tunnel. */
+/** Every path from a client to an upstream: either protocol behind the edge, directly, through a tunnel, and over a hop. */
 export class RawPaths {
   readonly world: TunnelWorld;
+  /** All nodes. */
+  readonly worlds: readonly TunnelWorld[];
   readonly paths: readonly RawPath[];
   readonly #clients = new Set<RawPeer>();
   readonly #tickets = new Map<string, Buffer>();
 
-  private constructor(world: TunnelWorld, paths: readonly RawPath[]) {
-    this.world = world;
+  private constructor(worlds: readonly [TunnelWorld, ...TunnelWorld[]], paths: readonly RawPath[]) {
+    [this.world] = worlds;
+    this.worlds = worlds;
     this.paths = paths;
   }
 
-  static async open(test: Cleanup, { env = {}, copies = 1 }: RawPathsOptions = {}): Promise<RawPaths> {
+  static async open(test: Cleanup, { env = {}, copies = 1, hasHop = false }: RawPathsOptions = {}): Promise<RawPaths> {
     const authority = await UpstreamAuthority.trusted(test);
     const tls = await authority.issue();
     const sets: Upstreams[] = [];
@@ -47,12 +56,14 @@ export class RawPaths {
         await RawUpstream.open(test, { protocol: 'h2', tls }),
         await RawUpstream.open(test, { protocol: 'http/1.1' }),
         await RawUpstream.open(test, { protocol: 'h2' }),
+        ...(hasHop ? [await RawUpstream.open(test, { protocol: 'http/1.1' })] : []),
+        ...(hasHop ? [await RawUpstream.open(test, { protocol: 'h2' })] : []),
       ]);
     }
-    const world = await TunnelWorld.open(test, env);
+    const worlds = hasHop ? await twoNodes(test, env) : ([await TunnelWorld.open(test, env)] as const);
     const paths: RawPath[] = [];
-    for (const set of sets) paths.push(...(await pathsTo(world, set)));
-    return new RawPaths(world, paths);
+    for (const set of sets) paths.push(...(await pathsTo(worlds, set)));
+    return new RawPaths(worlds, paths);
   }
 
   /** Closes all connections of raw ends. */
@@ -63,8 +74,7 @@ export class RawPaths {
   }
 
   /** A client after its handshake. */
-  async client(host: string, protocol: ClientProtocol): Promise<RawPeer> {
-    const { edge } = this.world;
+  async client({ host, edge }: Pick<RawPath, 'host' | 'edge'>, protocol: ClientProtocol): Promise<RawPeer> {
     const transport: Socket = connect({ host: '127.0.0.1', port: edge.port, noDelay: true, allowHalfOpen: true });
     const socket = connectTls({
       socket: transport,
@@ -88,14 +98,40 @@ export class RawPaths {
   }
 }
 
-async function pathsTo(world: TunnelWorld, [one, two, far, farTwo]: Upstreams): Promise<readonly RawPath[]> {
+/** A cluster in one process, on a database of its own. */
+async function twoNodes(
+  test: Cleanup,
+  env: Readonly<Record<string, string>>,
+): Promise<readonly [TunnelWorld, TunnelWorld]> {
+  const postgres = await startPostgres();
+  const { url: databaseUrl } = await freshDatabase(postgres);
+  test.after(() => postgres.stop());
+  const shared = {
+    ...env,
+    POSTERN_SECRET_KEY: randomBytes(32).toString('base64'),
+    POSTERN_PEER_LISTEN: '127.0.0.1:0',
+  };
+  const holder = await TunnelWorld.open(test, { ...shared, POSTERN_NODE_NAME: 'holder' }, { databaseUrl });
+  const named = { ...shared, POSTERN_NODE_NAME: 'visited', POSTERN_AUTHTOKEN: holder.token };
+  return [holder, await TunnelWorld.open(test, named, { databaseUrl })];
+}
+
+async function pathsTo(
+  [world, visited]: readonly [TunnelWorld, TunnelWorld?],
+  [one, two, far, farTwo, hop, hopTwo]: Upstreams,
+): Promise<readonly RawPath[]> {
   const { edge } = world;
-  return [
-    { name: 'HTTP/1.1 upstream', upstream: one, host: await staticSite(edge, `127.0.0.1:${one.port}`, false) },
-    { name: 'HTTP/2 upstream', upstream: two, host: await staticSite(edge, `localhost:${two.port}`, true) },
-    { name: 'tunnel to HTTP/1.1', upstream: far, host: await tunnelSite(world, `127.0.0.1:${far.port}`) },
-    { name: 'tunnel to HTTP/2', upstream: farTwo, host: await tunnelSite(world, `h2c://127.0.0.1:${farTwo.port}`) },
-  ];
+  const paths: RawPath[] = [];
+  const add = (name: string, upstream: RawUpstream, host: string, at = edge): void =>
+    void paths.push({ name, upstream, host, edge: at });
+  if (one !== undefined) add('HTTP/1.1 upstream', one, await staticSite(edge, `127.0.0.1:${one.port}`, false));
+  if (two !== undefined) add('HTTP/2 upstream', two, await staticSite(edge, `localhost:${two.port}`, true));
+  if (far !== undefined) add('tunnel to HTTP/1.1', far, await tunnelSite(world, `127.0.0.1:${far.port}`));
+  if (farTwo !== undefined) add('tunnel to HTTP/2', farTwo, await tunnelSite(world, `h2c://127.0.0.1:${farTwo.port}`));
+  if (hop === undefined || hopTwo === undefined || visited === undefined) return paths;
+  add('hop to HTTP/1.1', hop, await tunnelSite(world, `127.0.0.1:${hop.port}`), visited.edge);
+  add('hop to HTTP/2', hopTwo, await tunnelSite(world, `h2c://127.0.0.1:${hopTwo.port}`), visited.edge);
+  return paths;
 }
 
 async function staticSite(edge: EdgeWorld, address: string, tls: boolean): Promise<string> {
@@ -104,7 +140,8 @@ async function staticSite(edge: EdgeWorld, address: string, tls: boolean): Promi
   return site.host;
 }
 
+/** One connection, so that the agent is connected to this node only. */
 async function tunnelSite(world: TunnelWorld, addr: string): Promise<string> {
-  const agent = await world.agent([{ proto: 'https', addr, modules: { compression: {} } }]);
+  const agent = await world.agent([{ proto: 'https', addr, modules: { compression: {} } }], { connections: 1 });
   return new URL(agent.url ?? '').hostname;
 }

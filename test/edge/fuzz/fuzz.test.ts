@@ -11,7 +11,12 @@ const CASES = isLong ? 800 : 200;
 const seed = Number(process.env['POSTERN_TEST_SEED'] ?? 1);
 
 test(`${CASES} hostile requests and responses end neither the server nor the agent (seed ${seed})`, async (t) => {
-  const { cases, honest, seconds, cpuSeconds, outcomes } = await fuzzInProcess({ seed, cases: CASES, batch: 25 });
+  const { cases, honest, seconds, cpuSeconds, outcomes } = await fuzzInProcess({
+    seed,
+    cases: CASES,
+    batch: 25,
+    hasHop: isLong,
+  });
   t.diagnostic(
     `${cases} cases, ${honest} honest requests, ${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s of CPU; ${outcomes}`,
   );

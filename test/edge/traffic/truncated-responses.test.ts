@@ -76,7 +76,7 @@ interface Begun {
 /** Sends a request, and waits until a part of the response has reached the client, compressed if it asked for that. */
 async function begin(path: RawPath, protocol: ClientProtocol, { fields }: Cut, coding: string): Promise<Begun> {
   const arriving = path.upstream.next();
-  const client = await world.client(path.host, protocol);
+  const client = await world.client(path, protocol);
   if (protocol === 'http/1.1') {
     client.send(`GET /file HTTP/1.1\r\nhost: ${path.host}\r\naccept-encoding: ${coding}\r\n\r\n`);
   } else {
@@ -163,7 +163,7 @@ suite('responses that end otherwise', () => {
 
   test('an HTTP/1.0 client gets no close_notify after a truncated response', async () => {
     const arriving = http1.upstream.next();
-    const client = await world.client(http1.host, 'http/1.1');
+    const client = await world.client(http1, 'http/1.1');
     client.send(`GET /file HTTP/1.0\r\nhost: ${http1.host}\r\n\r\n`);
     const upstream = await arriving;
     await upstream.until(hasRequest, 'the request is there');

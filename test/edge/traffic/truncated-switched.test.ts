@@ -22,7 +22,7 @@ afterEach(() => world.disconnect());
 /** A WebSocket after its handshake. */
 async function openWebSocket(path: RawPath, protocol: ClientProtocol): Promise<Ends> {
   const arriving = path.upstream.next();
-  const client = await world.client(path.host, protocol);
+  const client = await world.client(path, protocol);
   if (protocol === 'http/1.1') {
     client.send(
       `GET /ws HTTP/1.1\r\nhost: ${path.host}\r\nconnection: upgrade\r\nupgrade: websocket\r\n` +

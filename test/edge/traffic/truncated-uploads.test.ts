@@ -50,7 +50,7 @@ async function begin(
   target = '/file',
 ): Promise<{ client: RawPeer; upstream: RawPeer }> {
   const arriving = path.upstream.next();
-  const client = await world.client(path.host, protocol);
+  const client = await world.client(path, protocol);
   if (protocol === 'http/1.1') {
     const framing = length === null ? 'transfer-encoding: chunked' : `content-length: ${length}`;
     client.send(`PUT ${target} HTTP/1.1\r\nhost: ${path.host}\r\n${framing}\r\n\r\n`);

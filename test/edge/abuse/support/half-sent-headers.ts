@@ -38,7 +38,7 @@ process.exit(0);
 /** By a client: the session is the edge's own server. */
 async function halfSentTrailers(): Promise<void> {
   const next = toHttp1.upstream.next();
-  const client = await raw.client(toHttp1.host, 'h2');
+  const client = await raw.client(toHttp1, 'h2');
   const request = [':method PUT', ':scheme https', ':path /', `:authority ${toHttp1.host}`].map(pair);
   client.send(frame(FRAME.headers, FLAG.endHeaders, 1, headerBlock(request)));
   const upstream = await next;
@@ -52,7 +52,7 @@ async function halfSentTrailers(): Promise<void> {
 /** By an upstream: the session is the edge's client. */
 async function halfSentResponse(): Promise<void> {
   const next = toHttp2.upstream.next();
-  const client = await raw.client(toHttp2.host, 'http/1.1');
+  const client = await raw.client(toHttp2, 'http/1.1');
   client.send(`PUT / HTTP/1.1\r\nhost: ${toHttp2.host}\r\ncontent-length: ${MUCH.length}\r\n\r\n`);
   const upstream = await next;
   await upstream.until(({ http2 }) => http2?.frames.some(({ type }) => type === FRAME.headers) === true, 'a request');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { onBug } from '../../../../src/lib/bug-report.ts';
 import type { Cleanup } from '../../../support/cleanup.ts';
+import type { EdgeWorld } from '../../../support/edge-world.ts';
 import { RawPaths } from '../../../support/raw-paths.ts';
 import { FuzzLane } from './fuzz-lane.ts';
 
@@ -12,6 +13,8 @@ export interface FuzzOptions {
   readonly cases: number;
   /** After this many cases of a lane a legitimate request must succeed. */
   readonly batch: number;
+  /** With a second node, whose visitors reach agents of the first one. */
+  readonly hasHop: boolean;
 }
 
 export interface FuzzFigures {
@@ -24,12 +27,12 @@ export interface FuzzFigures {
 }
 
 /**
- * Hostile cases on every pair of protocols at the same time. Server and agent run in this process, where an uncaught
+ * Hostile cases on every pair of protocols at the same time. Servers and agents run in this process, where an uncaught
  * exception, or one contained by a listener's guard, is a failure. Fails with the seeds and scripts of the current
  * cases.
  */
-export async function fuzz(test: Cleanup, { seed, cases, batch }: FuzzOptions): Promise<FuzzFigures> {
-  const world = await RawPaths.open(test, { copies: 2, env: { POSTERN_ACCESS_LOG: 'false' } });
+export async function fuzz(test: Cleanup, { seed, cases, batch, hasHop }: FuzzOptions): Promise<FuzzFigures> {
+  const world = await RawPaths.open(test, { copies: 2, hasHop, env: { POSTERN_ACCESS_LOG: 'false' } });
   const lanes = world.paths.map(
     (path, at) => new FuzzLane(world, path, at < world.paths.length / 2 ? 'http/1.1' : 'h2'),
   );
@@ -86,9 +89,13 @@ export async function fuzz(test: Cleanup, { seed, cases, batch }: FuzzOptions): 
 
 async function assertNothingLeft(world: RawPaths): Promise<void> {
   world.disconnect();
+  for (const { edge } of world.worlds) await assertNoneInFlight(edge);
+}
+
+async function assertNoneInFlight(edge: EdgeWorld): Promise<void> {
   let inFlight = '';
   for (let tries = 0; tries < 100; tries += 1) {
-    const metrics = await world.world.edge.metrics();
+    const metrics = await edge.metrics();
     inFlight = /^postern_edge_requests_in_flight(?:\{[^}]*\})? (\S+)$/m.exec(metrics)?.[1] ?? 'no figure';
     if (inFlight === '0') return;
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -98,7 +105,8 @@ async function assertNothingLeft(world: RawPaths): Promise<void> {
 
 async function outcomesOf(world: RawPaths): Promise<string> {
   const counts = new Map<string, number>();
-  for (const line of (await world.world.edge.metrics()).split('\n')) {
+  const metrics = await Promise.all(world.worlds.map(({ edge }) => edge.metrics()));
+  for (const line of metrics.join('\n').split('\n')) {
     const found = /^postern_edge_(requests|upstream_failures|refused|http2_errors)_total\{([^}]*)\} (\d+)/.exec(line);
     if (found === null) continue;
     const labels = /(?:status|class|reason|code)="([^"]*)"/.exec(found[2] ?? '')?.[1] ?? '';
