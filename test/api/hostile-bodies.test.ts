@@ -21,7 +21,7 @@ function filled(open: string, member: (at: number) => string, close: string): st
 const keys = filled('{', (at) => `"k${at.toString(36)}":1`, '}');
 const BODIES: Readonly<Record<string, string>> = {
   '95,000 unknown fields': keys,
-  'as many with null': keys.replaceAll(':1', ':null'),
+  'unknown fields with null': filled('{', (at) => `"k${at.toString(36)}":null`, '}'),
   'unknown fields of a field': `{"allow":${keys}}`,
   'unknown fields of a rule': `{"allow":[${keys}]}`,
   'one field again and again': filled('{', () => '"enabled":true', '}'),
@@ -55,7 +55,8 @@ suite('a body of 1 MB that would hold the event loop', () => {
     const wrong = [...rules.slice(0, -1), { emails: [...emails.slice(0, -1), 7] }];
     const { status, body } = await world.world.api('PUT', `${site.routePath}/access`, { allow: wrong });
     assert.equal(status, 400);
-    assert.match(JSON.stringify(body), /"field":"allow".*behind its first thousands of values/);
+    assert.equal(body.details.field, '/allow');
+    assert.match(body.msg, /^allow has a value that is not valid, behind its first thousands of values/);
   });
 
   test('is parsed in slices if it is a changeset', async () => {
