@@ -150,5 +150,23 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.equal((await ok('GET', access)).body.allow.length, 1);
       assert.equal((await ok('GET', `/service_accounts/${named}`)).body.active, false);
     });
+
+    test('nor of one that it changed beside the access rule that names it: the rule could not come back', async () => {
+      const named = await created('/service_accounts', { name: 'named' });
+      const access = `/edges/https/${edge}/routes/${route}/access`;
+      await ok('PUT', access, { allow: [{ service_accounts: [named] }] });
+      const { id, token } = (await ok('POST', '/api_keys', { scopes: ['edges:write', 'service_accounts:write'] })).body;
+      const change = operation('PATCH', `/service_accounts/${named}`, { description: 'x' });
+      const opened = { operations: [change, operation('DELETE', access)], confirm_within: '24h' };
+      assert.equal((await world.api('POST', '/changesets', opened, { key: token })).status, 200);
+      const refused = await world.api('DELETE', `/service_accounts/${named}`);
+      assert.deepEqual([refused.status, refused.body.error_code], [409, 'ERR_POSTERN_CHANGE_PENDING']);
+      await ok('PATCH', `/service_accounts/${named}`, { active: false });
+      assert.equal((await world.api('DELETE', `/service_accounts/${named}`)).status, 409);
+      await ok('DELETE', `/api_keys/${id}`);
+      await isOver();
+      assert.equal((await ok('GET', access)).body.allow.length, 1);
+      assert.equal((await ok('GET', `/service_accounts/${named}`)).body.active, false);
+    });
   });
 }

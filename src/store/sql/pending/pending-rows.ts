@@ -93,10 +93,11 @@ export function* holdRecords({ writeSet, judged, needs, revision }: HeldChange):
   );
   const holds = new Map<string, readonly [Hold, RecordKey]>();
   for (const key of needs.parents) holds.set(keyText(key), ['parent', key]);
-  for (const key of needs.records) holds.set(keyText(key), ['needed', key]);
   for (const key of [...judged.gone.values(), ...judged.puts.values()]) {
     holds.set(keyText(key), [needs.before.has(keyText(key)) ? 'changed' : 'created', key]);
   }
+  // Beside the other hold on it: a revocation ends that one only.
+  for (const key of needs.records) holds.set(`needed ${keyText(key)}`, ['needed', key]);
   yield* insertRows(
     'record_references',
     ['from_kind', 'from_id', 'position', 'field', 'to_kind', 'to_id'],
@@ -148,7 +149,7 @@ export function* judgePending(
   const written = [...given, ...lost].map(({ kind, id }) => ({ kind, id }));
   const targets = note === null ? [] : given.flatMap(targetsOf);
   const holds = yield* readHolds([...written, ...targets]);
-  const isOneOf = (key: RecordKey, ...which: Hold[]): boolean => which.includes(holds.get(keyText(key)) as Hold);
+  const isOneOf = (key: RecordKey, ...which: Hold[]): boolean => which.some((hold) => isHeld(holds, key, hold));
   const arming = given.filter(({ armedAsOf }) => armedAsOf !== null);
   const key =
     written.find((each) => isOneOf(each, 'changed', 'created')) ??
@@ -169,7 +170,7 @@ function* readReachedChange(puts: Judged['puts']): Program<RecordKey | null> {
     if (!isAcyclic) continue;
     const targets = [...(yield* reachable({ kind, id }, puts)).values()];
     const holds = yield* readHolds(targets);
-    const changed = targets.find((key) => key.kind !== PENDING_CHANGE.kind && holds.get(keyText(key)) === 'changed');
+    const changed = targets.find((key) => key.kind !== PENDING_CHANGE.kind && isHeld(holds, key, 'changed'));
     if (changed !== undefined) return changed;
   }
   return null;
@@ -192,14 +193,25 @@ function targetsOf({ references }: SealedPut): readonly RecordKey[] {
   return references.map(({ to }) => to);
 }
 
-function* readHolds(keys: readonly RecordKey[]): Program<ReadonlyMap<string, Hold>> {
+type Holds = ReadonlyMap<string, ReadonlySet<Hold>>;
+
+function isHeld(holds: Holds, key: RecordKey, hold: Hold): boolean {
+  return holds.get(keyText(key))?.has(hold) === true;
+}
+
+function* readHolds(keys: readonly RecordKey[]): Program<Holds> {
   const distinct = new Map(keys.map((key) => [keyText(key), key]));
   const rows = yield* queryForTuples(
     `SELECT to_kind AS kind, to_id AS id, field FROM record_references
       WHERE (to_kind, to_id) IN (VALUES %s) AND from_kind = '${PENDING_CHANGE.kind}'`,
     [...distinct.values()].map(({ kind, id }) => [kind, id]),
   );
-  return new Map(rows.map((row) => [keyText(keyOf(row)), text(row, 'field') as Hold]));
+  const holds = new Map<string, Set<Hold>>();
+  for (const row of rows) {
+    const key = keyText(keyOf(row));
+    holds.set(key, (holds.get(key) ?? new Set()).add(text(row, 'field') as Hold));
+  }
+  return holds;
 }
 
 /** The first of these ids whose record the pending change created. */
@@ -210,7 +222,7 @@ function* readCreated(ids: readonly string[]): Program<RecordKey | null> {
   );
   const keys = rows.map(keyOf);
   const holds = yield* readHolds(keys);
-  return keys.find((key) => holds.get(keyText(key)) === 'created') ?? null;
+  return keys.find((key) => isHeld(holds, key, 'created')) ?? null;
 }
 
 function changePending(revision: number, key: RecordKey | null): Refused {
