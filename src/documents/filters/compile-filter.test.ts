@@ -91,6 +91,7 @@ const REJECTED: Readonly<Record<string, readonly [position: number, says: RegExp
   'obj.labels == {"a": "b"}': [15, /compare its members/],
   '"x".contains(obj.id)': [1, /not supported here/],
   'obj.id.contains(obj.id)': [17, /needs one text/],
+  [`obj.id.contains("${'a'.repeat(201)}")`]: [17, /at most 200 characters/],
   'obj.port.startsWith("4")': [1, /field with a text/],
   'obj.created_at > timestamp("yesterday")': [28, /RFC 3339/],
   'obj.created_at > timestamp(time.now).add("1y")': [42, /duration/],
