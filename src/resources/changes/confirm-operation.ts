@@ -27,7 +27,12 @@ export function confirmOperation(
       }),
       description: 'The change stays.',
     },
-    errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_INVALID_BODY', 'ERR_POSTERN_NOT_PENDING'],
+    errors: [
+      'ERR_POSTERN_NOT_FOUND',
+      'ERR_POSTERN_INVALID_BODY',
+      'ERR_POSTERN_NOT_PENDING',
+      'ERR_POSTERN_TOO_MANY_CONFLICTS',
+    ],
     run: (request, { changes }) =>
       changes.confirm(revisionOf(request.params), (request.body['message'] ?? '') as string, request),
   };
