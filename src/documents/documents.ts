@@ -15,6 +15,7 @@ import { type ChangeVerb, changeEvent, isChangeWanted } from './change-events.ts
 import { changedByResource, changedConfig } from './changed-config.ts';
 import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
+import { repeatsPending } from './confirmation/repeats-pending.ts';
 import { checkConfig, decodeWrite } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { documentErrors, invalidBody } from './errors.ts';
@@ -51,6 +52,11 @@ export interface ResourceAddress {
 
 type InlineModules = ReadonlyMap<CompiledModule, JsonObject>;
 const NO_MODULES: InlineModules = new Map();
+interface UpdateParts {
+  readonly modules?: InlineModules;
+  readonly allowedAsOf?: number;
+  readonly stated?: JsonObject;
+}
 interface Written {
   readonly record: StoredRecord;
   readonly revision: number;
@@ -201,7 +207,7 @@ export class Documents implements DocumentsPort {
     const asOf = this.#context.replica.revision;
     await authorizeChange(compiled, { principal: request.principal, id, config, previous }, this.#context);
     const isAsked = compiled.resource.authorizeChange !== undefined && !hasAllScopes(request.principal);
-    const more = { modules: decoded.modules, ...(isAsked && { allowedAsOf: asOf }) };
+    const more = { modules: decoded.modules, stated: decoded.config, ...(isAsked && { allowedAsOf: asOf }) };
     const { record, revision } = await this.#update(address, request, changeOf, more);
     return { ...(await this.#answer(address.compiled, record, viewOf(request.principal))), revision };
   }
@@ -219,42 +225,35 @@ export class Documents implements DocumentsPort {
     { compiled, id, parentId }: ResourceAddress,
     request: OperationRequest,
     changeOf: (config: JsonObject) => RecordChange,
-    { modules = NO_MODULES, allowedAsOf }: { readonly modules?: InlineModules; readonly allowedAsOf?: number } = {},
+    { modules = NO_MODULES, allowedAsOf, stated = {} }: UpdateParts = {},
   ): Promise<Written> {
-    const { catalog } = this.#context;
+    const { catalog, settings } = this.#context;
     const attempt = (): PlacedWriteSet => {
       const record = requireUnder(this.#context, compiled, id, parentId);
       const matched = expectMatch(request, compiled, record, this.reader);
       const previous = configOf(compiled, record);
       const change = changeOf(previous);
       const { principal } = request;
-      const { settings } = this.#context;
       const checked = changedConfig(compiled, change, previous, { principal, settings });
-      const { config, derived } = changedByResource(compiled, checked, previous, {
-        settings,
-        nowMs: this.#context.clock.nowMs(),
-      });
+      const nowMs = this.#context.clock.nowMs();
+      const { config, derived } = changedByResource(compiled, checked, previous, { settings, nowMs });
       authorize(compiled, { principal, id, config, previous }, this.#context);
       this.#refuseConflict(compiled, config, previous);
       const extra = { ...extraOf(compiled, record.doc), ...derived, ...change.derived };
       const isSame = isUnchanged(config, previous) && isUnchanged(extra, record.doc);
+      const isRepeated = isSame && repeatsPending(record, stated, this.#context);
       const asOf = allowedAsOf ?? this.#context.replica.revision;
       const parts = { id, parent: record.parent, config, extra, previous, asOf };
-      const own = isSame ? [] : [resourcePut(compiled, parts, catalog)];
+      const put = { ...resourcePut(compiled, parts, catalog), ...(isRepeated && { isRevocation: true as const }) };
+      const own = isSame && !isRepeated ? [] : [put];
       const inline = [...modules].map(([module, value]) => {
         const parts = { ownerId: id, config: value, at: pointerTo('', module.module.name) };
-        return this.modules.change(module, parts, request.principal);
+        return this.modules.change(module, parts, principal);
       });
       const expect = [...matched, asSeen(record), ...inline.flatMap((change) => change.expect)];
       const puts: PlacedPut[] = [...own, ...inline.flatMap((change) => change.puts)];
       if (puts.length === 0) return { expect };
-      const events = this.#event(
-        compiled,
-        'updated',
-        { ...(own[0] ?? record), revision: 0 },
-        { puts },
-        request.principal,
-      );
+      const events = this.#event(compiled, 'updated', { ...(own[0] ?? record), revision: 0 }, { puts }, principal);
       const idempotency = change.made && request.idempotency;
       return {
         expect,
@@ -262,7 +261,7 @@ export class Documents implements DocumentsPort {
         events,
         keepAtLeastOne: compiled.resource.keepAtLeastOne ?? [],
         ...(idempotency && {
-          idempotency: { ...idempotency, ...change.made, createdAtMs: this.#context.clock.nowMs() },
+          idempotency: { ...idempotency, ...change.made, createdAtMs: nowMs },
         }),
       };
     };

@@ -14,6 +14,8 @@ export interface PendingChange {
   readonly author: JsonObject | null;
   /** Owners of the objects that it deleted. */
   readonly owners: readonly LostOwner[];
+  /** What the change itself took rights from. */
+  readonly narrowed: readonly RecordKey[];
 }
 
 export interface LostOwner {
@@ -27,13 +29,14 @@ export interface LostOwner {
 export function pendingChange(record: StoredRecord | undefined): PendingChange | null {
   if (record === undefined) return null;
   const { confirm_by_ms: confirmByMs, confirm_within_ms: confirmWithinMs } = record.doc as Record<string, never>;
-  const { author = null, owners = [] } = record.doc as unknown as Partial<Pick<PendingChange, 'author' | 'owners'>>;
+  const { author = null, owners = [], narrowed = [] } = record.doc as unknown as Partial<PendingChange>;
   return {
     revision: record.revision,
     confirmByMs: confirmByMs ?? 0,
     confirmWithinMs: confirmWithinMs ?? 0,
     author,
     owners,
+    narrowed,
   };
 }
 

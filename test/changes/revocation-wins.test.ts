@@ -109,6 +109,21 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         assert.ok(message.includes(again) && message.includes(last) && !message.includes(kept), message);
       });
 
+      test(`about ${path} that repeats what the pending change did, which then stays`, async () => {
+        const [repeated, kept] = [await created(path, body), await created(path, body)];
+        const before = (await ok('GET', `${path}/${kept}`)).body;
+        const narrow = (id: string) => operation('PATCH', `${path}/${id}`, less);
+        const { revision } = (await waiting(narrow(repeated), narrow(kept))).body;
+        await ok('PATCH', `${path}/${kept}`, { description: '' });
+        await ok('POST', '/changesets', { operations: [narrow(repeated)], dry_run: true });
+        await ok('PATCH', `${path}/${repeated}`, less);
+        assert.equal((await newest()).pending.revision, revision);
+        await timePasses();
+        const now = (await ok('GET', `${path}/${repeated}`)).body;
+        for (const [name, value] of Object.entries(less)) assert.deepEqual(now[name], value, name);
+        assert.deepEqual((await ok('GET', `${path}/${kept}`)).body, before);
+      });
+
       test(`about a new one of ${path}, which its revert still takes away`, async () => {
         const answer = await waiting(operation('POST', path, body), operation('POST', '/ip_policies', {}));
         const { id } = answer.body.results[0].body;
@@ -117,6 +132,29 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         assert.equal((await world.api('GET', `${path}/${id}`)).status, 404);
       });
     }
+
+    test('of an author that has narrowed itself: who does the same ends the change', async () => {
+      const scopes = ['api_keys:write', 'edges:write', 'ip_policies:write'];
+      const { id, token } = (await ok('POST', '/api_keys', { scopes })).body;
+      const less = { scopes: ['api_keys:write'] };
+      const operations = [operation('PATCH', `/api_keys/${id}`, less), operation('POST', '/ip_policies', {})];
+      assert.equal(
+        (await world.api('POST', '/changesets', { operations, confirm_within: '24h' }, { key: token })).status,
+        200,
+      );
+      await ok('PATCH', `/api_keys/${id}`, less);
+      await isOver();
+      assert.deepEqual((await ok('GET', `/api_keys/${id}`)).body.scopes, less.scopes);
+    });
+
+    test('but a repeated widening stays a trial', async () => {
+      const id = await created('/api_keys', { scopes: ['edges:read'] });
+      const wide = { scopes: ['edges:read', 'edges:write'] };
+      await waiting(operation('PATCH', `/api_keys/${id}`, wide));
+      await ok('PATCH', `/api_keys/${id}`, wide);
+      await timePasses();
+      assert.deepEqual((await ok('GET', `/api_keys/${id}`)).body.scopes, ['edges:read']);
+    });
 
     test('with a stolen key that waits about itself, in a changeset that first widens another', async () => {
       const { id, token } = (await ok('POST', '/api_keys', { scopes: ['api_keys:write', 'edges:read'] })).body;

@@ -76,7 +76,10 @@ export function* holdRecords({ writeSet, judged, needs, revision }: HeldChange):
   const confirmByMs = (yield* storeNowMs(writeSet)) + (confirmWithinMs ?? 0);
   const owners = lostOwners(judged, needs);
   const author = note === null ? null : (JSON.parse(note.author) as JsonObject);
-  const doc = JSON.stringify({ confirm_by_ms: confirmByMs, confirm_within_ms: confirmWithinMs, author, owners });
+  const narrowing = [...judged.puts.values()].filter(({ isRevocation }) => isRevocation);
+  const narrowed = narrowing.map((put): RecordKey => ({ kind: put.kind, id: put.id }));
+  const times = { confirm_by_ms: confirmByMs, confirm_within_ms: confirmWithinMs };
+  const doc = JSON.stringify({ ...times, author, owners, narrowed });
   const record: SealedRecord = { ...PENDING_CHANGE, parent: null, revision, doc, secrets: null };
   const { kind, id } = PENDING_CHANGE;
   yield* insertRows(
