@@ -25,16 +25,16 @@ public class Crud {
     HttpsEdgeRouteCreate wanted =
         new HttpsEdgeRouteCreate().matchType(HttpsEdgeRouteCreate.MatchTypeEnum.PATH_PREFIX).match("/");
     String route = routes.httpsEdgeRoutesCreate(edge, "2", wanted, null).getId();
-    compression.httpsEdgeRoutesCompressionReplace(edge, route, "2", null, new CompressionModuleReplace().enabled(false));
-    expect(!edges.httpsEdgesGet(edge, "2").getRoutes().get(0).getCompression().getEnabled(), "the module");
-    HttpsEdge updated = edges.httpsEdgesUpdate(edge, "2", null, new HttpsEdgeUpdate().description("changed"));
+    compression.httpsEdgeRoutesCompressionReplace(edge, route, "2", null, null, new CompressionModuleReplace().enabled(false));
+    expect(!edges.httpsEdgesGet(edge, "2", null).getRoutes().get(0).getCompression().getEnabled(), "the module");
+    HttpsEdge updated = edges.httpsEdgesUpdate(edge, "2", null, null, new HttpsEdgeUpdate().description("changed"));
     expect(updated.getDescription().equals("changed"), "the update");
     expect(updated.getHostports().equals(Collections.singletonList("java.localhost:443")), "the hosts");
-    expect(edges.httpsEdgesList("2", 100, null).getHttpsEdges().size() == 1, "the list");
-    compression.httpsEdgeRoutesCompressionDelete(edge, route, "2", null);
-    edges.httpsEdgesDelete(edge, "2", null);
+    expect(edges.httpsEdgesList("2", 100, null, null).getHttpsEdges().size() == 1, "the list");
+    compression.httpsEdgeRoutesCompressionDelete(edge, route, "2", null, null);
+    edges.httpsEdgesDelete(edge, "2", null, null);
     try {
-      edges.httpsEdgesGet(edge, "2");
+      edges.httpsEdgesGet(edge, "2", null);
       throw new AssertionError("the edge is still there");
     } catch (ApiException gone) {
       expect(gone.getCode() == 404, "the deletion");

@@ -25,16 +25,16 @@ async fn main() {
     };
     let route = https_edge_routes_create(&config, &edge.id, "2", wanted, None).await.unwrap();
     let off = CompressionModuleReplace { enabled: Some(false) };
-    https_edge_routes_compression_replace(&config, &edge.id, &route.id, "2", None, Some(off)).await.unwrap();
-    let read = https_edges_get(&config, &edge.id, "2").await.unwrap();
+    https_edge_routes_compression_replace(&config, &edge.id, &route.id, "2", None, None, Some(off)).await.unwrap();
+    let read = https_edges_get(&config, &edge.id, "2", None).await.unwrap();
     assert!(!read.routes[0].compression.as_ref().unwrap().enabled);
     let change = HttpsEdgeUpdate { description: Some("changed".into()), ..HttpsEdgeUpdate::default() };
-    let updated = https_edges_update(&config, &edge.id, "2", None, Some(change)).await.unwrap();
+    let updated = https_edges_update(&config, &edge.id, "2", None, None, Some(change)).await.unwrap();
     assert_eq!((updated.description.as_str(), updated.hostports[0].as_str()), ("changed", "rust.localhost:443"));
-    assert_eq!(https_edges_list(&config, "2", Some(100), None).await.unwrap().https_edges.len(), 1);
-    https_edge_routes_compression_delete(&config, &edge.id, &route.id, "2", None).await.unwrap();
-    https_edges_delete(&config, &edge.id, "2", None).await.unwrap();
-    match https_edges_get(&config, &edge.id, "2").await {
+    assert_eq!(https_edges_list(&config, "2", Some(100), None, None).await.unwrap().https_edges.len(), 1);
+    https_edge_routes_compression_delete(&config, &edge.id, &route.id, "2", None, None).await.unwrap();
+    https_edges_delete(&config, &edge.id, "2", None, None).await.unwrap();
+    match https_edges_get(&config, &edge.id, "2", None).await {
         Err(Error::ResponseError(response)) => assert_eq!(response.status.as_u16(), 404),
         other => panic!("the edge is still there: {other:?}"),
     }
