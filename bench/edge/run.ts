@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { say, words } from '../support/flags.ts';
 import { helpIfRequested } from '../support/usage.ts';
+import { burst } from './burst.ts';
 import { compare } from './comparison.ts';
 import { history } from './history.ts';
 import { idle } from './idle.ts';
@@ -24,6 +25,7 @@ const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = 
   recording,
   traces,
   uploads,
+  burst,
 };
 
 helpIfRequested({
@@ -37,6 +39,7 @@ helpIfRequested({
     recording: 'CPU and allocations of the request history and of traces alone',
     traces: 'CPU per request with OpenTelemetry traces, compared with none',
     uploads: 'seconds of uploads over HTTP/2 from 0, 50 and 150 ms away, next to HTTP/1.1',
+    burst: 'memory before, at the end of and after a burst of connections',
     idle: 'memory per idle TLS connection, next to the other proxies',
   },
   flags: {
