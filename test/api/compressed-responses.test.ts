@@ -44,6 +44,17 @@ suite('gzip', () => {
     });
   }
 
+  test('a list of large objects is neither compressed nor serialized at once, with and without a filter', async () => {
+    const body = '\u0001'.repeat(170_000);
+    for (let count = 0; count < 6; count += 1) await world.api('POST', '/backends/http_response', { body });
+    for (const query of ['', '?filter=obj.body!=""']) {
+      const { headers: sent, bytes } = await ask(`/backends/http_response${query}`, { 'accept-encoding': 'gzip' });
+      assert.deepEqual([sent['transfer-encoding'], sent['content-encoding']], ['chunked', undefined]);
+      const { backends } = JSON.parse(bytes.toString());
+      assert.deepEqual([backends.length, backends.every((each: { body: string }) => each.body === body)], [6, true]);
+    }
+  });
+
   test('what is short, shows a secret or comes with a cookie is not compressed', async () => {
     const gzip = { 'accept-encoding': 'gzip' };
     const created = { ...gzip, 'content-type': 'application/json' };

@@ -98,7 +98,7 @@ export class Changesets implements ChangesetsPort {
       results: results as unknown as JsonValue,
       pending: pending && pendingForm(pending, this.#context),
     };
-    return { ...longAnswer(body, 'results'), ...(!changeset.isDryRun && { revision }) };
+    return { ...(await longAnswer(body, 'results')), ...(!changeset.isDryRun && { revision }) };
   }
 
   claims(owner: string | null, principal: Principal): JsonObject {

@@ -2,6 +2,7 @@ import Type, { type TObject, type TSchema } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { TimeSlice } from '../../lib/slices/time-slice.ts';
 import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../../resources/operation.ts';
+import { longAnswer } from '../long-answer.ts';
 import { compileFilter, type ItemFilter } from './compile-filter.ts';
 
 const MAX_FILTER_LENGTH = 1_024;
@@ -28,13 +29,19 @@ export function filteredList(operation: Operation): Operation {
     ...operation,
     query,
     errors,
-    run: (request, ports) => {
+    run: async (request, ports) => {
       const { filter, ...others } = request.query;
-      if (filter === undefined) return operation.run(request, ports);
+      if (filter === undefined) return serialized(await operation.run(request, ports), listKey);
       const source = { operation, listKey, cursor, request: { ...request, query: others }, ports };
-      return compileFilter(filter, list.items, ports.clock.nowMs()).then((matches) => scan(source, matches, filter));
+      const matches = await compileFilter(filter, list.items, ports.clock.nowMs());
+      return serialized(await scan(source, matches, filter), listKey);
     },
   };
+}
+
+/** An item may have 512 KiB. */
+async function serialized(result: OperationResult, listKey: string): Promise<OperationResult> {
+  return result.body === null ? result : { ...result, ...(await longAnswer(result.body, listKey)) };
 }
 
 interface Source {
