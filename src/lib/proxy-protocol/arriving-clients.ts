@@ -31,6 +31,8 @@ export interface ArrivingClientsOptions {
   /** Connections that may wait for their header at a time. */
   readonly maxWaiting: number;
   readonly onRefused: (refusal: ArrivalRefusal) => void;
+  /** False: the process has too few file descriptors for one more connection. Absent: it is never asked. */
+  readonly hasRoom?: () => boolean;
 }
 
 /**
@@ -55,6 +57,11 @@ export class ArrivingClients {
 
   /** Calls `accept` immediately, or once the proxy's header is read; a connection without a valid one is closed. */
   admit(socket: Socket, accept: (client: ArrivedClient) => void): void {
+    if (this.#options.hasRoom?.() === false) {
+      // Closed at once, not left in the queue: its client can try another node.
+      ignoreErrors(socket).destroy();
+      return;
+    }
     const peer = peerOf(socket);
     if (!this.#isProxy(peer.address)) {
       accept(peer);
