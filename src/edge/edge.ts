@@ -9,6 +9,7 @@ import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { RecordedTrace } from '../tracing/request-trace.ts';
 import type { Tracing } from '../tracing/tracing.ts';
+import { TOO_MANY_FILES } from '../upstream/upstream-failure.ts';
 import { accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
 import { Admission } from './admission.ts';
@@ -80,6 +81,8 @@ export interface EdgeOptions {
   readonly tunnels?: TunnelOptions;
   /** Allowed upstream addresses, checked when a connection is made. */
   isUpstreamAllowed(ip: string, port: number): boolean;
+  /** False: the process has too few file descriptors for one more connection. Absent: it is never asked. */
+  readonly hasRoomForUpstream?: () => boolean;
   readonly random?: () => number;
 }
 
@@ -113,7 +116,10 @@ export function createEdge(options: EdgeOptions): Edge {
     isScarce: () => admission.areRequestsScarce,
     senders: () => live.all(),
   });
-  const upstreams = new Upstreams(settings.upstream, (ip, port) => options.isUpstreamAllowed(ip, port));
+  const upstreams = new Upstreams(settings.upstream, {
+    isAddressAllowed: (ip, port) => options.isUpstreamAllowed(ip, port),
+    hasRoom: options.hasRoomForUpstream,
+  });
   const addresses = new ClientAddresses(settings.trustedProxies);
   const rules = headRules(settings, options.reserved);
   const random = options.random ?? Math.random;
@@ -191,6 +197,8 @@ export function createEdge(options: EdgeOptions): Edge {
     },
     upstreamFailed: (exchange, failure) => {
       metrics.upstreamFailed(failure.phase, failure.reason);
+      // It is not the upstream's failure, and has a line of its own.
+      if (failure.reason === TOO_MANY_FILES) return;
       log.warn({ request_id: exchange.id, upstream: exchange.targetName, ...failure }, 'an upstream failed');
     },
     unread: (connection, refusal) => {

@@ -1,9 +1,12 @@
 import { REQUEST_TOO_LARGE, RESPONSE_TOO_LARGE, UNSENDABLE_REQUEST } from '../upstream/unsendable.ts';
 import type { UpstreamFailure } from '../upstream/upstream.ts';
+import { TOO_MANY_FILES } from '../upstream/upstream-failure.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';
 import { reasonText } from './tunnels/agent-failure.ts';
 import { NO_TUNNEL, NODE_ISOLATED } from './tunnels/no-tunnel.ts';
+
+const RETRY_AFTER_SECONDS = '1';
 
 /** Another target may get the request only if this one certainly did not, or if that does not matter. */
 export function mayTryNext(failure: UpstreamFailure): boolean {
@@ -42,6 +45,10 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
       'ERR_POSTERN_UPSTREAM_BROKEN',
       'The upstream server of this site sent a response whose headers are too large. Its operator must make them smaller.',
     );
+  }
+  if (failure.reason === TOO_MANY_FILES) {
+    const overloaded = answer('ERR_POSTERN_EDGE_OVERLOADED', 'This server is overloaded. Try again in a moment.');
+    return { ...overloaded, headers: ['retry-after', RETRY_AFTER_SECONDS] };
   }
   if (failure.reason === 'no_tunnel') return NO_TUNNEL;
   if (failure.reason === 'node_isolated') return NODE_ISOLATED;

@@ -2,6 +2,12 @@ import { DeadlineTicker } from '../upstream/deadline-ticker.ts';
 import { openUpstream } from '../upstream/open-upstream.ts';
 import type { Upstream, UpstreamLimits } from '../upstream/upstream.ts';
 
+export interface UpstreamGuards {
+  isAddressAllowed(ip: string, port: number): boolean;
+  /** Whether one more connection may be opened. Absent: always. */
+  readonly hasRoom?: (() => boolean) | undefined;
+}
+
 /**
  * One pool per address, shared by all backends that name it. When no snapshot names an address any longer, its pool is
  * drained: idle connections close, requests in progress finish.
@@ -11,11 +17,11 @@ export class Upstreams {
   readonly #limits: UpstreamLimits;
   /** One timer for all deadlines. */
   readonly #ticker = new DeadlineTicker();
-  readonly #isAddressAllowed: (ip: string, port: number) => boolean;
+  readonly #guards: UpstreamGuards;
 
-  constructor(limits: UpstreamLimits, isAddressAllowed: (ip: string, port: number) => boolean) {
+  constructor(limits: UpstreamLimits, guards: UpstreamGuards) {
     this.#limits = limits;
-    this.#isAddressAllowed = isAddressAllowed;
+    this.#guards = guards;
   }
 
   get(address: string, isTls: boolean): Upstream {
@@ -29,7 +35,8 @@ export class Upstreams {
       tls: isTls ? { servername: host } : null,
       limits: this.#limits,
       ticker: this.#ticker,
-      isAddressAllowed: (ip) => this.#isAddressAllowed(ip, port),
+      isAddressAllowed: (ip) => this.#guards.isAddressAllowed(ip, port),
+      hasRoom: this.#guards.hasRoom,
     });
     this.#open.set(key, upstream);
     return upstream;

@@ -4,6 +4,7 @@ import { type ConnectionOptions, checkServerIdentity, type SecureContext, connec
 import { attach, closing, guarded, ignoreErrors, listen, reporting } from '../lib/guarded-listeners.ts';
 import { ForbiddenAddressError, guardedLookup } from '../lib/guarded-lookup.ts';
 import { Inlet } from './inlet.ts';
+import { NoDescriptorError, roomyLookup } from './roomy-lookup.ts';
 import type { UpstreamFailure } from './upstream.ts';
 import { failed, messageOf, reasonOf } from './upstream-failure.ts';
 
@@ -18,6 +19,8 @@ export interface DialOptions {
   } | null;
   readonly connectTimeoutMs: number;
   isAddressAllowed(ip: string): boolean;
+  /** Whether one more connection may be opened. Absent: always. */
+  readonly hasRoom?: (() => boolean) | undefined;
   readonly lookup?: LookupFunction | undefined;
 }
 
@@ -49,7 +52,9 @@ export type Dial = (purpose: DialPurpose, handler: DialHandler) => () => void;
 export function createDial(options: DialOptions): Dial {
   let session: Buffer | undefined;
   const { host, port, tls } = options;
-  const lookup = guardedLookup(options.lookup ?? systemLookup, (ip) => options.isAddressAllowed(ip));
+  const hasRoom = options.hasRoom ?? (() => true);
+  const allowedLookup = guardedLookup(options.lookup ?? systemLookup, (ip) => options.isAddressAllowed(ip));
+  const lookup = roomyLookup(allowedLookup, hasRoom);
   const target = { host, port, lookup, noDelay: true, autoSelectFamily: true };
 
   function open(purpose: DialPurpose): { socket: Socket; inlet: Inlet | null; readyEvent: string } {
@@ -78,11 +83,17 @@ export function createDial(options: DialOptions): Dial {
     return { socket, inlet: null, readyEvent: 'secureConnect' };
   }
 
+  /** An address is not looked up: it is checked here. */
+  function addressProblem(): Error | null {
+    if (!options.isAddressAllowed(host)) return new ForbiddenAddressError(host);
+    return hasRoom() ? null : new NoDescriptorError();
+  }
+
   return (purpose, handler) => {
-    if (isIP(host) !== 0 && !options.isAddressAllowed(host)) {
+    const problem = isIP(host) === 0 ? null : addressProblem();
+    if (problem !== null) {
       const owner = reporting('upstream dial');
-      const refuse = guarded(owner, () => handler(null, connectFailure(new ForbiddenAddressError(host))));
-      const refusal = setImmediate(refuse);
+      const refusal = setImmediate(guarded(owner, () => handler(null, connectFailure(problem))));
       return () => clearImmediate(refusal);
     }
     const { socket, inlet, readyEvent } = open(purpose);

@@ -14,6 +14,8 @@ export interface OpenUpstreamOptions {
   readonly limits: UpstreamLimits;
   /** Called with each address before connecting to it. */
   isAddressAllowed(ip: string): boolean;
+  /** Whether one more connection may be opened. Absent: always. */
+  readonly hasRoom?: (() => boolean) | undefined;
   readonly lookup?: LookupFunction | undefined;
   /** Share one ticker among many upstreams to use a single timer. */
   readonly ticker?: DeadlineTicker | undefined;
@@ -29,6 +31,7 @@ export function openUpstream(options: OpenUpstreamOptions): Upstream {
     tls: tls === null ? null : { servername: tls.servername, context: upstreamSecureContext(tls.ca) },
     connectTimeoutMs: limits.connectTimeoutMs,
     isAddressAllowed: (ip) => options.isAddressAllowed(ip),
+    hasRoom: options.hasRoom,
     lookup,
   });
   return tls === null

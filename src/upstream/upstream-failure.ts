@@ -3,6 +3,9 @@ import type { UpstreamFailure } from './upstream.ts';
 /** The reason if the body of the request broke off, or does not have its announced length: its sender caused it. */
 export const REQUEST_BODY = 'request_body';
 
+/** This process has no file descriptor left for the connection, or only those of its reserve. */
+export const TOO_MANY_FILES = 'too_many_files';
+
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused',
   ECONNRESET: 'reset',
@@ -13,8 +16,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'unreachable',
   ENETUNREACH: 'unreachable',
   EADDRNOTAVAIL: 'unreachable',
-  EMFILE: 'too_many_files',
-  ENFILE: 'too_many_files',
+  EMFILE: TOO_MANY_FILES,
+  ENFILE: TOO_MANY_FILES,
   ERR_FORBIDDEN_ADDRESS: 'forbidden_address',
 };
 
