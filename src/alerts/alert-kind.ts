@@ -6,6 +6,7 @@ export interface AlertLimits {
   readonly backendFailingMs: number;
   readonly certificateDays: number;
   readonly deliveryStuckMs: number;
+  readonly descriptorPercent: number;
   readonly diskPercent: number;
   readonly nodeLostMs: number;
 }
@@ -19,6 +20,13 @@ export interface SeenNode {
   readonly name: string;
   readonly status: 'ready' | 'draining' | 'lost';
   readonly lastSeenAtMs: number;
+}
+
+export interface SeenDescriptors {
+  readonly open: number;
+  readonly limit: number;
+  /** Connections are refused. */
+  readonly isScarce: boolean;
 }
 
 /** Requests to a backend since they were last counted. */
@@ -41,6 +49,8 @@ export interface AlertFacts {
   nodes(): readonly SeenNode[];
   agents(): Promise<readonly SeenAgent[]>;
   lanes(): Promise<readonly LaneLedger[]>;
+  /** File descriptors of this process. The limit is infinite if it is not known. */
+  descriptors(): SeenDescriptors;
   /** Used share of the data directory's disk, in percent. */
   diskPercent(): Promise<number>;
   backendTraffic(): readonly BackendTraffic[];

@@ -15,7 +15,7 @@ export interface AlertWatchOptions {
   readonly node: string;
   /** Whether this node looks for all: exactly one does, as long as they agree about who is there. */
   isLooking(): boolean;
-  readonly sources: Pick<AlertFacts, 'resource' | 'nodes' | 'agents' | 'lanes' | 'diskPercent' | 'backendTraffic'>;
+  readonly sources: Omit<AlertFacts, 'nowMs' | 'limits' | 'node' | 'records' | 'record' | 'raised'>;
   newId(prefix: string): string;
   ref(id: string): { readonly id: string; readonly uri: string };
   onProblem(error: unknown): void;

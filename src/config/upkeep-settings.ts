@@ -23,6 +23,10 @@ export const upkeepSettings = {
   alert_delivery_stuck: required(integer(0, 10_000_000), {
     description: 'Seconds after which events that wait for a destination raise an alert. 0: no such alert.',
   }),
+  alert_descriptor_percent: required(integer(0, 100), {
+    description:
+      'Share of the file descriptors that the process may open, in percent, from which it raises an alert. 0: no such alert.',
+  }),
   alert_disk_percent: required(integer(0, 100), {
     description: "Share of the data directory's disk, in percent, from which it raises an alert. 0: no such alert.",
   }),

@@ -6,6 +6,7 @@ import type { Catalog } from '../documents/catalog.ts';
 import type { BackendTraffic } from '../edge/backend-traffic.ts';
 import { allPages } from '../lib/all-pages.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { DescriptorBudget } from '../lib/descriptor-budget.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -23,6 +24,7 @@ export interface AlertDependencies {
   readonly nodes: { readonly membership: Membership; readonly links: object | null };
   readonly directory: { readonly online: OnlinePort };
   readonly backendTraffic: BackendTraffic;
+  readonly descriptors: DescriptorBudget;
   readonly baseUrl: string;
 }
 
@@ -30,7 +32,7 @@ const SECOND_MS = 1_000;
 
 /** Raises and resolves alerts from what this process knows. */
 export function openAlerts(deps: AlertDependencies): AlertWatch {
-  const { config, store, replica, catalog, clock, logger, backendTraffic, baseUrl } = deps;
+  const { config, store, replica, catalog, clock, logger, backendTraffic, descriptors, baseUrl } = deps;
   const { membership, links } = deps.nodes;
   // A server that is linked to no other one knows the agents of others only through the store.
   const online = links === null ? onlineInStore(store, clock) : deps.directory.online;
@@ -45,6 +47,7 @@ export function openAlerts(deps: AlertDependencies): AlertWatch {
       backendFailingMs: config.alert_backend_failing * SECOND_MS,
       certificateDays: config.alert_certificate_days,
       deliveryStuckMs: config.alert_delivery_stuck * SECOND_MS,
+      descriptorPercent: config.alert_descriptor_percent,
       diskPercent: config.alert_disk_percent,
       nodeLostMs: config.alert_node_lost * SECOND_MS,
     },
@@ -60,6 +63,7 @@ export function openAlerts(deps: AlertDependencies): AlertWatch {
         }));
       },
       lanes: () => store.deliveries.ledger(),
+      descriptors: () => descriptors,
       diskPercent: () => usedPercent(config.data_dir),
       backendTraffic: () => backendTraffic.take(),
     },

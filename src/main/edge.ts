@@ -15,6 +15,7 @@ import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
 import type { TrafficReporter } from '../events/traffic-reporter.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { DescriptorBudget } from '../lib/descriptor-budget.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import { formatListenAddress, type ListenAddresses } from '../lib/listen-address.ts';
 import type { ArrivingClients } from '../lib/proxy-protocol/arriving-clients.ts';
@@ -54,6 +55,7 @@ export interface EdgeDependencies {
   readonly backendTraffic: BackendTraffic;
   readonly history: RequestHistory;
   readonly tracing: Tracing | null;
+  readonly descriptors: DescriptorBudget;
   readonly clientsOf: (listener: ProxiedListener) => ArrivingClients;
   /** Tunnels of agents, from this process's gateway. */
   readonly tunnels: OnlineTunnels;
@@ -123,6 +125,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     tracing: deps.tracing,
     createMetrics: (live) => new EdgeMetrics(deps.registry, live, config.metrics_level),
     isUpstreamAllowed: isAddressAllowed,
+    hasRoomForUpstream: () => deps.descriptors.admits('upstream'),
     tunnels: {
       online: deps.tunnels,
       mayServe: deps.mayServeNames,

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
+import type { DescriptorBudget } from '../lib/descriptor-budget.ts';
 import { type ArrivalProblem, ArrivingClients } from '../lib/proxy-protocol/arriving-clients.ts';
 
 /** Names of listeners in metrics and log. `tcp`: the ports of tcp tunnels. */
@@ -10,6 +11,7 @@ export interface ProxiedClientsDependencies {
   readonly config: Config;
   readonly logger: Logger;
   readonly registry: Registry;
+  readonly descriptors: DescriptorBudget;
 }
 
 /** The same as for a ClientHello, and the two share it. */
@@ -25,6 +27,7 @@ export function proxiedClients({
   config,
   logger,
   registry,
+  descriptors,
 }: ProxiedClientsDependencies): (listener: ProxiedListener) => ArrivingClients {
   const refusals = new Counter({
     name: 'postern_proxy_protocol_refusals_total',
@@ -38,6 +41,7 @@ export function proxiedClients({
       proxies: config.proxy_protocol_from,
       timeoutMs: HEADER_TIMEOUT_MS,
       maxWaiting: MAX_WAITING,
+      hasRoom: () => descriptors.admits(listener === 'tunnel' ? 'agent' : 'visitor'),
       onRefused: ({ proxy, problem, message }) => {
         refusals.labels(listener, problem).inc();
         const nowMs = performance.now();

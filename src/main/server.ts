@@ -28,6 +28,7 @@ import { openAlerts } from './alerts.ts';
 import { openApi } from './api.ts';
 import { derivedBaseUrl } from './base-url.ts';
 import { CertificateFiles } from './certificate-files.ts';
+import { openDescriptorBudget } from './descriptors.ts';
 import { openDirectory } from './directory.ts';
 import { openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
@@ -93,6 +94,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   addLogMetrics(registry, log);
   addNodeMetrics(registry, membership.self);
   opened.defer(followBugs(logger, registry));
+  const { budget: descriptors } = opened.adopt(openDescriptorBudget(logger, registry), (it) => it.close());
 
   const internalCa = internalCaOf({ config, store, replica, clock, logger });
   const tls = await openApiTls({
@@ -176,7 +178,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const backendTraffic = new BackendTraffic();
   const own = new OwnAddresses();
   own.addControl(listener.address);
-  const clientsOf = proxiedClients({ config, logger, registry });
+  const clientsOf = proxiedClients({ config, logger, registry, descriptors });
   const edge = config.roles.includes('edge')
     ? await openEdge({
         ...base,
@@ -187,6 +189,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
         history,
         tracing,
         clientsOf,
+        descriptors,
         ...seen,
         sockets,
       })
@@ -260,7 +263,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => delivery?.close(0));
 
   const known = { config, store, replica, catalog, clock, logger, nodes, baseUrl, directory };
-  const alerts = openAlerts({ ...known, backendTraffic });
+  const alerts = openAlerts({ ...known, backendTraffic, descriptors });
   opened.defer(() => alerts.close());
 
   const isTerminal = options.isTerminal ?? false;

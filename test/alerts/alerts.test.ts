@@ -20,7 +20,7 @@ usePostgres();
 
 const OFF: AlertLimits = {
   ...{ agentAwayMs: 0, backendFailingMs: 0, certificateDays: 0 },
-  ...{ deliveryStuckMs: 0, diskPercent: 0, nodeLostMs: 0 },
+  ...{ deliveryStuckMs: 0, descriptorPercent: 0, diskPercent: 0, nodeLostMs: 0 },
 };
 const NOW = Date.parse('2026-11-01T00:00:00Z');
 const DAY_MS = 86_400_000;
@@ -34,6 +34,7 @@ class Surroundings {
   nodes: { name: string; status: 'ready' | 'lost'; lastSeenAtMs: number }[] = [];
   lanes: Awaited<ReturnType<AlertFacts['lanes']>> = [];
   disk = 0;
+  descriptors = { open: 0, limit: 1_000, isScarce: false };
   traffic: ReturnType<AlertFacts['backendTraffic']> = [];
 }
 
@@ -53,6 +54,7 @@ async function open(t: TestContext, store: Store, around: Surroundings, limits: 
       nodes: () => around.nodes,
       agents: async () => around.agents,
       lanes: async () => around.lanes,
+      descriptors: () => around.descriptors,
       diskPercent: async () => around.disk,
       backendTraffic: () => around.traffic,
     },
@@ -174,6 +176,28 @@ suite('kinds of alerts', () => {
     const off = await open(t, store, around, {});
     await off.after(0);
     assert.deepEqual(await off.after(60_000), []);
+  });
+
+  test('report file descriptors that run out at once, and before connections are refused', async (t) => {
+    const { store } = await subscribed(t, 'sqlite');
+    const around = new Surroundings();
+    const { after } = await open(t, store, around, { descriptorPercent: 80 });
+    const titleOf = (open: number): string =>
+      `node one has ${open} of 1000 file descriptors open: raise LimitNOFILE= or ulimit -n`;
+    const seen = async (open: number, isScarce: boolean, ms = 0): Promise<string[]> => {
+      around.descriptors = { open, limit: 1_000, isScarce };
+      return after(ms);
+    };
+    assert.deepEqual(await seen(799, false), []);
+    assert.deepEqual(await seen(800, false), [titleOf(800)]);
+    assert.deepEqual(await seen(760, false, 60_000), [titleOf(800)], 'too close to the limit to end it');
+    await seen(700, false);
+    assert.deepEqual(await seen(700, false, 60_000), []);
+    assert.deepEqual(await seen(300, true), [titleOf(300)], 'one was refused a moment ago');
+    assert.deepEqual(await seen(300, true, 60_000), [titleOf(300)]);
+    around.descriptors = { open: 5_000, limit: Number.POSITIVE_INFINITY, isScarce: false };
+    await after(0);
+    assert.deepEqual(await after(60_000), [], 'a limit that is not known is never reached');
   });
 
   test('tell what is wrong with what', async (t) => {

@@ -5,6 +5,7 @@ import { certificateExpiring } from './certificate_expiring/certificate-expiring
 import { certificateFailing } from './certificate_failing/certificate-failing.ts';
 import { deliveryStuck } from './delivery_stuck/delivery-stuck.ts';
 import { diskNearlyFull } from './disk_nearly_full/disk-nearly-full.ts';
+import { fileDescriptorsLow } from './file_descriptors_low/file-descriptors-low.ts';
 import { nodeLost } from './node_lost/node-lost.ts';
 
 /** Every kind of alert. */
@@ -15,5 +16,6 @@ export const alertKinds: readonly AlertKind[] = [
   certificateFailing,
   deliveryStuck,
   diskNearlyFull,
+  fileDescriptorsLow,
   nodeLost,
 ];

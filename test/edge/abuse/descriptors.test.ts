@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http2';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { ALPN } from '../../../src/tunnel/protocol.ts';
+import { ApiConnection } from '../../support/api-connection.ts';
+import { EdgeSites } from '../../support/edge-sites.ts';
+import { trustIn } from '../../support/edge-world.ts';
+import { LAUNCHER, startServerProcess } from '../../support/server-process.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { TEST_API_KEY } from '../../support/test-world.ts';
+import { recordingUpstream } from '../traffic/recording-upstream.ts';
+import { until } from './support/until.ts';
+
+const LIMIT = 140;
+const SCARCE = /^file descriptors are running out/;
+const ENOUGH = /^there are enough file descriptors again/;
+
+/** Calls the API over a new connection each time, as a health check does. */
+class Sites extends EdgeSites {
+  apiAddress = '';
+
+  async call(method: string, path: string, body?: unknown) {
+    const connection = new ApiConnection(this.apiAddress, TEST_API_KEY);
+    try {
+      return await connection.send(method, path, body);
+    } finally {
+      connection.close();
+    }
+  }
+
+  async api(method: string, path: string, body?: unknown) {
+    const answer = await this.call(method, path, body);
+    assert.ok(answer.status < 300, JSON.stringify(answer.body));
+    return answer.body;
+  }
+}
+
+const portOf = (address: string): number => Number(address.slice(address.lastIndexOf(':') + 1));
+
+/** Whether a connection is closed before it said anything. */
+async function isRefused(port: number): Promise<boolean> {
+  const socket = connect({ host: '127.0.0.1', port }).on('error', () => {});
+  await Promise.race([once(socket, 'close'), new Promise((resolve) => setTimeout(resolve, 5_000).unref())]);
+  const isClosed = socket.closed;
+  socket.resume().destroy();
+  return isClosed;
+}
+
+test('a process whose file descriptors run out says so, keeps the API, and recovers', async (t) => {
+  const upstream = await recordingUpstream({ after: (task) => t.after(task) });
+  const dataDir = await tempDir({ after: (task) => t.after(task) });
+  const postern = startServerProcess({ after: (task) => t.after(task) }, dataDir, {
+    command: ['bash', '-c', `ulimit -n ${LIMIT}; exec "$@"`, '-', process.execPath, LAUNCHER],
+    // Visitors that say nothing must stay for the whole test.
+    env: { POSTERN_API_KEY: TEST_API_KEY, POSTERN_EDGE_HEADER_TIMEOUT: '600', POSTERN_EDGE_IDLE_TIMEOUT: '600' },
+  });
+  const { addresses } = await postern.ready();
+  const { api, edge, edge_http, tunnel } = addresses as Record<'api' | 'edge' | 'edge_http' | 'tunnel', string>;
+  const sites = new Sites({ address: '127.0.0.1', port: portOf(edge), ca: trustIn(dataDir) });
+  t.after(() => sites.disconnect());
+  sites.apiAddress = api;
+  const logged = (line: RegExp): number => postern.lines().filter(({ msg }) => line.test(String(msg))).length;
+  const site = await sites.site(await sites.staticBackend(upstream.address));
+
+  const visitor = await sites.http2(site.host);
+  const visit = async (path: string): Promise<IncomingHttpHeaders> => {
+    const stream = visitor.request({ ':path': path });
+    const [headers] = (await once(stream.resume(), 'response')) as [IncomingHttpHeaders];
+    return headers;
+  };
+  assert.equal((await visit('/'))[':status'], 200);
+  assert.equal(logged(SCARCE), 0);
+
+  // One after the other, until the first is refused.
+  const idle = [];
+  for (;;) {
+    const socket = await sites.connect(site.host).catch(() => null);
+    if (socket === null) break;
+    idle.push(socket);
+    assert.ok(idle.length < LIMIT);
+  }
+  assert.equal(await isRefused(portOf(edge)), true);
+  assert.equal(await isRefused(portOf(edge_http)), true);
+
+  // Others go on: the API, visitors who are there, agents.
+  assert.equal((await sites.call('GET', '/healthz')).status, 200);
+  assert.equal((await visit('/'))[':status'], 200);
+  const agent = connectTls({ port: portOf(tunnel), ALPNProtocols: [ALPN], rejectUnauthorized: false });
+  await once(agent, 'secureConnect');
+  agent.on('error', () => {}).destroy();
+
+  // Requests that each need a connection of their own, until the rest is the reserve.
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  upstream.answer = (_request, response) => void released.then(() => response.end('late'));
+  const answers = Array.from({ length: 60 }, () => visit('/held'));
+  const refused = await Promise.race(answers);
+  assert.deepEqual(
+    [refused[':status'], refused['postern-error-code'], refused['retry-after']],
+    [503, 'ERR_POSTERN_EDGE_OVERLOADED', '1'],
+  );
+  assert.equal(await isRefused(portOf(tunnel)), true);
+
+  const address = { address: '127.0.0.1:1' };
+  assert.equal((await sites.call('GET', '/healthz')).status, 200);
+  assert.equal((await sites.call('GET', '/edges/https')).status, 200);
+  assert.equal((await sites.call('POST', '/backends/static', address)).status, 201);
+  assert.equal((await sites.call('PUT', `${site.routePath}/compression`, { enabled: true })).status, 200);
+  const isLow = ({ kind }: { kind: string }): boolean => kind === 'file_descriptors_low';
+  await until(async () => (await sites.api('GET', '/alerts')).alerts.filter(isLow).length === 1, 'the alert is raised');
+  const headers = { authorization: `Bearer ${TEST_API_KEY}`, connection: 'close' };
+  const metrics = await (await fetch(`http://${api}/metrics`, { headers })).text();
+  for (const use of ['visitor', 'agent', 'upstream'])
+    assert.match(metrics, new RegExp(`^postern_descriptor_refusals_total\\{use="${use}"\\} [1-9]`, 'm'));
+  assert.equal(logged(SCARCE), 1);
+  assert.equal(logged(/an upstream failed/), 0);
+
+  release();
+  const statuses = (await Promise.all(answers)).map((headers) => headers[':status']);
+  assert.deepEqual(new Set(statuses), new Set([200, 503]));
+  for (const socket of idle) socket.destroy();
+  await until(async () => (await sites.status(site.host).catch(() => 0)) === 200, 'visitors are accepted');
+  await until(() => logged(ENOUGH) === 1, 'the log says that it is over');
+  assert.equal(logged(SCARCE), 1);
+});
