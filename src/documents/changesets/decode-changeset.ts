@@ -21,8 +21,8 @@ export function changesetDecoder(schema: TObject): (body: JsonObject) => Promise
 async function decodeChangeset(body: JsonObject, decoder: BodyDecoder, maxItems: number): Promise<Changeset> {
   const operations = listIn(body, 'operations', '/operations', maxItems);
   const claims = isJsonObject(body['owner']) ? listIn(body['owner'], 'claims', '/owner/claims', maxItems) : [];
-  // Finds every problem except those in the rest of the two lists.
-  const head = decoded(decoder, withFirstItems(body));
+  // Finds every problem except those in the two lists.
+  const head = decoded(decoder, withoutItems(body));
   const {
     expected_revision: expectedRevision = null,
     dry_run: isDryRun = false,
@@ -52,15 +52,14 @@ function listIn(object: JsonObject, name: string, path: string, maxItems: number
   throw invalidBody([{ path, message: `must not have more than ${maxItems} items` }]);
 }
 
-function withFirstItems(body: JsonObject): JsonObject {
+function withoutItems(body: JsonObject): JsonObject {
   const { operations, owner } = body;
-  const first = (list: JsonValue | undefined): JsonValue | undefined =>
-    Array.isArray(list) ? list.slice(0, ITEMS_PER_STEP) : list;
+  const emptied = (list: JsonValue | undefined): JsonValue | undefined => (Array.isArray(list) ? [] : list);
   return {
     ...body,
-    ...(operations !== undefined && { operations: first(operations) as JsonValue }),
+    ...(operations !== undefined && { operations: emptied(operations) as JsonValue }),
     ...(isJsonObject(owner) &&
-      owner['claims'] !== undefined && { owner: { ...owner, claims: first(owner['claims']) as JsonValue } }),
+      owner['claims'] !== undefined && { owner: { ...owner, claims: emptied(owner['claims']) as JsonValue } }),
   };
 }
 
@@ -71,10 +70,24 @@ async function inSteps<Item>(
   const all: Item[] = [];
   const slice = new TimeSlice();
   for (let at = 0; at < list.length; at += ITEMS_PER_STEP) {
-    all.push(...decodeItems(list.slice(at, at + ITEMS_PER_STEP), at));
+    all.push(...decodeStep(list.slice(at, at + ITEMS_PER_STEP), at, decodeItems));
     if (slice.isOver) await slice.next();
   }
   return all;
+}
+
+/** The items of a step may have more values than a problem is looked for in: one item has fewer. */
+function decodeStep<Item>(
+  items: List,
+  at: number,
+  decodeItems: (items: List, at: number) => readonly Item[],
+): readonly Item[] {
+  try {
+    return decodeItems(items, at);
+  } catch (error) {
+    for (const [index, item] of items.entries()) decodeItems([item], at + index);
+    throw error;
+  }
 }
 
 function operationsOf(decoder: BodyDecoder, items: List, at: number): readonly ChangesetOperation[] {
