@@ -4,7 +4,7 @@ export type DescriptorUse = 'visitor' | 'agent' | 'upstream';
 export interface DescriptorBudgetOptions {
   /** The limit of this process. Infinity: it is not known, and everything is admitted. */
   readonly limit: number;
-  /** Open descriptors of this process. */
+  /** Open descriptors of this process. Infinity: there are too many to count them. Not called without a limit. */
   count(): number;
   nowMs(): number;
   onRefused(use: DescriptorUse): void;
@@ -93,9 +93,10 @@ export class DescriptorBudget {
   }
 
   #count(): void {
+    if (this.limit === Number.POSITIVE_INFINITY) return;
     const startedAtMs = this.#options.nowMs();
     if (startedAtMs < this.#countAgainAtMs) return;
-    this.#counted = this.#options.count();
+    this.#counted = Math.min(this.limit, this.#options.count());
     this.#admitted = 0;
     const endedAtMs = this.#options.nowMs();
     this.#countAgainAtMs = endedAtMs + Math.max(MIN_PAUSE_MS, (endedAtMs - startedAtMs) / MAX_SHARE_OF_TIME);

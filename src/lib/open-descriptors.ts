@@ -13,9 +13,14 @@ export function descriptorLimit(): number {
   }
 }
 
-/** Open file descriptors of this process. */
+/** Open file descriptors of this process. Infinity: none is left to count them. */
 export function openDescriptors(): number {
   // Linux 6.2 and later: the number itself, at a constant cost, and without a descriptor for the folder.
   const { size } = statSync(FOLDER);
-  return size > 0 ? size : readdirSync(FOLDER).length;
+  if (size > 0) return size;
+  try {
+    return readdirSync(FOLDER).length;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
