@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { LookupFunction } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answering, ask, assertNothingLeft, play, rawServer, upstreamTo } from './ask.ts';
@@ -247,6 +248,28 @@ test('nothing was sent where nobody listens, or the address or name is invalid',
     await using given = upstreamTo(port, options);
     const { failure } = await ask(given.upstream);
     assert.deepEqual([failure?.phase, failure?.reason, failure?.mayHaveBeenSent], ['connect', reason, false]);
+  }
+});
+
+test('opens no connection for which no file descriptor is left, and keeps those that are open', async () => {
+  await using server = await answering('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const lookup: LookupFunction = (_name, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]);
+    for (const tls of [null, { servername: 'localhost' }]) {
+      const before = server.accepted();
+      await using full = upstreamTo(server.port, { host, lookup, tls, hasRoom: () => false });
+      const { failure } = await ask(full.upstream);
+      const seen = [failure?.phase, failure?.reason, failure?.mayHaveBeenSent];
+      assert.deepEqual(seen, ['connect', 'too_many_files', false], `${host} ${tls === null ? 'http' : 'https'}`);
+      assert.equal(server.accepted(), before);
+    }
+    let asked = 0;
+    const hasRoom = (): boolean => {
+      asked += 1;
+      return asked === 1;
+    };
+    await using given = upstreamTo(server.port, { host, lookup, hasRoom });
+    assert.deepEqual([(await ask(given.upstream)).body, (await ask(given.upstream)).body, asked], ['ok', 'ok', 1]);
   }
 });
 

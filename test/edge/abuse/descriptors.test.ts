@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
+import { startAgent } from '../../../src/agent/index.ts';
 import { ALPN } from '../../../src/tunnel/protocol.ts';
 import { ApiConnection } from '../../support/api-connection.ts';
 import { EdgeSites } from '../../support/edge-sites.ts';
@@ -15,6 +17,7 @@ import { recordingUpstream } from '../traffic/recording-upstream.ts';
 import { until } from './support/until.ts';
 
 const LIMIT = 140;
+const TOKEN = `test-token-${randomBytes(24).toString('base64url')}`;
 const SCARCE = /^file descriptors are running out/;
 const ENOUGH = /^there are enough file descriptors again/;
 
@@ -43,7 +46,7 @@ const portOf = (address: string): number => Number(address.slice(address.lastInd
 /** Whether a connection is closed before it said anything. */
 async function isRefused(port: number): Promise<boolean> {
   const socket = connect({ host: '127.0.0.1', port }).on('error', () => {});
-  await Promise.race([once(socket, 'close'), new Promise((resolve) => setTimeout(resolve, 5_000).unref())]);
+  await Promise.race([once(socket, 'close'), new Promise((resolve) => setTimeout(resolve, 60_000).unref())]);
   const isClosed = socket.closed;
   socket.resume().destroy();
   return isClosed;
@@ -55,7 +58,13 @@ test('a process whose file descriptors run out says so, keeps the API, and recov
   const postern = startServerProcess({ after: (task) => t.after(task) }, dataDir, {
     command: ['bash', '-c', `ulimit -n ${LIMIT}; exec "$@"`, '-', process.execPath, LAUNCHER],
     // Visitors that say nothing must stay for the whole test.
-    env: { POSTERN_API_KEY: TEST_API_KEY, POSTERN_EDGE_HEADER_TIMEOUT: '600', POSTERN_EDGE_IDLE_TIMEOUT: '600' },
+    env: {
+      POSTERN_API_KEY: TEST_API_KEY,
+      POSTERN_AUTHTOKEN: TOKEN,
+      POSTERN_TCP_PORTS: '127.0.0.1:21000-21999',
+      POSTERN_EDGE_HEADER_TIMEOUT: '600',
+      POSTERN_EDGE_IDLE_TIMEOUT: '600',
+    },
   });
   const { addresses } = await postern.ready();
   const { api, edge, edge_http, tunnel } = addresses as Record<'api' | 'edge' | 'edge_http' | 'tunnel', string>;
@@ -64,6 +73,12 @@ test('a process whose file descriptors run out says so, keeps the API, and recov
   sites.apiAddress = api;
   const logged = (line: RegExp): number => postern.lines().filter(({ msg }) => line.test(String(msg))).length;
   const site = await sites.site(await sites.staticBackend(upstream.address));
+
+  const tunnels = [{ proto: 'tcp', addr: upstream.address }] as const;
+  const agent = startAgent({ serverAddr: tunnel, ca: [...trustIn(dataDir)], authtoken: TOKEN, tunnels });
+  t.after(() => agent.close());
+  await agent.ready;
+  const tcpPort = portOf(agent.url ?? '');
 
   const visitor = await sites.http2(site.host);
   const visit = async (path: string): Promise<IncomingHttpHeaders> => {
@@ -84,13 +99,14 @@ test('a process whose file descriptors run out says so, keeps the API, and recov
   }
   assert.equal(await isRefused(portOf(edge)), true);
   assert.equal(await isRefused(portOf(edge_http)), true);
+  assert.equal(await isRefused(tcpPort), true);
 
   // Others go on: the API, visitors who are there, agents.
   assert.equal((await sites.call('GET', '/healthz')).status, 200);
   assert.equal((await visit('/'))[':status'], 200);
-  const agent = connectTls({ port: portOf(tunnel), ALPNProtocols: [ALPN], rejectUnauthorized: false });
-  await once(agent, 'secureConnect');
-  agent.on('error', () => {}).destroy();
+  const newAgent = connectTls({ port: portOf(tunnel), ALPNProtocols: [ALPN], rejectUnauthorized: false });
+  await once(newAgent, 'secureConnect');
+  newAgent.on('error', () => {}).destroy();
 
   // Requests that each need a connection of their own, until the rest is the reserve.
   let release = (): void => {};
@@ -125,6 +141,10 @@ test('a process whose file descriptors run out says so, keeps the API, and recov
   assert.deepEqual(new Set(statuses), new Set([200, 503]));
   for (const socket of idle) socket.destroy();
   await until(async () => (await sites.status(site.host).catch(() => 0)) === 200, 'visitors are accepted');
+  const open = connect({ host: '127.0.0.1', port: tcpPort });
+  open.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  assert.match(String((await once(open, 'data'))[0]), /^HTTP\/1.1 200 /);
+  open.destroy();
   await until(() => logged(ENOUGH) === 1, 'the log says that it is over');
   assert.equal(logged(SCARCE), 1);
 });
