@@ -1,3 +1,4 @@
+import { answerOrCut } from './answer-or-cut.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
 import { errorPage } from './error-page.ts';
@@ -32,6 +33,6 @@ export function answerVacant(
   const { headers, body } = errorPage(error, id, request.accept);
   connection.retire();
   request.source?.resume();
-  request.writer.answer(status, headers, body);
+  answerOrCut(request.writer, status, headers, body);
   runtime.unread(connection, { id, status, code: CODE, bytesOut: body.length, host });
 }

@@ -12,6 +12,7 @@ import {
 } from '../modules/prepared-module.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { RequestWay } from '../upstream/upstream.ts';
+import { answerExchange } from './answer-or-cut.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
@@ -286,12 +287,10 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
 
   /** A complete response from the edge. An unwanted request body is drained, so that the connection can be reused. */
   answer(status: number, headers: HeaderList, body: Buffer): void {
-    this.status = status;
-    this.bytesOut += body.length;
     // A stream in between would hold the rest back.
     if (this.#forwardedBody !== this.client.source) this.#forwardedBody?.destroy();
     this.client.source?.resume();
-    this.client.writer.answer(status, headers, body);
+    answerExchange(this, status, headers, body);
     this.done();
   }
 

@@ -1,4 +1,5 @@
 import { type AdmissionLimit, SETTING_OF_LIMIT } from './admission.ts';
+import { answerOrCut } from './answer-or-cut.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { EarlyAnswers } from './early-answers.ts';
 import { errorPage } from './error-page.ts';
@@ -33,7 +34,7 @@ export class OverloadRefusals {
     const id = this.#ports.newRequestId();
     const { headers, body } = errorPage(error, id, accept);
     source?.resume();
-    writer.answer(status, headers, body);
+    answerOrCut(writer, status, headers, body);
     this.#ports.refused(limit);
     this.#ports.answers.overloaded(connection, request, { id, status, code: CODE, bytesOut: body.length }, limit);
     const nowMs = performance.now();

@@ -1,3 +1,4 @@
+import { answerOrCut } from './answer-or-cut.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
 import { errorPage } from './error-page.ts';
@@ -20,6 +21,6 @@ export function serveRequest(runtime: EdgeRuntime, connection: ConnectionFacts, 
     id,
     request.accept,
   );
-  writer.answer(status, headers, body);
+  answerOrCut(writer, status, headers, body);
   runtime.unread(connection, { id, status, code, bytesOut: body.length });
 }
