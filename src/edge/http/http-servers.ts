@@ -39,7 +39,7 @@ import { http2ServerOptions } from './http2-server-options.ts';
 import type { IncomingRequest } from './incoming-request.ts';
 import { http1Head, http2Head, TOO_LARGE, versionProblem, withStreamedBody } from './raw-head.ts';
 import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
-import type { RequestProblem } from './request-problem.ts';
+import { type RequestProblem, TOO_SLOW } from './request-problem.ts';
 import { sweep } from './sweep.ts';
 import { trailersOf } from './trailers.ts';
 import { TurnBudget } from './turn-budget.ts';
@@ -281,9 +281,16 @@ export class HttpServers {
   }
 
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {
-    const serveAtOnce = (): void => this.#serveStream(stream, headers, raw);
-    if (!stream.endAfterHeaders && headers['content-length'] === '0' && headers[':protocol'] === undefined) {
-      awaitEmptyEnd(stream, this.#ownerOfStream(stream), serveAtOnce);
+    const tooLarge = isTooLarge(raw, this.#limits) ? TOO_LARGE : null;
+    const serveAtOnce = (): void => this.#serveStream(stream, headers, raw, tooLarge);
+    const isEmpty = headers['content-length'] === '0' && headers[':protocol'] === undefined;
+    if (!stream.endAfterHeaders && isEmpty && tooLarge === null) {
+      awaitEmptyEnd(stream, {
+        owner: this.#ownerOfStream(stream),
+        timeoutMs: this.#limits.headersTimeoutMs,
+        onEnd: serveAtOnce,
+        onLate: () => this.#serveStream(stream, headers, raw, { ok: false, ...TOO_SLOW }),
+      });
       return;
     }
     // A request with a body is never deferred: its trailers and its end must find their listeners.
@@ -298,16 +305,19 @@ export class HttpServers {
     this.#turns.later(guarded(this.#ownerOfStream(stream), serve));
   }
 
-  #serveStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {
+  #serveStream(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    raw: readonly string[],
+    refusal: HeadReading | null,
+  ): void {
     const client = stream.session === undefined ? undefined : this.#sessions.get(stream.session);
     if (client === undefined) {
       stream.close();
       return;
     }
     if (this.#isLingering) client.closeSoon();
-    const reading = isTooLarge(raw, this.#limits)
-      ? TOO_LARGE
-      : readHead(http2Head(headers, raw, client.facts.isFromProxy), this.#rules);
+    const reading = refusal ?? readHead(http2Head(headers, raw, client.facts.isFromProxy), this.#rules);
     const hasBody = !stream.endAfterHeaders && headers[':protocol'] === undefined;
     if (!stream.endAfterHeaders) watchStreamEnd(stream);
     const writer = new Http2ResponseWriter(stream, String(headers[':method']), client);

@@ -53,6 +53,18 @@ suite('slow and idle peers', { concurrency: true }, () => {
     busy.destroy();
   });
 
+  test('a request over HTTP/2 that announces no body and does not end costs 408', async () => {
+    const session = await world.http2(host);
+    const client = await openWebSocketOverHttp2(session, host);
+    const stream = session.request({ ':method': 'POST', ':path': '/endless', 'content-length': '0' });
+    const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, 'no response').unref());
+    const answered = new Promise((resolve) => stream.once('response', (head) => resolve(head[':status'])));
+    assert.equal(await Promise.race([answered, late]), 408);
+    assert.ok(await client.echoes('still here'));
+    assert.ok(!upstream.seen.some(({ url }) => url === '/endless'));
+    session.destroy();
+  });
+
   test('an upstream that does not respond costs 504', async () => {
     const slow = await recordingUpstream({ after });
     slow.answer = () => {};
