@@ -67,6 +67,10 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
   const facts = new HeaderFacts(raw.scheme);
   const problem = facts.read(raw, dropped);
   if (problem !== null) return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: problem };
+  const switchTo = raw.protocol ?? (raw.hasUpgrade ? facts.upgrade : null);
+  // It is forwarded without one, and must not arrive as complete.
+  if (switchTo !== null && (facts.isChunked || (facts.contentLength ?? 0) > 0))
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'a WebSocket handshake has no body' };
   const target = originForm(raw, facts);
   if (typeof target !== 'string') return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: target.message };
   const authority = raw.authority ?? facts.host;
@@ -95,7 +99,7 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
       contentLength: facts.contentLength,
       isChunked: facts.isChunked,
       expectsContinue: facts.expectsContinue,
-      switchTo: raw.protocol ?? (raw.hasUpgrade ? facts.upgrade : null),
+      switchTo,
       forwardedFor: facts.forwardedFor,
     },
   };

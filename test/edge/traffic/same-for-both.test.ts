@@ -77,6 +77,34 @@ for (const [method, expected] of [
   });
 }
 
+test('a head over the limit that announces no body is 431 before it ends', async () => {
+  const session = await edge.http2(host);
+  const fields = { ':method': 'POST', ':authority': host, ':path': '/', 'x-large': 'a'.repeat(40_000) };
+  const stream = session.request({ ...fields, 'content-length': '0' }, { endStream: false });
+  const [head] = await once(stream, 'response');
+  assert.equal(head[':status'], 431);
+  session.destroy();
+});
+
+test('a WebSocket handshake with a body is 400: its end would be the first bytes of the WebSocket', async () => {
+  const handshake = { connection: 'upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
+  const key = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+  for (const body of [{ 'content-length': '5' }, { 'transfer-encoding': 'chunked' }]) {
+    const socket = await edge.connect(host);
+    const lines = Object.entries({ host, ...handshake, ...key, ...body }).map(([name, value]) => `${name}: ${value}`);
+    socket.write(`GET /socket HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 400 /);
+    socket.destroy();
+  }
+  const session = await edge.http2(host);
+  const connect = { ':method': 'CONNECT', ':protocol': 'websocket', ':authority': host, ':path': '/socket' };
+  const stream = session.request({ ...connect, 'content-length': '5' });
+  const [head] = await once(stream, 'response');
+  assert.equal(head[':status'], 400);
+  session.destroy();
+  assert.ok(!upstream.seen.some(({ url }) => url === '/socket'));
+});
+
 test('trailers over the limit are 431, and the request never arrives as complete', async () => {
   const large = 'a'.repeat(LIMIT_BYTES);
   const socket = await edge.connect(host);
