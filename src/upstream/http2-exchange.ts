@@ -56,6 +56,8 @@ export interface Http2ExchangeParts {
 }
 
 const CONTINUE_TIMEOUT_MS = 1000;
+/** How long the end of a response may be missing whose announced length has arrived. */
+const END_TIMEOUT_MS = 1000;
 
 /**
  * One request with the messages of HTTP/2, as a stream or on a channel. It ends with the end of the response, a reset, or
@@ -77,6 +79,10 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   #hasHead = false;
   #hasContinued = false;
   #mayHaveTrailers = false;
+  /** Bytes of the response until its announced length; infinite without one. */
+  #missingBytes = Number.POSITIVE_INFINITY;
+  /** The client cannot accept more: an end may wait behind data. */
+  #isHeldBack = false;
   #informational = 0;
   #continueByMs = 0;
   #headByMs = 0;
@@ -125,6 +131,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   }
 
   resume(): void {
+    this.#isHeldBack = false;
     if (this.#successor !== null) this.#successor.resume();
     else this.#carrier?.resume();
   }
@@ -156,6 +163,8 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     } else if (!this.#hasHead && this.#headByMs !== 0) {
       if (nowMs < this.#headByMs) return;
       this.#fail(failed('head', 'timeout', `no response within ${responseTimeoutMs} ms`, true), true);
+    } else if (this.#isWhole && nowMs - this.#progressAtMs >= END_TIMEOUT_MS) {
+      this.#endWithoutEnd();
     } else if (nowMs - this.#progressAtMs >= idleTimeoutMs) {
       const message = `no data in either direction for ${idleTimeoutMs} ms`;
       this.#fail(failed(this.#hasHead ? 'body' : 'send', 'timeout', message, true), true);
@@ -205,6 +214,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     }
     if (hasConnectionAuth && this.#link !== null) this.#owner.onConnectionAuth(this.#link);
     this.#mayHaveTrailers = head.bodyBytes === null;
+    this.#missingBytes = head.bodyBytes ?? Number.POSITIVE_INFINITY;
     handler.onHead(head);
     return head.bodyBytes;
   }
@@ -220,7 +230,22 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
 
   onData(chunk: Buffer): boolean {
     this.#progressAtMs = this.#owner.ticker.nowMs;
-    return this.#parts === null || this.#parts.handler.onData(chunk);
+    this.#missingBytes -= chunk.length;
+    if (this.#parts === null) return true;
+    this.#isHeldBack = !this.#parts.handler.onData(chunk);
+    return !this.#isHeldBack;
+  }
+
+  /** Only the end of the stream is missing. */
+  get #isWhole(): boolean {
+    return this.#missingBytes === 0 && !this.#isHeldBack && this.#body?.isDone !== false;
+  }
+
+  /** As over HTTP/1.1, the length ends a response: its client has all of it, and must not wait for the upstream. */
+  #endWithoutEnd(): void {
+    const handler = this.#parts?.handler;
+    this.#letGo(true);
+    handler?.onEnd([]);
   }
 
   #awaitHead(): void {

@@ -46,6 +46,27 @@ test('concurrent requests on one session', async () => {
   assert.deepEqual(given.upstream.stats(), { idle: 1, active: 0 });
 });
 
+for (const [what, body] of [
+  ['an empty response', ''],
+  ['a response', 'whole'],
+] as const) {
+  test(`${what} ends with its announced length, even if its stream does not`, async () => {
+    await using server = await http2Server();
+    const closed = Promise.withResolvers<number | undefined>();
+    onStream(server, (stream) => {
+      stream.on('error', () => {});
+      stream.once('close', () => closed.resolve(stream.rstCode));
+      stream.respond({ ':status': 200, 'content-length': body.length });
+      if (body !== '') stream.write(body);
+    });
+    await using given = upstreamTo(server.port, await trusting());
+    const answer = await ask(given.upstream, {});
+    assert.deepEqual([answer.head?.status, answer.body, answer.failure], [200, body, null]);
+    assert.equal(await closed.promise, constants.NGHTTP2_CANCEL);
+    assert.equal(given.upstream.stats().active, 0);
+  });
+}
+
 test('ids of a request stay out of the header table of the connection', async () => {
   await using server = await http2Server();
   onStream(server, (stream, headers) => {
