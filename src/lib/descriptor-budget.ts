@@ -14,6 +14,7 @@ export interface DescriptorBudgetOptions {
 const MIN_RESERVE = 16;
 const MAX_RESERVE = 256;
 const RESERVE_DIVISOR = 16;
+const SHARE_DIVISOR = 4;
 /** Counting may take this share of the time: before Linux 6.2 its cost grows with the number of descriptors. */
 const MAX_SHARE_OF_TIME = 0.05;
 const MIN_PAUSE_MS = 20;
@@ -31,6 +32,8 @@ const CALM_MS = 10_000;
 export class DescriptorBudget {
   readonly limit: number;
   readonly reserve: number;
+  /** The most that a listener may use which does not ask: the API's. */
+  readonly share: number;
   readonly #options: DescriptorBudgetOptions;
   readonly #ceilings: Readonly<Record<DescriptorUse, number>>;
   readonly #recountAfter: number;
@@ -46,6 +49,7 @@ export class DescriptorBudget {
     this.#options = options;
     this.limit = limit;
     this.reserve = Math.min(MAX_RESERVE, Math.max(MIN_RESERVE, Math.floor(limit / RESERVE_DIVISOR)));
+    this.share = Math.floor(limit / SHARE_DIVISOR);
     this.#recountAfter = this.reserve / 2;
     const served = limit - this.reserve;
     this.#ceilings = { visitor: served - this.reserve, agent: served, upstream: served };

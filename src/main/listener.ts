@@ -27,6 +27,8 @@ export interface ListenerOptions {
   /** Called for each request: the API replaces its placeholder once it is ready. */
   readonly currentApi: () => ApiHandler;
   readonly tls: TlsSource | null;
+  /** Further connections are closed at once: their number is no reason for the edge to have none. */
+  readonly maxConnections?: number;
   /** Opens the address in another way, such as on a socket that exists already. */
   readonly open?: (server: Server) => Promise<ListenAddress>;
 }
@@ -36,7 +38,8 @@ export interface Listener extends DrainingServer {
   readonly address: ListenAddress;
 }
 
-export async function openListener({ setting, address, currentApi, tls, open }: ListenerOptions): Promise<Listener> {
+export async function openListener(given: ListenerOptions): Promise<Listener> {
+  const { setting, address, currentApi, tls, maxConnections, open } = given;
   const options = {
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -54,6 +57,7 @@ export async function openListener({ setting, address, currentApi, tls, open }: 
           minVersion: 'TLSv1.2',
           handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
         });
+  if (maxConnections !== undefined) server.maxConnections = maxConnections;
   // Registered first: a handler that responds immediately must already be counted.
   const draining = drainingServer(server);
   answerProtocolErrors(server, () => currentApi().protocolErrors);

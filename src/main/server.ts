@@ -85,7 +85,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const nodes = await openNodes({ config, store, replica, clock: ownClock, logger, sockets, predecessor, counts });
   opened.defer(() => nodes.drain(0));
   opened.defer(() => nodes.leave());
-  const { membership } = nodes;
+  const { membership, links } = nodes;
   // The same on all nodes: a login or a trial may begin on one and end on another, and one of them may have a wrong clock.
   const clock: Clock = options.clock ?? membership;
 
@@ -115,6 +115,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     address: config.api_listen,
     currentApi: () => currentApi,
     tls,
+    maxConnections: descriptors.share,
     open: (server) => sockets.open(server, 'api_listen', config.api_listen),
   });
   opened.defer(() => listener.drain(0));
@@ -126,7 +127,6 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
   const problems = new ProblemIndex();
   const tunnels = new OnlineTunnelTable();
-  const { links } = nodes;
   const tracing = await openServerTracing({ config, store, registry, logger, node: membership.self.name });
   opened.defer(() => tracing?.close(SEND_REST_WITHIN_MS));
   const hopWebSockets = serveHops({ links, tunnels, tracing, clock });

@@ -147,4 +147,10 @@ test('a process whose file descriptors run out says so, keeps the API, and recov
   open.destroy();
   await until(() => logged(ENOUGH) === 1, 'the log says that it is over');
   assert.equal(logged(SCARCE), 1);
+
+  // Clients of the API cannot use them up either.
+  const clients = Array.from({ length: LIMIT }, () => connect({ port: portOf(api) }).on('error', () => {}));
+  await Promise.race(clients.map((client) => once(client.resume(), 'close')));
+  assert.equal(await sites.status(site.host), 200);
+  for (const client of clients) client.destroy();
 });
