@@ -55,13 +55,17 @@ const lines = (name: string, values: readonly string[]): string =>
   values.map((value) => `${name}: ${value}\r\n`).join('');
 const ALL = lines('Set-Cookie', [...OURS, ...THEIRS]);
 
+/** The example of RFC 6455 §1.3. */
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
+const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
+
 const RAW: Readonly<Record<string, string>> = {
   '/head': `HTTP/1.1 200 OK\r\n${ALL}Content-Length: 2\r\n\r\nok`,
   '/one': 'HTTP/1.1 200 OK\r\nset-COOKIE:postern.session=x\r\nContent-Length: 2\r\n\r\nok',
   '/hints': `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n${ALL}\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`,
   '/trailers': `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n${ALL}\r\n`,
   '/clear': 'HTTP/1.1 200 OK\r\nClear-Site-Data: "cookies"\r\nContent-Length: 2\r\n\r\nok',
-  '/switch': `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${ALL}\r\n`,
+  '/switch': `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n${ALL}\r\n`,
 };
 
 const sockets = new Set<Socket>();
@@ -129,7 +133,7 @@ suite('removes our cookies set by an upstream, and keeps others unchanged', () =
       });
     }
     test(`the response to an upgrade on a route ${prefix === '' ? 'with' : 'without'} login`, async () => {
-      const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n';
+      const key = `Sec-WebSocket-Key: ${KEY}\r\nSec-WebSocket-Version: 13\r\n`;
       const bytes = await bytesOf(`${prefix}/switch`, `Connection: Upgrade\r\nUpgrade: websocket\r\n${key}`);
       assert.match(bytes, /^HTTP\/1\.1 101 /);
       assert.deepEqual(cookiesIn(bytes), THEIRS, bytes);
