@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
 import { after, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { makeKey } from '../security/keys.ts';
 import { ConsoleBrowser } from '../support/console-browser.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
@@ -96,28 +96,36 @@ suite('GET /live', () => {
   });
 
   test('a key has a limit, and loses all of its views at once, also those that it never reads', async (t) => {
-    const [key, other] = [await makeKey(world, ['tunnels:read']), await makeKey(world, ['tunnels:read'])];
-    const socket = connect(Number(new URL(world.baseUrl).port), '127.0.0.1').pause();
-    t.after(() => socket.destroy());
-    socket.on('error', () => {});
-    const get = (path: string): string =>
-      `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key.token}\r\n\r\n`;
-    // The first responses fill the buffers, so the live views never get their turn.
-    socket.write(get('/openapi.json').repeat(20) + get('/live?topics=tunnels').repeat(20));
-    const open = async ({ token }: { readonly token: string }): Promise<number | undefined> => {
-      const view = await LiveView.open(world, 'topics=tunnels', { authorization: `Bearer ${token}` });
+    const scopes = ['tunnels:read', 'requests:read'];
+    const [key, other] = [await makeKey(world, scopes), await makeKey(world, scopes)];
+    const open = ({ token }: { readonly token: string }, topic = 'tunnels'): Promise<LiveView> =>
+      LiveView.open(world, `topics=${topic}`, { authorization: `Bearer ${token}` });
+    const statusFor = async (who: { readonly token: string }): Promise<number | undefined> => {
+      const view = await open(who);
       view.close();
       return view.response.statusCode;
     };
-    await eventually('the limit of the key', async () => (await open(key)) === 429);
-    assert.equal(await open(other), 200);
-    await edges.api('PATCH', `/api_keys/${key.id}`, { scopes: ['edges:read'] });
-    await eventually('the connection is cut', () => {
-      socket.write('\r\n');
-      return socket.destroyed;
+    const views = [await open(key, 'requests')];
+    for (let count = 1; count < 20; count += 1) views.push(await open(key));
+    t.after(() => {
+      for (const view of views) view.close();
     });
-    await edges.api('PATCH', `/api_keys/${key.id}`, { scopes: ['tunnels:read'] });
-    assert.equal(await open(key), 200);
+    assert.ok(views.every(({ response }) => response.pause().statusCode === 200));
+    assert.deepEqual([await statusFor(key), await statusFor(other)], [429, 200]);
+    // More than the buffers of the system hold: an orderly end would wait behind it.
+    const heavy = recorded({ path: `/${'x'.repeat(2_000_000)}` });
+    for (let count = 0; count < 20; count += 1) {
+      history.record(heavy);
+      await sleep(5);
+    }
+    await edges.api('PATCH', `/api_keys/${key.id}`, { scopes: ['edges:read'] });
+    await eventually('the connections are cut', () => {
+      // A connection that is not read notices it when it writes.
+      for (const { response } of views) response.socket?.write('\r\n');
+      return views.every(({ isEnded }) => isEnded);
+    });
+    await edges.api('PATCH', `/api_keys/${key.id}`, { scopes });
+    assert.equal(await statusFor(key), 200);
   });
 
   const REFUSALS: readonly (readonly [string, string, number])[] = [

@@ -107,11 +107,10 @@ export class LiveStream {
     this.write(liveLine('missed', nowMs, { requests: missed }));
   }
 
-  /** At once: `end` waits for a reader that never reads. A pipelined response has no socket yet, its request has one. */
+  /** At once: `end` waits for a reader that never reads. */
   cut(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#response.req.socket.destroy();
     this.#response.destroy();
     this.#onEnd();
   }
