@@ -48,15 +48,14 @@ suite('a body of 1 MB that would hold the event loop', () => {
     });
   }
 
-  test('names its field if only its last value is wrong', async () => {
+  test('names its last value if only that is wrong', async () => {
     const emails = Array.from({ length: 100 }, (_, at) => `p${at}@example.com`);
     const rules = Array.from({ length: 100 }, () => ({ emails }));
     assert.equal((await world.world.api('PUT', `${site.routePath}/access`, { allow: rules })).status, 200);
     const wrong = [...rules.slice(0, -1), { emails: [...emails.slice(0, -1), 7] }];
     const { status, body } = await world.world.api('PUT', `${site.routePath}/access`, { allow: wrong });
     assert.equal(status, 400);
-    assert.equal(body.details.field, '/allow');
-    assert.match(body.msg, /^allow has a value that is not valid, behind its first thousands of values/);
+    assert.equal(body.details.field, '/allow/99/emails/99');
   });
 
   test('is parsed in slices if it is a changeset', async () => {

@@ -88,7 +88,7 @@ function decoder(
     const { body: start, isWhole } = clipped(body);
     const found: readonly SchemaError[] = compiled.Errors(start);
     if (found.length > 0) return describeProblems(form, found, decodedApart);
-    return isWhole ? describeProblems(form, compiled.Errors(body), decodedApart) : [farBehind(form, body)];
+    return isWhole ? describeProblems(form, compiled.Errors(body), decodedApart) : farBehind(form, body);
   };
   return {
     form,
@@ -100,14 +100,27 @@ function decoder(
   };
 }
 
-/** A problem beyond the values that can be described without holding up others. Rare, so its field is enough. */
-function farBehind(form: TObject, body: JsonObject): FieldProblem {
-  const name = Object.keys(form.properties).find(
-    (each) => Object.hasOwn(body, each) && !Compile(form.properties[each] as TSchema).Check(body[each]),
+/** A problem beyond the values that can be described without holding up others: in a list, its first invalid item. */
+function farBehind(form: TObject, body: JsonObject): readonly FieldProblem[] {
+  const isInvalid = (schema: TSchema, value: JsonValue): boolean => !Compile(schema).Check(value);
+  const found = Object.entries(form.properties).find(
+    ([name, schema]) => Object.hasOwn(body, name) && isInvalid(schema, body[name] as JsonValue),
   );
   const message =
     'has a value that is not valid, behind its first thousands of values: send fewer at a time to find it';
-  return name === undefined ? { path: '', message } : bodyProblem(name, message);
+  if (found === undefined) return [{ path: '', message }];
+  const [name, field] = found;
+  const [list, { items }] = [body[name], field as { items?: TSchema }];
+  if (!Array.isArray(list) || items === undefined || !isObjectSchema(items)) return [bodyProblem(name, message)];
+  const checker = Compile(items);
+  const at = list.findIndex((item) => !checker.Check(item));
+  const item = list[at];
+  if (item === undefined || !isJsonObject(item)) return [bodyProblem(name, message)];
+  const { body: start } = clipped(item);
+  return describeProblems(items, checker.Errors(start), []).map((problem) => ({
+    ...problem,
+    path: `${pointerTo(pointerTo('', name), String(at))}${problem.path}`,
+  }));
 }
 
 /**

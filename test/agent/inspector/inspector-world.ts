@@ -13,6 +13,7 @@ import { readRequest } from '../../../src/agent/local/request-reading.ts';
 import type { TunnelSpec } from '../../../src/agent/options.ts';
 import { serveStream } from '../../../src/agent/serve-stream.ts';
 import { Tunnel } from '../../../src/agent/tunnel.ts';
+import { watchStreamEnd } from '../../../src/lib/http2-stream-end.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 
 export interface Seen {
@@ -103,6 +104,7 @@ export class InspectorWorld {
     const events = new AgentEvents(undefined);
     const agent = createHttp2Server();
     agent.on('stream', (stream: ServerHttp2Stream, _headers: object, _flags: number, raw: string[]) => {
+      watchStreamEnd(stream);
       const reading = readRequest(raw);
       const tunnel = tunnels[Number(reading?.tunnelId ?? 0)];
       if (reading !== null && tunnel !== undefined)
