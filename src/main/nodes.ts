@@ -33,6 +33,8 @@ export interface NodesDependencies {
   readonly sockets: ListeningSockets;
   /** The process that this one takes over from; null: there is none. */
   readonly predecessor: object | null;
+  /** Bounds for how long revocations may be unknown; by default the process's own clock. */
+  readonly monotonicMs?: (() => number) | undefined;
   /** Agents and tunnels that are connected to this node. */
   readonly counts: () => NodeCounts;
 }
@@ -88,7 +90,7 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
   }
   membership.start();
   const clocks = watchClockSkew(membership, clock);
-  const news = new NodeNews({ membership, links: peers?.links ?? null, store, replica: deps.replica });
+  const news = new NodeNews({ membership, links: peers?.links ?? null, store, replica: deps.replica, monotonicMs: deps.monotonicMs });
   return {
     membership,
     links: peers?.links ?? null,

@@ -9,6 +9,8 @@ import type { ListeningSockets } from './listening-sockets.ts';
 
 export interface ServerOptions {
   readonly clock?: Clock;
+  /** Replaces the clock that bounds how long a node may not know what was revoked. */
+  readonly monotonicMs?: () => number;
   readonly logDestination?: DestinationStream;
   /** Whether a person reads the output. */
   readonly isTerminal?: boolean;

@@ -82,7 +82,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
   let gateway: OpenedGateway | null = null;
   const counts = (): NodeCounts => nodeCounts(gateway);
-  const nodes = await openNodes({ config, store, replica, clock: ownClock, logger, sockets, predecessor, counts });
+  const nodes = await openNodes({
+    ...{ config, store, replica, logger, sockets, predecessor, counts },
+    clock: ownClock,
+    monotonicMs: options.monotonicMs,
+  });
   opened.defer(() => nodes.drain(0));
   opened.defer(() => nodes.leave());
   const { membership, links } = nodes;

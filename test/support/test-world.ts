@@ -27,6 +27,7 @@ export interface WorldOptions {
   /** PostgreSQL instead of the embedded store. */
   readonly databaseUrl?: string;
   readonly clock?: Clock;
+  readonly monotonicMs?: ServerOptions['monotonicMs'];
   /** Settings as environment variables, such as POSTERN_API_RATE_LIMIT. */
   readonly env?: Readonly<Record<string, string>>;
   /** The data directory of an earlier world, to be opened again. */
@@ -99,6 +100,7 @@ export class TestWorld {
       logDestination,
       settings: shownSettings(loaded).map((setting) => ({ ...setting })),
       ...(options.clock !== undefined && { clock: options.clock }),
+      ...(options.monotonicMs !== undefined && { monotonicMs: options.monotonicMs }),
       ...(options.modules !== undefined && { modules: options.modules }),
       ...(options.resolveName !== undefined && { resolveName: options.resolveName }),
       // With a gateway, commands go to agents.

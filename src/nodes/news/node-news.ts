@@ -25,7 +25,7 @@ export interface NodeNewsOptions {
   readonly links: PeerLinks | null;
   readonly store: Store;
   readonly replica: Replica;
-  readonly monotonicMs?: () => number;
+  readonly monotonicMs?: (() => number) | undefined;
 }
 
 const WAITING = 'changes of other nodes';
