@@ -90,7 +90,13 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
   }
   membership.start();
   const clocks = watchClockSkew(membership, clock);
-  const news = new NodeNews({ membership, links: peers?.links ?? null, store, replica: deps.replica, monotonicMs: deps.monotonicMs });
+  const news = new NodeNews({
+    membership,
+    links: peers?.links ?? null,
+    store,
+    replica: deps.replica,
+    monotonicMs: deps.monotonicMs,
+  });
   return {
     membership,
     links: peers?.links ?? null,

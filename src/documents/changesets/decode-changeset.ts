@@ -21,8 +21,8 @@ export function changesetDecoder(schema: TObject): (body: JsonObject) => Promise
 async function decodeChangeset(body: JsonObject, decoder: BodyDecoder, maxItems: number): Promise<Changeset> {
   const operations = listIn(body, 'operations', '/operations', maxItems);
   const claims = isJsonObject(body['owner']) ? listIn(body['owner'], 'claims', '/owner/claims', maxItems) : [];
-  // Finds every problem except those in the two lists.
-  const head = decoded(decoder, withoutItems(body));
+  // Finds every problem except those in the rest of the two lists.
+  const head = decoded(decoder, withFirstItems(body));
   const {
     expected_revision: expectedRevision = null,
     dry_run: isDryRun = false,
@@ -52,14 +52,15 @@ function listIn(object: JsonObject, name: string, path: string, maxItems: number
   throw invalidBody([{ path, message: `must not have more than ${maxItems} items` }]);
 }
 
-function withoutItems(body: JsonObject): JsonObject {
+function withFirstItems(body: JsonObject): JsonObject {
   const { operations, owner } = body;
-  const emptied = (list: JsonValue | undefined): JsonValue | undefined => (Array.isArray(list) ? [] : list);
+  const first = (list: JsonValue | undefined): JsonValue | undefined =>
+    Array.isArray(list) ? list.slice(0, ITEMS_PER_STEP) : list;
   return {
     ...body,
-    ...(operations !== undefined && { operations: emptied(operations) as JsonValue }),
+    ...(operations !== undefined && { operations: first(operations) as JsonValue }),
     ...(isJsonObject(owner) &&
-      owner['claims'] !== undefined && { owner: { ...owner, claims: emptied(owner['claims']) as JsonValue } }),
+      owner['claims'] !== undefined && { owner: { ...owner, claims: first(owner['claims']) as JsonValue } }),
   };
 }
 
@@ -70,24 +71,10 @@ async function inSteps<Item>(
   const all: Item[] = [];
   const slice = new TimeSlice();
   for (let at = 0; at < list.length; at += ITEMS_PER_STEP) {
-    all.push(...decodeStep(list.slice(at, at + ITEMS_PER_STEP), at, decodeItems));
+    all.push(...decodeItems(list.slice(at, at + ITEMS_PER_STEP), at));
     if (slice.isOver) await slice.next();
   }
   return all;
-}
-
-/** The items of a step may have more values than a problem is looked for in: one item has fewer. */
-function decodeStep<Item>(
-  items: List,
-  at: number,
-  decodeItems: (items: List, at: number) => readonly Item[],
-): readonly Item[] {
-  try {
-    return decodeItems(items, at);
-  } catch (error) {
-    for (const [index, item] of items.entries()) decodeItems([item], at + index);
-    throw error;
-  }
 }
 
 function operationsOf(decoder: BodyDecoder, items: List, at: number): readonly ChangesetOperation[] {
