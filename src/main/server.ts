@@ -57,7 +57,7 @@ export type { ServerOptions } from './server-options.ts';
 
 /** The composition root: opens everything from top to bottom; on a failure it closes what was opened. */
 export async function startServer(config: Config, options: ServerOptions = {}): Promise<RunningServer> {
-  const { predecessor = null, sockets = predecessor?.sockets ?? new ListeningSockets() } = options;
+  const { predecessor = null, monotonicMs, sockets = predecessor?.sockets ?? new ListeningSockets() } = options;
   const ownClock = options.clock ?? systemClock;
   await using opened = new AsyncDisposableStack();
 
@@ -82,11 +82,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
   let gateway: OpenedGateway | null = null;
   const counts = (): NodeCounts => nodeCounts(gateway);
-  const nodes = await openNodes({
-    ...{ config, store, replica, logger, sockets, predecessor, counts },
-    clock: ownClock,
-    monotonicMs: options.monotonicMs,
-  });
+  const opening = { config, store, replica, logger, sockets, predecessor, counts, monotonicMs };
+  const nodes = await openNodes({ ...opening, clock: ownClock });
   opened.defer(() => nodes.drain(0));
   opened.defer(() => nodes.leave());
   const { membership, links } = nodes;
