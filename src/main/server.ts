@@ -224,7 +224,6 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => gateway?.drain(0));
 
   // After the listeners, which answer the challenges.
-  const { resolveName } = options;
   const acme =
     edge === null
       ? null
@@ -236,7 +235,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
           logger,
           registry,
           certificateEvent: (type, record) => api.certificateEvent(type, record),
-          resolveName,
+          resolveName: options.resolveName,
         });
   opened.defer(() => acme?.close());
 

@@ -1,3 +1,4 @@
+// Process of test CAs: the list of trusted CAs is read once per process.
 import assert from 'node:assert/strict';
 import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2';
 import { after, afterEach, suite, test } from 'node:test';

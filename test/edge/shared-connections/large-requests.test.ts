@@ -1,3 +1,4 @@
+// Process of test CAs: the list of trusted CAs is read once per process.
 import assert from 'node:assert/strict';
 import { type ClientHttp2Session, connect, constants, type OutgoingHttpHeaders } from 'node:http2';
 import { after, suite, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Process of test CAs: the list of trusted CAs is read once per process.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createSecureServer, createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
