@@ -318,9 +318,6 @@ export function createEdge(options: EdgeOptions): Edge {
       const gone = before.hosts.filter((host) => now?.hosts.includes(host) !== true);
       front.forget(options.certificates.forget(gone), before.tls);
     }
-    if (now === null || now.isPlain === true) return;
-    const added = now.hosts.filter((host) => before?.hosts.includes(host) !== true);
-    if (added.length > 0) void options.certificates.warm(added);
   });
 
   const permitTimer = setInterval(() => live.checkPermits(clock.nowMs()), PERMIT_CHECK_MS).unref();

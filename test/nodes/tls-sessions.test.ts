@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, suite, test } from 'node:test';
 import { connect, type SecureVersion } from 'node:tls';
-import { Cluster } from '../support/cluster.ts';
 import type { ClusterNode } from '../support/cluster/cluster-node.ts';
+import { Cluster } from '../support/cluster.ts';
 
 const cluster = await Cluster.open({ after }, { nodes: 2 });
 const [one, two] = [cluster.node(0), cluster.node(1)];

@@ -5,7 +5,6 @@ import type { CertificateRecords } from './certificate-records.ts';
 import { MintedLeaves } from './minted-leaves.ts';
 import type { ServedCertificate } from './served-certificate.ts';
 import { CERTIFICATE_KIND, DOMAIN_KIND, UploadedCertificates } from './uploaded-certificates.ts';
-import { WarmQueue } from './warm-queue.ts';
 
 /** The authority in a domain's policy that stands for the configured ACME servers. */
 const MANAGED_AUTHORITY = 'letsencrypt';
@@ -14,7 +13,7 @@ export interface CertificateStoreOptions {
   readonly records: CertificateRecords;
   readonly ca: Pick<InternalCa, 'mintLeaf'>;
   readonly clock: Clock;
-  /** A leaf of the internal CA could not be renewed or issued ahead of time, or a managed certificate is unusable. */
+  /** A leaf of the internal CA could not be renewed, or a managed certificate is unusable. */
   readonly onProblem: (host: string, error: unknown) => void;
 }
 
@@ -25,11 +24,6 @@ export interface CertificateStore {
    * its slot.
    */
   certificateFor(host: string, isListed?: boolean): ServedCertificate | Promise<ServedCertificate>;
-  /**
-   * Issues certificates for these hosts ahead of time, so that their first visitor does not wait. Wildcards are
-   * skipped.
-   */
-  warm(hosts: readonly string[]): Promise<void>;
   /** These hosts are no longer served. Returns the certificates issued only for them. */
   forget(hosts: readonly string[]): readonly ServedCertificate[];
   close(): void;
@@ -60,25 +54,11 @@ export function createCertificateStore({ records, ca, clock, onProblem }: Certif
     // Until an explicitly managed name has its certificate, an uploaded one is better than one that nobody trusts.
     return authority === MANAGED_AUTHORITY ? (findManaged(host, nowMs) ?? uploaded.find(host, nowMs)) : null;
   };
-  const certificateFor = (host: string, isListed = false) => find(host) ?? minted.get(host, isListed);
-  const warming = new WarmQueue(async (host) => {
-    try {
-      await certificateFor(host, true);
-    } catch (error) {
-      onProblem(host, error);
-    }
-  });
   return {
-    certificateFor,
-    warm: (hosts) => warming.add(hosts.filter((name) => !name.startsWith('*.'))),
-    forget: (hosts) =>
-      hosts.flatMap((host) => {
-        warming.remove(host);
-        return minted.forget(host);
-      }),
+    certificateFor: (host, isListed = false) => find(host) ?? minted.get(host, isListed),
+    forget: (hosts) => hosts.flatMap((host) => minted.forget(host)),
     close: () => {
       unsubscribe();
-      warming.close();
       managed.close();
     },
   };

@@ -137,7 +137,7 @@ suite('the certificate of a host', () => {
 });
 
 suite('issued certificates', () => {
-  test('are issued once for all who wait, and ahead of time on request', async (t) => {
+  test('are issued once for all who wait', async (t) => {
     const world = await open(t);
     const minted: string[] = [];
     world.beforeMint = (host) => {
@@ -145,9 +145,6 @@ suite('issued certificates', () => {
     };
     await Promise.all(Array.from({ length: 20 }, () => shown(world)));
     assert.deepEqual(minted, [HOST]);
-    world.setEdge('*.warm.test');
-    await world.certificates.warm(['warm.test', '*.warm.test', HOST]);
-    assert.deepEqual(minted, [HOST, 'warm.test']);
   });
 
   test('are dropped with their host, including pending ones and those below a wildcard', async (t) => {

@@ -39,6 +39,19 @@ test('serves a published host through its tunnel until it is withdrawn', async (
   await assert.rejects(world.clients.ask(host), /unrecognized name|EPROTO|alert/i);
 });
 
+test('no leaf is issued before somebody connects: 2,000 names that return at once would wait for each other', async (context) => {
+  const { id } = await world.tunnel(context);
+  const before = world.leaves.length;
+  const published = await Promise.all(Array.from({ length: 20 }, () => world.publish(id)));
+  const site = await world.clients.site(await world.clients.staticBackend('127.0.0.1:9'));
+  const { host } = published.at(-1) ?? assert.fail();
+  const statuses = await Promise.all([host, host, host].map((name) => world.clients.status(name)));
+  assert.deepEqual(statuses, [200, 200, 200]);
+  assert.deepEqual(world.leaves.slice(before), [host]);
+  await world.clients.status(site.host);
+  assert.deepEqual(world.leaves.slice(before), [host, site.host]);
+});
+
 test('an offline agent: 503 that says so, until it is back', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const { host } = await world.publish(id);

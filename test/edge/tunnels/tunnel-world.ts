@@ -68,6 +68,8 @@ export class TunnelWorld {
   /** Finished connections of tcp and tls tunnels. */
   readonly closed: RawConnectionFacts[];
   readonly registry: Registry;
+  /** Names of the leaves that the internal CA was asked for, in order. */
+  readonly leaves: readonly string[];
 
   private constructor(parts: Omit<TunnelWorld, 'tunnel' | 'publish' | 'group'>) {
     this.edge = parts.edge;
@@ -77,6 +79,7 @@ export class TunnelWorld {
     this.tcpPorts = parts.tcpPorts;
     this.closed = parts.closed;
     this.registry = parts.registry;
+    this.leaves = parts.leaves;
   }
 
   static async open(
@@ -105,7 +108,12 @@ export class TunnelWorld {
       runtimes: runtimes.byModule,
     });
     const ca = await openInternalCa({ dataDir: world.dataDir, domain: 'localhost', clock });
-    const certificates = createCertificateStore({ records: replica, ca, clock, onProblem: () => {} });
+    const leaves: string[] = [];
+    const mintLeaf: typeof ca.mintLeaf = (request) => {
+      leaves.push(...request.hosts);
+      return ca.mintLeaf(request);
+    };
+    const certificates = createCertificateStore({ records: replica, ca: { mintLeaf }, clock, onProblem: () => {} });
     const tunnels = new FakeTunnels();
     const closed: RawConnectionFacts[] = [];
     const tcpPorts = await freePorts(3);
@@ -146,7 +154,8 @@ export class TunnelWorld {
     };
     const clients = EdgeWorld.over(world, https.addresses[0].port);
     holder.clients = clients;
-    return new TunnelWorld({ edge, clients, tunnels, httpPort: http.addresses[0].port, tcpPorts, closed, registry });
+    const httpPort = http.addresses[0].port;
+    return new TunnelWorld({ edge, clients, tunnels, httpPort, tcpPorts, closed, registry, leaves });
   }
 
   /** An online tunnel whose agent echoes the request. */
