@@ -48,7 +48,7 @@ export async function liveView(directory: string): Promise<void> {
     };
     const costs = await interleaved(alone, watched, { rounds: ROUNDS, warmUp: WARM_UP_ROUNDS });
     say(
-      `${REQUESTS_PER_SECOND} requests per second without and with a live view: ${comparison(costs)}; goal at most ${GOAL}; ${median(lines)} lines per round`,
+      `${REQUESTS_PER_SECOND} requests per second without and with a live view: ${comparison([costs])}; goal at most ${GOAL}; ${median(lines)} lines per round`,
     );
   }
   const profiles = join(directory, 'profiles');

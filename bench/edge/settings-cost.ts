@@ -53,11 +53,7 @@ export async function settingsCost(directory: string, settings: SettingsToCompar
     }
   }
   for (const [protocol, pairs] of all) {
-    const together = {
-      base: pairs.flatMap(({ base }) => base),
-      other: pairs.flatMap(({ other }) => other),
-    };
-    say(`${protocol} without and with ${settings.what}: ${comparison(together)}; goal at most ${settings.goal}`);
+    say(`${protocol} without and with ${settings.what}: ${comparison(pairs)}; goal at most ${settings.goal}`);
   }
 }
 

@@ -7,7 +7,7 @@ import type { TunnelSpec } from '../../src/agent/index.ts';
 import { type Program, startPosternServer, startProgram } from '../support/start-program.ts';
 import type { AgentProgramOptions } from './agent-program.ts';
 
-const AGENT = fileURLToPath(new URL('./agent-program.ts', import.meta.url));
+const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 const TOKEN = 'bench-authtoken-0123456789abcdefghij';
 
 /** A server with edge and gateway whose addresses stay the same after a restart. */
@@ -17,6 +17,8 @@ export interface TunnelServer {
   /** Port of the listener without TLS. */
   readonly httpPort: number;
   readonly tunnelPort: number;
+  /** Whose source its agents run, too. */
+  readonly checkout: string;
   /** A file with the certificates of its authorities. */
   readonly trust: string;
   readonly ca: readonly string[];
@@ -25,7 +27,7 @@ export interface TunnelServer {
 }
 
 /** `checkout`: runs another checkout's source, for comparison. */
-export async function startTunnelServer(directory: string, checkout?: string): Promise<TunnelServer> {
+export async function startTunnelServer(directory: string, checkout = CHECKOUT): Promise<TunnelServer> {
   const ports = { edge: await freePort(), http: await freePort(), tunnel: await freePort() };
   const dataDir = join(directory, 'server');
   await mkdir(dataDir, { recursive: true });
@@ -45,7 +47,8 @@ export async function startTunnelServer(directory: string, checkout?: string): P
     const ca = files.map((file) => readFileSync(join(dataDir, file), 'utf8'));
     const trust = join(directory, 'trust.pem');
     await writeFile(trust, ca.join('\n'));
-    return { program, edgePort: ports.edge, httpPort: ports.http, tunnelPort: ports.tunnel, trust, ca, again: start };
+    const { edge: edgePort, http: httpPort, tunnel: tunnelPort } = ports;
+    return { program, edgePort, httpPort, tunnelPort, checkout, trust, ca, again: start };
   };
   return start();
 }
@@ -62,7 +65,9 @@ export function startAgents(
     ca: server.trust,
     agents,
   };
-  return startProgram([AGENT], { BENCH_AGENT: JSON.stringify(options) });
+  return startProgram([join(server.checkout, 'bench', 'tunnel', 'agent-program.ts')], {
+    BENCH_AGENT: JSON.stringify(options),
+  });
 }
 
 export function freePort(): Promise<number> {

@@ -12,6 +12,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'bench/cluster/README.md': 'benchmarks of several minutes',
   'bench/edge/README.md': 'benchmarks of several minutes',
   'bench/events/README.md': 'benchmarks of several minutes',
+  'bench/guard/README.md': 'benchmarks of several minutes',
   'bench/tunnel/README.md': 'benchmarks of several minutes',
   'docs/how-to/install.md': 'run by test/install/package.test.ts and binary.test.ts',
   'docs/how-to/run-in-a-container.md': 'needs a builder of images; test/install/container.test.ts runs what needs none',
