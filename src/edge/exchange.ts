@@ -1,18 +1,11 @@
 import type { Readable } from 'node:stream';
 import { reportBug } from '../lib/bug-report.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import {
-  type Identity,
-  isPass,
-  type OwnPathRequest,
-  type Pass,
-  type Permit,
-  type Refusal,
-  type Verdict,
-} from '../modules/prepared-module.ts';
+import type { Identity, OwnPathRequest, Pass, Permit, Refusal, Verdict } from '../modules/prepared-module.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { RequestWay } from '../upstream/upstream.ts';
 import { answerExchange } from './answer-or-cut.ts';
+import { type AdmissionWalk, afterLate, askSteps } from './ask-steps.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
@@ -40,7 +33,7 @@ const BUG_MESSAGE = 'An internal error occurred. Try again later.';
  *
  * Objects with methods instead of closures: this is the hot path.
  */
-export class Exchange extends ObservedRequest implements OwnPathRequest, RequestWay {
+export class Exchange extends ObservedRequest implements OwnPathRequest, RequestWay, AdmissionWalk {
   readonly id: string;
   readonly nowMs: number;
   readonly runtime: EdgeRuntime;
@@ -113,55 +106,35 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
     }
     this.route = match.found;
     const { problem } = match.found;
-    if (problem === null) this.#judgeFrom(0, match.found);
+    if (problem === null) askSteps(match.found.steps, 0, this, this);
     else this.refuseWith(unpreparedModule(problem), problem.module, 'unprepared');
   }
 
-  #judgeFrom(position: number, route: RouteSnapshot): void {
-    for (let at = position; at < route.steps.length; at += 1) {
-      const step = route.steps[at] as AdmissionStep;
-      const verdict = step.ask(this);
-      if (isPass(verdict)) {
-        this.#passed(verdict, step.module, at, route);
-        continue;
-      }
-      if (!(verdict instanceof Promise)) {
-        this.refusedByModule(verdict, step.module);
-        return;
-      }
-      this.#awaited = 'current';
-      const askedAt = performance.now();
-      verdict.then(
-        (late) => this.#lateVerdict(late, askedAt, at, route),
-        (error: unknown) => this.bug(error),
-      );
-      return;
-    }
-    this.#admitted(route);
+  passed(pass: Pass, at: number, steps: readonly AdmissionStep[]): void {
+    if (pass.wouldRefuse !== undefined) this.wouldRefuse = { ...pass.wouldRefuse, module: moduleAt(steps, at) };
+    if (this.runtime.keepsDecisions) this.keepPass(pass, at, steps);
   }
 
-  #passed(verdict: Pass, module: string, at: number, route: RouteSnapshot): void {
-    if (verdict.wouldRefuse !== undefined) this.wouldRefuse = { ...verdict.wouldRefuse, module };
-    if (this.runtime.keepsDecisions) this.keepPass(verdict, module, at, route);
+  refused(refusal: Refusal, at: number, steps: readonly AdmissionStep[]): void {
+    this.refusedByModule(refusal, moduleAt(steps, at));
   }
 
-  #lateVerdict(verdict: Verdict, askedAt: number, at: number, route: RouteSnapshot): void {
+  undecided(verdict: Promise<Verdict>, at: number, steps: readonly AdmissionStep[]): void {
+    this.#awaited = 'current';
+    const askedAt = performance.now();
+    verdict.then((late) => this.#lateVerdict(late, askedAt, at, steps)).catch((error: unknown) => this.bug(error));
+  }
+
+  #lateVerdict(verdict: Verdict, askedAt: number, at: number, steps: readonly AdmissionStep[]): void {
     if (this.#isDone) return;
     const isOutdated = this.#awaited === 'outdated';
     this.#awaited = null;
-    const { module } = route.steps[at] as AdmissionStep;
-    try {
-      if (isOutdated) this.#judgeFromStart();
-      else {
-        if (this.runtime.keepsDecisions) this.keepWait(module, askedAt);
-        if (isPass(verdict)) {
-          this.#passed(verdict, module, at, route);
-          this.#judgeFrom(at + 1, route);
-        } else this.refusedByModule(verdict, module);
-      }
-    } catch (error) {
-      this.bug(error);
+    if (isOutdated) {
+      this.#judgeFromStart();
+      return;
     }
+    if (this.runtime.keepsDecisions) this.keepWait(moduleAt(steps, at), askedAt);
+    afterLate(verdict, at, steps, this, this);
   }
 
   /** Nothing that the replaced configuration has decided counts. */
@@ -180,7 +153,8 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
     this.refuseWith(refusal, module, refusal.reason);
   }
 
-  #admitted(route: RouteSnapshot): void {
+  admitted(): void {
+    const route = this.route as RouteSnapshot;
     this.#permitVersion = this.permit?.version ?? 0;
     this.#admittedAs = this.permit?.identity ?? null;
     this.permit?.touch(this.nowMs);
@@ -256,8 +230,8 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
     this.permit = held;
     this.isExemptFromLogin = false;
     this.#reevaluation?.supersede();
-    this.#reevaluation = new Reevaluation(this, route.steps, held !== null);
-    this.#reevaluation.start();
+    this.#reevaluation = new Reevaluation(this);
+    this.#reevaluation.start(route.steps, held !== null);
   }
 
   /**
@@ -342,4 +316,8 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
     this.#forwarding?.abort();
     this.done();
   }
+}
+
+function moduleAt(steps: readonly AdmissionStep[], at: number): string {
+  return (steps[at] as AdmissionStep).module;
 }

@@ -1,6 +1,6 @@
 import type { Pass } from '../modules/prepared-module.ts';
 import type { PassedBy } from '../requests/recorded-request.ts';
-import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { AdmissionStep } from '../snapshot/edge-snapshot.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { TrafficCounter } from '../upstream/upstream.ts';
 import { ReceivedRequest } from './received-request.ts';
@@ -38,10 +38,10 @@ export class ObservedRequest extends ReceivedRequest {
   answeredAt = 0;
 
   /** One array for all modules of a route. */
-  protected keepPass(pass: Pass, module: string, at: number, { steps }: RouteSnapshot): void {
+  protected keepPass(pass: Pass, at: number, steps: readonly AdmissionStep[]): void {
     if (this.passes.length === 0) this.passes = new Array<string | PassedBy>(steps.length * 2);
     const passes = this.passes as (string | PassedBy)[];
-    passes[at * 2] = module;
+    passes[at * 2] = (steps[at] as AdmissionStep).module;
     passes[at * 2 + 1] = pass;
   }
 

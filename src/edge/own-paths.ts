@@ -1,15 +1,17 @@
+import { reportBug } from '../lib/bug-report.ts';
 import { moduleErrors } from '../modules/errors.ts';
-import {
-  isPass,
-  type OwnAnswer,
-  type OwnPathSite,
-  type OwnPaths,
-  type PreparedModule,
-  type Refusal,
-  type TrafficRequest,
+import type {
+  OwnAnswer,
+  OwnPathSite,
+  OwnPaths,
+  PreparedModule,
+  Refusal,
+  TrafficRequest,
+  Verdict,
 } from '../modules/prepared-module.ts';
 import { type CanonicalPath, readPath } from '../snapshot/canonical-path.ts';
-import type { EdgeSnapshot, NamedModule, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { AdmissionStep, EdgeSnapshot, NamedModule, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import { type AdmissionWalk, askSteps } from './ask-steps.ts';
 import type { Exchange } from './exchange.ts';
 import { refusedAsOpen } from './not-switched.ts';
 import { UNMATCHED } from './unmatched-path.ts';
@@ -48,9 +50,12 @@ function sendOwnAnswer(exchange: Exchange, answer: OwnAnswer, module: string): v
   }
 }
 
-type OpenedSite =
-  | { readonly module: string; readonly ownPaths: OwnPaths; readonly site: OwnPathSite }
-  | { readonly module: string; readonly refusal: Refusal };
+interface OwnPathRefusal {
+  readonly module: string;
+  readonly refusal: Refusal;
+}
+
+type OpenedSite = { readonly module: string; readonly ownPaths: OwnPaths; readonly site: OwnPathSite } | OwnPathRefusal;
 
 /**
  * Own paths require everything that comes before their module: client certificates, address rules. One open route is
@@ -58,7 +63,7 @@ type OpenedSite =
  */
 function openSite(edge: EdgeSnapshot, request: TrafficRequest): OpenedSite {
   const modules: PreparedModule[] = [];
-  let refused: { readonly module: string; readonly refusal: Refusal } | null = null;
+  let refused: OwnPathRefusal | null = null;
   let served: { readonly module: string; readonly ownPaths: OwnPaths } | null = null;
   const serves = serversOf(edge, request.path);
   for (const route of edge.ownPathRoutes) {
@@ -69,7 +74,7 @@ function openSite(edge: EdgeSnapshot, request: TrafficRequest): OpenedSite {
       served ??= { module: entered.module, ownPaths: entered.prepared.ownPaths };
     }
   }
-  if (served === null) return refused ?? { module: 'edge', refusal: UNAVAILABLE };
+  if (served === null) return refused ?? CLOSED;
   return { ...served, site: { modules, moduleFor: (target) => moduleFor(edge, request, target, serves) } };
 }
 
@@ -79,6 +84,7 @@ const UNAVAILABLE: Refusal = {
   message: 'This site cannot be served at the moment. The log of the server has the reason.',
   reason: 'unprepared',
 };
+const CLOSED: OwnPathRefusal = { module: 'edge', refusal: UNAVAILABLE };
 
 /**
  * The modules that declare the path, which several login modules of an edge do. When none does, any with own paths
@@ -106,28 +112,55 @@ function moduleFor(
   return 'refusal' in entered ? entered : { found: entered.prepared };
 }
 
-/**
- * Asks what comes before the module that serves the path. One that recognises requesters serves its paths to everybody
- * whom the modules before have admitted, logged in or not.
- */
+/** Asks what comes before the module that serves the path. */
 function enter(
   route: RouteSnapshot,
   request: TrafficRequest,
   serves: Serves,
-):
-  | { readonly module: string; readonly prepared: PreparedModule | null }
-  | { readonly module: string; readonly refusal: Refusal } {
+): OwnPathRefusal | { readonly module: string; readonly prepared: PreparedModule | null } {
   const serving = route.modules.find(serves);
-  const before = route.modules.slice(0, serving === undefined ? undefined : route.modules.indexOf(serving));
-  const recognises = route.steps.some(({ module, grantsPermit }) => grantsPermit && module === serving?.name);
-  for (const step of route.steps) {
-    const { module } = step;
-    if (before.every(({ name }) => name !== module) || (recognises && step.grantsPermit)) break;
-    const verdict = step.ask(request);
-    if (isPass(verdict)) continue;
-    // A module that needs time to decide has not admitted the request.
-    if (verdict instanceof Promise) return { module, refusal: UNAVAILABLE };
-    return { module, refusal: verdict };
-  }
+  const entry = new OwnPathEntry(request.id);
+  askSteps(stepsBefore(route, serving), 0, request, entry);
+  if (entry.refusal !== null) return entry.refusal;
   return serving === undefined ? { module: '', prepared: null } : { module: serving.name, prepared: serving.prepared };
+}
+
+/**
+ * A module that recognizes requesters serves its paths to everybody whom the modules before have admitted, logged in
+ * or not.
+ */
+function stepsBefore({ modules, steps }: RouteSnapshot, serving: NamedModule | undefined): readonly AdmissionStep[] {
+  if (serving === undefined) return steps;
+  const before = modules.slice(0, modules.indexOf(serving));
+  const recognizes = steps.some(({ module, grantsPermit }) => grantsPermit && module === serving.name);
+  const end = steps.findIndex(
+    ({ module, grantsPermit }) => before.every(({ name }) => name !== module) || (recognizes && grantsPermit),
+  );
+  return end === -1 ? steps : steps.slice(0, end);
+}
+
+/** Decides at once: a module that needs time has not admitted the request. */
+class OwnPathEntry implements AdmissionWalk {
+  refusal: OwnPathRefusal | null = CLOSED;
+  readonly #requestId: string;
+
+  constructor(requestId: string) {
+    this.#requestId = requestId;
+  }
+
+  passed(): void {}
+
+  refused(refusal: Refusal, at: number, steps: readonly AdmissionStep[]): void {
+    this.refusal = { module: (steps[at] as AdmissionStep).module, refusal };
+  }
+
+  undecided(verdict: Promise<Verdict>, at: number, steps: readonly AdmissionStep[]): void {
+    this.refused(UNAVAILABLE, at, steps);
+    // Nobody waits for it, and its failure must not become that of the process.
+    verdict.catch((error: unknown) => reportBug(error, { request_id: this.#requestId }));
+  }
+
+  admitted(): void {
+    this.refusal = null;
+  }
 }

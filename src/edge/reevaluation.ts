@@ -1,24 +1,17 @@
-import { isPass, type Verdict } from '../modules/prepared-module.ts';
+import type { Refusal, Verdict } from '../modules/prepared-module.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import { type AdmissionWalk, afterLate, askSteps } from './ask-steps.ts';
 import type { Exchange } from './exchange.ts';
 import { handshakeSuffices } from './handshake-suffices.ts';
 
-/**
- * Asks whether a request in progress would still be admitted, and cuts it if not. The steps are asked one after the
- * other: a later one decides by the permit that an earlier one sets.
- */
-export class Reevaluation {
+/** Asks whether a request in progress would still be admitted, and cuts it if not. */
+export class Reevaluation implements AdmissionWalk {
   readonly #exchange: Exchange;
-  readonly #steps: readonly AdmissionStep[];
-  readonly #keepsPermit: boolean;
   #isSuperseded = false;
   #isWaiting = false;
 
-  /** With `keepsPermit`, the module that granted the permit has already decided. */
-  constructor(exchange: Exchange, steps: readonly AdmissionStep[], keepsPermit: boolean) {
+  constructor(exchange: Exchange) {
     this.#exchange = exchange;
-    this.#steps = steps;
-    this.#keepsPermit = keepsPermit;
   }
 
   /** Whether a module still decides: until then nobody knows who sends the request. */
@@ -26,8 +19,10 @@ export class Reevaluation {
     return this.#isWaiting;
   }
 
-  start(): void {
-    this.#askFrom(0);
+  /** With `keepsPermit`, the module that granted the permit has already decided. */
+  start(steps: readonly AdmissionStep[], keepsPermit: boolean): void {
+    const asked = keepsPermit ? steps.filter(({ grantsPermit }) => !grantsPermit) : steps;
+    askSteps(asked, 0, this.#exchange, this);
   }
 
   /** A later change is evaluated instead. */
@@ -35,31 +30,27 @@ export class Reevaluation {
     this.#isSuperseded = true;
   }
 
-  #askFrom(position: number): void {
-    for (let at = position; at < this.#steps.length; at += 1) {
-      const step = this.#steps[at] as AdmissionStep;
-      if (this.#keepsPermit && step.grantsPermit) continue;
-      const verdict = step.ask(this.#exchange);
-      if (isPass(verdict)) continue;
-      if (verdict instanceof Promise) this.#askLater(verdict, at, step.module);
-      else this.#exchange.cut(step.module);
-      return;
-    }
-    // The upstream has another one's name, for example of a person who may now enter only as a guest.
-    if (this.#exchange.isOfAnother()) this.#exchange.cut('identity');
-    else this.#exchange.decidedAgain();
+  passed(): void {}
+
+  refused(_refusal: Refusal, at: number, steps: readonly AdmissionStep[]): void {
+    this.#exchange.cut((steps[at] as AdmissionStep).module);
   }
 
-  #askLater(verdict: Promise<Verdict>, at: number, module: string): void {
+  undecided(verdict: Promise<Verdict>, at: number, steps: readonly AdmissionStep[]): void {
     this.#isWaiting = true;
     verdict
       .then((late) => {
         this.#isWaiting = false;
         if (this.#isSuperseded || this.#exchange.isDone) return;
-        if (isPass(late)) this.#askFrom(at + 1);
-        else this.#exchange.cut(module);
+        afterLate(late, at, steps, this.#exchange, this);
       })
       .catch((error: unknown) => this.#exchange.bug(error));
+  }
+
+  admitted(): void {
+    // The upstream has another one's name, for example of a person who may now enter only as a guest.
+    if (this.#exchange.isOfAnother()) this.#exchange.cut('identity');
+    else this.#exchange.decidedAgain();
   }
 }
 

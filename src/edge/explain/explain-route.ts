@@ -1,11 +1,11 @@
 import type { HeaderList } from '../../lib/header-list.ts';
 import type { Module } from '../../modules/module.ts';
-import { isPass, type Refusal, type Verdict } from '../../modules/prepared-module.ts';
-import type { AdmissionStep, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { edgeErrors } from '../errors.ts';
 import { forwardedRequest } from '../forwarded-request.ts';
 import { withHeaderChange } from '../module-headers.ts';
 import { withoutOwnCookies } from '../own-cookies.ts';
+import { ExplainedWalk, skipped } from './explained-walk.ts';
 import type { ExplainedDecision, Explanation, HypotheticalQuestion } from './explanation.ts';
 import type { HypotheticalRequest } from './hypothetical-request.ts';
 import { type PossibleTarget, possibleTargets, type TunnelView } from './possible-targets.ts';
@@ -18,10 +18,6 @@ export interface RouteExplainPorts {
 
 type Explained = Pick<Explanation, 'decisions' | 'outcome' | 'upstreamRequest'>;
 
-/** A module that has not decided by then needs something that is not here, such as a provider's answer. */
-const DECIDES_WITHIN_MS = 3_000;
-const NO_TEXT = 'The module gives no further explanation.';
-
 /** Asks the modules of the matched route, and lists the targets. */
 export async function explainRoute(
   request: HypotheticalRequest,
@@ -29,18 +25,8 @@ export async function explainRoute(
   question: HypotheticalQuestion,
   { tunnels, modules }: RouteExplainPorts,
 ): Promise<Explained> {
-  const decisions: ExplainedDecision[] = [];
-  let refusal: Refusal | null = null;
-  for (const step of route.steps) {
-    if (refusal !== null) {
-      decisions.push(skipped(step.module, 'not_reached', 'A module before it refuses the request.'));
-      continue;
-    }
-    const verdict = await ask(step, request, question);
-    decisions.push(decisionOf(step, verdict, modules));
-    if (verdict === 'undecided') return { decisions, outcome: { targets: [] }, upstreamRequest: null };
-    if (!isPass(verdict)) refusal = verdict;
-  }
+  const { decisions, refusal, isUndecided } = await ExplainedWalk.through(route.steps, request, question, modules);
+  if (isUndecided) return { decisions, outcome: { targets: [] }, upstreamRequest: null };
   if (question.as !== null && route.steps.every((step) => step.assume === undefined))
     decisions.push(skipped('edge', 'no_login', 'The route has no login module, so "as" changes nothing.'));
   for (const { name } of route.modules) {
@@ -104,47 +90,4 @@ function ownAnswer(possible: readonly PossibleTarget[]): { readonly status?: num
 
 function shown({ name, kind, node, forwardsTo }: PossibleTarget) {
   return { name, kind, ...(node !== undefined && { node }), ...(forwardsTo !== undefined && { forwardsTo }) };
-}
-
-async function ask(
-  step: AdmissionStep,
-  request: HypotheticalRequest,
-  { as }: HypotheticalQuestion,
-): Promise<Verdict | 'undecided'> {
-  const verdict = as !== null && step.assume !== undefined ? step.assume(request, as) : step.ask(request);
-  if (!(verdict instanceof Promise)) return verdict;
-  const { promise: late, resolve } = Promise.withResolvers<'undecided'>();
-  const timer = setTimeout(() => resolve('undecided'), DECIDES_WITHIN_MS);
-  try {
-    // A module that fails without the network has decided nothing.
-    return await Promise.race([verdict.catch(() => 'undecided' as const), late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function decisionOf(
-  { module }: AdmissionStep,
-  verdict: Verdict | 'undecided',
-  modules: readonly Module[],
-): ExplainedDecision {
-  if (verdict === 'undecided') {
-    const text = 'The module needs data from elsewhere to decide, which an explanation does not fetch.';
-    return skipped(module, 'undecided', text);
-  }
-  const rule = verdict.rule?.text ?? (isPass(verdict) ? verdict.wouldRefuse?.rule : verdict.accessRule) ?? undefined;
-  const reasons = modules.find(({ name }) => name === module)?.reasons;
-  const wouldRefuse = isPass(verdict) ? verdict.wouldRefuse : undefined;
-  const text = isPass(verdict) ? (reasons?.[verdict.reason] ?? NO_TEXT) : verdict.message;
-  return {
-    module,
-    decision: isPass(verdict) ? 'pass' : 'refuse',
-    reason: wouldRefuse === undefined ? verdict.reason : 'would_refuse',
-    ...(rule !== undefined && { rule }),
-    text: wouldRefuse === undefined ? text : `The rules are rehearsed: they would refuse it (${wouldRefuse.reason}).`,
-  };
-}
-
-function skipped(module: string, reason: string, text: string): ExplainedDecision {
-  return { module, decision: 'skipped', reason, text };
 }

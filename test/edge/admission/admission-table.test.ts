@@ -190,3 +190,15 @@ test('of two routes with own paths, one that is open serves them', () => {
     'nn answered 503, first:unprepared',
   ]);
 });
+
+test('a module that fails after its request was refused, because an own path waits for nobody, is reported', async () => {
+  const reported: unknown[] = [];
+  const stop = onBug(({ error, facts }) => reported.push([String(error), facts]));
+  const route = new ScriptedRoute({ ...ALL_PASS, address: 't' });
+  const judged = new JudgedExchange([route], LOGIN_PATH);
+  judged.exchange.start();
+  await decided();
+  stop();
+  assert.deepEqual(reported, [['Error: address has a bug', { request_id: 'rq_1' }]]);
+  assert.equal(judged.outcome, 'answered 503, first:unprepared');
+});

@@ -1,0 +1,109 @@
+import type { Module } from '../../modules/module.ts';
+import {
+  type AssumedPerson,
+  isPass,
+  type Pass,
+  type Refusal,
+  type TrafficRequest,
+  type Verdict,
+} from '../../modules/prepared-module.ts';
+import type { AdmissionStep } from '../../snapshot/edge-snapshot.ts';
+import { type AdmissionWalk, afterLate, askSteps } from '../ask-steps.ts';
+import type { ExplainedDecision, HypotheticalQuestion } from './explanation.ts';
+
+/** A module that has not decided by then needs something that is not here, such as a provider's answer. */
+const DECIDES_WITHIN_MS = 3_000;
+const NO_TEXT = 'The module gives no further explanation.';
+const UNDECIDED = 'The module needs data from elsewhere to decide, which an explanation does not fetch.';
+
+/** Writes down what the modules of a route decide about a request that nobody has sent. */
+export class ExplainedWalk implements AdmissionWalk {
+  readonly decisions: ExplainedDecision[] = [];
+  refusal: Refusal | null = null;
+  isUndecided = false;
+  readonly #request: TrafficRequest;
+  readonly #modules: readonly Module[];
+  readonly #ended = Promise.withResolvers<void>();
+
+  private constructor(request: TrafficRequest, modules: readonly Module[]) {
+    this.#request = request;
+    this.#modules = modules;
+  }
+
+  /** Resolves when it has ended. */
+  static async through(
+    steps: readonly AdmissionStep[],
+    request: TrafficRequest,
+    { as }: HypotheticalQuestion,
+    modules: readonly Module[],
+  ): Promise<ExplainedWalk> {
+    const walk = new ExplainedWalk(request, modules);
+    askSteps(as === null ? steps : steps.map((step) => assuming(step, as)), 0, request, walk);
+    await walk.#ended.promise;
+    return walk;
+  }
+
+  passed(pass: Pass, at: number, steps: readonly AdmissionStep[]): void {
+    this.#decided(pass, at, steps);
+  }
+
+  refused(refusal: Refusal, at: number, steps: readonly AdmissionStep[]): void {
+    this.#decided(refusal, at, steps);
+    this.refusal = refusal;
+    for (const { module } of steps.slice(at + 1))
+      this.decisions.push(skipped(module, 'not_reached', 'A module before it refuses the request.'));
+    this.#ended.resolve();
+  }
+
+  undecided(verdict: Promise<Verdict>, at: number, steps: readonly AdmissionStep[]): void {
+    decidedInTime(verdict)
+      .then((late) => {
+        if (late !== null) afterLate(late, at, steps, this.#request, this);
+        else {
+          this.decisions.push(skipped((steps[at] as AdmissionStep).module, 'undecided', UNDECIDED));
+          this.isUndecided = true;
+          this.#ended.resolve();
+        }
+      })
+      .catch(this.#ended.reject);
+  }
+
+  admitted(): void {
+    this.#ended.resolve();
+  }
+
+  #decided(verdict: Verdict, at: number, steps: readonly AdmissionStep[]): void {
+    const { module } = steps[at] as AdmissionStep;
+    const rule = verdict.rule?.text ?? (isPass(verdict) ? verdict.wouldRefuse?.rule : verdict.accessRule) ?? undefined;
+    const reasons = this.#modules.find(({ name }) => name === module)?.reasons;
+    const wouldRefuse = isPass(verdict) ? verdict.wouldRefuse : undefined;
+    const text = isPass(verdict) ? (reasons?.[verdict.reason] ?? NO_TEXT) : verdict.message;
+    this.decisions.push({
+      module,
+      decision: isPass(verdict) ? 'pass' : 'refuse',
+      reason: wouldRefuse === undefined ? verdict.reason : 'would_refuse',
+      ...(rule !== undefined && { rule }),
+      text: wouldRefuse === undefined ? text : `The rules are rehearsed: they would refuse it (${wouldRefuse.reason}).`,
+    });
+  }
+}
+
+export function skipped(module: string, reason: string, text: string): ExplainedDecision {
+  return { module, decision: 'skipped', reason, text };
+}
+
+function assuming(step: AdmissionStep, person: AssumedPerson): AdmissionStep {
+  const { assume } = step;
+  return assume === undefined ? step : { ...step, ask: (request) => assume(request, person) };
+}
+
+/** Null: it is still undecided, or it fails without the network. */
+async function decidedInTime(verdict: Promise<Verdict>): Promise<Verdict | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), DECIDES_WITHIN_MS);
+  try {
+    return await Promise.race([verdict.catch(() => null), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
