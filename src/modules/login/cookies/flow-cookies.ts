@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { clearCookie, cookieValues, markedCookies, setCookie } from '../../../lib/cookie-header.ts';
 import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
 import type { LoginParameters } from '../login-parameters.ts';
-import { clearCookie, cookieValues, markedCookies, setCookie } from './cookie-header.ts';
 
 /**
  * A login in progress in one tab. It is sealed in the browser: nothing is stored on the server until a login succeeds.

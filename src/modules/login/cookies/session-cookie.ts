@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import { type Cookie, clearCookie, cookieValues, markedCookies, setCookie } from '../../../lib/cookie-header.ts';
 import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
-import { type Cookie, clearCookie, cookieValues, markedCookies, setCookie } from './cookie-header.ts';
 
 const SESSION_MARK = `${OWN_COOKIE_MARK}s.`;
 const COMPANION_MARK = `${OWN_COOKIE_MARK}b.`;

@@ -1,6 +1,6 @@
 import { bearerCredentials } from '../../../lib/bearer-credentials.ts';
+import { cookieValues } from '../../../lib/cookie-header.ts';
 import type { Refusal, TrafficRequest } from '../../prepared-module.ts';
-import { cookieValues } from '../cookies/cookie-header.ts';
 import { clearSessionCookies } from '../cookies/session-cookie.ts';
 import type { LoginOnRoute } from '../login-on-route.ts';
 import { loginUrl, originOf, targetToKeep } from './return-target.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts';
+import { cookieValues } from '../../../lib/cookie-header.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
-import { cookieValues } from '../cookies/cookie-header.ts';
 import type { BrowserKey, CookieNames, SessionCookies } from '../cookies/session-cookie.ts';
 import type { LoginChange, LoginRecord, LoginRecords } from '../login-store.ts';
 import { Grant, type Session } from './grant.ts';
