@@ -1,3 +1,4 @@
+import { withoutMarked } from '../lib/cookie-header.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { OWN_COOKIE_MARK } from '../modules/prepared-module.ts';
 import type { OwnCookieNames } from '../snapshot/own-cookie-names.ts';
@@ -7,18 +8,11 @@ export function withoutOwnCookies(headers: HeaderList): string[] {
   const kept = headers.slice();
   for (let at = kept.length - 2; at >= 0; at -= 2) {
     if (kept[at] !== 'cookie' || kept[at + 1]?.includes(OWN_COOKIE_MARK) !== true) continue;
-    const others = (kept[at + 1] as string).split(';').filter((pair) => !isOurs(pair));
-    if (others.length === 0) kept.splice(at, 2);
-    else kept[at + 1] = others.join(';').trim();
+    const others = withoutMarked(kept[at + 1] as string, OWN_COOKIE_MARK);
+    if (others === '') kept.splice(at, 2);
+    else kept[at + 1] = others;
   }
   return kept;
-}
-
-function isOurs(pair: string): boolean {
-  return pair
-    .slice(pair.indexOf('=') + 1)
-    .trim()
-    .startsWith(OWN_COOKIE_MARK);
 }
 
 /**

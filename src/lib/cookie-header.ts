@@ -33,18 +33,36 @@ export interface Cookie {
 
 /** Cookies whose value starts with `mark`, under any name. */
 export function markedCookies(lines: readonly string[], mark: string): readonly Cookie[] {
+  const marked = lines.filter((line) => line.includes(mark));
+  return cookiesWhere(marked, ({ value }) => value.startsWith(mark));
+}
+
+export function cookiesWhere(lines: readonly string[], isWanted: (cookie: Cookie) => boolean): readonly Cookie[] {
   const cookies: Cookie[] = [];
   for (const line of lines) {
-    if (!line.includes(mark)) continue;
     for (const pair of line.split(';')) {
       const at = pair.indexOf('=');
       if (at === -1) continue;
-      const value = pair.slice(at + 1).trim();
-      if (value.startsWith(mark)) cookies.push({ name: pair.slice(0, at).trim(), value });
+      const cookie = { name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() };
+      if (isWanted(cookie)) cookies.push(cookie);
       if (cookies.length === MAX_CANDIDATES) return cookies;
     }
   }
   return cookies;
+}
+
+/** The line without cookies whose value starts with `mark`, also those without a name; empty: there is no other. */
+export function withoutMarked(line: string, mark: string): string {
+  const isMarked = (pair: string): boolean =>
+    pair
+      .slice(pair.indexOf('=') + 1)
+      .trim()
+      .startsWith(mark);
+  return line
+    .split(';')
+    .filter((pair) => !isMarked(pair))
+    .join(';')
+    .trim();
 }
 
 /** Host-only, HttpOnly, Secure. */

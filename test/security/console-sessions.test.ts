@@ -237,3 +237,39 @@ function lastUsed(world: TestWorld, browser: ConsoleBrowser): number {
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
+
+test('a sibling host cannot lock an administrator out of the console, however many cookies it plants', async (context) => {
+  const cleanup = { after: (done: () => Promise<unknown>) => context.after(() => done()) };
+  const world = await openWorld(cleanup, 'sqlite', { env: { POSTERN_API_URL: 'https://console.example.com' } });
+  const address = `http://127.0.0.1:${world.server.addresses.api?.port}`;
+  const pages = [
+    // Chrome and Firefox keep 180 cookies of a domain and its siblings. Those with a longer path are sent first.
+    { origin: address, host: new URL(address).host, count: 179 },
+    // Behind a proxy with TLS, no sibling can set the name of the page's cookie: only the size of a head limits it.
+    { origin: 'https://console.example.com', host: 'console.example.com', count: 600 },
+  ];
+  for (const { count, ...page } of pages) {
+    const { port } = new URL(page.origin);
+    const browser = await ConsoleBrowser.signIn(address, TEST_API_KEY, page);
+    const isHostOnly = browser.cookie.startsWith('__Host-');
+    assert.equal(isHostOnly, page.origin.startsWith('https:'));
+    const many = Array.from({ length: count }, (_, at) => `postern_console_${at}=x`);
+    const sameName = many.map(() => `postern_console${port === '' ? '' : `_${port}`}=x`);
+    for (const planted of [many, sameName]) {
+      for (const cookies of [
+        [...planted, browser.cookie],
+        [browser.cookie, ...planted],
+      ]) {
+        const headers = { ...page, cookie: cookies.join('; ') };
+        for (const path of ['/console/session', '/edges/https']) {
+          assert.equal((await browser.send('GET', path, { headers })).status, 200, `${page.origin} ${path}`);
+        }
+      }
+    }
+    const signedInAgain = { ...page, cookie: [...many, browser.cookie].join('; ') };
+    const again = await ConsoleBrowser.signIn(address, TEST_API_KEY, signedInAgain);
+    assert.equal((await browser.send('GET', '/edges/https', { headers: page })).status, 401, 'replaced by the new one');
+    const leaving = { ...page, cookie: [...many, again.cookie].join('; ') };
+    assert.equal((await again.send('DELETE', '/console/session', { headers: leaving })).status, 204);
+  }
+});

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
+import { cookieValues } from '../../lib/cookie-header.ts';
 import type { Store } from '../../store/store.ts';
 import { consoleErrors } from '../errors.ts';
 import type { LoginStart } from './people-provider.ts';
@@ -35,9 +36,7 @@ export class LoginFlows {
 
   /** The login that a callback belongs to: started in this browser, and not long ago. */
   ofCallback(cookies: string | undefined, state: string | null): LoginStart {
-    for (const pair of (cookies ?? '').split(';')) {
-      const [name = '', value = ''] = pair.trim().split(/=(.*)/s);
-      if (name !== this.#name) continue;
+    for (const value of cookieValues(cookies === undefined ? [] : [cookies], this.#name)) {
       const text = this.#store.open('console-login', value);
       const flow = text === null ? null : (JSON.parse(text) as Flow);
       if (flow === null || flow.state !== state) continue;

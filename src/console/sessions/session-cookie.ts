@@ -1,7 +1,8 @@
+import { cookiesWhere } from '../../lib/cookie-header.ts';
+
 const NAME = 'postern_console';
-const OWN_NAME = /^(?:__Host-)?postern_console(?:_\d{1,5})?$/;
-/** Several servers on one host share cookies, and a sibling domain can add some. */
-const MAX_CANDIDATES = 16;
+/** Several servers on one host share cookies. A sibling host can add those without `__Host-`. */
+const OWN_NAMES = [/^__Host-postern_console(?:_\d{1,5})?$/, /^postern_console(?:_\d{1,5})?$/];
 
 /** Names differ by port: browsers send cookies to all ports of a host, and servers there must not overwrite each other's. */
 function cookieName(origin: URL): string {
@@ -19,15 +20,8 @@ export function endedCookie(origin: URL): string {
   return `${sessionCookie(origin, '')}; Max-Age=0`;
 }
 
-/** Values of all cookies of consoles; only one can match the token. */
+/** Values of all cookies of consoles; only one can match the token. First those that no other host can have set. */
 export function cookieCandidates(header: string | undefined): readonly string[] {
-  return (header ?? '')
-    .split(';')
-    .map((pair) => {
-      const at = pair.indexOf('=');
-      return { name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() };
-    })
-    .filter(({ name }) => OWN_NAME.test(name))
-    .slice(0, MAX_CANDIDATES)
-    .map(({ value }) => value);
+  const lines = header === undefined ? [] : [header];
+  return OWN_NAMES.flatMap((own) => cookiesWhere(lines, ({ name }) => own.test(name))).map(({ value }) => value);
 }
