@@ -68,7 +68,7 @@ export interface AdmissionStep {
   readonly grantsPermit: boolean;
   ask(request: TrafficRequest): Verdict | Promise<Verdict>;
   /** For explanations, where the module logs people in: see `PreparedModule.assume`. */
-  assume?(request: TrafficRequest, person: AssumedPerson): Verdict | Promise<Verdict>;
+  readonly assume?: (request: TrafficRequest, person: AssumedPerson) => Verdict | Promise<Verdict>;
 }
 
 export interface RequestChanger extends NamedModule {

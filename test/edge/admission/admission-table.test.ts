@@ -84,7 +84,8 @@ function moduleFor(scripts: Scripts) {
   let answer = '';
   open.serve = (site) => {
     const found = site.moduleFor('/1');
-    answer = 'refusal' in found ? `refusal ${found.refusal.status}, ${found.refusal.reason}` : `found ${found.found}`;
+    if ('refusal' in found) answer = `refusal ${found.refusal.status}, ${found.refusal.reason}`;
+    else answer = `found ${found.found === null ? 'null' : 'a module'}`;
     return { status: 200, headers: [], body: '' };
   };
   judged.exchange.start();
@@ -124,14 +125,14 @@ test('every combination of verdicts ends as the table says, on all four ways', a
     ...(await section(
       'A request in progress that is now that of somebody else',
       inProgress((route, { exchange, edge }) => {
-        route.user = 'bob';
+        route.user.id = 'bob';
         exchange.judgeAgain(edge);
       }),
     )),
     ...(await section(
       'A request in progress, after a change of its user, whose permit is held',
       inProgress((route, { exchange }) => {
-        route.version += 1;
+        route.user.version += 1;
         exchange.checkPermit(1);
       }),
     )),

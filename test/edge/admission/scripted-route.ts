@@ -36,15 +36,14 @@ export class ScriptedRoute {
   scripts: Scripts;
   asked: Step[] = [];
   /** Who passes the login. */
-  user = 'ann';
-  version = 1;
+  readonly user = { id: 'ann', version: 1 };
   serve: (site: OwnPathSite) => OwnAnswer = () => ({ status: 200, headers: [], body: 'own' });
 
   constructor(scripts: Scripts, withOwnPaths = true) {
     this.scripts = scripts;
     const ownPaths = { serve: (_request: unknown, site: OwnPathSite) => this.serve(site) };
     const login: PreparedModule = {
-      judge: (request) => this.#verdict('login', () => Object.assign(request, { permit: this.#permit(this.user) })),
+      judge: (request) => this.#verdict('login', () => Object.assign(request, { permit: this.#permit(this.user.id) })),
       assume: (request, { email }) =>
         this.#verdict('login', () => Object.assign(request, { permit: this.#permit(email) })),
       ...(withOwnPaths && { ownPaths }),
@@ -98,13 +97,13 @@ export class ScriptedRoute {
   }
 
   #permit(id: string): Permit {
-    const route = this;
+    const { user } = this;
     return {
       userId: id,
       module: 'login',
       identity: { kind: 'user', id, email: '', isEmailVerified: false, name: '', claims: {}, droppedClaims: [] },
       get version() {
-        return route.version;
+        return user.version;
       },
       isHeld: () => true,
       touch() {},
