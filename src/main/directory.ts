@@ -18,14 +18,14 @@ import type { OnlinePort } from '../resources/operation.ts';
 import type { NodeStore } from '../store/node-store.ts';
 
 export interface DirectoryDependencies {
-  readonly membership: Membership;
+  readonly membership: Pick<Membership, 'self' | 'nodes' | 'mayServe' | 'setProblem'>;
   /** Null: this process knows only its own agents. */
-  readonly links: PeerLinks | null;
+  readonly links: Pick<PeerLinks, 'get' | 'onDown' | 'serveFeed' | 'followFeeds'> | null;
   /** Tunnels of agents that are connected to this process. */
   readonly local: OnlineTunnels;
-  readonly nodes: NodeStore;
-  readonly replica: RecordReader;
-  readonly logger: Logger;
+  readonly nodes: Pick<NodeStore, 'getSession' | 'getClaim'>;
+  readonly replica: Pick<RecordReader, 'get'>;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 export interface OpenedDirectory {
@@ -70,7 +70,8 @@ export function openDirectory(deps: DirectoryDependencies): OpenedDirectory {
   return {
     directory,
     announcer,
-    tunnels: links === null ? local : new AllTunnels(local, directory, () => !areAllKnown()),
+    // A node without its lease has just woken, perhaps: what it knows about the others is as old as the lease.
+    tunnels: links === null ? local : new AllTunnels(local, directory, () => !membership.mayServe() || !areAllKnown()),
     online: {
       get: (kind, id) => Promise.resolve(listing.get(kind, id)),
       list: (kind, query) => Promise.resolve(listing.list(kind, query)),
