@@ -22,6 +22,7 @@ import { GzipResponses } from './gzip-responses.ts';
 import { LargeBodies, largeBodyGate } from './large-bodies.ts';
 import { operationGate, operationHandler } from './operation-route.ts';
 import type { OthersWrites } from './others-writes.ts';
+import { pathOf } from './path-of.ts';
 import { PlainRefusals } from './plain-refusals.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';
 import { addPublicRoutes, type PublicPages, publicRoutes } from './public-routes.ts';
@@ -219,11 +220,6 @@ function logFailure(error: PosternError, thrown: unknown, operationId: string, l
   if (error.status !== 503) logger.error({ operation_id: operationId, err: thrown, code }, 'request failed');
   else if (code === 'ERR_POSTERN_STARTING') logger.info({ operation_id: operationId, code }, 'request came too early');
   else logger.warn({ operation_id: operationId, code, reason: message }, 'request refused for now');
-}
-
-function pathOf(url: string): string {
-  const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
 }
 
 /** The client disconnected, or broke the framing, before its body was complete. */

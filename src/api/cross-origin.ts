@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pathOf } from './path-of.ts';
 
 /** Headers of requests that a page may send beside those that every page may. */
 const REQUEST_HEADERS = [
@@ -39,7 +40,7 @@ export class CrossOrigin {
 
   /** Adds the headers for any response. True: the request was a preflight, and is answered. */
   answer({ method, url = '', headers }: IncomingMessage, response: ServerResponse): boolean {
-    if (/^\/console(?:[/?]|$)/.test(url)) return false;
+    if (/^\/console(?:\/|$)/.test(decoded(pathOf(url)))) return false;
     response.setHeader('vary', 'origin');
     const { origin } = headers;
     if (origin === undefined || !this.#origins.has(origin)) return false;
@@ -58,5 +59,14 @@ export class CrossOrigin {
       })
       .end();
     return true;
+  }
+}
+
+/** As the router reads it: `/%63onsole` is the console. A path that cannot be decoded is served by nobody. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
   }
 }

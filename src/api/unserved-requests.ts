@@ -3,6 +3,7 @@ import type { PosternError } from '../lib/errors.ts';
 import type { Authenticate } from './authentication.ts';
 import { apiErrors } from './errors.ts';
 import type { RefusePath } from './parser-error.ts';
+import { pathOf } from './path-of.ts';
 import { publicRoutes } from './public-routes.ts';
 import type { ServedPaths } from './served-paths.ts';
 
@@ -84,8 +85,4 @@ function unknownPath(): PosternError {
     'ERR_POSTERN_UNKNOWN_PATH',
     'this path does not exist: GET /openapi.json or /docs lists the available paths',
   );
-}
-
-function pathOf(url: string): string {
-  return url.split('?')[0] ?? '';
 }

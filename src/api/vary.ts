@@ -1,7 +1,12 @@
 import type { ServerResponse } from 'node:http';
 
-/** The value of Vary with another header, when the response already varies on some. */
-export function varyOn(response: ServerResponse, header: string): string {
+/** The value of Vary with these headers, and those on which the response varies already. */
+export function varyOn(response: ServerResponse, headers: string): string {
   const before = response.getHeader('vary');
-  return before === undefined ? header : `${String(before)}, ${header}`;
+  if (before === undefined) return headers;
+  return [...new Set([...namesIn(String(before)), ...namesIn(headers)])].join(', ');
+}
+
+function namesIn(list: string): readonly string[] {
+  return list.split(',').map((name) => name.trim());
 }
