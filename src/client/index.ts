@@ -5,6 +5,6 @@ export { PosternApiError } from './postern-api-error.ts';
 export { PosternClient } from './postern-client.ts';
 export { type ConnectionFailure, PosternConnectionError } from './postern-connection-error.ts';
 export type { Ref } from './ref.ts';
-export type { ConditionalOptions, CreateOptions, RequestOptions } from './request-options.ts';
+export type { ConditionalOptions, CreateOptions, RequestOptions, WriteOptions } from './request-options.ts';
 export type { RetryPolicy } from './retry-policy.ts';
 export type { ClientOptions } from './transport.ts';

@@ -15,7 +15,7 @@ export const defaultRetryPolicy: RetryPolicy = { maxRetries: 2, baseDelayMs: 200
 export interface Attempt {
   readonly method: string;
   readonly hasIdempotencyKey: boolean;
-  /** Sent with If-Match. */
+  /** Sent with If-Match or If-None-Match. */
   readonly isConditional: boolean;
   /** 0 for the first. */
   readonly index: number;

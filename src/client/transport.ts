@@ -30,6 +30,10 @@ export interface RawAnswer {
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const API_VERSION = '2';
+const CONDITIONS = [
+  ['ifMatch', 'if-match'],
+  ['ifNoneMatch', 'if-none-match'],
+] as const;
 
 /** Sends requests and maps failures to errors. The only part of the client that touches the network. */
 export class Transport {
@@ -66,7 +70,7 @@ export class Transport {
         const attempt = {
           method: request.method,
           hasIdempotencyKey: headers['idempotency-key'] !== undefined,
-          isConditional: headers['if-match'] !== undefined,
+          isConditional: headers['if-match'] !== undefined || headers['if-none-match'] !== undefined,
           index,
         };
         const delayMs = retryDelayMs(error, attempt, policy, Math.random);
@@ -113,15 +117,18 @@ export class Transport {
     };
     if (request.body !== undefined) headers['content-type'] = 'application/json';
     if (options.idempotencyKey !== undefined) headers['idempotency-key'] = options.idempotencyKey;
-    if (options.ifMatch !== undefined) headers['if-match'] = etagOf(options.ifMatch);
+    for (const [name, header] of CONDITIONS) {
+      const condition = options[name];
+      if (condition !== undefined) headers[header] = etagOf(name, condition);
+    }
     return headers;
   }
 }
 
 /** Never sends a conditional write unconditionally. */
-function etagOf(ifMatch: NonNullable<AnyOptions['ifMatch']>): string {
-  const etag = typeof ifMatch === 'string' ? ifMatch : responseOf(ifMatch)?.etag;
+function etagOf(name: string, condition: NonNullable<AnyOptions['ifMatch']>): string {
+  const etag = typeof condition === 'string' ? condition : responseOf(condition)?.etag;
   if (etag === null || etag === undefined || etag === '')
-    throw new TypeError('ifMatch has no ETag: pass what get, create or update returned');
+    throw new TypeError(`${name} has no ETag: pass what get, create or update returned`);
   return etag;
 }

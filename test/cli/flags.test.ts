@@ -213,5 +213,9 @@ suite('misspelt words', () => {
     assert.deepEqual(body, { client_secret: '********' });
     assert.equal(headers['authorization'], 'Bearer ********');
     assert.equal(headers['if-match'], '"7"');
+    const created = await dry('oidc', 'replace', EDGE, ROUTE, '--if-none-match', '*');
+    assert.equal(created.headers['if-none-match'], '*');
+    const changed = await dry('ip-policies', 'delete', 'ipp_1', '--if-none-match', '7');
+    assert.equal(changed.headers['if-none-match'], '"7"');
   });
 });

@@ -118,6 +118,15 @@ suite('the client against a server', () => {
     await assert.rejects(client.ipPolicies.delete(policy.id, { ifMatch: page }), /ifMatch has no ETag/);
   });
 
+  test("ifNoneMatch '*' creates and never replaces", async () => {
+    const edge = await client.httpsEdges.create({ hostports: ['none-match.localhost:443'] });
+    const once = () => client.httpsEdges.tlsTermination.replace(edge.id, { min_version: '1.3' }, { ifNoneMatch: '*' });
+    await once();
+    await assert.rejects(once(), { status: 412 });
+    const page = await client.ipPolicies.page();
+    await assert.rejects(client.httpsEdges.delete(edge.id, { ifNoneMatch: page }), /ifNoneMatch has no ETag/);
+  });
+
   test('an idempotency key creates once', async () => {
     const options = { idempotencyKey: crypto.randomUUID() };
     const first = await client.ipPolicies.create({ description: 'once' }, options);

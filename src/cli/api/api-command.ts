@@ -95,17 +95,24 @@ async function runOperation(
 
 function requestOptions({ values }: ParsedArguments): AnyOptions {
   const [ifMatch] = values.get('if-match') ?? [];
+  const [ifNoneMatch] = values.get('if-none-match') ?? [];
   const [idempotencyKey] = values.get('idempotency-key') ?? [];
   return {
-    // Shells remove the quotes of an ETag.
-    ...(ifMatch !== undefined && { ifMatch: /^\d+$/.test(ifMatch) ? `"${ifMatch}"` : ifMatch }),
+    ...(ifMatch !== undefined && { ifMatch: quoted(ifMatch) }),
+    ...(ifNoneMatch !== undefined && { ifNoneMatch: quoted(ifNoneMatch) }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   };
 }
 
-function headersOf({ ifMatch, idempotencyKey }: AnyOptions): Readonly<Record<string, string>> {
+/** Shells remove the quotes of an ETag. */
+function quoted(etag: string): string {
+  return /^\d+$/.test(etag) ? `"${etag}"` : etag;
+}
+
+function headersOf({ ifMatch, ifNoneMatch, idempotencyKey }: AnyOptions): Readonly<Record<string, string>> {
   return {
     ...(typeof ifMatch === 'string' && { 'if-match': ifMatch }),
+    ...(typeof ifNoneMatch === 'string' && { 'if-none-match': ifNoneMatch }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   };
 }

@@ -77,6 +77,7 @@ function commandFlags(operation: OperationDescription): readonly Flag[] {
     ...(takesFields(operation) ? BODY_FLAGS : []),
     ...(operation.verb === 'list' && operation.query?.properties['limit'] !== undefined ? [ALL_FLAG] : []),
     ...(operation.isConditional === true ? [IF_MATCH_FLAG] : []),
+    ...(operation.isConditional === true && operation.method !== 'POST' ? [IF_NONE_MATCH_FLAG] : []),
     ...(operation.isIdempotentByKey === true ? [IDEMPOTENCY_FLAG] : []),
     ...(operation.method === 'GET' ? WATCH_FLAGS : []),
     ...CONNECTION_FLAGS,
@@ -110,6 +111,13 @@ const IF_MATCH_FLAG = commandFlag({
   kind: 'text',
   hint: 'ETAG',
   description: 'ETag that --verbose showed, with or without quotes. Fails if the resource has changed since.',
+});
+
+const IF_NONE_MATCH_FLAG = commandFlag({
+  name: 'if-none-match',
+  kind: 'text',
+  hint: 'ETAG',
+  description: "'*' fails if it exists already, so that nothing is replaced; an ETag fails if it has that one still.",
 });
 
 const IDEMPOTENCY_FLAG = commandFlag({

@@ -2,7 +2,7 @@
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
 import type { Ref } from '../ref.ts';
-import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
+import type { RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface AccessModule {
@@ -259,7 +259,7 @@ export class AccessModuleClient extends ResourceClient {
   replace(
     params: { readonly edge_id: string; readonly id: string },
     body: AccessModuleReplace = {},
-    options?: ConditionalOptions,
+    options?: WriteOptions,
   ): Promise<Answer<AccessModule>> {
     return this.call({ method: 'PUT', path: '/edges/https/{edge_id}/routes/{id}/access', params, body }, options);
   }
@@ -276,10 +276,7 @@ export class AccessModuleClient extends ResourceClient {
   }
 
   /** Delete the Access module. Succeeds without effect if the module is not set. */
-  delete(
-    params: { readonly edge_id: string; readonly id: string },
-    options?: ConditionalOptions,
-  ): Promise<ResponseInfo> {
+  delete(params: { readonly edge_id: string; readonly id: string }, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing(
       { method: 'DELETE', path: '/edges/https/{edge_id}/routes/{id}/access', params },
       options,

@@ -1,7 +1,7 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
-import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface CertificateAuthority {
@@ -158,16 +158,12 @@ export class CertificateAuthoritiesClient extends ResourceClient {
    * Update a certificate authority. Changes only the fields in the request; null counts as absent. A module in the
    * request is replaced as a whole. DELETE of the module removes it.
    */
-  update(
-    id: string,
-    body: CertificateAuthorityUpdate,
-    options?: ConditionalOptions,
-  ): Promise<Answer<CertificateAuthority>> {
+  update(id: string, body: CertificateAuthorityUpdate, options?: WriteOptions): Promise<Answer<CertificateAuthority>> {
     return this.call({ method: 'PATCH', path: '/certificate_authorities/{id}', params: { id }, body }, options);
   }
 
   /** Delete a certificate authority. Returns 409 if other resources refer to it; details.referred_by names them. */
-  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/certificate_authorities/{id}', params: { id } }, options);
   }
 }

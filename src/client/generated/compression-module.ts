@@ -1,6 +1,6 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
-import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
+import type { RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface CompressionModule {
@@ -22,7 +22,7 @@ export class CompressionModuleClient extends ResourceClient {
   replace(
     params: { readonly edge_id: string; readonly id: string },
     body: CompressionModuleReplace = {},
-    options?: ConditionalOptions,
+    options?: WriteOptions,
   ): Promise<Answer<CompressionModule>> {
     return this.call({ method: 'PUT', path: '/edges/https/{edge_id}/routes/{id}/compression', params, body }, options);
   }
@@ -39,10 +39,7 @@ export class CompressionModuleClient extends ResourceClient {
   }
 
   /** Delete the Compression module. Succeeds without effect if the module is not set. */
-  delete(
-    params: { readonly edge_id: string; readonly id: string },
-    options?: ConditionalOptions,
-  ): Promise<ResponseInfo> {
+  delete(params: { readonly edge_id: string; readonly id: string }, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing(
       { method: 'DELETE', path: '/edges/https/{edge_id}/routes/{id}/compression', params },
       options,

@@ -1,6 +1,6 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
-import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface EventSource {
@@ -91,7 +91,7 @@ export class EventSourcesClient extends ResourceClient {
   /** Update an event source. An event source has no fields to change: send an empty object. */
   update(
     params: { readonly subscription_id: string; readonly type: string },
-    options?: ConditionalOptions,
+    options?: WriteOptions,
   ): Promise<Answer<EventSource>> {
     return this.call(
       { method: 'PATCH', path: '/event_subscriptions/{subscription_id}/sources/{type}', params, body: {} },
@@ -102,7 +102,7 @@ export class EventSourcesClient extends ResourceClient {
   /** Remove an event type from a subscription. Takes effect from the next event. The last type can be removed too. */
   delete(
     params: { readonly subscription_id: string; readonly type: string },
-    options?: ConditionalOptions,
+    options?: WriteOptions,
   ): Promise<ResponseInfo> {
     return this.callForNothing(
       { method: 'DELETE', path: '/event_subscriptions/{subscription_id}/sources/{type}', params },

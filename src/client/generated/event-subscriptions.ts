@@ -2,7 +2,7 @@
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
 import type { Ref } from '../ref.ts';
-import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 import type { EventSource } from './event-sources.ts';
 
@@ -94,12 +94,12 @@ export class EventSubscriptionsClient extends ResourceClient {
    * Update an event subscription. Changes only the fields in the request; null counts as absent. A module in the
    * request is replaced as a whole. DELETE of the module removes it.
    */
-  update(id: string, body: EventSubscriptionUpdate, options?: ConditionalOptions): Promise<Answer<EventSubscription>> {
+  update(id: string, body: EventSubscriptionUpdate, options?: WriteOptions): Promise<Answer<EventSubscription>> {
     return this.call({ method: 'PATCH', path: '/event_subscriptions/{id}', params: { id }, body }, options);
   }
 
   /** Delete an event subscription. Returns 409 if other resources refer to it; details.referred_by names them. */
-  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/event_subscriptions/{id}', params: { id } }, options);
   }
 }

@@ -1,7 +1,7 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
-import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface HttpResponseBackend {
@@ -84,16 +84,12 @@ export class HttpResponseBackendsClient extends ResourceClient {
    * Update an HTTP response backend. Changes only the fields in the request; null counts as absent. A module in
    * the request is replaced as a whole. DELETE of the module removes it.
    */
-  update(
-    id: string,
-    body: HttpResponseBackendUpdate,
-    options?: ConditionalOptions,
-  ): Promise<Answer<HttpResponseBackend>> {
+  update(id: string, body: HttpResponseBackendUpdate, options?: WriteOptions): Promise<Answer<HttpResponseBackend>> {
     return this.call({ method: 'PATCH', path: '/backends/http_response/{id}', params: { id }, body }, options);
   }
 
   /** Delete an HTTP response backend. Returns 409 if other resources refer to it; details.referred_by names them. */
-  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/http_response/{id}', params: { id } }, options);
   }
 }

@@ -1,7 +1,7 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
-import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 import type { Transport } from '../transport.ts';
 import { type AccessModule, AccessModuleClient, type AccessModuleReplace } from './access-module.ts';
@@ -197,16 +197,13 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
   update(
     params: { readonly edge_id: string; readonly id: string },
     body: HttpsEdgeRouteUpdate,
-    options?: ConditionalOptions,
+    options?: WriteOptions,
   ): Promise<Answer<HttpsEdgeRoute>> {
     return this.call({ method: 'PATCH', path: '/edges/https/{edge_id}/routes/{id}', params, body }, options);
   }
 
   /** Delete a route of an HTTPS edge. Returns 409 if other resources refer to it; details.referred_by names them. */
-  delete(
-    params: { readonly edge_id: string; readonly id: string },
-    options?: ConditionalOptions,
-  ): Promise<ResponseInfo> {
+  delete(params: { readonly edge_id: string; readonly id: string }, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/edges/https/{edge_id}/routes/{id}', params }, options);
   }
 }

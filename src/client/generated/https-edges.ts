@@ -1,7 +1,7 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
-import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 import type { Transport } from '../transport.ts';
 import type { HttpsEdgeRoute } from './https-edge-routes.ts';
@@ -115,12 +115,12 @@ export class HttpsEdgesClient extends ResourceClient {
    * Update an HTTPS edge. Changes only the fields in the request; null counts as absent. A module in the request
    * is replaced as a whole. DELETE of the module removes it.
    */
-  update(id: string, body: HttpsEdgeUpdate, options?: ConditionalOptions): Promise<Answer<HttpsEdge>> {
+  update(id: string, body: HttpsEdgeUpdate, options?: WriteOptions): Promise<Answer<HttpsEdge>> {
     return this.call({ method: 'PATCH', path: '/edges/https/{id}', params: { id }, body }, options);
   }
 
   /** Delete an HTTPS edge. Returns 409 if other resources refer to it; details.referred_by names them. */
-  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/edges/https/{id}', params: { id } }, options);
   }
 }

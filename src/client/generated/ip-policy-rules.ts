@@ -2,7 +2,7 @@
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
 import type { Ref } from '../ref.ts';
-import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface IpPolicyRule {
@@ -81,12 +81,12 @@ export class IpPolicyRulesClient extends ResourceClient {
    * Update an IP policy rule. Changes only the fields in the request; null counts as absent. A module in the
    * request is replaced as a whole. DELETE of the module removes it.
    */
-  update(id: string, body: IpPolicyRuleUpdate, options?: ConditionalOptions): Promise<Answer<IpPolicyRule>> {
+  update(id: string, body: IpPolicyRuleUpdate, options?: WriteOptions): Promise<Answer<IpPolicyRule>> {
     return this.call({ method: 'PATCH', path: '/ip_policy_rules/{id}', params: { id }, body }, options);
   }
 
   /** Delete an IP policy rule. Returns 409 if other resources refer to it; details.referred_by names them. */
-  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/ip_policy_rules/{id}', params: { id } }, options);
   }
 }

@@ -1,7 +1,7 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { Ref } from '../ref.ts';
-import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
+import type { RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface IpRestrictionModule {
@@ -27,7 +27,7 @@ export class IpRestrictionModuleClient extends ResourceClient {
   replace(
     params: { readonly edge_id: string; readonly id: string },
     body: IpRestrictionModuleReplace = {},
-    options?: ConditionalOptions,
+    options?: WriteOptions,
   ): Promise<Answer<IpRestrictionModule>> {
     return this.call(
       { method: 'PUT', path: '/edges/https/{edge_id}/routes/{id}/ip_restriction', params, body },
@@ -47,10 +47,7 @@ export class IpRestrictionModuleClient extends ResourceClient {
   }
 
   /** Delete the IP restriction module. Succeeds without effect if the module is not set. */
-  delete(
-    params: { readonly edge_id: string; readonly id: string },
-    options?: ConditionalOptions,
-  ): Promise<ResponseInfo> {
+  delete(params: { readonly edge_id: string; readonly id: string }, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing(
       { method: 'DELETE', path: '/edges/https/{edge_id}/routes/{id}/ip_restriction', params },
       options,

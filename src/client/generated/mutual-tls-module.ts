@@ -1,7 +1,7 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { Ref } from '../ref.ts';
-import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
+import type { RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface MutualTlsModule {
@@ -30,11 +30,7 @@ export class MutualTlsModuleClient extends ResourceClient {
    * Replace the Mutual TLS module. Requires a client certificate issued by one of the listed certificate
    * authorities. An omitted field is reset to its default.
    */
-  replace(
-    id: string,
-    body: MutualTlsModuleReplace = {},
-    options?: ConditionalOptions,
-  ): Promise<Answer<MutualTlsModule>> {
+  replace(id: string, body: MutualTlsModuleReplace = {}, options?: WriteOptions): Promise<Answer<MutualTlsModule>> {
     return this.call({ method: 'PUT', path: '/edges/https/{id}/mutual_tls', params: { id }, body }, options);
   }
 
@@ -47,7 +43,7 @@ export class MutualTlsModuleClient extends ResourceClient {
   }
 
   /** Delete the Mutual TLS module. Succeeds without effect if the module is not set. */
-  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/edges/https/{id}/mutual_tls', params: { id } }, options);
   }
 }

@@ -1,6 +1,6 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
-import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
+import type { RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface OauthModule {
@@ -304,7 +304,7 @@ export class OauthModuleClient extends ResourceClient {
   replace(
     params: { readonly edge_id: string; readonly id: string },
     body: OauthModuleReplace,
-    options?: ConditionalOptions,
+    options?: WriteOptions,
   ): Promise<Answer<OauthModule>> {
     return this.call({ method: 'PUT', path: '/edges/https/{edge_id}/routes/{id}/oauth', params, body }, options);
   }
@@ -321,10 +321,7 @@ export class OauthModuleClient extends ResourceClient {
   }
 
   /** Delete the OAuth module. Succeeds without effect if the module is not set. */
-  delete(
-    params: { readonly edge_id: string; readonly id: string },
-    options?: ConditionalOptions,
-  ): Promise<ResponseInfo> {
+  delete(params: { readonly edge_id: string; readonly id: string }, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/edges/https/{edge_id}/routes/{id}/oauth', params }, options);
   }
 }

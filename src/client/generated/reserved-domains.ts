@@ -2,7 +2,7 @@
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
 import type { Ref } from '../ref.ts';
-import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface ReservedDomain {
@@ -138,12 +138,12 @@ export class ReservedDomainsClient extends ResourceClient {
    * Update a reserved domain. Changes only the fields in the request; null counts as absent. A module in the
    * request is replaced as a whole. DELETE of the module removes it.
    */
-  update(id: string, body: ReservedDomainUpdate, options?: ConditionalOptions): Promise<Answer<ReservedDomain>> {
+  update(id: string, body: ReservedDomainUpdate, options?: WriteOptions): Promise<Answer<ReservedDomain>> {
     return this.call({ method: 'PATCH', path: '/reserved_domains/{id}', params: { id }, body }, options);
   }
 
   /** Delete a reserved domain. Returns 409 if other resources refer to it; details.referred_by names them. */
-  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/reserved_domains/{id}', params: { id } }, options);
   }
 
@@ -151,7 +151,7 @@ export class ReservedDomainsClient extends ResourceClient {
    * Remove the certificate of a reserved domain. Resets "certificate_id". If the domain has none, nothing changes
    * and the request succeeds.
    */
-  deleteCertificate(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  deleteCertificate(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing(
       { method: 'DELETE', path: '/reserved_domains/{id}/certificate', params: { id } },
       options,
@@ -162,7 +162,7 @@ export class ReservedDomainsClient extends ResourceClient {
    * Remove the certificate policy of a reserved domain. Resets "certificate_management_policy". If the domain has
    * none, nothing changes and the request succeeds.
    */
-  deleteCertificateManagementPolicy(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  deleteCertificateManagementPolicy(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing(
       { method: 'DELETE', path: '/reserved_domains/{id}/certificate_management_policy', params: { id } },
       options,

@@ -1,7 +1,7 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
-import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface ServiceAccount {
@@ -98,12 +98,12 @@ export class ServiceAccountsClient extends ResourceClient {
    * Update a service account. Changes only the fields in the request; null counts as absent. A module in the
    * request is replaced as a whole. DELETE of the module removes it.
    */
-  update(id: string, body: ServiceAccountUpdate, options?: ConditionalOptions): Promise<Answer<ServiceAccount>> {
+  update(id: string, body: ServiceAccountUpdate, options?: WriteOptions): Promise<Answer<ServiceAccount>> {
     return this.call({ method: 'PATCH', path: '/service_accounts/{id}', params: { id }, body }, options);
   }
 
   /** Delete a service account. Returns 409 if other resources refer to it; details.referred_by names them. */
-  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/service_accounts/{id}', params: { id } }, options);
   }
 }

@@ -1,7 +1,7 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
-import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface TlsCertificate {
@@ -144,12 +144,12 @@ export class TlsCertificatesClient extends ResourceClient {
    * Update a TLS certificate. Changes only the fields in the request; null counts as absent. A module in the
    * request is replaced as a whole. DELETE of the module removes it.
    */
-  update(id: string, body: TlsCertificateUpdate, options?: ConditionalOptions): Promise<Answer<TlsCertificate>> {
+  update(id: string, body: TlsCertificateUpdate, options?: WriteOptions): Promise<Answer<TlsCertificate>> {
     return this.call({ method: 'PATCH', path: '/tls_certificates/{id}', params: { id }, body }, options);
   }
 
   /** Delete a TLS certificate. Returns 409 if other resources refer to it; details.referred_by names them. */
-  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/tls_certificates/{id}', params: { id } }, options);
   }
 }

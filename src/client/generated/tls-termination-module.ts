@@ -1,6 +1,6 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
-import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
+import type { RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface TlsTerminationModule {
@@ -28,7 +28,7 @@ export class TlsTerminationModuleClient extends ResourceClient {
   replace(
     id: string,
     body: TlsTerminationModuleReplace = {},
-    options?: ConditionalOptions,
+    options?: WriteOptions,
   ): Promise<Answer<TlsTerminationModule>> {
     return this.call({ method: 'PUT', path: '/edges/https/{id}/tls_termination', params: { id }, body }, options);
   }
@@ -39,7 +39,7 @@ export class TlsTerminationModuleClient extends ResourceClient {
   }
 
   /** Delete the TLS termination module. Succeeds without effect if the module is not set. */
-  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing(
       { method: 'DELETE', path: '/edges/https/{id}/tls_termination', params: { id } },
       options,

@@ -2,7 +2,7 @@
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
 import type { Ref } from '../ref.ts';
-import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface TunnelGroupBackend {
@@ -75,16 +75,12 @@ export class TunnelGroupBackendsClient extends ResourceClient {
    * Update a tunnel group backend. Changes only the fields in the request; null counts as absent. A module in the
    * request is replaced as a whole. DELETE of the module removes it.
    */
-  update(
-    id: string,
-    body: TunnelGroupBackendUpdate,
-    options?: ConditionalOptions,
-  ): Promise<Answer<TunnelGroupBackend>> {
+  update(id: string, body: TunnelGroupBackendUpdate, options?: WriteOptions): Promise<Answer<TunnelGroupBackend>> {
     return this.call({ method: 'PATCH', path: '/backends/tunnel_group/{id}', params: { id }, body }, options);
   }
 
   /** Delete a tunnel group backend. Returns 409 if other resources refer to it; details.referred_by names them. */
-  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/tunnel_group/{id}', params: { id } }, options);
   }
 }

@@ -1,7 +1,7 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
-import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface WeightedBackend {
@@ -81,12 +81,12 @@ export class WeightedBackendsClient extends ResourceClient {
    * Update a weighted backend. Changes only the fields in the request; null counts as absent. A module in the
    * request is replaced as a whole. DELETE of the module removes it.
    */
-  update(id: string, body: WeightedBackendUpdate, options?: ConditionalOptions): Promise<Answer<WeightedBackend>> {
+  update(id: string, body: WeightedBackendUpdate, options?: WriteOptions): Promise<Answer<WeightedBackend>> {
     return this.call({ method: 'PATCH', path: '/backends/weighted/{id}', params: { id }, body }, options);
   }
 
   /** Delete a weighted backend. Returns 409 if other resources refer to it; details.referred_by names them. */
-  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+  delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/weighted/{id}', params: { id } }, options);
   }
 }

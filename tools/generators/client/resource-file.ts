@@ -96,7 +96,8 @@ function argumentsOf(resource: ClientResource, operation: OperationDescription):
 
 function optionsType(operation: OperationDescription): string {
   if (operation.isIdempotentByKey === true) return 'CreateOptions';
-  return operation.isConditional === true ? 'ConditionalOptions' : 'RequestOptions';
+  if (operation.isConditional !== true) return 'RequestOptions';
+  return operation.method === 'POST' ? 'ConditionalOptions' : 'WriteOptions';
 }
 
 /** Imports of everything that the text mentions. */
@@ -113,7 +114,7 @@ function imports(
     [['Answer', 'ResponseInfo'], '../answer.ts'],
     [['PageQuery'], '../page-query.ts'],
     [['Ref'], '../ref.ts'],
-    [['ConditionalOptions', 'CreateOptions', 'RequestOptions'], '../request-options.ts'],
+    [['ConditionalOptions', 'CreateOptions', 'RequestOptions', 'WriteOptions'], '../request-options.ts'],
     [['Transport'], '../transport.ts'],
   ];
   for (const [names, file] of types) {
