@@ -23,16 +23,41 @@ test('finds claims about addresses in any spelling', () => {
     'emailVerified',
     'user.email_verified',
     'mail',
+    'user_email',
+    'primary_email',
+    'primaryEmail',
+    'https://example.com/work-email',
+    'contact_email_address',
+    'user_email_verified',
+    'is_email_verified',
   ]) {
     assert.equal(isAddressClaim(name, ['x']), true, name);
   }
 });
 
 test('finds addresses in claims that people choose, and leaves names alone', () => {
-  for (const name of ['preferred_username', 'upn', 'Preferred_Username', 'unique_name', 'user.name', 'nickname']) {
+  for (const name of [
+    'preferred_username',
+    'upn',
+    'Preferred_Username',
+    'unique_name',
+    'user.name',
+    'nickname',
+    'primary_mail',
+    'workMails',
+    'account_login',
+  ]) {
     assert.equal(isAddressClaim(name, ['other', 'ana@example.com']), true, name);
     assert.equal(isAddressClaim(name, ['ana', 7, true]), false, name);
   }
+});
+
+test('finds addresses below a claim about addresses', () => {
+  for (const name of ['email.value', 'emails.primary', 'user.primary_email.value', 'mail.0']) {
+    assert.equal(isAddressClaim(name, ['ana@example.com']), true, name);
+    assert.equal(isAddressClaim(name, ['work']), false, name);
+  }
+  assert.equal(isAddressClaim('https://email.example.com/groups', ['team@example.com']), false);
 });
 
 test('leaves other claims alone, whatever they contain', () => {
@@ -43,6 +68,8 @@ test('leaves other claims alone, whatever they contain', () => {
     'user_email_domain',
     'email_groups',
     'emailing',
+    'group_name',
+    'mailing_lists',
     'realm_access.roles',
     '',
   ]) {

@@ -1,38 +1,49 @@
 import type { JsonValue } from './json.ts';
 
-/** Names of claims that hold an address or say something about it, reduced to letters. */
-const ADDRESS_NAMES: ReadonlySet<string> = new Set([
+/** How names of claims end that hold an address or say something about it, reduced to letters: also `user_email`. */
+const ADDRESS_ENDS: readonly string[] = [
   'email',
   'emails',
   'emailaddress',
   'emailaddresses',
   'emailverified',
-  'isemailverified',
   'verifiedemail',
-  'mail',
-]);
+];
 
-/** People choose these at many providers, and some choose the address of somebody else (OpenID Connect Core §5.7). */
-const CHOSEN_NAMES: ReadonlySet<string> = new Set([
-  'preferredusername',
+/**
+ * How names end that people choose at many providers, and some choose the address of somebody else (OpenID Connect Core
+ * §5.7), and names that end like `primary_mail` and may be about something else.
+ */
+const CHOSEN_ENDS: readonly string[] = [
   'username',
   'uniquename',
   'upn',
   'userprincipalname',
   'login',
   'nickname',
-  'name',
   'displayname',
-]);
+  'mail',
+  'mails',
+  'mailaddress',
+  'mailaddresses',
+];
 
 /**
- * Whether a rule about this claim would match an address that the provider has not verified. A name counts by its last
- * part, in any spelling: `Email`, `user.email`, `https://example.com/email`.
+ * Whether a rule about this claim would match an address that the provider has not verified. A name counts by the end of
+ * its last part, in any spelling: `Email`, `user.email`, `https://example.com/primary_email`; for values that are
+ * addresses, by any step of a path: `email.value`.
  */
 export function isAddressClaim(name: string, values: readonly JsonValue[]): boolean {
-  const last = lettersOf(name.split(/[./:#[\]"']/).findLast((part) => lettersOf(part) !== '') ?? '');
-  if (ADDRESS_NAMES.has(last)) return true;
-  return CHOSEN_NAMES.has(last) && values.some((value) => typeof value === 'string' && value.includes('@'));
+  const parts = name.split(/[./:#[\]"']/).map(lettersOf);
+  const last = parts.findLast((part) => part !== '') ?? '';
+  if (isAddressName(last)) return true;
+  if (!values.some((value) => typeof value === 'string' && value.includes('@'))) return false;
+  const isBelowAddress = !name.includes('/') && parts.some(isAddressName);
+  return isBelowAddress || last === 'name' || CHOSEN_ENDS.some((end) => last.endsWith(end));
+}
+
+function isAddressName(letters: string): boolean {
+  return letters === 'mail' || ADDRESS_ENDS.some((end) => letters.endsWith(end));
 }
 
 function lettersOf(text: string): string {

@@ -17,7 +17,7 @@ const spellings = ['email', 'Email', 'e-mail', 'user.email', 'https://example.co
 suite('a claim that may have an unverified address', async () => {
   const site = await world.site();
 
-  for (const name of [...spellings, 'preferred_username', 'upn']) {
+  for (const name of [...spellings, 'user_email', 'primary_email', 'email.value', 'preferred_username', 'upn']) {
     test(`is refused at write time, with the remedy: ${name}`, async () => {
       const claims = { [name]: BOSS };
       const bearer = [{ issuer: 'https://ci.example.com', audiences: ['postern'], claims }];

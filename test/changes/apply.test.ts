@@ -67,6 +67,19 @@ async function plan(text: string, ...args: readonly string[]) {
 
 const list = async (path: string, key: string) => (await world.api('GET', path)).body[key];
 
+suite('a file with access rules about addresses that nobody has verified', () => {
+  for (const name of ['email', 'user.email', 'primary_email', 'preferred_username'])
+    test(`is rejected by plan and by apply, with the field and the remedy: ${name}`, async () => {
+      const rules = `access: {deny: [{claims: {"${name}": [ana@example.com]}}], allow: [{email_domains: [example.com]}]}`;
+      const text = SITE.replace(/access: .*/, rules);
+      for (const { code, stdout, stderr } of [await plan(text), await apply(text)]) {
+        assert.equal(code, 1, stdout);
+        assert.match(stderr, /access\.deny\.0\.claims.*use emails or email_domains/);
+      }
+      assert.deepEqual(await list('/edges/https', 'https_edges'), []);
+    });
+});
+
 suite('a site in a file', () => {
   test('is planned as added, without its secrets, and nothing is stored', async () => {
     const { code, stdout, stderr } = await plan(SITE);
