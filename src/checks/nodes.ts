@@ -13,6 +13,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     /^port \d+ /,
     'end the program that uses the port on that machine, or set tcp_ports to ports that are free on all nodes',
   ],
+  [/^the database .* lost commits/, 'do what the message says, then restart the server: the problem ends with it'],
   [/^this server cannot join /, 'make the setting equal, and restart that node'],
 ];
 const GENERAL_ADVICE = 'see the log of that node';

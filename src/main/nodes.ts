@@ -74,7 +74,11 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
     peerAddress: null,
     tunnelAddress: config.tunnel_address === null ? null : formatListenAddress(config.tunnel_address),
   };
-  if (config.database_url === null) return alone(localMembership(facts, clock, counts));
+  if (config.database_url === null) {
+    const only = localMembership(facts, clock, counts);
+    only.setProblem('store', store.loss);
+    return alone(only);
+  }
   const membership = new NodeMembership({
     ...{ store: store.nodes, facts, agreed: agreedFacts(config, store), counts, log },
     onAgreed: ({ secret_key_id: keyId }) => {
