@@ -119,8 +119,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const warnings = { hostCertificates, clock, isAcmeOn: config.acme === 'on' };
   // A single process knows of a subscription before its creation is answered; where several share a store, others learn
   // of it later.
-  const isWanted = (type: string): boolean | 'unknown' =>
-    wanted.has(type) || (store.engine === 'postgres' && 'unknown');
+  const isWanted = (type: string): boolean | 'unknown' => wanted.has(type) || (store.sharing.isShared && 'unknown');
 
   const context = {
     catalog,
@@ -131,9 +130,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     events: {
       renderer,
       accountId: store.accountId,
-      // A single process knows of a subscription before its creation is answered; where several share a store, others
-      // learn of it later.
-      isWanted: (type: string) => wanted.has(type) || (store.sharing.isShared && 'unknown'),
+      isWanted,
       newId,
       nowMs: () => clock.nowMs(),
     },

@@ -15,7 +15,7 @@ import { type FakeIssuer, openFakeIssuer } from './fake-issuer.ts';
 /** What a test can change while the server runs. */
 export interface FakeBehaviour {
   /** Called for each request; a returned answer replaces the usual one. `hang` never answers. */
-  intercept: ((request: FakeRequest) => FakeAnswer | 'hang' | null) | null;
+  intercept: ((request: FakeRequest) => FakeAnswer | 'hang' | null | Promise<null>) | null;
   /** Requests that are handled and never answered. */
   loses: ((request: FakeRequest) => boolean) | null;
   /** Seconds of validity. */
@@ -137,7 +137,7 @@ class Fake {
     const message = text === '' ? null : this.#read(text, path);
     const seen: FakeRequest = { method: request.method ?? '', path, resource, payload: message?.payload ?? null };
     this.requests.push(seen);
-    const replaced = this.behaviour.intercept?.(seen) ?? null;
+    const replaced = (await this.behaviour.intercept?.(seen)) ?? null;
     if (replaced === 'hang') return;
     const answer = replaced ?? message?.refusal ?? (await this.#answer(resource, id, message));
     if (this.behaviour.loses?.(seen) === true) return;
