@@ -106,7 +106,7 @@ const rules = { dropped: new DroppedHeaders(['x-internal-*']), hostPorts: null }
 const raw = (rawHeaders: readonly string[], target = '/'): RawHead => ({
   method: 'GET',
   target,
-  scheme: 'http/1',
+  httpVersion: 1,
   absoluteScheme: 'https',
   rawHeaders: ['host', 'a.example', ...rawHeaders],
   authority: null,

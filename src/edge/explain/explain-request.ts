@@ -54,7 +54,7 @@ export async function explainRequest(question: HypotheticalQuestion, ports: Expl
     {
       method,
       target: url.target,
-      scheme: 'http/1',
+      httpVersion: 1,
       absoluteScheme: scheme,
       rawHeaders: hasHost ? headers : ['host', url.authority, ...headers],
       authority: null,

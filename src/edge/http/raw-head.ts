@@ -26,7 +26,7 @@ export function http1Head(
   return {
     method: request.method ?? '',
     target: request.url ?? '',
-    scheme: 'http/1',
+    httpVersion: 1,
     absoluteScheme,
     rawHeaders: request.rawHeaders,
     authority: null,
@@ -42,7 +42,7 @@ export function http2Head(headers: IncomingHttpHeaders, raw: readonly string[], 
   return {
     method: headers[':method'] ?? '',
     target: headers[':path'] ?? '',
-    scheme: 'http/2',
+    httpVersion: 2,
     absoluteScheme: 'https',
     rawHeaders: raw.slice(end),
     authority: headers[':authority'] ?? null,

@@ -30,7 +30,7 @@ export type HeadReading =
 export interface RawHead {
   readonly method: string;
   readonly target: string;
-  readonly scheme: 'http/1' | 'http/2';
+  readonly httpVersion: 1 | 2;
   /** Scheme expected in a target in absolute form. */
   readonly absoluteScheme: 'http' | 'https';
   /** Flat, as received, in order. Without pseudo headers. */
@@ -64,7 +64,7 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
   }
   if (!KNOWN_METHODS.has(raw.method))
     return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'the method is unknown' };
-  const facts = new HeaderFacts(raw.scheme);
+  const facts = new HeaderFacts(raw.httpVersion);
   const problem = facts.read(raw, dropped);
   if (problem !== null) return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: problem };
   const switchTo = raw.protocol ?? (raw.hasUpgrade ? facts.upgrade : null);
@@ -112,7 +112,7 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
 function originForm(raw: RawHead, facts: HeaderFacts): string | { readonly message: string } {
   const { target } = raw;
   if (target.startsWith('/')) return target;
-  if (raw.scheme === 'http/2')
+  if (raw.httpVersion === 2)
     return target === '*' ? { message: 'OPTIONS * is not forwarded' } : { message: 'the path does not start with "/"' };
   const absolute = /^(https?):\/\/([^/?#\\@]+)(\/[^#]*)?$/i.exec(target);
   if (absolute?.[1]?.toLowerCase() !== raw.absoluteScheme)
@@ -134,8 +134,8 @@ class HeaderFacts {
   readonly #kept: string[] = [];
   #named: Set<string> | null = null;
 
-  constructor(scheme: RawHead['scheme']) {
-    this.#isHttp1 = scheme === 'http/1';
+  constructor(httpVersion: RawHead['httpVersion']) {
+    this.#isHttp1 = httpVersion === 1;
   }
 
   read({ rawHeaders, method, isFromProxy }: RawHead, dropped: DroppedHeaders): string | null {
