@@ -6,7 +6,7 @@ import type { AdmissionLimit } from './admission.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
 import type { ChallengeType } from './tls/acme-challenges.ts';
-import { type MetricsLevel, type SeriesLabels, TrafficSeries } from './traffic-series.ts';
+import { type MetricsLevel, type SeriesLabels, MetricSeries } from './metric-series.ts';
 import { TUNNEL_BACKEND_KIND } from './tunnels/tunnel-backend.ts';
 
 interface RouteCounters {
@@ -43,10 +43,10 @@ export class EdgeMetrics {
   readonly #rawClosed: Counter<'proto' | 'outcome'>;
   readonly #rawBytes: Counter<'proto' | 'direction'>;
   readonly #counters = new WeakMap<object, RouteCounters>();
-  readonly #series: TrafficSeries;
+  readonly #series: MetricSeries;
 
   constructor(registry: Registry, live: LiveCounts, level: MetricsLevel = 'route') {
-    this.#series = new TrafficSeries(level);
+    this.#series = new MetricSeries(level);
     const registers = [registry];
     const perRoute = ['edge', 'route'] as const;
     this.#requests = new Counter({

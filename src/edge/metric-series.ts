@@ -19,8 +19,8 @@ export class SeriesLabels {
 /** Number of deleted routes that are remembered for requests that outlive them. */
 const MAX_REMEMBERED = 10_000;
 
-/** The series for traffic, at the configured level, and their removal with what they count. */
-export class TrafficSeries {
+/** The series of /metrics about traffic, at the configured level, and their removal with what they count. */
+export class MetricSeries {
   readonly none = new SeriesLabels('', '');
   /** Endpoints of agents come and go by the thousand: one series for all of them. */
   readonly ephemeral = new SeriesLabels('ephemeral', '');
