@@ -11,7 +11,7 @@ suite('streams that all nodes with an agent refuse', () => {
   const noRefusalFollows = (): void => {
     for (const task of answered.splice(0)) task();
   };
-  const closed = (): RefusedStreams => {
+  const opened = (): RefusedStreams => {
     answered = [];
     const streams = new RefusedStreams({
       monotonicMs: () => nowMs,
@@ -23,7 +23,7 @@ suite('streams that all nodes with an agent refuse', () => {
   };
 
   test('are tried by one visitor at a time', () => {
-    const streams = closed();
+    const streams = opened();
     assert.equal(streams.mayTry(), false);
     at(99);
     assert.equal(streams.mayTry(), false);
@@ -37,22 +37,22 @@ suite('streams that all nodes with an agent refuse', () => {
     assert.deepEqual([streams.mayTry(), streams.mayTry()], [true, false]);
   });
 
-  test('are open to everybody when a try was not refused, and not before its answer could be read', () => {
-    const streams = closed();
+  test('are sent for everybody when a try was not refused, and not before its answer could be read', () => {
+    const streams = opened();
     at(100);
     assert.equal(streams.mayTry(), true);
     at(1900);
-    assert.deepEqual([streams.mayTry(), streams.isClosed], [false, true]);
+    assert.deepEqual([streams.mayTry(), streams.isOpen], [false, true]);
     noRefusalFollows();
-    assert.deepEqual([streams.mayTry(), streams.mayTry(), streams.isClosed], [true, true, false]);
+    assert.deepEqual([streams.mayTry(), streams.mayTry(), streams.isOpen], [true, true, false]);
   });
 
-  test('are open again after a while without visitors', () => {
-    const streams = closed();
+  test('are sent again after a while without visitors', () => {
+    const streams = opened();
     at(1999);
-    assert.equal(streams.isClosed, true);
+    assert.equal(streams.isOpen, true);
     at(2000);
-    assert.equal(streams.isClosed, false);
+    assert.equal(streams.isOpen, false);
     assert.deepEqual([streams.mayTry(), streams.mayTry()], [true, true]);
   });
 });

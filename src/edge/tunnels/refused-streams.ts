@@ -17,36 +17,37 @@ const SYSTEM: Times = {
 };
 
 /**
- * All nodes with the agent of a tunnel refused a stream: none of them may serve it at the moment. *Open* → *closed* by a
- * refusal → after a while one visitor *tries* → *closed* again, or *open* when no refusal follows.
+ * A circuit breaker for a tunnel. All nodes with its agent refused a stream: none of them may serve it at the moment.
+ * *Closed* lets every stream through → *open* by a refusal → after a while one visitor *tries* → *open* again, or
+ * *closed* when no refusal follows.
  */
 export class RefusedStreams {
   readonly #times: Times;
-  #state: 'open' | 'closed' | 'trying' = 'open';
+  #state: 'closed' | 'open' | 'trying' = 'closed';
   #refusedAtMs = 0;
 
   constructor(times = SYSTEM) {
     this.#times = times;
   }
 
-  get isClosed(): boolean {
-    return this.#state !== 'open' && this.#times.monotonicMs() - this.#refusedAtMs < FORGOTTEN_MS;
+  get isOpen(): boolean {
+    return this.#state !== 'closed' && this.#times.monotonicMs() - this.#refusedAtMs < FORGOTTEN_MS;
   }
 
   refused(): void {
-    this.#state = 'closed';
+    this.#state = 'open';
     this.#refusedAtMs = this.#times.monotonicMs();
   }
 
   /** Whether the caller may send a stream now. */
   mayTry(): boolean {
-    if (!this.isClosed) this.#state = 'open';
-    if (this.#state !== 'closed') return this.#state === 'open';
+    if (!this.isOpen) this.#state = 'closed';
+    if (this.#state !== 'open') return this.#state === 'closed';
     if (this.#times.monotonicMs() - this.#refusedAtMs < NEXT_TRY_MS) return false;
     this.#state = 'trying';
     const refusedAtMs = this.#refusedAtMs;
     this.#times.afterReading(ANSWER_MS, () => {
-      if (this.#state === 'trying' && this.#refusedAtMs === refusedAtMs) this.#state = 'open';
+      if (this.#state === 'trying' && this.#refusedAtMs === refusedAtMs) this.#state = 'closed';
     });
     return true;
   }

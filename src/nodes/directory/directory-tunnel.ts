@@ -58,13 +58,13 @@ export class DirectoryTunnel implements OnlineTunnel, Rank {
   /** Nodes that announce it and refuse its streams may not serve it at the moment. Otherwise they would withdraw it. */
   get isSuspended(): boolean {
     if (this.#ways.local.get(this.id)?.isSuspended === true) return true;
-    return this.#refused?.isClosed === true && this.isReachable;
+    return this.#refused?.isOpen === true && this.isReachable;
   }
 
   mayTry(): boolean {
     if (this.#refused === null) return true;
     const mayTry = this.#refused.mayTry();
-    if (!this.#refused.isClosed) this.#refused = null;
+    if (!this.#refused.isOpen) this.#refused = null;
     return mayTry;
   }
 
