@@ -52,7 +52,7 @@ sbom.dependencies = sbom.dependencies
   .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => reached.has(each)) }));
 
 const problems = sbom.components.flatMap((component) => [
-  ...(component.licenses === undefined ? [`${component['bom-ref']} has no licence`] : []),
+  ...(component.licenses === undefined ? [`${component['bom-ref']} has no license`] : []),
   ...(component.hashes === undefined && component !== node ? [`${component['bom-ref']} has no hash`] : []),
 ]);
 for (const ref of reached) {

@@ -100,7 +100,7 @@ function report(title: string, samples: Readonly<Record<string, readonly Sample[
   const spread = [0.25, 0.5, 0.75].map((part) => quantile(ratios, part).toFixed(2));
   const lower = of('forwarded', 'micros', LOWER_QUARTILE) / of('local', 'micros', LOWER_QUARTILE);
   say(
-    `forwarded / local: ${lower.toFixed(2)} at the lower quartile; of neighbouring rounds ${spread[1]} (half of them ${spread[0]} to ${spread[2]}); goal at most ${GOAL}`,
+    `forwarded / local: ${lower.toFixed(2)} at the lower quartile; of neighboring rounds ${spread[1]} (half of them ${spread[0]} to ${spread[2]}); goal at most ${GOAL}`,
   );
 }
 

@@ -108,7 +108,7 @@ export function operationHandler(
       query: decodeQuery(request.query as Record<string, unknown>),
       body: decodeBody(request, params),
       ifMatch: operation.isConditional === true ? parseIfMatch(request.headers['if-match']) : null,
-      ifNoneMatch: honoursIfNoneMatch(operation) ? parseIfNoneMatch(request.headers['if-none-match']) : null,
+      ifNoneMatch: honorsIfNoneMatch(operation) ? parseIfNoneMatch(request.headers['if-none-match']) : null,
       idempotency: idempotency(operation, request, admission),
       version: admission.version.version,
       isLegacyClient: admission.version.isLegacyClient,
@@ -137,7 +137,7 @@ export function operationHandler(
 }
 
 /** A POST creates something new, whatever exists at its address. */
-function honoursIfNoneMatch({ method, isConditional }: Operation): boolean {
+function honorsIfNoneMatch({ method, isConditional }: Operation): boolean {
   return isConditional === true && method !== 'POST';
 }
 

@@ -13,7 +13,7 @@ const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['beforeId', 'befo
  */
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['limit', 'before_id', 'q']);
 
-/** Unknown, repeated, empty and invalid parameters are rejected: a misspelt filter must not return everything. */
+/** Unknown, repeated, empty and invalid parameters are rejected: a misspelled filter must not return everything. */
 export function queryDecoder(schema: TObject | undefined): QueryDecoder {
   const fields = new Map(
     Object.entries(schema?.properties ?? {}).map(([name, field]: [string, TSchema]) => [name, parameterCheck(field)]),

@@ -32,7 +32,7 @@ suite('variables that Kubernetes injects for a Service', () => {
   });
 });
 
-test('a misspelt variable is still rejected beside them', () => {
+test('a misspelled variable is still rejected beside them', () => {
   const env = { POSTERN_SERVICE_HOST: '10.0.0.11', POSTERN_TCP_PORT: 'x', POSTERN_DOMIAN: 'x' };
   assert.throws(
     () => checkVariables(env),

@@ -25,7 +25,7 @@ const SERVICE_VARIABLE =
   /^POSTERN_(?:[A-Z0-9_]+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)$/;
 
 /**
- * Throws for an unknown `POSTERN_` variable: a misspelt one would silently have no effect.
+ * Throws for an unknown `POSTERN_` variable: a misspelled one would silently have no effect.
  * Returns warnings for those that Kubernetes injects.
  */
 export function checkVariables(env: Readonly<Record<string, string | undefined>>): readonly string[] {

@@ -5,8 +5,8 @@ import { unreadReason } from './access-log.ts';
 import type { AdmissionLimit } from './admission.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
+import { MetricSeries, type MetricsLevel, type SeriesLabels } from './metric-series.ts';
 import type { ChallengeType } from './tls/acme-challenges.ts';
-import { type MetricsLevel, type SeriesLabels, MetricSeries } from './metric-series.ts';
 import { TUNNEL_BACKEND_KIND } from './tunnels/tunnel-backend.ts';
 
 interface RouteCounters {

@@ -5,7 +5,7 @@ import { type LiveExchange, LiveExchanges } from './live-exchanges.ts';
 /** Leaves the list when it is re-evaluated, like an exchange that is cut. */
 class Judged implements LiveExchange {
   livePosition = -1;
-  judgements = 0;
+  judgments = 0;
   readonly connection: { readonly edgeId: string };
   readonly #live: LiveExchanges;
   readonly #isCut: boolean;
@@ -24,7 +24,7 @@ class Judged implements LiveExchange {
   }
 
   judgeAgain(): void {
-    this.judgements += 1;
+    this.judgments += 1;
     if (this.#isCut) this.#live.delete(this);
   }
 }
@@ -35,8 +35,8 @@ suite('live exchanges', () => {
     const mine = Array.from({ length: 20 }, (_, at) => new Judged(live, 'one', at % 3 === 0));
     const other = new Judged(live, 'two');
     live.judgeAgain('one', null);
-    assert(mine.every(({ judgements }) => judgements === 1));
-    assert.equal(other.judgements, 0);
+    assert(mine.every(({ judgments }) => judgments === 1));
+    assert.equal(other.judgments, 0);
     assert.equal(live.count, 14);
   });
 
@@ -47,6 +47,6 @@ suite('live exchanges', () => {
     for (const exchange of [...leaving, ...leaving]) live.delete(exchange);
     live.judgeAgain('one', null);
     assert.equal(live.count, all.length - leaving.length);
-    for (const exchange of all) assert.equal(exchange.judgements, leaving.includes(exchange) ? 0 : 1);
+    for (const exchange of all) assert.equal(exchange.judgments, leaving.includes(exchange) ? 0 : 1);
   });
 });

@@ -21,7 +21,7 @@ export interface ParsedFlags {
 
 /**
  * Parses `--name value`, `--name=value` and `--switch`. Rejects unknown flags by name, and never repeats a value in a
- * message: it may be a secret behind a misspelt flag.
+ * message: it may be a secret behind a misspelled flag.
  */
 export function parseFlags(args: readonly string[], known: ReadonlyMap<string, FlagForm>): ParsedFlags {
   const flags = new Map<string, string>();

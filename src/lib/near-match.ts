@@ -1,4 +1,4 @@
-/** The candidates closest to a misspelt word, best first. */
+/** The candidates closest to a misspelled word, best first. */
 export function nearMatches(word: string, candidates: Iterable<string>, most = 3): string[] {
   const limit = Math.max(2, Math.floor(word.length / 3));
   const scored: { candidate: string; distance: number }[] = [];
@@ -10,7 +10,7 @@ export function nearMatches(word: string, candidates: Iterable<string>, most = 3
   return scored.slice(0, most).map((entry) => entry.candidate);
 }
 
-/** Edits and swaps of two neighbours, abandoned beyond `limit`; the input is bounded because it may come from a client. */
+/** Edits and swaps of two neighbors, abandoned beyond `limit`; the input is bounded because it may come from a client. */
 function editDistance(from: string, to: string, limit: number): number {
   if (from.length > 64 || Math.abs(from.length - to.length) > limit) return limit + 1;
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 /**
- * System colours follow light, dark and forced-colour modes automatically. The footer uses a colour instead of opacity,
+ * System colors follow light, dark and forced-color modes automatically. The footer uses a color instead of opacity,
  * so that its contrast is known: more than 7:1 in both modes.
  */
 const STYLE = `

@@ -4,7 +4,7 @@ import { RequestLines, type RequestLogger } from './request-lines.ts';
 import { standardOutput } from './standard-output.ts';
 import { readableLine, terminalLines } from './terminal-lines.ts';
 
-/** Field names that only carry secrets, anywhere in a log line. The first defence is not to log them. */
+/** Field names that only carry secrets, anywhere in a log line. The first defense is not to log them. */
 const SECRET_FIELDS = [
   'authorization',
   'Authorization',

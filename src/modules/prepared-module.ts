@@ -48,8 +48,8 @@ export interface PreparedModule {
   /** Connection requirements: read by the TLS layer, for edge modules. */
   readonly tls?: TlsPolicy;
   /**
-   * Recognises who sends the request by other means than a login, such as a token, and sets its permit. Called just
-   * before the first login module. A pass without a permit says that nobody was recognised.
+   * Recognizes who sends the request by other means than a login, such as a token, and sets its permit. Called just
+   * before the first login module. A pass without a permit says that nobody was recognized.
    */
   identify?(request: TrafficRequest): Verdict | Promise<Verdict>;
   /**

@@ -29,11 +29,11 @@ export interface Operation {
   readonly errors: readonly ErrorCode[];
   /** Scopes that a key needs, all of them. Absent: that of the method and path. */
   readonly scopes?: readonly string[];
-  /** Honours `If-Match`, and `If-None-Match` unless it creates. */
+  /** Honors `If-Match`, and `If-None-Match` unless it creates. */
   readonly isConditional?: boolean;
   /** Every success has Postern-Revision. Conditional writes and creates with a key always do. */
   readonly returnsRevision?: true;
-  /** Honours `Idempotency-Key`. */
+  /** Honors `Idempotency-Key`. */
   readonly isIdempotentByKey?: boolean;
   /** Accepts `Service-Version: 0` too. */
   readonly acceptsVersion0?: boolean;

@@ -61,7 +61,7 @@ export interface NamedModule {
   readonly ownPaths?: readonly string[];
 }
 
-/** One question to a module: whether it recognises the requester, or whether the request may pass. */
+/** One question to a module: whether it recognizes the requester, or whether the request may pass. */
 export interface AdmissionStep {
   readonly module: string;
   /** Whether it sets the permit. Such a step is not repeated while its permit is held. */

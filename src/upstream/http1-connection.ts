@@ -27,7 +27,7 @@ export interface ConnectionOwner {
 
 /** Maximum wait for `100 Continue` (RFC 9110 §10.1.1 forbids waiting indefinitely). */
 const CONTINUE_TIMEOUT_MS = 1000;
-/** Honours the upstream's announced keep-alive timeout, minus time for a request to reach it. */
+/** Honors the upstream's announced keep-alive timeout, minus time for a request to reach it. */
 const KEEP_ALIVE_MARGIN_MS = 1000;
 
 function uncork(socket: Socket): void {

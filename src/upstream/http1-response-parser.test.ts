@@ -93,7 +93,7 @@ suite('accepted', () => {
     assert.equal(parseAnswer([answer('HTTP/1.1 200 OK', '', 'abc')]).state, 'until-close');
   });
 
-  test('keeps HTTP/1.0 only on request, and honours Connection: close', () => {
+  test('keeps HTTP/1.0 only on request, and honors Connection: close', () => {
     const lines = (version: string, connection: string) =>
       parseAnswer([answer(`HTTP/${version} 200 OK`, `Connection: ${connection}`, 'Content-Length: 0', '', '')])
         .isReusable;

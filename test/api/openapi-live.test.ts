@@ -87,7 +87,7 @@ test('each operation rejects as documented', async () => {
       world.api(each.method, url, undefined, options);
     check(each, await send({ version: null }), 400);
     check(each, await send({ version: '7' }), 400);
-    check(each, await send({}, `${path}?misspelt=1`), 400);
+    check(each, await send({}, `${path}?misspelled=1`), 400);
     const example = JSON.stringify(scenario.body(each.requestExample ?? {}));
     if (each.path.includes('{')) {
       const elsewhere = path.replace(/_[0-9A-Za-z]{27}/, `_${'0'.repeat(27)}`).replace(/\/changes\/\d+/, '/changes/0');
@@ -95,7 +95,7 @@ test('each operation rejects as documented', async () => {
     }
     if (each.requestSchema !== undefined) {
       check(each, await send({ rawBody: '{' }), 400);
-      check(each, await send({ rawBody: '{"misspelt":1}' }), 400);
+      check(each, await send({ rawBody: '{"misspelled":1}' }), 400);
       check(each, await send({ rawBody: '{}', headers: { 'content-type': 'text/plain' } }), 415);
       // A changeset may have 64 MiB.
       if (each.id !== 'changesets.create') {

@@ -171,7 +171,7 @@ suite('ids', () => {
   });
 });
 
-suite('misspelt words', () => {
+suite('misspelled words', () => {
   test('are rejected with a suggestion', async () => {
     assert.match(await refusal('https-edgs', 'list'), /unknown resource "https-edgs"\. Did you mean "https-edges"/);
     assert.match(await refusal('https-edges', 'creat'), /Did you mean "create"/);

@@ -109,7 +109,7 @@ suite('output', () => {
     assert.equal((await postern([...list, '-o', 'yaml', '--json'])).code, 2);
   });
 
-  test('has colour on terminals only, and NO_COLOR turns it off', async () => {
+  test('has color on terminals only, and NO_COLOR turns it off', async () => {
     const list = ['api', 'https-edges', 'list'];
     const env = { TERM: 'xterm' };
     assert.ok((await postern(list, { columns: 100, env })).stdout.startsWith('\x1b[1mID'));

@@ -26,7 +26,7 @@ async function compiled(client: PosternClient): Promise<void> {
   await client.httpsEdges.update(edge.id, {}, { ifMatch: edge, signal: AbortSignal.timeout(1) });
   void [oidc, backend, status, token, proto, responseOf(edge).etag];
 
-  // @ts-expect-error: a misspelt field
+  // @ts-expect-error: a misspelled field
   await client.httpsEdges.create({ hostport: ['a.localhost:7443'] });
   // @ts-expect-error: a wrong type
   await client.httpsEdges.create({ hostports: 'a.localhost:7443' });

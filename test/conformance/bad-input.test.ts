@@ -8,7 +8,7 @@ import { type ApiAnswer, type RequestOptions, TestWorld } from '../support/test-
 import { assertApiError, assertRefused, type ExpectedError } from './api-error.ts';
 import { bodyOperations, FurnishedWorld, nameOf, operations, prefixAt, writeOperations } from './furnished-world.ts';
 import { newId } from './interface-parents.ts';
-import { type FieldSchema, fieldSchema, leastValue, misspelt, wrongValues } from './wrong-values.ts';
+import { type FieldSchema, fieldSchema, leastValue, misspelled, wrongValues } from './wrong-values.ts';
 
 type BodyOperation = (typeof bodyOperations)[number];
 type Body = Readonly<Record<string, JsonValue>>;
@@ -94,7 +94,7 @@ for (const [subject, operation] of bodyOperations.entries()) {
       await refuseRaw(operation, body.replace('"DEEP"', deep), expected, options);
     });
 
-    test('unknown fields, misspelt ones with a hint', async () => {
+    test('unknown fields, misspelled ones with a hint', async () => {
       const body = furnished.example(operation);
       const names = Object.keys(schemaOf(operation).properties ?? {});
       const unknown = ['surely_not_a_field', 'toString', 'constructor', 'a/b~c', ' ', '', 'x'.repeat(5000)];
@@ -108,7 +108,7 @@ for (const [subject, operation] of bodyOperations.entries()) {
         for (const known of names) assert.ok(answer.body.msg.includes(known), `the message lists ${known}`);
       }
       for (const name of shareOfCases(names, subject, 3).filter(({ length }) => length > 3)) {
-        const wrong = misspelt(name);
+        const wrong = misspelled(name);
         await refuse(
           operation,
           { ...body, [wrong]: body[name] ?? true },

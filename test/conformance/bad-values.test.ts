@@ -322,7 +322,7 @@ const badValues: readonly BadValue[] = [
     field: '/certificate_authorities',
   },
   {
-    title: 'a misspelt field of an inline module',
+    title: 'a misspelled field of an inline module',
     request: 'PATCH /edges/https/{edghts}',
     body: () => ({ tls_termination: { min_verison: '1.3' } }),
     status: 400,
@@ -374,7 +374,7 @@ const badValues: readonly BadValue[] = [
     field: '/module',
   },
   {
-    title: 'a misspelt field of a wrapped module',
+    title: 'a misspelled field of a wrapped module',
     request: `PUT ${ROUTE}/compression`,
     body: () => ({ module: { enabeld: false } }),
     status: 400,
@@ -636,7 +636,7 @@ const badValues: readonly BadValue[] = [
     says: 'twice',
   },
   {
-    title: 'a source with a misspelt field',
+    title: 'a source with a misspelled field',
     request: SUBSCRIPTIONS,
     body: () => ({ sources: [{ type: 'tunnel_start.v0', typ: 'x' }] }),
     status: 400,

@@ -266,9 +266,9 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
     const { tunnelGroupBackends } = ngrok.backends;
     const plain = await tunnelGroupBackends.create({ labels: mapOf({ app: 'shop' }) });
     assert.deepEqual(plain.labels, { app: 'shop' });
-    const spelt = await tunnelGroupBackends.create({ labels: mapOf({ my_app: 'a', myEnv: 'b' }) });
-    assert.deepEqual((await world.api('GET', spelt.uri)).body.labels, { my_app: 'a', my_env: 'b' });
-    assert.deepEqual((await tunnelGroupBackends.get(spelt.id)).labels, { myApp: 'a', myEnv: 'b' });
+    const spelled = await tunnelGroupBackends.create({ labels: mapOf({ my_app: 'a', myEnv: 'b' }) });
+    assert.deepEqual((await world.api('GET', spelled.uri)).body.labels, { my_app: 'a', my_env: 'b' });
+    assert.deepEqual((await tunnelGroupBackends.get(spelled.id)).labels, { myApp: 'a', myEnv: 'b' });
     const updated = await tunnelGroupBackends.update({
       id: plain.id,
       labels: mapOf({ app: 'store' }),
@@ -277,7 +277,7 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
     assert.deepEqual(updated.labels, { app: 'store' });
     const third = await tunnelGroupBackends.create({ labels: mapOf({ third: 'c' }) });
     assert.deepEqual(third.tunnels, []);
-    await listsCompletely(tunnelGroupBackends, [plain.id, spelt.id, third.id]);
+    await listsCompletely(tunnelGroupBackends, [plain.id, spelled.id, third.id]);
     await gone(tunnelGroupBackends.delete(third.id), `/backends/tunnel_group/${third.id}`);
   });
 

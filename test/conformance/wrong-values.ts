@@ -98,7 +98,7 @@ export function leastValue(schema: FieldSchema): JsonValue {
 }
 
 /** Swaps two letters in the middle, a common typo. */
-export function misspelt(name: string): string {
+export function misspelled(name: string): string {
   const letters = name.split('');
   for (let at = Math.floor(name.length / 2); at < name.length; at += 1) {
     const [one, other] = [letters[at - 1] as string, letters[at] as string];

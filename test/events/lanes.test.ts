@@ -71,7 +71,7 @@ test('an event that is always rejected is dead after five attempts in ten minute
   assert.ok(world.world.logLines.some((line) => line.includes('an event is dead')));
 });
 
-test("honours a receiver's Retry-After", async (t) => {
+test("honors a receiver's Retry-After", async (t) => {
   const clock = movableClock();
   const world = await EventWorld.open(t, {}, { clock });
   const lane = await world.lane([TYPE]);

@@ -221,7 +221,7 @@ export const FOREIGN_TEXT_READERS: readonly ForeignTextReader[] = [
     ...PATHS,
     'slashes before a character': filled('/', '', 'x'),
   }),
-  head('misspelt word', (text) => didYouMean(text, ['name', 'inner', 'list'.repeat(100)]), { letters: filled('n') }),
+  head('misspelled word', (text) => didYouMean(text, ['name', 'inner', 'list'.repeat(100)]), { letters: filled('n') }),
   head('text of a provider', (text) => [headerText(text), foreignText(text, ['secret'])], {
     spaces: filled(' ', 'a', 'x'),
     secrets: filled('secre'),

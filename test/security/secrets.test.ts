@@ -131,7 +131,7 @@ for (const engine of ENGINES) {
       await put({ client_secret: [planted.plant('oidc in a list')] });
       await put({ client_secret: { value: planted.plant('oidc in an object') } });
       await put({ client_secret: planted.plant('oidc too long').padEnd(5000, 'x') });
-      await put({ client_secrett: planted.plant('oidc under a misspelt name') });
+      await put({ client_secrett: planted.plant('oidc under a misspelled name') });
       await put({ ...oidc(planted.plant('oidc beside a mistake')), maximum_duration: -1 });
       await put({ ...oidc(planted.plant('oidc beside a bad issuer')), issuer: 'ftp://x' });
       await put({ issuer: `https://user:${planted.plant('password in an issuer')}@i.example.com` });

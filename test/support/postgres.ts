@@ -51,7 +51,7 @@ export async function startUnsharedPostgres(): Promise<PostgresServer> {
   if (identity.uid !== undefined) chownSync(home, identity.uid, identity.gid);
   try {
     const binaries = prepareBinaries(home, identity.uid !== undefined);
-    initialise(binaries, join(home, 'data'), identity);
+    initialize(binaries, join(home, 'data'), identity);
     return await launch(binaries, home, identity);
   } catch (error) {
     rmSync(home, { recursive: true, force: true });
@@ -83,7 +83,7 @@ interface Identity {
   readonly gid?: number;
 }
 
-function initialise(binaries: string, dataDir: string, identity: Identity): void {
+function initialize(binaries: string, dataDir: string, identity: Identity): void {
   const { status, stderr } = spawnSync(
     join(binaries, 'bin', 'initdb'),
     // A linguistic default order, unlike the byte order that the store requests: so a forgotten COLLATE shows.

@@ -29,7 +29,7 @@ test('keeps at most maxIdleConnections, uses the most recent first, and expires 
   while (given.upstream.stats().idle > 0 || server.sockets.size > 0) await sleep(5);
 });
 
-test("honours an upstream's announced keep-alive timeout", async () => {
+test("honors an upstream's announced keep-alive timeout", async () => {
   await using server = await answering(`HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 0\r\n\r\n`);
   await using given = upstreamTo(server.port);
   await ask(given.upstream);

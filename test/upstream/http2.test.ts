@@ -303,7 +303,7 @@ test('timeouts, and ten thousand legitimate resets at an upstream that ends sess
   assert.equal(given.upstream.stats().active, 0);
 });
 
-test('a slow reader blocks its own stream, not its neighbours', async () => {
+test('a slow reader blocks its own stream, not its neighbors', async () => {
   const MB = 1 << 20;
   await using server = await http2Server();
   const piece = Buffer.alloc(64 * 1024);

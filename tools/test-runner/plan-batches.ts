@@ -36,7 +36,7 @@ export function needsOwnProcess(file: string): boolean {
   return OWN_PROCESS_FOLDERS.test(file) || OWN_PROCESS.test(readFileSync(file, 'utf8'));
 }
 
-/** Neighbours load the same parts of the program. */
+/** Neighbors load the same parts of the program. */
 function areRelated(one: string, other: string): boolean {
   return topFolder(one) === topFolder(other);
 }

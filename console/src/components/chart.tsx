@@ -4,8 +4,8 @@ import { isSystemDark, theme } from '../shell/theme.ts';
 
 export interface Line {
   readonly name: string;
-  /** Custom property of the colour, such as "--accent". */
-  readonly colour: string;
+  /** Custom property of the color, such as "--accent". */
+  readonly color: string;
   readonly values: readonly (number | null)[];
 }
 
@@ -30,8 +30,8 @@ export function Chart({ label, times, lines }: ChartProps) {
       const element = box.current;
       if (isGone || element === null) return;
       const style = getComputedStyle(document.documentElement);
-      const colour = (name: string): string => style.getPropertyValue(name).trim();
-      const axis = { stroke: colour('--muted'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } };
+      const color = (name: string): string => style.getPropertyValue(name).trim();
+      const axis = { stroke: color('--muted'), grid: { stroke: color('--line'), width: 1 }, ticks: { show: false } };
       const plot = new Uplot(
         {
           width: Math.max(200, element.clientWidth),
@@ -47,10 +47,10 @@ export function Chart({ label, times, lines }: ChartProps) {
             {},
             ...lines.map((line) => ({
               label: line.name,
-              stroke: colour(line.colour),
+              stroke: color(line.color),
               width: 1.5,
-              // Only a value without a neighbour needs a point to be seen.
-              points: { show: true, size: 4, fill: colour(line.colour), filter: () => lonely(line.values) },
+              // Only a value without a neighbor needs a point to be seen.
+              points: { show: true, size: 4, fill: color(line.color), filter: () => lonely(line.values) },
             })),
           ],
         },
@@ -75,9 +75,9 @@ export function Chart({ label, times, lines }: ChartProps) {
     <figure class="stack-small">
       <div class="chart" ref={box} role="img" aria-label={label} />
       <figcaption class="chart-key">
-        {lines.map(({ name, colour }) => (
+        {lines.map(({ name, color }) => (
           <span key={name}>
-            <i class={colour === '--danger' ? 'danger' : ''} />
+            <i class={color === '--danger' ? 'danger' : ''} />
             {name}
           </span>
         ))}

@@ -6,7 +6,7 @@ const STORED_AS = 'postern-console-theme';
 
 export const theme = signal<Theme>(storedTheme());
 
-/** Charts are drawn in colours of the theme: they draw again when the system's one changes. */
+/** Charts are drawn in colors of the theme: they draw again when the system's one changes. */
 export const isSystemDark = signal(matchMedia('(prefers-color-scheme: dark)').matches);
 
 export function setTheme(next: Theme): void {

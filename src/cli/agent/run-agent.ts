@@ -123,7 +123,7 @@ class AgentRun {
       const format = logFormat ?? 'text';
       return plainLines({ format, level: logLevel, serverAddr, print, describeDropped, nowMs });
     }
-    const hasColour = !env['NO_COLOR'];
+    const hasColor = !env['NO_COLOR'];
     const state = this.#state;
     const view = new TerminalView({
       terminal,
@@ -131,7 +131,7 @@ class AgentRun {
       version,
       serverAddr,
       inspectorUrl,
-      hasColour,
+      hasColor,
       nowMs,
       print,
       warn,

@@ -9,7 +9,7 @@ export interface ParsedArguments {
 }
 
 /**
- * Rejects unknown flags, and never repeats a value: it may be a secret behind a misspelt flag. `createOnly` lists the
+ * Rejects unknown flags, and never repeats a value: it may be a secret behind a misspelled flag. `createOnly` lists the
  * flags that only the create of the resource takes.
  */
 export function parseArguments(

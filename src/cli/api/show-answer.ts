@@ -48,7 +48,7 @@ export function showAnswer(
   }
 }
 
-/** Finds a misspelt field before the request is sent: a command that fails must not have created anything. */
+/** Finds a misspelled field before the request is sent: a command that fails must not have created anything. */
 export function checkOnly(operation: OperationDescription, field: string): void {
   const shown = listItems(operation)?.item ?? operation.success.schema;
   const known = shown !== null && isObjectSchema(shown) ? Object.keys(shown.properties) : [];

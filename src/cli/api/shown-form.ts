@@ -10,7 +10,7 @@ export interface ShownForm {
   readonly only: string | null;
 }
 
-/** Finds contradictions and misspelt fields before the request is sent: a command that fails must not have created anything. */
+/** Finds contradictions and misspelled fields before the request is sent: a command that fails must not have created anything. */
 export function shownForm(operation: OperationDescription, { values }: ParsedArguments): ShownForm {
   const [output] = values.get('output') ?? [];
   const [only] = values.get('only') ?? [];

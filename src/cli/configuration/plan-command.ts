@@ -1,7 +1,7 @@
 import { isChanging } from '../../configuration-file/plan/settle-plan.ts';
 import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { painterFor } from '../output/colour.ts';
+import { painterFor } from '../output/color.ts';
 import { OUTPUT_FLAGS, outputFormat } from '../output/output-format.ts';
 import { FILE_FLAGS, pathsOf } from './file-flags.ts';
 import { loadConfiguration } from './load-configuration.ts';

@@ -1,10 +1,10 @@
 import type { FieldChange, ObjectChange } from '../../configuration-file/plan/object-change.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { printable } from '../api/cell-text.ts';
-import type { Colour, Painter } from '../output/colour.ts';
+import type { Color, Painter } from '../output/color.ts';
 
 const MARKS = { add: '+', change: '~', replace: '±', remove: '-' } as const;
-const COLOURS: Readonly<Record<ObjectChange['action'], Colour>> = {
+const COLORS: Readonly<Record<ObjectChange['action'], Color>> = {
   add: 'green',
   change: 'yellow',
   replace: 'yellow',
@@ -22,7 +22,7 @@ const MAX_VALUE = 200;
 export function* planLines(changes: readonly ObjectChange[], paint: Painter, indent = ''): Iterable<string> {
   for (const { action, kind, name, fields, children } of changes) {
     const replaced = action === 'replace' ? ' (replaced: it cannot be changed)' : '';
-    yield paint(`${indent}${MARKS[action]} ${kind.label} ${printable(name)}${replaced}`, COLOURS[action]);
+    yield paint(`${indent}${MARKS[action]} ${kind.label} ${printable(name)}${replaced}`, COLORS[action]);
     for (const field of fields) yield `${indent}    ${fieldLine(field, action)}`;
     yield* planLines(children, paint, `${indent}  `);
   }

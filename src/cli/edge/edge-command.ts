@@ -6,7 +6,7 @@ import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
 import { createTextSource, type TextSource } from '../api/text-source.ts';
 import { runWithApi } from '../changes/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { painterFor } from '../output/colour.ts';
+import { painterFor } from '../output/color.ts';
 import { OUTPUT_FLAGS, type OutputFormat, outputFormat } from '../output/output-format.ts';
 import { printStructured } from '../output/structured-text.ts';
 import { edgeUrl, nextSteps } from './next-steps.ts';
@@ -139,9 +139,9 @@ async function report(
 
 function printText(plan: EdgePlan, { wanted, isDryRun: isDry, context }: Report): void {
   const paint = painterFor(context);
-  const colours = { '+': 'green', '~': 'yellow', '=': 'dim' } as const;
+  const colors = { '+': 'green', '~': 'yellow', '=': 'dim' } as const;
   for (const line of plan.lines) {
-    context.print(paint(printable(line), colours[line[0] as keyof typeof colours]));
+    context.print(paint(printable(line), colors[line[0] as keyof typeof colors]));
   }
   for (const note of plan.notes) context.warn(`postern: ${printable(note)}`);
   if (plan.operations.length === 0) context.print('nothing to change');

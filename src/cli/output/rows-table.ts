@@ -3,7 +3,7 @@ import type { JsonValue } from '../../lib/json.ts';
 import { table } from '../api/table.ts';
 import { terminalWidth } from '../api/terminal-width.ts';
 import type { CommandContext } from '../command.ts';
-import { painterFor } from './colour.ts';
+import { painterFor } from './color.ts';
 
 /** Prints rows as a table that fits the terminal; the names of the first row's fields are the columns. */
 export function printTable(rows: readonly Readonly<Record<string, JsonValue>>[], context: CommandContext): void {

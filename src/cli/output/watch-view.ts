@@ -10,7 +10,7 @@ const HOME = '\x1b[H';
 const ERASE_REST_OF_LINE = '\x1b[K';
 const ERASE_BELOW = '\x1b[J';
 const DEFAULT_ROWS = 24;
-/** Colours; other control characters were escaped. */
+/** Colors; other control characters were escaped. */
 const STYLE = /\p{Cc}\[\d+m/gu;
 
 export interface WatchView {
@@ -65,7 +65,7 @@ export function appendingView(context: CommandContext, format: OutputFormat): Wa
   };
 }
 
-/** A line that wraps would push the others down. One with colours is fitted without them. */
+/** A line that wraps would push the others down. One with colors is fitted without them. */
 function fitted(line: string, width: number): string {
   const plain = line.replaceAll(STYLE, '');
   const short = cut(plain, width);

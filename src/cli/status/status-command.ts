@@ -4,7 +4,7 @@ import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../changes/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { shownFinding } from '../doctor/report.ts';
-import { painterFor } from '../output/colour.ts';
+import { painterFor } from '../output/color.ts';
 import { OUTPUT_FLAGS, type OutputFormat, outputFormat } from '../output/output-format.ts';
 import { printStructured } from '../output/structured-text.ts';
 import { WATCH_FLAGS, watch, watchInterval } from '../output/watch.ts';

@@ -1,5 +1,5 @@
 import { printable } from '../api/cell-text.ts';
-import type { Painter } from '../output/colour.ts';
+import type { Painter } from '../output/color.ts';
 import type { Status } from './read-status.ts';
 
 /** Lines of one part: one screen has room for all parts. */

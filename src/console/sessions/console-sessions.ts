@@ -42,7 +42,7 @@ export interface StartedSession {
 
 /**
  * Sessions of the console, stored as records, so that every node accepts them and a deletion ends them everywhere. A
- * session needs its cookie and its token: a neighbour on another port of the host receives the cookie, but not the
+ * session needs its cookie and its token: a neighbor on another port of the host receives the cookie, but not the
  * token, and a script that reads the token cannot read the cookie.
  */
 export class ConsoleSessions {

@@ -30,7 +30,7 @@ x-remote-addr x-remote-ip`.split(/\s+/),
 );
 
 /**
- * A login can exempt OPTIONS for CORS preflights, which never contain these headers. An upstream that honours them
+ * A login can exempt OPTIONS for CORS preflights, which never contain these headers. An upstream that honors them
  * would treat such a request as another method.
  */
 const METHODS: ReadonlySet<string> = new Set(['x-http-method', 'x-http-method-override', 'x-method-override']);

@@ -58,7 +58,7 @@ suite('retry rules', () => {
     assert.deepEqual([first(0), first(0.5), first(1)], [800, 1000, 1200]);
   });
 
-  test('honours a longer wait requested by the destination, up to a day', () => {
+  test('honors a longer wait requested by the destination, up to a day', () => {
     const waitOf = (retryAfterMs: number) => tryOut({ ...DOWN, status: 429, retryAfterMs }).waits[0];
     assert.deepEqual([waitOf(100), waitOf(90 * SECOND), waitOf(90 * DAY)], [SECOND, 90 * SECOND, DAY]);
   });

@@ -3,7 +3,7 @@ import { makeDataDirectory } from '../data-directory.ts';
 import { History } from '../history.ts';
 import { provePosition, readCommit } from '../sql/commits/commit-rows.ts';
 import { createSqlStore } from '../sql/create-sql-store.ts';
-import { initialise } from '../sql/schema/initialise.ts';
+import { initialize } from '../sql/schema/initialize.ts';
 import { schemaVersion } from '../sql/schema/migrate.ts';
 import type { Store } from '../store.ts';
 import { StoreHealthMonitor } from '../store-health.ts';
@@ -88,6 +88,6 @@ function prepare(pool: ServerPool, { dataDir, secretKey, mayMigrateUnderOldNodes
   return inTransaction(pool, `${PREPARE}; ${TAKE_MIGRATION_LOCK}`, async (connection) => {
     const found = await connection.run(schemaVersion('postgres'));
     if (mayMigrateUnderOldNodes !== true) await connection.run(refuseOldNodes(found));
-    return connection.run(initialise('postgres', { dataDir, configured: secretKey }, found));
+    return connection.run(initialize('postgres', { dataDir, configured: secretKey }, found));
   });
 }

@@ -6,7 +6,7 @@ import { lacksCommit } from '../sql/commits/commit-rows.ts';
 import { readRevision } from '../sql/commits/revision-rows.ts';
 import { createSqlStore } from '../sql/create-sql-store.ts';
 import { refuseIncompatible } from '../sql/schema/compatible.ts';
-import { type Initialised, initialise } from '../sql/schema/initialise.ts';
+import { type Initialized, initialize } from '../sql/schema/initialize.ts';
 import type { Store } from '../store.ts';
 import { checkPages } from './check-pages.ts';
 import { lockAsSuccessor, lockDirectory } from './directory-lock.ts';
@@ -60,18 +60,18 @@ function prepare(
   path: string,
   source: KeySource,
   { isTakingOver, last }: { readonly isTakingOver: boolean; readonly last: LastCommit | null },
-): Initialised & { readonly loss: string | null } {
+): Initialized & { readonly loss: string | null } {
   const connection = new SqliteConnection({ path, access: 'write' });
   try {
     if (!isTakingOver) checkPages(connection);
     return connection.transaction('IMMEDIATE', () => {
       if (isTakingOver) connection.run(refuseIncompatible('sqlite'));
-      const initialised = connection.run(initialise('sqlite', source));
-      const found = { commit: initialised.commit, revision: connection.run(readRevision()) };
+      const initialized = connection.run(initialize('sqlite', source));
+      const found = { commit: initialized.commit, revision: connection.run(readRevision()) };
       const isLost = last !== null && connection.run(lacksCommit(last.commit));
       // From here on, this process makes another log.
       if (!isTakingOver) forgetLog(path, found);
-      return { ...initialised, loss: isLost ? lossText(path, last, found) : null };
+      return { ...initialized, loss: isLost ? lossText(path, last, found) : null };
     });
   } finally {
     connection.close();

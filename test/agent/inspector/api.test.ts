@@ -170,7 +170,7 @@ test('limits and filters the list', async (context) => {
     response.statusCode = seen.url.startsWith('/missing') ? 404 : 200;
     response.end('the answer has a needle in it');
   };
-  await world.pass('/one', { headers: { 'x-colour': 'green' } });
+  await world.pass('/one', { headers: { 'x-color': 'green' } });
   await world.pass('/missing/two', { method: 'POST', body: 'x' });
   await world.pass('/three', { headers: { 'postern-tunnel': '1' } });
   const paths = async (query: string) => (await world.list(query)).map(({ path }) => path);

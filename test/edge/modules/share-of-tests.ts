@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import { isLong } from '../../support/share-of-cases.ts';
 
 /**
- * The same tests run for every pair of protocols. In `npm test` each pair runs every n-th test, and its neighbour the
+ * The same tests run for every pair of protocols. In `npm test` each pair runs every n-th test, and its neighbor the
  * next ones; `npm run test:long` runs all.
  */
 export function shareOfTests(pair: number, parts: number): (name: string, run: () => Promise<void>) => void {

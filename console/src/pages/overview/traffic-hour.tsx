@@ -31,12 +31,12 @@ function HourCharts({ series }: { series: Series }) {
     return {
       times: points.map(({ at }) => Date.parse(at) / 1000),
       rates: [
-        { name: 'requests per second', colour: '--accent', values: perSecond },
-        { name: 'errors per second', colour: '--danger', values: points.map(({ errors }) => errors / step) },
+        { name: 'requests per second', color: '--accent', values: perSecond },
+        { name: 'errors per second', color: '--danger', values: points.map(({ errors }) => errors / step) },
       ],
       durations: [
-        { name: 'median, ms', colour: '--accent', values: points.map(({ p50_ms }) => p50_ms) },
-        { name: '95th percentile, ms', colour: '--danger', values: points.map(({ p95_ms }) => p95_ms) },
+        { name: 'median, ms', color: '--accent', values: points.map(({ p50_ms }) => p50_ms) },
+        { name: '95th percentile, ms', color: '--danger', values: points.map(({ p95_ms }) => p95_ms) },
       ],
       label: `Requests per second over the last hour, at most ${rateText(Math.max(0, ...perSecond))}`,
     };

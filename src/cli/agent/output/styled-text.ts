@@ -72,13 +72,13 @@ export function wrap(text: string, width: number): readonly string[] {
 }
 
 /** No line is wider than the screen, whatever it contains. */
-export function toScreen(line: StyledLine, width: number, hasColour: boolean): string {
+export function toScreen(line: StyledLine, width: number, hasColor: boolean): string {
   let left = width;
   let text = '';
   for (const { text: given, style } of line) {
     const shown = cut(given, left);
     left -= widthOf(shown);
-    text += hasColour && style !== 'plain' && shown !== '' ? `${CODES[style]}${shown}${RESET}` : shown;
+    text += hasColor && style !== 'plain' && shown !== '' ? `${CODES[style]}${shown}${RESET}` : shown;
   }
   return text;
 }

@@ -27,7 +27,7 @@ export interface TerminalViewOptions {
   readonly version: string;
   readonly serverAddr: string;
   readonly inspectorUrl: string | null;
-  readonly hasColour: boolean;
+  readonly hasColor: boolean;
   readonly nowMs: () => number;
   /** Prints lines after the normal screen is back. */
   readonly print: (line: string) => void;
@@ -127,7 +127,7 @@ export class TerminalView implements Reporter {
 
   #draw(): void {
     if (!this.#isOpen) return;
-    const { terminal, state, version, serverAddr, inspectorUrl, hasColour, nowMs } = this.#options;
+    const { terminal, state, version, serverAddr, inspectorUrl, hasColor, nowMs } = this.#options;
     const size = terminal.size();
     const lines = frame(
       {
@@ -143,7 +143,7 @@ export class TerminalView implements Reporter {
       },
       size,
     );
-    const text = lines.map((line) => screenLine(line, size.columns, hasColour)).join('\r\n');
+    const text = lines.map((line) => screenLine(line, size.columns, hasColor)).join('\r\n');
     if (text === this.#shown) return;
     this.#shown = text;
     // On a full screen there is nothing below the last line to erase, and erasing from its last cell would remove that
@@ -154,7 +154,7 @@ export class TerminalView implements Reporter {
 }
 
 /** A full line has no rest: the cursor is on its last cell, which would be erased. */
-function screenLine(line: StyledLine, columns: number, hasColour: boolean): string {
+function screenLine(line: StyledLine, columns: number, hasColor: boolean): string {
   const isFull = widthOf(toScreen(line, columns, false)) >= columns;
-  return `${toScreen(line, columns, hasColour)}${isFull ? '' : ERASE_REST_OF_LINE}`;
+  return `${toScreen(line, columns, hasColor)}${isFull ? '' : ERASE_REST_OF_LINE}`;
 }

@@ -8,7 +8,7 @@ import type { Guests } from './guests.ts';
 
 const GUEST: Pass = { isPass: true, reason: 'guest' };
 
-/** Recognises the browsers that redeemed a link of this route. */
+/** Recognizes the browsers that redeemed a link of this route. */
 export class GuestRecognizer implements Recognizer {
   readonly #guests: Guests;
   readonly #edgeId: string;

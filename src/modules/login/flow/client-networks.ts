@@ -11,7 +11,7 @@ export interface ClientNetwork {
 /**
  * Customers of access providers have a /64, a /56 or a /48 (RFC 6177), tenants of hosting providers often a /24. Each
  * is limited; otherwise the 65,536 /64 of one customer would count as that many clients. A wider network has a higher
- * limit than a narrower one, so that one customer cannot use up the neighbours' share.
+ * limit than a narrower one, so that one customer cannot use up the neighbors' share.
  */
 const IPV6_PREFIXES = [
   { bytes: 6, size: 4 },

@@ -82,13 +82,13 @@ test("a login that moved to another network leaves more of the issuer's budget t
   assert.ok(!('limit' in begin('198.51.9.1')), 'began and ends in one network');
 });
 
-test('recognises a network that has logged in until it has failed ten times since', () => {
+test('recognizes a network that has logged in until it has failed ten times since', () => {
   const { begin, junk } = attemptsWith(0, 40);
   const first = begin('198.51.100.1');
   assert.ok(!('limit' in first));
   first.succeeded();
   for (let at = 0; at < 30; at += 1) assert.ok(!('limit' in begin(`203.0.${at}.1`)));
-  assert.ok('limit' in begin('203.0.99.1'), 'the last quarter is for recognised networks');
+  assert.ok('limit' in begin('203.0.99.1'), 'the last quarter is for recognized networks');
   const again = begin('198.51.100.1');
   assert.ok(!('limit' in again));
   again.succeeded();

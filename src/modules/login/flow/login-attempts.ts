@@ -2,7 +2,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
 import { type ClientNetwork, networksOf } from './client-networks.ts';
 import { type CountedNetwork, CountedNetworks } from './counted-network.ts';
-import { RecognisedClients } from './recognised-clients.ts';
+import { RecognizedClients } from './recognized-clients.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 const MAX_ISSUERS = 1_000;
@@ -37,15 +37,15 @@ export interface TooManyAttempts {
 
 /**
  * The share of an issuer's budget that each standing leaves to those above it:
- * - `recognised`: a user has logged in with this browser, or at this issuer from the same address (IPv6: /64), before;
+ * - `recognized`: a user has logged in with this browser, or at this issuer from the same address (IPv6: /64), before;
  * - `steady`: the login ends in the network in which it started;
  * - `moved`: it does not;
  * - `suspect`: logins from the address, or several from its network, failed within ten minutes.
  */
-const KEPT_SHARE = { recognised: 0, steady: 1 / 4, moved: 3 / 8, suspect: 1 / 2 } as const;
+const KEPT_SHARE = { recognized: 0, steady: 1 / 4, moved: 3 / 8, suspect: 1 / 2 } as const;
 
-interface Recognised {
-  readonly clients: RecognisedClients;
+interface Recognized {
+  readonly clients: RecognizedClients;
   readonly key: string;
   networks(all: readonly ClientNetwork[]): readonly ClientNetwork[];
 }
@@ -67,8 +67,8 @@ export class LoginAttempts {
   readonly #perIssuer: number;
   readonly #clock: Clock;
   readonly #networks: CountedNetworks;
-  readonly #addresses = new RecognisedClients({ areProven: false });
-  readonly #browsers = new RecognisedClients({ areProven: true });
+  readonly #addresses = new RecognizedClients({ areProven: false });
+  readonly #browsers = new RecognizedClients({ areProven: true });
   readonly #issuers = new LruMap<string, Issuer>(MAX_ISSUERS);
   #lastIssuerId = 0;
 
@@ -83,42 +83,42 @@ export class LoginAttempts {
     const { id, bucket } = this.#issuer(issuer);
     const networks = networksOf(clientAddress);
     const address = `${id} ${networks.at(-1)?.name}`;
-    const recognised = this.#recognised(address, browser === null ? null : `${id} ${browser}`);
+    const recognized = this.#recognized(address, browser === null ? null : `${id} ${browser}`);
     const counted: CountedNetwork[] = [];
     // The widest comes first: a /64 is not remembered when its /48 is rejected.
-    for (const network of recognised === null ? networks : recognised.networks(networks)) {
+    for (const network of recognized === null ? networks : recognized.networks(networks)) {
       const one = this.#networks.get(network);
-      const waitMs = recognised === null ? one.bucket.waitMs(now) : 0;
+      const waitMs = recognized === null ? one.bucket.waitMs(now) : 0;
       if (waitMs > 0) return refusal('address', waitMs);
       counted.push(one);
     }
     const isSuspect = counted.some((network) => network.isSuspect(now));
-    const unrecognised = isSuspect ? 'suspect' : startedIn === networks[0]?.name ? 'steady' : 'moved';
-    const waitMs = bucket.waitMs(now, KEPT_SHARE[recognised === null ? unrecognised : 'recognised']);
+    const unrecognized = isSuspect ? 'suspect' : startedIn === networks[0]?.name ? 'steady' : 'moved';
+    const waitMs = bucket.waitMs(now, KEPT_SHARE[recognized === null ? unrecognized : 'recognized']);
     if (waitMs > 0) return refusal('issuer', waitMs);
     const taken = [bucket, ...counted.map((network) => network.bucket)];
     for (const one of taken) one.take();
-    recognised?.clients.use(recognised.key);
+    recognized?.clients.use(recognized.key);
     return {
       succeeded: () => {
         for (const one of taken) one.giveBack();
         // Not the wider ones: one account must not clear the failures of a whole /48.
         counted.at(-1)?.forgive();
         this.#addresses.succeeded(address);
-        recognised?.clients.succeeded(recognised.key);
+        recognized?.clients.succeeded(recognized.key);
       },
       failed: () => {
         for (const network of counted) network.failed(this.#clock.nowMs());
       },
       unused: () => {
         for (const one of taken) one.giveBack();
-        recognised?.clients.giveBack(recognised.key);
+        recognized?.clients.giveBack(recognized.key);
       },
     };
   }
 
-  /** By what the client is recognised, and the networks in which its failures count. */
-  #recognised(address: string, browser: string | null): Recognised | null {
+  /** By what the client is recognized, and the networks in which its failures count. */
+  #recognized(address: string, browser: string | null): Recognized | null {
     if (browser !== null && this.#browsers.has(browser)) {
       return { clients: this.#browsers, key: browser, networks: () => [] };
     }

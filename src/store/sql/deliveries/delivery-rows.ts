@@ -82,7 +82,7 @@ export function* listDeliveries(filter: DeliveryFilter, { beforeId, limit }: Pag
 }
 
 /** More than an event has deliveries in most stores, and cheap. */
-const NEIGHBOURS = 1_000;
+const NEIGHBORS = 1_000;
 
 /**
  * Its own number. If it has been pruned, a number above all of the same age or older: an event's other deliveries may
@@ -92,7 +92,7 @@ function* seqAbove(id: string): Program<number> {
   const own = yield* queryOne('SELECT seq FROM event_deliveries WHERE id = ?', [id]);
   if (own !== null) return integer(own, 'seq');
   const row = yield* queryOne(
-    `SELECT max(seq) AS seq FROM (SELECT seq FROM event_deliveries WHERE id < ? ORDER BY id DESC LIMIT ${NEIGHBOURS}) AS near`,
+    `SELECT max(seq) AS seq FROM (SELECT seq FROM event_deliveries WHERE id < ? ORDER BY id DESC LIMIT ${NEIGHBORS}) AS near`,
     [endOfSameAge(id)],
   );
   return (row === null ? 0 : (integerOrNull(row, 'seq') ?? 0)) + 1;

@@ -1,7 +1,7 @@
 import type { RecordKey } from '../../store.ts';
 import type { SealedPut } from '../sealing/sealed-write-set.ts';
 
-/** Results of the judgement that the writing needs. */
+/** Results of the judgment that the writing needs. */
 export interface Judged {
   readonly ok: true;
   /** By key; of two puts of one record the later one counts. */

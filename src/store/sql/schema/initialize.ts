@@ -7,7 +7,7 @@ import { writeMeta } from './meta-rows.ts';
 import { migrate } from './migrate.ts';
 import type { Dialect } from './schema.ts';
 
-export interface Initialised {
+export interface Initialized {
   /** The last commit of the store when it was opened. */
   readonly commit: CommitMark;
   readonly keyring: Keyring;
@@ -20,7 +20,7 @@ export interface Initialised {
  * processes wait for. The key file is written before the check value is committed: a crash in between leaves a key
  * without a store, which the next start uses, never a store without its key.
  */
-export function* initialise(dialect: Dialect, source: KeySource, found?: number): Program<Initialised> {
+export function* initialize(dialect: Dialect, source: KeySource, found?: number): Program<Initialized> {
   yield* migrate({ dialect, mayFollow: true, ...(found !== undefined && { found }) });
   const { check, knownAccountId, commit, revision } = yield* readState();
   const keyring = loadKeyring({ ...source, mayCreate: check === null });

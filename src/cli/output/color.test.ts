@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CommandContext } from '../command.ts';
-import { painterFor } from './colour.ts';
+import { painterFor } from './color.ts';
 
 const TERMINAL = { TERM: 'xterm-256color' };
 

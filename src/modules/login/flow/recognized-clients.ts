@@ -1,16 +1,16 @@
 import { LruMap } from '../../../lib/lru-map.ts';
 
 /** About 5 MB. Only clients that have logged in write here, so a flood of failures evicts nothing. */
-const MAX_RECOGNISED = 50_000;
+const MAX_RECOGNIZED = 50_000;
 /** Token requests that may fail or be in progress before the client has to succeed again. */
 const CREDIT = 10;
 
 /**
  * Addresses (IPv6: /64) or browsers from which a user has logged in at an issuer, each with a credit that failures use
- * up and a success renews: one account cannot be turned into a licence to fail.
+ * up and a success renews: one account cannot be turned into a license to fail.
  */
-export class RecognisedClients {
-  readonly #credits = new LruMap<string, number>(MAX_RECOGNISED);
+export class RecognizedClients {
+  readonly #credits = new LruMap<string, number>(MAX_RECOGNIZED);
   readonly #unseen: number;
 
   /** `areProven`: those that were not seen here have proved a login before, and have the whole credit. */
