@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -112,6 +113,20 @@ test('agents of one server', async (t) => {
       assert.equal(agent.stderr(), '');
     },
   );
+
+  await t.test('without file descriptors: the agent and the page say so, and how to get more', async (t) => {
+    const port = await listening(t, createServer());
+    const agent = startAgent(t, world, ['http', String(port)]);
+    const bound = await lineOf(agent, ({ event }) => event === 'bound');
+    // Soft: those that are open stay.
+    const { status, stderr } = spawnSync('prlimit', ['--pid', String(agent.child.pid), '--nofile=8:']);
+    assert.equal(status, 0, String(stderr));
+    const page = await get(String(bound['url']), world.dataDir);
+    assert.equal(page.status, 502);
+    assert.match(page.body, /the agent has no file descriptors left.*raise the agent.*s limit of open files/);
+    const line = await lineOf(agent, ({ problem }) => problem !== undefined && problem !== null);
+    assert.match(String(line['problem']), /this agent has no file descriptors left.*ulimit -n/);
+  });
 
   await t.test('a file with several tunnels: http, tcp and labels in one run', async (t) => {
     const service = createServer((_, response) => response.end('web'));

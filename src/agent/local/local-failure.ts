@@ -3,6 +3,7 @@ import { ignoreErrors } from '../../lib/guarded-listeners.ts';
 import { sendResponse } from '../../lib/http2-heads.ts';
 import { failStream } from '../../lib/http2-reset.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
+import { TOO_MANY_FILES } from '../../upstream/upstream-failure.ts';
 
 export interface LocalFailure {
   readonly reason: string;
@@ -16,6 +17,7 @@ const UNSENT_WORDS: Readonly<Record<string, string>> = {
   timeout: 'timeout',
   dns: 'dns',
   tls: 'tls',
+  [TOO_MANY_FILES]: 'agent_out_of_files',
 };
 const SENT_WORDS: Readonly<Record<string, string>> = {
   timeout: 'unanswered',
@@ -28,6 +30,8 @@ const NO_CONNECTION: Readonly<Record<string, string>> = {
   refused: 'refuses connections: start the service, or correct its address',
   timeout: 'did not accept a connection in time: check the address and firewalls',
   dns: 'has a name that cannot be resolved: check the address',
+  [TOO_MANY_FILES]:
+    'was not connected: this agent has no file descriptors left. Raise its limit (ulimit -n, or LimitNOFILE in systemd), and restart it',
 };
 
 /** Message for the agent's user. */

@@ -1,18 +1,22 @@
 import type { UpstreamFailure } from '../../upstream/upstream.ts';
 
+/** The agent's own process is at its limit; its service may be fine. */
+export const OUT_OF_FILES = 'agent_out_of_files';
+
 /** Reasons that an agent may report, with a description for people. */
 const WORDS: Readonly<Record<string, string>> = {
   refused: 'the connection was refused',
   timeout: 'it did not respond in time',
   dns: 'its name does not resolve',
   tls: 'its TLS certificate or handshake was rejected',
+  [OUT_OF_FILES]: 'the agent has no file descriptors left',
   unanswered: 'it accepted the request but did not respond in time',
   protocol: 'its response does not follow the protocol',
   headers_too_large: 'the headers of its response are too large to forward',
   closed: 'the connection was closed before the response',
 };
 /** In these cases the service did not receive the request, and another may. */
-const IS_UNSENT: ReadonlySet<string> = new Set(['refused', 'timeout', 'dns', 'tls']);
+const IS_UNSENT: ReadonlySet<string> = new Set(['refused', 'timeout', 'dns', 'tls', OUT_OF_FILES]);
 const MAX_ADDRESS_LENGTH = 255;
 
 /**
