@@ -1,7 +1,17 @@
 import type { HeaderList } from '../lib/header-list.ts';
 import { HeadTooLargeError } from '../lib/http2-heads.ts';
+import { CLIENT_LIMIT } from '../upstream/unsendable.ts';
+import type { ErrorAnswer } from './error-page.ts';
+import { edgeErrors } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ResponseWriter } from './http/response-writer.ts';
+
+const TOO_MANY_HEADERS: ErrorAnswer = {
+  status: edgeErrors.rows.ERR_POSTERN_CLIENT_HEADER_LIMIT.status,
+  code: 'ERR_POSTERN_CLIENT_HEADER_LIMIT',
+  message:
+    'The response has more headers than your client accepts (SETTINGS_MAX_HEADER_LIST_SIZE). Raise that limit in the client.',
+};
 
 /**
  * Sends a response of the edge itself. Over HTTP/2 a client can announce that it accepts hardly any headers
@@ -28,4 +38,10 @@ export function answerExchange(exchange: Exchange, status: number, headers: Head
   exchange.status = 0;
   exchange.errorCode = null;
   exchange.refusedBy = 'client:accepts_no_headers';
+}
+
+/** Ends an exchange whose response has more headers than the client accepts. The upstream did nothing wrong. */
+export function refuseForClient(exchange: Exchange): void {
+  if (exchange.client.writer.isHeadSent) exchange.cut(CLIENT_LIMIT);
+  else exchange.refuseWith(TOO_MANY_HEADERS, 'client', CLIENT_LIMIT);
 }

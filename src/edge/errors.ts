@@ -70,6 +70,11 @@ export const edgeErrors = errorTable({
     explanation:
       'The upstream closed the connection, or sent a response that is not valid HTTP or whose headers are too large: more than 128 KB, 500 headers or 20 informational responses, or more than 64 KB in one header over HTTP/2 or a tunnel.',
   },
+  ERR_POSTERN_CLIENT_HEADER_LIMIT: {
+    status: 502,
+    explanation:
+      'The headers of the response are larger than the client has announced to accept over HTTP/2 (SETTINGS_MAX_HEADER_LIST_SIZE): raise that limit in the client. The upstream did nothing wrong.',
+  },
   ERR_POSTERN_UPSTREAM_TIMEOUT: { status: 504, explanation: 'The upstream did not respond in time.' },
   ERR_POSTERN_EDGE_INTERNAL: {
     status: 500,

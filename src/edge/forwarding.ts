@@ -3,9 +3,10 @@ import type { Target } from '../backends/target.ts';
 import { breakOff } from '../lib/break-off.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
-import { isUnsendable, unsendable } from '../upstream/unsendable.ts';
+import { CLIENT_LIMIT, isUnsendable, unsendable } from '../upstream/unsendable.ts';
 import type { ResponseHead, UpstreamExchange, UpstreamFailure, UpstreamHandler } from '../upstream/upstream.ts';
 import { REQUEST_BODY } from '../upstream/upstream-failure.ts';
+import { refuseForClient } from './answer-or-cut.ts';
 import { answerWhole } from './answer-whole.ts';
 import { endBrokenBody } from './broken-body.ts';
 import { ChangedBody, type ChangedBodyReader } from './changed-body.ts';
@@ -327,10 +328,12 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#upstream = null;
     this.#gathered?.drop();
     this.#gathered = null;
-    if (failure.reason === REQUEST_BODY) {
-      endBrokenBody(this.#exchange);
-      return;
-    }
+    if (failure.reason === REQUEST_BODY) endBrokenBody(this.#exchange);
+    else if (failure.reason === CLIENT_LIMIT) refuseForClient(this.#exchange);
+    else this.#upstreamFailed(failure);
+  }
+
+  #upstreamFailed(failure: UpstreamFailure): void {
     this.#exchange.runtime.upstreamFailed(this.#exchange, failure);
     this.#exchange.trace?.attemptFailed(failure.reason, this.#exchange.tunnelNode);
     const mayRepeat = mayTryNext(failure) && this.#client.source?.readableDidRead !== true;

@@ -3,7 +3,7 @@ import type { UpstreamFailure } from '../upstream/upstream.ts';
 import { TOO_MANY_FILES } from '../upstream/upstream-failure.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';
-import { reasonText } from './tunnels/agent-failure.ts';
+import { OUT_OF_FILES, reasonText } from './tunnels/agent-failure.ts';
 import { NO_TUNNEL, NODE_ISOLATED } from './tunnels/no-tunnel.ts';
 
 const RETRY_AFTER_SECONDS = '1';
@@ -35,9 +35,13 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
   }
   const { agentAddress } = failure;
   if (agentAddress !== undefined) {
+    const remedy =
+      failure.reason === OUT_OF_FILES
+        ? "raise the agent's limit of open files"
+        : 'start the service that the agent forwards to';
     return answer(
       failure.phase === 'connect' ? 'ERR_POSTERN_UPSTREAM_UNREACHABLE' : 'ERR_POSTERN_UPSTREAM_BROKEN',
-      `The agent could not reach ${agentAddress}: ${reasonText(failure.reason)}. The operator of this site must start the service that the agent forwards to.`,
+      `The agent could not reach ${agentAddress}: ${reasonText(failure.reason)}. The operator of this site must ${remedy}.`,
     );
   }
   if (failure.reason === RESPONSE_TOO_LARGE) {

@@ -36,9 +36,12 @@ export const MAX_SEND_BLOCK_BYTES = 262_144;
 /** Its code is one of those that mean: this message cannot be sent (`isUnsendable`). */
 export class HeadTooLargeError extends Error {
   readonly code = 'ERR_HTTP2_HEAD_TOO_LARGE';
+  /** It is within all limits of ours: only its receiver accepts less. */
+  readonly isReceiversLimit: boolean;
 
-  constructor(what: string) {
+  constructor(what: string, isReceiversLimit = false) {
     super(what);
+    this.isReceiversLimit = isReceiversLimit;
     this.name = 'HeadTooLargeError';
   }
 }
@@ -91,5 +94,5 @@ function assertFits(session: Http2Session | undefined, list: HeaderList): void {
   if (bytes + list.length > MAX_HEAD_BYTES) throw new HeadTooLargeError(`${bytes} bytes of headers`);
   if (count > MAX_HEAD_FIELDS) throw new HeadTooLargeError(`${count} headers`);
   if (bytes + LIST_FIELD_BYTES * count > announced)
-    throw new HeadTooLargeError(`${bytes} bytes of headers, for a receiver that accepts ${announced}`);
+    throw new HeadTooLargeError(`${bytes} bytes of headers, for a receiver that accepts ${announced}`, true);
 }

@@ -15,6 +15,9 @@ export const REQUEST_TOO_LARGE = 'request_headers_too_large';
 /** The upstream's response has more headers than it may have, or than the connection to the client carries. */
 export const RESPONSE_TOO_LARGE = 'headers_too_large';
 
+/** The response is fine, and its client has announced that it accepts less. */
+export const CLIENT_LIMIT = 'client_header_limit';
+
 /** Whether an error means that a message from outside cannot be sent. Anything else that is thrown is a bug. */
 export function isUnsendable(error: unknown): boolean {
   return error instanceof UnsafeRequestError || REFUSED.test(codeOf(error));
@@ -29,7 +32,8 @@ export function isSessionOver(error: unknown): boolean {
 /** `mayHaveBeenSent` is true: no other target receives a request that one could not be sent. */
 export function unsendable(error: unknown): UpstreamFailure {
   if (error instanceof RequestTooLargeError) return failed('send', REQUEST_TOO_LARGE, error.message, true);
-  if (error instanceof HeadTooLargeError) return failed('head', RESPONSE_TOO_LARGE, error.message, true);
+  if (error instanceof HeadTooLargeError)
+    return failed('head', error.isReceiversLimit ? CLIENT_LIMIT : RESPONSE_TOO_LARGE, error.message, true);
   return error instanceof UnsafeRequestError
     ? failed('send', UNSENDABLE_REQUEST, error.message, true)
     : failed('head', 'unsendable', messageOf(error), true);

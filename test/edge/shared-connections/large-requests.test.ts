@@ -1,6 +1,12 @@
 // Process of test CAs: the list of trusted CAs is read once per process.
 import assert from 'node:assert/strict';
-import { type ClientHttp2Session, connect, constants, type OutgoingHttpHeaders } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  connect,
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
 import { after, suite, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
@@ -47,16 +53,20 @@ function fields(sizes: readonly number[]): Record<string, string> {
   return Object.fromEntries(sizes.map((bytes, at) => [`x-${at}`, '~'.repeat(bytes)]));
 }
 
-function statusOf(session: ClientHttp2Session, headers: OutgoingHttpHeaders): Promise<number> {
+function headOf(session: ClientHttp2Session, headers: OutgoingHttpHeaders): Promise<IncomingHttpHeaders> {
   const stream = session.request(headers, { endStream: true });
   stream.on('error', () => {}).resume();
   return new Promise((resolve) => {
-    let status = 0;
-    stream.on('response', (head) => {
-      status = Number(head[':status']);
+    let head: IncomingHttpHeaders = {};
+    stream.on('response', (received) => {
+      head = received;
     });
-    stream.once('close', () => resolve(status));
+    stream.once('close', () => resolve(head));
   });
+}
+
+async function statusOf(session: ClientHttp2Session, headers: OutgoingHttpHeaders): Promise<number> {
+  return Number((await headOf(session, headers))[':status'] ?? 0);
 }
 
 for (const { name, host, service, most } of WAYS) {
@@ -96,7 +106,14 @@ test('a visitor that accepts 16 KB of headers gets 502 for a larger response, an
   const slow = statusOf(session, { ':path': '/slow' });
   await eventually('the slow request has arrived', () => service.slow === 1);
   assert.equal(await statusOf(session, { ':path': pathOf({ head: [15_000] }) }), 200);
-  assert.equal(await statusOf(session, { ':path': pathOf({ head: [17_000] }) }), 502);
+  const head = await headOf(session, { ':path': pathOf({ head: [17_000] }) });
+  assert.equal(head[':status'], 502);
+  assert.equal(head['postern-error-code'], 'ERR_POSTERN_CLIENT_HEADER_LIMIT', 'no failure of the backend');
+  assert.match(
+    await edge.metrics(),
+    /postern_edge_refused_total\{[^}]*module="client",reason="client_header_limit"\} 1/,
+  );
+  assert.doesNotMatch(await edge.metrics(), /postern_edge_upstream_failures_total\{[^}]*client_header_limit/);
   service.release();
   assert.equal(await slow, 200);
   session.destroy();
