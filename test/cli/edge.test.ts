@@ -118,7 +118,7 @@ suite('postern edge', () => {
       [2, /must have the form/, ['a b', '--to', '1']],
       [2, /needs --client-id/, ['a.example.com', '--to', '1', '--oidc', 'https://x']],
       [2, /--client-id needs --oidc/, ['a.example.com', '--to', '1', '--client-id', 'x']],
-      [2, /requires a domain/, ['a.example.com', '--to', '1', '--allow-email-domain']],
+      [2, /requires a (domain|value)/, ['a.example.com', '--to', '1', '--allow-email-domain']],
       [2, /cannot read the file/, ['a.example.com', '--to', '1', ...LOGIN.slice(0, -1), join(folder, 'none')]],
     ];
     for (const [code, message, args] of rows) {
