@@ -1,4 +1,4 @@
-import type { Flag } from './api/flag.ts';
+import type { CommandSyntax } from './command-syntax.ts';
 
 /** Access of a command to its process. */
 export interface CommandContext {
@@ -18,13 +18,10 @@ export interface CommandContext {
 }
 
 export interface Command {
-  /** Shown by `--help`. */
-  readonly help: string;
-  /** For completion, where the help alone does not show which values they take. */
-  readonly flags?: readonly Flag[];
-  /** For a command with subcommands: the text of `--help` after these words. */
+  readonly syntax: CommandSyntax;
+  /** For a command whose words are not in its syntax: the text of `--help` after these words. */
   helpFor?(args: readonly string[]): string;
-  /** Resolves to the exit code: 0 done, 1 failed, 2 wrong usage. Known failures are thrown as PosternError. */
+  /** Resolves to the exit code: 0 done, 1 failed, 2 invalid usage. Known failures are thrown as PosternError. */
   run(args: readonly string[], context: CommandContext): Promise<number>;
 }
 

@@ -5,8 +5,9 @@ import { parse, stringify } from 'yaml';
 import { PosternError } from '../lib/errors.ts';
 import { parseFlags } from '../lib/flags.ts';
 import { readProgramFile } from '../lib/program-files.ts';
-import { type ConfigInput, configFlags, DEFAULTS_FILE, loadConfig } from './load.ts';
+import { type ConfigInput, DEFAULTS_FILE, loadConfig } from './load.ts';
 import { flagOf, settingNames, variableOf } from './schema.ts';
+import { settingFlags } from './setting-flags.ts';
 
 interface Given {
   readonly flags?: Record<string, string>;
@@ -151,7 +152,13 @@ suite('loadConfig', () => {
           const env = Object.fromEntries(
             Object.entries(values).map(([name, value]) => [`POSTERN_${name.toUpperCase()}`, value]),
           );
-          acceptsOrExplains(() => loadConfig({ flags: parseFlags(args, configFlags).flags, env, readText: () => '' }));
+          acceptsOrExplains(() =>
+            loadConfig({
+              flags: parseFlags(args, settingFlags, { command: 'postern server' }).flags,
+              env,
+              readText: () => '',
+            }),
+          );
         },
       ),
     );

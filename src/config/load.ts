@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { FlagForm } from '../lib/flags.ts';
 import { readProgramFile } from '../lib/program-files.ts';
 import type { DeclaredSetting } from '../lib/settings/setting.ts';
 import { checkTogether } from './check-together.ts';
@@ -14,12 +13,6 @@ export const DEFAULTS_FILE = 'config/defaults.yaml';
 const CONFIG_FLAG = 'config';
 /** Read once: the YAML takes 8 ms. */
 let defaults: ReadonlyMap<string, FileEntry> | undefined;
-
-/** The flags that `loadConfig` understands, for parsers of a command line. */
-export const configFlags: ReadonlyMap<string, FlagForm> = new Map([
-  [CONFIG_FLAG, 'value'],
-  ...settingNames.map((name) => [flagOf(name), isSwitch(name) ? 'switch' : 'value'] as const),
-]);
 
 export interface ConfigInput {
   readonly flags: ReadonlyMap<string, string>;
@@ -83,10 +76,6 @@ function readConfigFile(path: string | undefined, readText: (path: string) => st
 /** Default of a module's setting that the defaults file does not have yet. */
 function declaredDefault(name: string): unknown {
   return (settingOf(name) as Partial<DeclaredSetting<unknown>>).default;
-}
-
-function isSwitch(name: string): boolean {
-  return (settingOf(name).kind.schema as { type?: string }).type === 'boolean';
 }
 
 function readUtf8(path: string): string {

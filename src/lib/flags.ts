@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { errorTable } from './errors.ts';
+import type { Flag } from './flag.ts';
 import { didYouMean } from './near-match.ts';
 
 export const flagErrors = errorTable({
@@ -10,51 +11,94 @@ export const flagErrors = errorTable({
   },
 });
 
-/** `value` takes the next argument, `switch` takes none (but `--flag=false` works). */
-export type FlagForm = 'value' | 'switch';
-
 export interface ParsedFlags {
-  /** By name without dashes; a switch without a value is `true`. */
+  /** The value of each flag that was given, by its name; a switch is `true` or `false`. */
   readonly flags: ReadonlyMap<string, string>;
+  /** The same, with every value of a flag that was repeated. */
+  readonly values: ReadonlyMap<string, readonly string[]>;
   readonly positionals: readonly string[];
 }
 
+export interface FlagRules {
+  /** The command whose `--help` lists the flags: `postern events tail`. */
+  readonly command: string;
+  /** The reason why a flag that others have is not one of this command; undefined for any other. */
+  readonly refusal?: (name: string) => string | undefined;
+}
+
 /**
- * Parses `--name value`, `--name=value` and `--switch`. Rejects unknown flags by name, and never repeats a value in a
- * message: it may be a secret behind a misspelled flag.
+ * Parses `--name value`, `--name=value`, `--switch`, `--no-switch` and `-n value`. Rejects unknown flags by name, and
+ * never repeats a value in a message: it may be a secret behind a misspelled flag.
  */
-export function parseFlags(args: readonly string[], known: ReadonlyMap<string, FlagForm>): ParsedFlags {
-  const flags = new Map<string, string>();
+export function parseFlags(args: readonly string[], known: readonly Flag[], rules: FlagRules): ParsedFlags {
+  const byName = new Map(known.flatMap((flag) => [flag.name, ...(flag.aliases ?? [])].map((name) => [name, flag])));
+  const values = new Map<string, string[]>();
   const positionals: string[] = [];
-  for (const token of flagTokens(args, known)) {
+  for (const token of flagTokens(args, byName)) {
     if (token.kind === 'positional') positionals.push(token.value);
     if (token.kind !== 'option') continue;
-    const form = known.get(token.name);
-    if (form === undefined) throw unknownFlag(token.rawName, known);
-    if (flags.has(token.name)) throw usage(`--${token.name} is given twice`);
-    // `--data-dir --print-config` lacks a value; a value that really starts with a dash is written with `=`.
-    // A dash alone stands for standard input or output.
-    const isForgotten = token.value === undefined || (!token.inlineValue && /^-./.test(token.value));
-    if (form === 'value' && isForgotten) throw usage(`--${token.name} requires a value: --${token.name} VALUE`);
-    flags.set(token.name, token.value ?? 'true');
+    const flag = lookUp(token, byName, rules);
+    const value = flag.kind === 'switch' ? switchValue(flag, token) : givenValue(flag, token);
+    if (value === null) continue;
+    const earlier = values.get(flag.name) ?? [];
+    if (earlier.length > 0 && !isRepeatable(flag)) throw usage(`--${flag.name} is given twice`);
+    values.set(flag.name, [...earlier, value]);
   }
-  return { flags, positionals };
+  const flags = new Map(Array.from(values, ([name, [value = '']]) => [name, value]));
+  return { flags, values, positionals };
+}
+
+export function isOn({ flags }: Pick<ParsedFlags, 'flags'>, name: string): boolean {
+  return flags.get(name) === 'true';
+}
+
+export function isRepeatable({ kind }: Pick<Flag, 'kind'>): boolean {
+  return kind === 'list' || kind === 'map' || kind === 'repeated';
 }
 
 export function usage(message: string): Error {
   return flagErrors.create('ERR_POSTERN_USAGE', message);
 }
 
-/** Tokens of a command line, split by the runtime's parser. They include unknown flags. */
-export function flagTokens(args: readonly string[], known: ReadonlyMap<string, FlagForm>) {
+/** Split by the runtime's parser. They include unknown flags. */
+function flagTokens(args: readonly string[], known: ReadonlyMap<string, Flag>) {
   const options: Record<string, { type: 'string' | 'boolean' }> = {};
-  for (const [name, form] of known) options[name] = { type: form === 'value' ? 'string' : 'boolean' };
+  for (const [name, { kind }] of known) options[name] = { type: kind === 'switch' ? 'boolean' : 'string' };
   return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens;
 }
 
-export type FlagToken = Extract<ReturnType<typeof flagTokens>[number], { readonly kind: 'option' }>;
+type FlagToken = Extract<ReturnType<typeof flagTokens>[number], { readonly kind: 'option' }>;
 
-function unknownFlag(rawName: string, known: ReadonlyMap<string, FlagForm>): Error {
-  const flags = Array.from(known.keys(), (name) => `--${name}`);
-  return usage(`unknown flag ${rawName}.${didYouMean(rawName, flags)}`);
+function lookUp({ name, rawName }: FlagToken, known: ReadonlyMap<string, Flag>, { command, refusal }: FlagRules): Flag {
+  const flag = known.get(name);
+  if (flag !== undefined) return flag;
+  const negated = name.startsWith('no-') ? known.get(name.slice('no-'.length)) : undefined;
+  if (negated?.kind === 'switch') return negated;
+  const reason = refusal?.(name);
+  if (reason !== undefined) throw usage(reason);
+  const names = Array.from(known.keys(), dashed);
+  throw usage(`unknown flag ${rawName}.${didYouMean(rawName, names)} ${command} --help lists the flags`);
+}
+
+/** Null for an empty value, which means unset, as in every source of settings. */
+function switchValue(flag: Flag, { name, value }: FlagToken): string | null {
+  const isNegated = name !== flag.name && name.startsWith('no-');
+  if (value === undefined) return String(!isNegated);
+  if (value === '' && !isNegated) return null;
+  if (isNegated || (value !== 'true' && value !== 'false')) {
+    throw usage(`--${flag.name} takes no value: use --${flag.name} or --no-${flag.name}`);
+  }
+  return value;
+}
+
+function givenValue(flag: Flag, { name, value, inlineValue }: FlagToken): string {
+  // `--ca-pem --json` lacks a value. A certificate starts with dashes too, but does not look like a flag.
+  if (value === undefined || (!inlineValue && /^--?[a-z][\w.-]*(=|$)/i.test(value))) {
+    throw usage(`${dashed(name)} requires a value: ${dashed(name)} ${flag.hint || 'VALUE'}`);
+  }
+  return value;
+}
+
+function dashed(name: string): string {
+  return name.length === 1 ? `-${name}` : `--${name}`;
 }

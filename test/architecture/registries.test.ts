@@ -24,7 +24,7 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/checks/facts.ts': 'fields of edges and routes that checks read',
   'src/checks/routes.ts': 'advice about public providers',
   'src/checks/settings.ts': 'advice about trusted proxies',
-  'src/cli/agent/agent-help.ts': 'commands to copy',
+  'src/cli/agent/agent-syntax.ts': 'commands to copy',
   'src/cli/edge/edge-command.ts': 'the flag of the login',
   'src/cli/edge/next-steps.ts': 'a login has a redirect URI to register',
   'src/cli/edge/plan-edge.ts': 'compares the login of a route with the wanted one',

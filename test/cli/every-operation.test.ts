@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { apiResources } from '../../src/cli/api/api-resources.ts';
-import type { Flag } from '../../src/cli/api/flag.ts';
+import type { ApiFlag } from '../../src/cli/api/flag.ts';
 import { operationFlags } from '../../src/cli/api/operation-flags.ts';
 import { operationList } from '../../src/cli/api/operation-list.ts';
 import type { JsonValue } from '../../src/lib/json.ts';
@@ -121,7 +121,7 @@ function flagsFor(operation: Operation, furnished: FurnishedWorld): string[] {
   return [...ids, ...fields];
 }
 
-function fieldFlags(flag: Flag, value: JsonValue): string[] {
+function fieldFlags(flag: ApiFlag, value: JsonValue): string[] {
   if (flag.kind === 'switch') return [value === true ? `--${flag.name}` : `--no-${flag.name}`];
   return [`--${flag.name}`, typeof value === 'string' ? value : JSON.stringify(value)];
 }

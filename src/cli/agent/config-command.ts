@@ -1,10 +1,7 @@
-import { usage } from '../../lib/flags.ts';
-import { didYouMean } from '../../lib/near-match.ts';
-import { parseArguments } from '../api/parse-arguments.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { checkFlags } from './agent-flags.ts';
-import { configHelp } from './agent-help.ts';
+import { parseCommand } from '../parse-command.ts';
 import type { AgentPorts } from './agent-ports.ts';
+import { CONFIG_SYNTAX } from './agent-syntax.ts';
 import { besideFile, readCertificates } from './certificates.ts';
 import type { AgentConfig, TunnelConfig } from './config/agent-config.ts';
 import { type ConfigFile, findConfigFile } from './config/find-config.ts';
@@ -17,22 +14,12 @@ import { serverAddrOf } from './server-access.ts';
 import { noFile, specsOf } from './start-command.ts';
 import { publishedAs } from './tunnel-specs.ts';
 
-const SUBCOMMANDS = ['check'];
-
 /** `postern config check`. */
 export function createConfigCommand(ports: AgentPorts): Command {
   return {
-    help: configHelp(checkFlags),
-    flags: checkFlags,
-    run: async ([name = '', ...args], context) => {
-      if (!SUBCOMMANDS.includes(name)) {
-        const known = didYouMean(name, SUBCOMMANDS);
-        throw usage(`unknown subcommand ${JSON.stringify(name)}.${known} See postern config --help`);
-      }
-      const parsed = parseArguments(args, checkFlags);
-      if (parsed.positionals.length > 0)
-        throw usage('postern config check takes no arguments: name the file with --config FILE');
-      const flags = new FlagValues(parsed);
+    syntax: CONFIG_SYNTAX,
+    run: async (args, context) => {
+      const flags = new FlagValues(parseCommand(CONFIG_SYNTAX, args));
       const file = await findConfigFile(flags.text('config') ?? undefined, context.env, ports.files);
       if (file === null) throw noFile(context.env, ports);
       return check(file, flags, context, ports);

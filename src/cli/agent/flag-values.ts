@@ -1,13 +1,12 @@
-import { usage } from '../../lib/flags.ts';
+import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { didYouMean } from '../../lib/near-match.ts';
-import type { ParsedArguments } from '../api/parse-arguments.ts';
 import type { TextSource } from '../api/text-source.ts';
 
 /** Values of flags, rejected with the flag's name. */
 export class FlagValues {
-  readonly #values: ParsedArguments['values'];
+  readonly #values: ParsedFlags['values'];
 
-  constructor({ values }: ParsedArguments) {
+  constructor({ values }: ParsedFlags) {
     this.#values = values;
   }
 

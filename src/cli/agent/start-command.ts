@@ -1,12 +1,11 @@
 import type { TunnelSpec } from '../../agent/options.ts';
 import { usage } from '../../lib/flags.ts';
 import { didYouMean } from '../../lib/near-match.ts';
-import { parseArguments } from '../api/parse-arguments.ts';
 import { createTextSource, type TextSource } from '../api/text-source.ts';
 import type { Command } from '../command.ts';
-import { runFlags, startFlags } from './agent-flags.ts';
-import { startHelp } from './agent-help.ts';
+import { parseCommand } from '../parse-command.ts';
 import type { AgentPorts } from './agent-ports.ts';
+import { START_SYNTAX } from './agent-syntax.ts';
 import { besideFile, readCertificates } from './certificates.ts';
 import type { AgentConfig, TunnelConfig } from './config/agent-config.ts';
 import { configPlaces, loadConfigFile } from './config/find-config.ts';
@@ -17,13 +16,12 @@ import { tunnelSpecs } from './tunnel-specs.ts';
 
 /** `postern start`: tunnels of the configuration file. */
 export function createStartCommand(ports: AgentPorts, source: TextSource = createTextSource()): Command {
-  const flags = [...startFlags, ...runFlags];
   return {
-    help: startHelp(startFlags, runFlags),
-    flags,
+    syntax: START_SYNTAX,
     run: async (args, context) => {
-      const { positionals, values } = parseArguments(args, flags);
-      const given = new FlagValues({ positionals, values });
+      const parsed = parseCommand(START_SYNTAX, args);
+      const { positionals } = parsed;
+      const given = new FlagValues(parsed);
       const isAll = given.switch('all') === true;
       if (isAll === positionals.length > 0) throw usage('name the tunnels to start, or use --all');
       const file = await loadConfigFile(given.text('config') ?? undefined, context.env, ports.files);

@@ -1,9 +1,9 @@
-import { parseArguments } from '../api/parse-arguments.ts';
 import { createTextSource, type TextSource } from '../api/text-source.ts';
 import type { Command } from '../command.ts';
-import { runFlags, type TunnelCommandName, tunnelFlags } from './agent-flags.ts';
-import { tunnelHelp } from './agent-help.ts';
+import { parseCommand } from '../parse-command.ts';
+import type { TunnelCommandName } from './agent-flags.ts';
 import type { AgentPorts } from './agent-ports.ts';
+import { tunnelSyntax } from './agent-syntax.ts';
 import { readCertificates } from './certificates.ts';
 import { loadConfigFile } from './config/find-config.ts';
 import { FlagValues } from './flag-values.ts';
@@ -20,13 +20,11 @@ export function createTunnelCommand(
   ports: AgentPorts,
   source: TextSource = createTextSource(),
 ): Command {
-  const own = tunnelFlags(name);
-  const flags = [...own, ...runFlags];
+  const syntax = tunnelSyntax(name);
   return {
-    help: tunnelHelp(name, own, runFlags),
-    flags,
+    syntax,
     run: async (args, context) => {
-      const parsed = parseArguments(args, flags);
+      const parsed = parseCommand(syntax, args);
       const values = new FlagValues(parsed);
       const tunnel = await tunnelFromFlags(name, parsed.positionals, values, source);
       const file = await loadConfigFile(values.text('config') ?? undefined, context.env, ports.files);

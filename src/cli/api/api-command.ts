@@ -1,17 +1,16 @@
 import type { AnyOptions } from '../../client/request-options.ts';
-import { usage } from '../../lib/flags.ts';
+import { type FlagRules, isOn, type ParsedFlags, parseFlags, usage } from '../../lib/flags.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { resolvedIfPossible } from '../names/resolved-if-possible.ts';
 import { watch, watchInterval } from '../output/watch.ts';
-import { wrapHelp } from '../wrap-help.ts';
+import { keyRefusal } from '../parse-command.ts';
 import { type ApiResource, apiResources, findOperation, findResource } from './api-resources.ts';
 import { requestOf, requestParts } from './build-request.ts';
 import { apiUrl, findApiKey, isOnThisMachine, trustRootCa } from './connection.ts';
 import { dryRun } from './dry-run.ts';
-import { operationHelp, overviewHelp, resourceHelp } from './help-text.ts';
+import { API_SYNTAX, operationHelp, overviewHelp, resourceHelp } from './help-text.ts';
 import { operationFlags } from './operation-flags.ts';
 import type { OperationDescription } from './operation-list.ts';
-import { type ParsedArguments, parseArguments } from './parse-arguments.ts';
 import { sendAndShow } from './send-and-show.ts';
 import { shownForm } from './shown-form.ts';
 import { createTextSource, type TextSource } from './text-source.ts';
@@ -25,21 +24,21 @@ export function createApiCommand(
 ): Command {
   const resources = apiResources(operations);
   return {
-    help: overviewHelp(resources),
+    syntax: API_SYNTAX,
     helpFor: (args) => helpFor(resources, args),
     run: async ([noun, verb, ...args], context) => {
       if (noun === undefined) {
-        context.warn(wrapHelp(overviewHelp(resources)));
+        context.warn(overviewHelp(resources));
         return EXIT_USAGE;
       }
       if (noun.startsWith('-')) throw usage('flags come last: postern api RESOURCE VERB [FLAGS]');
       const resource = findResource(resources, noun);
       if (verb === undefined || verb.startsWith('-')) {
-        context.warn(wrapHelp(resourceHelp(resource)));
+        context.warn(resourceHelp(resource));
         return EXIT_USAGE;
       }
       const operation = findOperation(resource, verb);
-      return runOperation(operation, args, { context, source, createOnly: createOnlyFlags(resource, operation) });
+      return runOperation(operation, args, { context, source, rules: rulesOf(resource, operation) });
     },
   };
 }
@@ -57,21 +56,26 @@ function helpFor(resources: readonly ApiResource[], args: readonly string[]): st
 interface Surroundings {
   readonly context: CommandContext;
   readonly source: TextSource;
-  readonly createOnly: readonly string[];
+  readonly rules: FlagRules;
 }
 
-function createOnlyFlags(resource: ApiResource, operation: OperationDescription): readonly string[] {
-  const create = operation.verb === 'update' && resource.operations.find(({ verb }) => verb === 'create');
-  return create ? operationFlags(create).map(({ name }) => name) : [];
+function rulesOf(resource: ApiResource, operation: OperationDescription): FlagRules {
+  const create = operation.verb === 'update' ? resource.operations.find(({ verb }) => verb === 'create') : undefined;
+  const refusal = (name: string): string | undefined => {
+    const isOfCreate = create !== undefined && operationFlags(create).some((flag) => flag.name === name);
+    if (!isOfCreate) return keyRefusal(name);
+    return `--${name} cannot be changed: only "create" accepts it. Create another resource with the new value, then delete this one`;
+  };
+  return { command: `postern api ${resource.name} ${operation.verb}`, refusal };
 }
 
 async function runOperation(
   operation: OperationDescription,
   args: readonly string[],
-  { context, source, createOnly }: Surroundings,
+  { context, source, rules }: Surroundings,
 ): Promise<number> {
   const flags = operationFlags(operation);
-  const parsed = parseArguments(args, flags, createOnly);
+  const parsed = parseFlags(args, flags, rules);
   const parts = await requestParts(operation, flags, parsed, source);
   const options = requestOptions(parsed);
   const shown = shownForm(operation, parsed);
@@ -87,16 +91,15 @@ async function runOperation(
   await trustRootCa(parsed, source);
   if (url.startsWith('http:') && !isOnThisMachine(url))
     context.warn(`postern: warning: ${url} is not encrypted: the API key is sent in clear text`);
-  const everyMs = watchInterval(soleValues(parsed));
+  const everyMs = watchInterval(parsed);
   const call = { operation, parts, parsed, options, shown, url, apiKey };
   if (everyMs === null) return sendAndShow(call, context);
   return watch(context, { everyMs, format: shown.format }, (captured) => sendAndShow(call, captured));
 }
 
-function requestOptions({ values }: ParsedArguments): AnyOptions {
-  const [ifMatch] = values.get('if-match') ?? [];
-  const [ifNoneMatch] = values.get('if-none-match') ?? [];
-  const [idempotencyKey] = values.get('idempotency-key') ?? [];
+function requestOptions({ flags }: ParsedFlags): AnyOptions {
+  const [ifMatch, ifNoneMatch] = [flags.get('if-match'), flags.get('if-none-match')];
+  const idempotencyKey = flags.get('idempotency-key');
   return {
     ...(ifMatch !== undefined && { ifMatch: quoted(ifMatch) }),
     ...(ifNoneMatch !== undefined && { ifNoneMatch: quoted(ifNoneMatch) }),
@@ -115,14 +118,6 @@ function headersOf({ ifMatch, ifNoneMatch, idempotencyKey }: AnyOptions): Readon
     ...(typeof ifNoneMatch === 'string' && { 'if-none-match': ifNoneMatch }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   };
-}
-
-function soleValues({ values }: ParsedArguments): ReadonlyMap<string, string> {
-  return new Map(Array.from(values, ([name, [value = '']]) => [name, value]));
-}
-
-function isOn({ values }: ParsedArguments, name: string): boolean {
-  return values.get(name)?.[0] === 'true';
 }
 
 function noKey(url: string): string {

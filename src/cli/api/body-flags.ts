@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
+import type { FlagKind } from '../../lib/flag.ts';
 import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
-import type { Flag, FlagKind } from './flag.ts';
+import type { ApiFlag } from './flag.ts';
 import { kebab } from './resource-names.ts';
 
 interface FieldShape {
@@ -12,7 +13,7 @@ interface FieldShape {
 }
 
 /** One flag per field; fields of an object also individually, with dots: `--tls.enabled`. */
-export function bodyFlags(schema: TObject, path: readonly string[] = []): readonly Flag[] {
+export function bodyFlags(schema: TObject, path: readonly string[] = []): readonly ApiFlag[] {
   const required = ('required' in schema ? schema.required : []) as readonly string[];
   return Object.entries(schema.properties).flatMap(([name, field]) => {
     const own = bodyFlag(field, [...path, name], path.length === 0 && required.includes(name));
@@ -20,7 +21,7 @@ export function bodyFlags(schema: TObject, path: readonly string[] = []): readon
   });
 }
 
-function bodyFlag(field: TSchema, path: readonly string[], isRequired: boolean): Flag {
+function bodyFlag(field: TSchema, path: readonly string[], isRequired: boolean): ApiFlag {
   const shape = field as FieldShape;
   const kind = kindOf(field);
   return {

@@ -1,11 +1,10 @@
 import { fillPath, queryString } from '../../client/fill-path.ts';
 import type { ApiRequest } from '../../client/transport.ts';
-import { usage } from '../../lib/flags.ts';
+import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import type { Flag } from './flag.ts';
+import type { ApiFlag } from './flag.ts';
 import { flagValue, parseJson } from './flag-value.ts';
 import type { OperationDescription } from './operation-list.ts';
-import type { ParsedArguments } from './parse-arguments.ts';
 import { pathParameters } from './resource-names.ts';
 import type { TextSource } from './text-source.ts';
 
@@ -20,8 +19,8 @@ export interface RequestParts {
 
 export async function requestParts(
   operation: OperationDescription,
-  flags: readonly Flag[],
-  parsed: ParsedArguments,
+  flags: readonly ApiFlag[],
+  parsed: ParsedFlags,
   source: TextSource,
 ): Promise<RequestParts> {
   const query: Record<string, JsonValue> = {};
@@ -46,12 +45,12 @@ export function requestOf(operation: OperationDescription, parts: RequestParts):
 /** Positional arguments fill the path parameters that no flag gave, the last ones first. */
 function pathValues(
   operation: OperationDescription,
-  flags: readonly Flag[],
-  { values, positionals }: ParsedArguments,
+  flags: readonly ApiFlag[],
+  { values, positionals }: ParsedFlags,
 ): Readonly<Record<string, string>> {
   const result: Record<string, string> = {};
-  const flagOf = (name: string): Flag =>
-    flags.find(({ target }) => target.in === 'path' && target.name === name) as Flag;
+  const flagOf = (name: string): ApiFlag =>
+    flags.find(({ target }) => target.in === 'path' && target.name === name) as ApiFlag;
   const missing = pathParameters(operation.path).filter((name) => {
     const [value] = values.get(flagOf(name).name) ?? [];
     if (value !== undefined) result[name] = value;
@@ -86,7 +85,7 @@ function tooMany(expected: number): string {
   return `${taken}: write a value after its flag, and turn off a switch with --no-NAME`;
 }
 
-async function fileBody(parsed: ParsedArguments, source: TextSource): Promise<MutableObject> {
+async function fileBody(parsed: ParsedFlags, source: TextSource): Promise<MutableObject> {
   const [file] = parsed.values.get('from-file') ?? [];
   if (file === undefined) return {};
   const text = await source.read(file, 'from-file');

@@ -1,17 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { usage } from '../../lib/flags.ts';
+import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { HTTP_URL_FORM, parseHttpUrl } from '../../lib/http-url.ts';
 import { isLoopbackHost } from '../../lib/listen-address.ts';
 import type { CommandContext } from '../command.ts';
 import { clientVariable } from './client-variables.ts';
-import type { ParsedArguments } from './parse-arguments.ts';
 import type { TextSource } from './text-source.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:7080';
 const DEFAULT_DATA_DIR = 'postern-data';
 const KEY_FILE = 'first-api-key';
+
+type GivenFlags = Pick<ParsedFlags, 'flags'>;
 
 export interface ApiKey {
   readonly key: string;
@@ -19,8 +20,8 @@ export interface ApiKey {
   readonly source: string;
 }
 
-export function apiUrl({ values }: ParsedArguments, context: CommandContext): string {
-  const [flag] = values.get('api-url') ?? [];
+export function apiUrl({ flags }: GivenFlags, context: CommandContext): string {
+  const flag = flags.get('api-url');
   const given = flag === undefined ? clientVariable('API_URL', context) : { name: '--api-url', value: flag };
   if (given === null) return DEFAULT_URL;
   const url = parseHttpUrl(given.value);
@@ -32,11 +33,11 @@ export function apiUrl({ values }: ParsedArguments, context: CommandContext): st
 /** Null when there is none. The server's first key is sent only to this machine: nobody else needs to see it. */
 export async function findApiKey(
   url: string,
-  { values }: ParsedArguments,
+  { flags }: GivenFlags,
   context: CommandContext,
   source: TextSource,
 ): Promise<ApiKey | null> {
-  const [file] = values.get('api-key-file') ?? [];
+  const file = flags.get('api-key-file');
   if (file !== undefined) return checked(await source.read(file, 'api-key-file'), `the file ${file}`);
   const variable = clientVariable('API_KEY', context);
   if (variable !== null) return checked(variable.value, variable.name);
@@ -63,8 +64,8 @@ export function isOnThisMachine(url: string): boolean {
 }
 
 /** Applies to the whole process, which is one command. */
-export async function trustRootCa({ values }: ParsedArguments, source: TextSource): Promise<void> {
-  const [file] = values.get('root-ca') ?? [];
+export async function trustRootCa({ flags }: GivenFlags, source: TextSource): Promise<void> {
+  const file = flags.get('root-ca');
   if (file === undefined) return;
   const pem = await source.read(file, 'root-ca');
   try {

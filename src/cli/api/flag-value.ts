@@ -2,11 +2,11 @@ import type { TSchema } from 'typebox';
 import { usage } from '../../lib/flags.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { isObjectList, soleTextField } from './body-flags.ts';
-import { canBeJson, type Flag } from './flag.ts';
+import { type ApiFlag, canBeJson } from './flag.ts';
 import type { TextSource } from './text-source.ts';
 
 /** Converts a flag's text to the API's type. The API validates the value itself. */
-export async function flagValue(flag: Flag, given: readonly string[], source: TextSource): Promise<JsonValue> {
+export async function flagValue(flag: ApiFlag, given: readonly string[], source: TextSource): Promise<JsonValue> {
   const texts = await Promise.all(given.map((text) => source.expand(text, flag.name)));
   const [first = ''] = texts;
   if (canBeJson(flag) && !isObjectList(flag.schema as TSchema) && texts.length === 1 && /^\s*[[{]/.test(first))
@@ -29,13 +29,13 @@ export async function flagValue(flag: Flag, given: readonly string[], source: Te
   }
 }
 
-function numberOf(flag: Flag, text: string): number {
+function numberOf(flag: ApiFlag, text: string): number {
   if (!/^-?\d+(\.\d+)?$/.test(text)) throw usage(`--${flag.name} takes a number`);
   return Number(text);
 }
 
 /** An empty text is an empty list: `--hostports=` removes all. */
-function listOf(flag: Flag, texts: readonly string[]): JsonValue {
+function listOf(flag: ApiFlag, texts: readonly string[]): JsonValue {
   const items = texts.flatMap((text) => text.split(/[,\n]/)).map((item) => item.trim());
   const present = items.filter((item) => item !== '');
   const field = soleTextField(flag.schema as TSchema);
@@ -43,7 +43,7 @@ function listOf(flag: Flag, texts: readonly string[]): JsonValue {
 }
 
 /** Each text is a JSON object or a list of them. Rules of several fields are easier to write in a file. */
-function objectsOf(flag: Flag, texts: readonly string[]): JsonValue {
+function objectsOf(flag: ApiFlag, texts: readonly string[]): JsonValue {
   return texts.flatMap((text) => {
     if (text.trim() === '') return [];
     if (!/^\s*[[{]/.test(text)) {
@@ -53,7 +53,7 @@ function objectsOf(flag: Flag, texts: readonly string[]): JsonValue {
   });
 }
 
-function mapOf(flag: Flag, texts: readonly string[]): JsonValue {
+function mapOf(flag: ApiFlag, texts: readonly string[]): JsonValue {
   const { patternProperties = {} } = flag.schema as { patternProperties?: Readonly<Record<string, TSchema>> };
   const isNumeric = (Object.values(patternProperties)[0] as { type?: string } | undefined)?.type === 'integer';
   // A comma separates only before the next `name=`: header values contain commas themselves.
@@ -69,7 +69,7 @@ function mapOf(flag: Flag, texts: readonly string[]): JsonValue {
   );
 }
 
-export function parseJson(flag: Pick<Flag, 'name'>, text: string): JsonValue {
+export function parseJson(flag: Pick<ApiFlag, 'name'>, text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {

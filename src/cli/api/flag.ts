@@ -1,26 +1,9 @@
 import type { TSchema } from 'typebox';
-
-/**
- * `text` is sent as it is; `switch` is `--x` or `--no-x`; `list` and `map` may be repeated or separated by commas;
- * `object` and `json` are JSON.
- */
-export type FlagKind = 'text' | 'number' | 'switch' | 'list' | 'map' | 'object' | 'json' | 'repeated';
+import type { Flag } from '../../lib/flag.ts';
 
 /** A flag of `postern api RESOURCE VERB`. */
-export interface Flag {
-  /** Without dashes. */
-  readonly name: string;
-  readonly aliases?: readonly string[];
-  readonly kind: FlagKind;
-  readonly description: string;
-  /** Placeholder of the value in the help. */
-  readonly hint: string;
+export interface ApiFlag extends Flag {
   readonly target: FlagTarget;
-  readonly isRequired?: boolean;
-  readonly isSecret?: boolean;
-  readonly choices?: readonly string[];
-  /** The value is a file name. */
-  readonly isFile?: boolean;
   readonly schema?: TSchema;
 }
 
@@ -32,6 +15,6 @@ export type FlagTarget =
   | { readonly in: 'command' };
 
 /** Parsed as JSON when it looks like JSON, whatever the field's own short form. */
-export function canBeJson({ kind }: Flag): boolean {
+export function canBeJson({ kind }: ApiFlag): boolean {
   return kind === 'list' || kind === 'map' || kind === 'object' || kind === 'json';
 }

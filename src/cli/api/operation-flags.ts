@@ -1,11 +1,14 @@
 import type { TObject, TSchema } from 'typebox';
-import { OUTPUT_FORMATS } from '../output/output-format.ts';
+import type { Flag } from '../../lib/flag.ts';
+import { outputFlag } from '../output/output-format.ts';
+import { WATCH_FLAGS } from '../output/watch.ts';
+import { CONNECTION, fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
 import { bodyFlags } from './body-flags.ts';
-import type { Flag } from './flag.ts';
+import type { ApiFlag } from './flag.ts';
 import type { OperationDescription } from './operation-list.ts';
 import { kebab, moduleName, pathParameters, singularNoun } from './resource-names.ts';
 
-export function operationFlags(operation: OperationDescription): readonly Flag[] {
+export function operationFlags(operation: OperationDescription): readonly ApiFlag[] {
   const named = [...pathFlags(operation), ...queryFlags(operation), ...ownBodyFlags(operation)];
   return [...named, ...commandFlags(operation)];
 }
@@ -14,7 +17,7 @@ export function operationFlags(operation: OperationDescription): readonly Flag[]
  * `{edge_id}` becomes `--edge`. `{id}` becomes `--id`; below a module, where it is the owner's id, `--route` or
  * `--edge`.
  */
-function pathFlags(operation: OperationDescription): readonly Flag[] {
+function pathFlags(operation: OperationDescription): readonly ApiFlag[] {
   const noun = kebab(singularNoun(operation));
   return pathParameters(operation.path).map((parameter) => {
     const own = moduleName(operation.resource) === null ? ['id', noun] : [noun, 'id'];
@@ -44,7 +47,7 @@ const QUERY_HINTS: Readonly<Record<string, string>> = {
   until: 'TIME',
 };
 
-function queryFlags(operation: OperationDescription): readonly Flag[] {
+function queryFlags(operation: OperationDescription): readonly ApiFlag[] {
   const fields: readonly (readonly [string, TSchema])[] = Object.entries(operation.query?.properties ?? {});
   return fields.map(([name, field]) => {
     const { description = '', enum: choices } = field as { description?: string; enum?: readonly string[] };
@@ -59,7 +62,7 @@ function queryFlags(operation: OperationDescription): readonly Flag[] {
   });
 }
 
-function ownBodyFlags(operation: OperationDescription): readonly Flag[] {
+function ownBodyFlags(operation: OperationDescription): readonly ApiFlag[] {
   if (!takesFields(operation)) return [];
   // A field with the name of a command's own flag is set with --set or --from-file.
   return bodyFlags(operation.body?.schema as TObject).filter(({ name }) => !OWN_NAMES.has(name));
@@ -72,121 +75,57 @@ export function takesFields({ body }: OperationDescription): boolean {
   );
 }
 
-function commandFlags(operation: OperationDescription): readonly Flag[] {
-  return [
+function commandFlags(operation: OperationDescription): readonly ApiFlag[] {
+  const flags = [
     ...(takesFields(operation) ? BODY_FLAGS : []),
     ...(operation.verb === 'list' && operation.query?.properties['limit'] !== undefined ? [ALL_FLAG] : []),
     ...(operation.isConditional === true ? [IF_MATCH_FLAG] : []),
     ...(operation.isConditional === true && operation.method !== 'POST' ? [IF_NONE_MATCH_FLAG] : []),
     ...(operation.isIdempotentByKey === true ? [IDEMPOTENCY_FLAG] : []),
     ...(operation.method === 'GET' ? WATCH_FLAGS : []),
-    ...CONNECTION_FLAGS,
+    ...COMMON_FLAGS,
   ];
-}
-
-function commandFlag(flag: Omit<Flag, 'target'>): Flag {
-  return { ...flag, target: { in: 'command' } };
+  return flags.map((flag) => ({ ...flag, target: { in: 'command' } }));
 }
 
 const BODY_FLAGS: readonly Flag[] = [
-  commandFlag({
-    name: 'from-file',
-    kind: 'text',
-    hint: 'FILE',
-    isFile: true,
-    description: 'Read the fields from a JSON or YAML file; - reads standard input. Flags override the file.',
-  }),
-  commandFlag({
+  fileFlag('from-file', 'Read the fields from a JSON or YAML file; - reads standard input. Flags override the file.'),
+  {
     name: 'set',
     kind: 'repeated',
     hint: 'FIELD=JSON',
     description: 'Set any field to a JSON value; separate nested names with dots: --set tls.enabled=true.',
-  }),
+  },
 ];
 
-const ALL_FLAG = commandFlag({ name: 'all', kind: 'switch', hint: '', description: 'Fetch all pages.' });
+const ALL_FLAG = switchFlag('all', 'Fetch all pages.');
 
-const IF_MATCH_FLAG = commandFlag({
-  name: 'if-match',
-  kind: 'text',
-  hint: 'ETAG',
-  description: 'ETag that --verbose showed, with or without quotes. Fails if the resource has changed since.',
-});
+const IF_MATCH_FLAG = textFlag(
+  'if-match',
+  'ETAG',
+  'ETag that --verbose showed, with or without quotes. Fails if the resource has changed since.',
+);
 
-const IF_NONE_MATCH_FLAG = commandFlag({
-  name: 'if-none-match',
-  kind: 'text',
-  hint: 'ETAG',
-  description: "'*' fails if it exists already, so that nothing is replaced; an ETag fails if it has that one still.",
-});
+const IF_NONE_MATCH_FLAG = textFlag(
+  'if-none-match',
+  'ETAG',
+  "'*' fails if it exists already, so that nothing is replaced; an ETag fails if it has that one still.",
+);
 
-const IDEMPOTENCY_FLAG = commandFlag({
-  name: 'idempotency-key',
-  kind: 'text',
-  hint: 'KEY',
-  description: 'Key that makes the command safe to repeat: within 24 hours it creates nothing twice.',
-});
+const IDEMPOTENCY_FLAG = textFlag(
+  'idempotency-key',
+  'KEY',
+  'Key that makes the command safe to repeat: within 24 hours it creates nothing twice.',
+);
 
-const WATCH_FLAGS: readonly Flag[] = [
-  commandFlag({
-    name: 'watch',
-    kind: 'switch',
-    hint: '',
-    description: 'Repeat until interrupted, and show what changes.',
-  }),
-  commandFlag({
-    name: 'every',
-    kind: 'text',
-    hint: 'SECONDS',
-    description: 'With --watch: time between two requests (default 2).',
-  }),
+/** Flags of every operation. */
+export const COMMON_FLAGS: readonly Flag[] = [
+  outputFlag(),
+  switchFlag('json', 'Print the JSON response of the API unchanged.'),
+  textFlag('only', 'FIELD', 'Print only this field, one line per result: --only id, --only target.webhook.secret.'),
+  ...CONNECTION.flags,
+  switchFlag('dry-run', 'Print the request without sending it.'),
+  switchFlag('verbose', 'Print the request, the source of the key and the response status to standard error.'),
 ];
 
-/** Flags of every command. */
-const CONNECTION_FLAGS: readonly Flag[] = [
-  commandFlag({
-    name: 'output',
-    aliases: ['o'],
-    kind: 'text',
-    hint: OUTPUT_FORMATS.join('|'),
-    choices: OUTPUT_FORMATS,
-    description: 'Form of the output (default table); id prints one id per line. Short: -o.',
-  }),
-  commandFlag({ name: 'json', kind: 'switch', hint: '', description: 'Print the JSON response of the API unchanged.' }),
-  commandFlag({
-    name: 'only',
-    kind: 'text',
-    hint: 'FIELD',
-    description: 'Print only this field, one line per result: --only id, --only target.webhook.secret.',
-  }),
-  commandFlag({
-    name: 'api-url',
-    kind: 'text',
-    hint: 'URL',
-    description: 'Address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080).',
-  }),
-  commandFlag({
-    name: 'api-key-file',
-    kind: 'text',
-    hint: 'FILE',
-    isFile: true,
-    description:
-      'File with the API key (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then first-api-key in the data directory).',
-  }),
-  commandFlag({
-    name: 'root-ca',
-    kind: 'text',
-    hint: 'FILE',
-    isFile: true,
-    description: "PEM file with an additional CA to trust, such as the server's internal CA.",
-  }),
-  commandFlag({ name: 'dry-run', kind: 'switch', hint: '', description: 'Print the request without sending it.' }),
-  commandFlag({
-    name: 'verbose',
-    kind: 'switch',
-    hint: '',
-    description: 'Print the request, the source of the key and the response status to standard error.',
-  }),
-];
-
-const OWN_NAMES: ReadonlySet<string> = new Set([...CONNECTION_FLAGS, ...WATCH_FLAGS].map(({ name }) => name));
+const OWN_NAMES: ReadonlySet<string> = new Set([...COMMON_FLAGS, ...WATCH_FLAGS].map(({ name }) => name));

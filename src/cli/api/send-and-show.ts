@@ -2,6 +2,7 @@ import { PosternApiError } from '../../client/postern-api-error.ts';
 import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import type { AnyOptions } from '../../client/request-options.ts';
 import { Transport } from '../../client/transport.ts';
+import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
 import { Names } from '../names/names.ts';
 import { resolveRequest } from '../names/resolve-request.ts';
@@ -12,7 +13,6 @@ import type { ApiKey } from './connection.ts';
 import { createdWarnings } from './created-warnings.ts';
 import { errorReport } from './error-report.ts';
 import type { OperationDescription } from './operation-list.ts';
-import type { ParsedArguments } from './parse-arguments.ts';
 import { listItems } from './resource-names.ts';
 import { type ParsedAnswer, sendForAll, sendOnce } from './send-request.ts';
 import { showAnswer, showOnly } from './show-answer.ts';
@@ -24,7 +24,7 @@ const EXIT_UNREACHABLE = 3;
 export interface OperationCall {
   readonly operation: OperationDescription;
   readonly parts: RequestParts;
-  readonly parsed: ParsedArguments;
+  readonly parsed: ParsedFlags;
   readonly options: AnyOptions;
   readonly shown: ShownForm;
   readonly url: string;
@@ -34,15 +34,14 @@ export interface OperationCall {
 /** Resolves to the exit code. */
 export async function sendAndShow(call: OperationCall, context: CommandContext): Promise<number> {
   const { operation, parts, parsed, options, shown, url, apiKey } = call;
-  const isOn = (name: string): boolean => parsed.values.get(name)?.[0] === 'true';
-  const note = (line: string): void => (isOn('verbose') ? context.warn(line) : undefined);
+  const note = (line: string): void => (isOn(parsed, 'verbose') ? context.warn(line) : undefined);
   const transport = new Transport({ baseUrl: url, apiKey: apiKey.key });
   try {
     const request = requestOf(operation, await resolveRequest(operation, parts, new Names(transport, context)));
     note(`> ${request.method} ${url}${request.path}, key from ${apiKey.source}`);
     const list = listItems(operation);
     const answer =
-      list !== null && isOn('all')
+      list !== null && isOn(parsed, 'all')
         ? await sendForAll(transport, request, list.key)
         : await sendOnce(transport, request, options);
     const { status, operationId, etag, revision, problem, warning } = answer.raw.info;

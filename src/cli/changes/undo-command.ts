@@ -1,32 +1,31 @@
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { Transport } from '../../client/transport.ts';
-import { type ParsedFlags, parseFlags, usage } from '../../lib/flags.ts';
+import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
-import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
+import { openTransport } from '../api/open-transport.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { parseCommand } from '../parse-command.ts';
+import { CONNECTION, MESSAGE, switchFlag, YES } from '../shared-flags.ts';
 import { readChange, revisionArgument } from './change.ts';
 import { documentLines } from './document-lines.ts';
 import { runWithApi } from './run-with-api.ts';
 
-const HELP = `
-Usage: postern undo REVISION [FLAGS]
-
-Restores every document that a change touched, as it was before the change. That is a new change, which can be undone too.
-Undoing a creation deletes; undoing a deletion brings the same id back. Deleted API keys, credentials, tokens and guest
-links do not come back. A change that waits for its confirmation is reverted before its time is over.
-
-  --yes               do not ask; required when there is no terminal
-  --force             restore documents that were changed again later, too: the later changes are lost
-  --message           message for the history
-  --api-url           address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080)
-  --api-key-file      file with the API key, - reads standard input (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then
-                      first-api-key in the data directory)
-  --root-ca           PEM file with the CA of the API's certificate
-
-"postern changes" lists the revisions; a response of the API has its own in Postern-Revision.
-
-Exit codes: 0 undone, 1 rejected by the API or answered with no, 2 invalid usage, 3 server unreachable.
-`;
+const SYNTAX: CommandSyntax = {
+  name: 'undo',
+  usage: ['REVISION'],
+  hasOperands: true,
+  about:
+    'Restores every document that a change touched, as it was before the change. That is a new change, which can be undone too. Undoing a creation deletes; undoing a deletion brings the same id back. Deleted API keys, credentials, tokens and guest links do not come back. A change that waits for its confirmation is reverted before its time is over.',
+  flags: [
+    YES,
+    switchFlag('force', 'Restore documents that were changed again later, too: the later changes are lost.'),
+    MESSAGE,
+  ],
+  groups: [CONNECTION],
+  notes: ['"postern changes" lists the revisions; a response of the API has its own in Postern-Revision.'],
+  exitCodes: { ...API_EXIT_CODES, 0: 'undone', 1: 'rejected by the API or answered with no' },
+};
 
 const EXIT_DECLINED = 1;
 
@@ -37,12 +36,9 @@ interface Undone {
 
 /** Takes a change back. */
 export const undoCommand: Command = {
-  help: HELP,
+  syntax: SYNTAX,
   run: (args, context) => {
-    const parsed = parseFlags(
-      args,
-      new Map([...CONNECTION_FLAGS, ['yes', 'switch'], ['force', 'switch'], ['message', 'value']] as const),
-    );
+    const parsed = parseCommand(SYNTAX, args);
     const revision = revisionArgument(parsed.positionals, 'postern undo');
     if (!isOn(parsed, 'yes') && context.ask === undefined) {
       throw usage('postern undo asks before it changes anything, and there is no terminal: add --yes');
@@ -98,8 +94,4 @@ async function sendUndo(
     }
     throw error;
   }
-}
-
-function isOn({ flags }: ParsedFlags, name: string): boolean {
-  return flags.get(name) === 'true';
 }

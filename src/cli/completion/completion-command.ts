@@ -3,20 +3,24 @@ import { didYouMean } from '../../lib/near-match.ts';
 import { apiResources } from '../api/api-resources.ts';
 import { operationList } from '../api/operation-list.ts';
 import type { Command } from '../command.ts';
-import { apiNodes, type CompletionNode, helpNode } from './completion-node.ts';
+import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
+import { parseCommand } from '../parse-command.ts';
+import { apiNodes, type CompletionNode, commandNodes } from './completion-node.ts';
 import { completionScript, SHELLS } from './shell-scripts.ts';
 
-const HELP = `
-Usage: postern completion bash|zsh|fish
-
-Prints a script that completes commands, resources, verbs, flags and their values. For the current shell only:
-
-  bash   source <(postern completion bash)
-  zsh    source <(postern completion zsh)
-  fish   postern completion fish | source
-
-To make it permanent, add the line to ~/.bashrc, ~/.zshrc (after compinit) or ~/.config/fish/config.fish.
-`;
+const SYNTAX: CommandSyntax = {
+  name: 'completion',
+  usage: ['bash|zsh|fish'],
+  hasOperands: true,
+  about:
+    'Prints a script that completes commands, resources, verbs, flags and their values. To make it permanent, add the line below to ~/.bashrc, ~/.zshrc (after compinit) or ~/.config/fish/config.fish.',
+  examples: [
+    'source <(postern completion bash)',
+    'source <(postern completion zsh)',
+    'postern completion fish | source',
+  ],
+  exitCodes: { 0: 'success', 2: INVALID_USAGE },
+};
 
 interface CommandRow {
   readonly name: string;
@@ -25,8 +29,9 @@ interface CommandRow {
 
 export function createCompletionCommand(commands: readonly CommandRow[]): Command {
   return {
-    help: HELP,
-    run: async ([name = '', ...rest], context) => {
+    syntax: SYNTAX,
+    run: async (args, context) => {
+      const [name = '', ...rest] = parseCommand(SYNTAX, args).positionals;
       const shell = SHELLS.find((known) => known === name);
       if (shell === undefined || rest.length > 0) {
         throw usage(`usage: postern completion ${SHELLS.join('|')}.${name === '' ? '' : didYouMean(name, SHELLS)}`);
@@ -43,7 +48,7 @@ async function completionNodes(commands: readonly CommandRow[]): Promise<readonl
     const { name } = command;
     if (name === 'api') nodes.push(...apiNodes(apiResources(operationList())));
     else if (name === 'completion') nodes.push({ path: name, words: [...SHELLS], flags: [] });
-    else nodes.push(helpNode(name, await command.load()));
+    else nodes.push(...commandNodes((await command.load()).syntax));
   }
   return nodes;
 }

@@ -1,7 +1,8 @@
+import type { Flag } from '../../lib/flag.ts';
 import type { ApiResource } from '../api/api-resources.ts';
-import type { Flag } from '../api/flag.ts';
 import { operationFlags } from '../api/operation-flags.ts';
-import type { Command } from '../command.ts';
+import type { CommandSyntax } from '../command-syntax.ts';
+import { flagsOf } from '../parse-command.ts';
 
 /** The words that can follow a sequence of words. */
 export interface CompletionNode {
@@ -25,10 +26,10 @@ export function apiNodes(resources: readonly ApiResource[]): readonly Completion
     for (const noun of [name, ...aliases]) {
       nodes.push({ path: `api ${noun}`, words: operations.map(({ verb }) => verb), flags: [] });
       for (const operation of operations) {
-        const flags = operationFlags(operation).flatMap(({ name: flag, kind, choices, isFile, target }) => [
-          { name: `--${flag}`, takesValue: kind !== 'switch', choices, isFile },
-          ...(kind === 'switch' && target.in === 'body' ? [{ name: `--no-${flag}`, takesValue: false }] : []),
-        ]);
+        const flags = operationFlags(operation).flatMap((flag) => {
+          // A field can also be set to false.
+          return completedFlag(flag.target.in === 'body' ? { ...flag, isOnByDefault: true } : flag);
+        });
         nodes.push({ path: `api ${noun} ${operation.verb}`, words: [], flags });
       }
     }
@@ -36,25 +37,24 @@ export function apiNodes(resources: readonly ApiResource[]): readonly Completion
   return nodes;
 }
 
-/**
- * For a command that is not built from a registry: its help lists every subcommand, and every flag that it does not
- * list itself.
- */
-export function helpNode(name: string, { help, flags }: Pick<Command, 'help' | 'flags'>): CompletionNode {
-  const words = Array.from(help.matchAll(/^ {2}([a-z][a-z-]*)\s/gm), ([, word]) => word as string);
-  return { path: name, words: [...new Set(words)], flags: flags?.flatMap(listedFlag) ?? namedFlags(help) };
+/** One for the command, one for each subcommand. */
+export function commandNodes(syntax: CommandSyntax): readonly CompletionNode[] {
+  const { name, subcommands = [] } = syntax;
+  const standard = subcommands.find(({ isDefault }) => isDefault === true) ?? null;
+  const flags = flagsOf(syntax, standard).flatMap(completedFlag);
+  return [
+    { path: name, words: subcommands.map((each) => each.name), flags },
+    ...subcommands.map((each) => ({
+      path: `${name} ${each.name}`,
+      words: [],
+      flags: flagsOf(syntax, each).flatMap(completedFlag),
+    })),
+  ];
 }
 
-function listedFlag({ name, kind, choices, isFile }: Flag): readonly CompletedFlag[] {
+/** A switch that is off anyway is not offered as `--no-x`. */
+function completedFlag({ name, kind, choices, isFile, isOnByDefault }: Flag): readonly CompletedFlag[] {
   if (kind !== 'switch') return [{ name: `--${name}`, takesValue: true, choices, isFile }];
-  return [`--${name}`, `--no-${name}`].map((flag) => ({ name: flag, takesValue: false }));
-}
-
-function namedFlags(help: string): readonly CompletedFlag[] {
-  const flags = new Set(Array.from(help.matchAll(/(?<![\w-])--[a-z][a-z-]*/g), ([flag]) => flag));
-  return Array.from(flags, (flag) => ({
-    name: flag,
-    takesValue: false,
-    isFile: /-(file|dir)$|config$/.test(flag),
-  }));
+  const names = [`--${name}`, ...(isOnByDefault === true ? [`--no-${name}`] : [])];
+  return names.map((each) => ({ name: each, takesValue: false }));
 }

@@ -1,40 +1,48 @@
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import type { Transport } from '../../client/transport.ts';
-import { type FlagForm, type ParsedFlags, usage } from '../../lib/flags.ts';
-import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
+import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
+import { openTransport } from '../api/open-transport.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { FILE_FLAGS, pathsOf } from './file-flags.ts';
+import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
+import { parseCommand } from '../parse-command.ts';
+import { CONNECTION, MESSAGE, textFlag, YES } from '../shared-flags.ts';
+import { FILES, PRUNE, pathsOf, TAKE_OVER } from './file-flags.ts';
 import { loadConfiguration } from './load-configuration.ts';
 import { printPlan, reportNoOwner } from './plan-command.ts';
 import { changesAsJson, summaryText } from './plan-lines.ts';
 import { CHANGESET_TIMEOUT_MS, type PlanRequest, type PreparedPlan, preparePlan } from './prepare-plan.ts';
 import { printProblems } from './print-problems.ts';
 import { Progress } from './progress.ts';
-import { parseRepeatedFlags } from './repeated-flags.ts';
 import { reportMoving } from './report-moving.ts';
 import { operationHint, runWithServer } from './run-with-server.ts';
 
-const HELP = `
-Usage: postern apply -f FILE|DIRECTORY... [FLAGS]
-
-Makes the server's configuration that of the files, as "postern plan" shows it, in one change: all of it or nothing. Objects
-that the files do not have stay, unless --prune removes them. Applying the same files again changes nothing.
-
-  --file              file or directory; can be repeated, - reads standard input; -f for short
-  --yes               do not ask; required when there is no terminal
-  --prune             also remove what an earlier apply of the same owner had and the files no longer have
-  --take-over         take over objects that the files of another owner have
-  --message           message for the history
-  --confirm-within    the server takes the change back unless "postern confirm" comes within this time: 90s, 5m, 1h
-  --api-url           address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080)
-  --api-key-file      file with the API key, - reads standard input (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then
-                      first-api-key in the data directory)
-  --root-ca           PEM file with the CA of the API's certificate
-
-Exit codes: 0 applied, or there was nothing to do, 1 failed or answered with no, 2 invalid usage, 3 somebody else changed the
-configuration: look at the new plan.
-`;
+const SYNTAX: CommandSyntax = {
+  name: 'apply',
+  usage: ['-f FILE|DIRECTORY…'],
+  hasOperands: true,
+  about:
+    'Makes the server\'s configuration that of the files, as "postern plan" shows it, in one change: all of it or nothing. Objects that the files do not have stay, unless --prune removes them. Applying the same files again changes nothing.',
+  flags: [
+    FILES,
+    YES,
+    PRUNE,
+    TAKE_OVER,
+    MESSAGE,
+    textFlag(
+      'confirm-within',
+      'TIME',
+      'The server takes the change back unless "postern confirm" comes within this time: 90s, 5m, 1h.',
+    ),
+  ],
+  groups: [CONNECTION],
+  exitCodes: {
+    0: 'applied, or there was nothing to do',
+    1: 'failed or answered with no',
+    2: INVALID_USAGE,
+    3: 'somebody else changed the configuration: look at the new plan',
+  },
+};
 
 const EXIT_FAILED = 1;
 const EXIT_CONFLICT = 3;
@@ -46,12 +54,9 @@ const CONFLICTS = new Set(['ERR_POSTERN_PRECONDITION_FAILED', 'ERR_POSTERN_TOO_M
 
 /** Makes the server's configuration that of the files. */
 export const applyCommand: Command = {
-  help: HELP,
+  syntax: SYNTAX,
   run: (args, context) => {
-    const switches = ['yes', 'prune', 'take-over'].map((name) => [name, 'switch'] as const);
-    const values = ['message', 'confirm-within'].map((name) => [name, 'value'] as const);
-    const known = new Map<string, FlagForm>([...CONNECTION_FLAGS, ...switches, ...values]);
-    const parsed = parseRepeatedFlags(args, known, ...FILE_FLAGS);
+    const parsed = parseCommand(SYNTAX, args);
     const paths = pathsOf(parsed, 'apply');
     const within = parsed.flags.get('confirm-within');
     if (within !== undefined && !CONFIRM_WITHIN.test(within))
@@ -162,8 +167,4 @@ function reportTooMany({ operations }: PreparedPlan, context: CommandContext): n
 function reportConflict(why: string, context: CommandContext): number {
   context.warn(`postern: ${why}: nothing was applied. Look at "postern plan", then apply again`);
   return EXIT_CONFLICT;
-}
-
-function isOn({ flags }: ParsedFlags, name: string): boolean {
-  return flags.get(name) === 'true';
 }

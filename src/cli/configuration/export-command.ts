@@ -3,56 +3,57 @@ import { writeConfigurationFile } from '../../configuration-file/write-configura
 import { writeDurably } from '../../lib/durable-file.ts';
 import { usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
-import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
+import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../changes/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { parseCommand } from '../parse-command.ts';
+import { CONNECTION, fileFlag, textFlag } from '../shared-flags.ts';
 import { readInstallation } from './read-installation.ts';
-import { parseRepeatedFlags } from './repeated-flags.ts';
 import { reportMoving } from './report-moving.ts';
 
-const HELP = `
-Usage: postern export [FLAGS]
-
-Writes the configuration as YAML: edges by host name, routes by path, backends and policies by name, references by name. A
-secret is never written: its place has the name of an environment variable instead. API keys, credentials, tokens and managed
-certificates are not exported.
-
-  --file              write to this file instead of standard output; -f for short
-  --selector          only some objects and what they refer to: SECTION or SECTION/NAME, such as https_edges/*.example.com;
-                      * stands for any characters; can be repeated
-  --owner             write this owner into the file
-  --api-url           address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080)
-  --api-key-file      file with the API key, - reads standard input (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then
-                      first-api-key in the data directory)
-  --root-ca           PEM file with the CA of the API's certificate
-
-"postern plan -f FILE" shows how a file differs from the server, "postern apply -f FILE" changes the server.
-
-Exit codes: 0 success, 1 rejected by the API, 2 invalid usage, 3 server unreachable, or the configuration changed each time
-while it was read.
-`;
+const SYNTAX: CommandSyntax = {
+  name: 'export',
+  about:
+    'Writes the configuration as YAML: edges by host name, routes by path, backends and policies by name, references by name. A secret is never written: its place has the name of an environment variable instead. API keys, credentials, tokens and managed certificates are not exported.',
+  flags: [
+    fileFlag('file', 'Write to this file instead of standard output.', { aliases: ['f'] }),
+    {
+      name: 'selector',
+      kind: 'repeated',
+      hint: 'SELECTOR',
+      description:
+        'Only some objects and what they refer to: SECTION or SECTION/NAME, such as https_edges/*.example.com; * stands for any characters.',
+    },
+    textFlag('owner', 'NAME', 'Write this owner into the file.'),
+  ],
+  groups: [CONNECTION],
+  notes: [
+    '"postern plan -f FILE" shows how a file differs from the server, "postern apply -f FILE" changes the server.',
+  ],
+  exitCodes: {
+    ...API_EXIT_CODES,
+    3: 'server unreachable, or the configuration changed each time while it was read',
+  },
+};
 
 const FILE_MODE = 0o644;
 
 /** Writes the configuration of the server as a file. */
 export const exportCommand: Command = {
-  help: HELP,
+  syntax: SYNTAX,
   run: (args, context) => {
-    const known = new Map([...CONNECTION_FLAGS, ['file', 'value'], ['f', 'value'], ['owner', 'value']] as const);
-    const parsed = parseRepeatedFlags(args, known, ['selector']);
-    if (parsed.positionals.length > 0) throw usage('unexpected argument: see postern export --help');
-    const [long, short] = [parsed.flags.get('file'), parsed.flags.get('f')];
-    if (long !== undefined && short !== undefined) throw usage('use --file or -f, not both');
+    const parsed = parseCommand(SYNTAX, args);
     const owner = parsed.flags.get('owner');
     return runWithApi(context, async () => {
       const transport = await openTransport(parsed, context);
       const installation = await readInstallation(transport);
       if (installation === null) return reportMoving(context);
-      const selected = selectObjects(installation.documents, parsed.repeated.get('selector') ?? []);
+      const selected = selectObjects(installation.documents, parsed.values.get('selector') ?? []);
       if ('problem' in selected) throw usage(selected.problem);
       await write(
         writeConfigurationFile(selected.documents, { ...(owner !== undefined && { owner }) }),
-        long ?? short,
+        parsed.flags.get('file'),
         context,
       );
       return 0;

@@ -25,7 +25,7 @@ export interface Examination {
   readonly config: Config;
   /** Null: it cannot be known. */
   readonly url: string | null;
-  readonly values: ReadonlyMap<string, readonly string[]>;
+  readonly flags: ReadonlyMap<string, string>;
   readonly context: CommandContext;
   readonly source: TextSource;
   readonly ports: DoctorPorts;
@@ -65,11 +65,11 @@ function unknownUrl(): { readonly findings: readonly Finding[]; readonly isAnswe
 }
 
 async function withKey(
-  { url, config, values, context, source }: Examination & { readonly url: string },
+  { url, config, flags, context, source }: Examination & { readonly url: string },
   installation: Installation,
 ): Promise<readonly Finding[]> {
   const env = { ...context.env, POSTERN_DATA_DIR: config.data_dir };
-  const key = await findApiKey(url, { values, positionals: [] }, { ...context, env }, source);
+  const key = await findApiKey(url, { flags }, { ...context, env }, source);
   if (key === null) return withoutKey();
   const transport = new Transport({ baseUrl: url, apiKey: key.key });
   return withGoodKey(transport, key, installation);

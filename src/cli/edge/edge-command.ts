@@ -1,58 +1,54 @@
 import { Resources } from '../../client/generated/resources.ts';
 import type { Transport } from '../../client/transport.ts';
-import { type FlagForm, type ParsedFlags, parseFlags } from '../../lib/flags.ts';
+import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
-import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
+import { openTransport } from '../api/open-transport.ts';
 import { createTextSource, type TextSource } from '../api/text-source.ts';
 import { runWithApi } from '../changes/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { painterFor } from '../output/color.ts';
-import { OUTPUT_FLAGS, type OutputFormat, outputFormat } from '../output/output-format.ts';
+import { type OutputFormat, outputFlag, outputFormat } from '../output/output-format.ts';
 import { printStructured } from '../output/structured-text.ts';
+import { parseCommand } from '../parse-command.ts';
+import { CONNECTION, fileFlag, MESSAGE, switchFlag, textFlag } from '../shared-flags.ts';
 import { edgeUrl, nextSteps } from './next-steps.ts';
 import { type EdgePlan, planEdge } from './plan-edge.ts';
-import { parseLogin, parseSite, parseTarget, takeEmailDomains, type WantedEdge } from './wanted-edge.ts';
+import { EMAIL_DOMAIN, emailDomainsOf, parseLogin, parseSite, parseTarget, type WantedEdge } from './wanted-edge.ts';
 
-const HELP = `
-Usage: postern edge HOST[:PORT][/PATH] --to TARGET [FLAGS]
+const SYNTAX: CommandSyntax = {
+  name: 'edge',
+  usage: ['HOST[:PORT][/PATH] --to TARGET'],
+  hasOperands: true,
+  about:
+    "Serves a host: makes the edge, the route, the backend and the login, in one change. Run again, it shows what is there (=), what it adds (+) and changes (~), and sends only the difference. It removes nothing, and it does not change access rules that are there: it says so and exits with 1. The port is that of the edge's listener, 443 unless you name it. Requests for all paths below PATH go to the target.",
+  flags: [
+    textFlag(
+      'to',
+      'TARGET',
+      "Where requests go: 127.0.0.1:3000, a port of the server's machine, http://web:8080, https://web:8443, or the id of a backend.",
+      { isRequired: true },
+    ),
+    textFlag('oidc', 'ISSUER', 'Require a login at this OpenID provider: the URL of its issuer.'),
+    textFlag('client-id', 'ID', 'With --oidc: client id of your application at the provider.'),
+    fileFlag('client-secret-file', 'With --oidc: file with the client secret, - reads standard input.'),
+    EMAIL_DOMAIN,
+    switchFlag('dry-run', 'Let the server check the change, and store nothing.'),
+    MESSAGE,
+    outputFlag(),
+  ],
+  groups: [CONNECTION],
+  examples: [
+    'postern edge app.example.com --to 127.0.0.1:3000',
+    'postern edge app.localhost:7443/admin --to 3000 --dry-run',
+  ],
+  exitCodes: {
+    ...API_EXIT_CODES,
+    0: 'done or nothing to do',
+    1: 'rejected by the API, or something there stands against it',
+  },
+};
 
-Serves a host: makes the edge, the route, the backend and the login, in one change. Run again, it shows what is there and
-changes only the difference. It never removes anything.
-
-  --to                  where requests go: 127.0.0.1:3000, a port of this machine's server, http://web:8080, https://web:8443,
-                        or the id of a backend
-  --oidc                require a login at this OpenID provider: the URL of its issuer
-  --client-id           with --oidc: client id of your application at the provider
-  --client-secret-file  with --oidc: file with the client secret, - reads standard input
-  --allow-email-domain  let in only people with a verified address of this domain; may be repeated
-  --dry-run             let the server check the change, and store nothing
-  --message             message for the history
-  --output              table, json, yaml or id (the id of the edge); -o for short
-  --api-url             address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080)
-  --api-key-file        file with the API key, - reads standard input (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then
-                        first-api-key in the data directory)
-  --root-ca             PEM file with the CA of the API's certificate
-
-The port is that of the edge's listener, 443 unless you name it. Requests for all paths below PATH go to the target.
-
-Examples:
-  postern edge app.example.com --to 127.0.0.1:3000
-  postern edge app.localhost:7443/admin --to 3000 --dry-run
-
-Exit codes: 0 done or nothing to do, 1 rejected by the API, or something there stands against it, 2 invalid usage, 3 server
-unreachable.
-`;
-
-const FLAGS: readonly (readonly [string, FlagForm])[] = [
-  ...CONNECTION_FLAGS,
-  ...OUTPUT_FLAGS,
-  ['to', 'value'],
-  ['oidc', 'value'],
-  ['client-id', 'value'],
-  ['client-secret-file', 'value'],
-  ['dry-run', 'switch'],
-  ['message', 'value'],
-];
 const EXIT_REFUSED = 1;
 
 interface Outcome {
@@ -62,13 +58,12 @@ interface Outcome {
 
 /** A host with its target in one command. */
 export const edgeCommand: Command = {
-  help: HELP,
+  syntax: SYNTAX,
   run: async (args, context) => {
-    const { emailDomains, others } = takeEmailDomains(args);
-    const parsed = parseFlags(others, new Map(FLAGS));
+    const parsed = parseCommand(SYNTAX, args);
     const format = outputFormat(parsed.flags);
     const source = createTextSource();
-    const wanted = await wantedEdge(parsed, emailDomains, source);
+    const wanted = await wantedEdge(parsed, source);
     return runWithApi(context, async () => {
       const transport = await openTransport(parsed, context, source);
       const plan = planEdge(wanted, await readCurrent(transport));
@@ -77,17 +72,15 @@ export const edgeCommand: Command = {
         return EXIT_REFUSED;
       }
       const outcome = plan.operations.length === 0 ? null : await send(transport, plan, wanted, parsed);
-      await report(plan, outcome, { wanted, isDryRun: isDryRun(parsed), format, context });
+      await report(plan, outcome, { wanted, isDryRun: isOn(parsed, 'dry-run'), format, context });
       return 0;
     });
   },
 };
 
-async function wantedEdge(
-  { flags, positionals }: ParsedFlags,
-  emailDomains: readonly string[],
-  source: TextSource,
-): Promise<WantedEdge> {
+async function wantedEdge(parsed: ParsedFlags, source: TextSource): Promise<WantedEdge> {
+  const { flags, positionals } = parsed;
+  const emailDomains = emailDomainsOf(parsed);
   const site = parseSite(positionals);
   const target = parseTarget(flags.get('to'));
   const file = flags.get('client-secret-file');
@@ -106,7 +99,7 @@ async function readCurrent(transport: Transport) {
 
 async function send(transport: Transport, plan: EdgePlan, wanted: WantedEdge, parsed: ParsedFlags): Promise<Outcome> {
   const message = parsed.flags.get('message') ?? `postern edge ${wanted.host}${wanted.path}`.slice(0, 200);
-  const body = { operations: plan.operations, dry_run: isDryRun(parsed), message };
+  const body = { operations: plan.operations, dry_run: isOn(parsed, 'dry-run'), message };
   const { text } = await transport.send({ method: 'POST', path: '/changesets', body });
   return JSON.parse(text) as Outcome;
 }
@@ -148,8 +141,4 @@ function printText(plan: EdgePlan, { wanted, isDryRun: isDry, context }: Report)
   else if (isDry) context.print('the server accepts this change; nothing was stored');
   if (isDry) return;
   for (const line of nextSteps(wanted, plan)) context.print(line);
-}
-
-function isDryRun({ flags }: ParsedFlags): boolean {
-  return flags.get('dry-run') === 'true';
 }

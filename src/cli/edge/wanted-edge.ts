@@ -1,3 +1,4 @@
+import type { Flag } from '../../lib/flag.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { isId } from '../names/is-id.ts';
 
@@ -66,26 +67,18 @@ export function parseLogin(flags: ParsedFlags['flags'], clientSecret: string | n
   return { issuer, clientId, clientSecret };
 }
 
-/** Takes `--allow-email-domain` out of the arguments: it may be repeated, and have several domains separated by commas. */
-export function takeEmailDomains(args: readonly string[]): {
-  readonly emailDomains: readonly string[];
-  readonly others: readonly string[];
-} {
-  const flag = '--allow-email-domain';
-  const [emailDomains, others]: [string[], string[]] = [[], []];
-  for (let at = 0; at < args.length; at += 1) {
-    const arg = args[at] as string;
-    if (arg !== flag && !arg.startsWith(`${flag}=`)) {
-      others.push(arg);
-      continue;
-    }
-    if (arg === flag) at += 1;
-    const value = arg === flag ? (args[at] ?? '') : arg.slice(flag.length + 1);
-    const domains = value.split(',').map((each) => each.trim().toLowerCase().replace(/^@/, ''));
-    if (domains.some((domain) => !/^[\w-]+(\.[\w-]+)+$/.test(domain))) {
-      throw usage(`${flag} requires a domain: ${flag} example.com`);
-    }
-    emailDomains.push(...domains);
+export const EMAIL_DOMAIN: Flag = {
+  name: 'allow-email-domain',
+  kind: 'list',
+  hint: 'DOMAIN,…',
+  description: 'Let in only people with a verified address of this domain.',
+};
+
+export function emailDomainsOf({ values }: ParsedFlags): readonly string[] {
+  const given = (values.get(EMAIL_DOMAIN.name) ?? []).flatMap((value) => value.split(','));
+  const domains = given.map((each) => each.trim().toLowerCase().replace(/^@/, ''));
+  if (domains.some((domain) => !/^[\w-]+(\.[\w-]+)+$/.test(domain))) {
+    throw usage('--allow-email-domain requires a domain: --allow-email-domain example.com');
   }
-  return { emailDomains: [...new Set(emailDomains)], others };
+  return [...new Set(domains)];
 }

@@ -1,31 +1,30 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { get as getOverTls } from 'node:https';
-import { configFlags, loadConfig } from '../../config/load.ts';
+import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import { parseFlags, usage } from '../../lib/flags.ts';
 import { formatListenAddress } from '../../lib/listen-address.ts';
 import type { Command } from '../command.ts';
+import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { dialled } from '../doctor/dial.ts';
+import { parseCommand } from '../parse-command.ts';
+import { settingsGroup } from '../settings-group.ts';
 
 const TIMEOUT_MS = 4000;
 const HEALTHY = 200;
 
-const HELP = `
-Usage: postern health [FLAGS]
-
-Asks the server on this machine whether it is healthy, for container platforms and other supervisors. Prints the answer of /healthz.
-"postern doctor" says what is wrong.
-
-The command takes the settings of "postern server" (--api-listen, --config and so on) to find the server.
-Exit code: 0 healthy, 1 not healthy or no answer, 2 wrong usage.
-`;
+const SYNTAX: CommandSyntax = {
+  name: 'health',
+  about:
+    'Asks the server on this machine whether it is healthy, for container platforms and other supervisors. Prints the answer of /healthz. "postern doctor" says what is wrong.',
+  groups: [settingsGroup('to find the server')],
+  exitCodes: { 0: 'healthy', 1: 'not healthy or no answer', 2: INVALID_USAGE },
+};
 
 export const healthCommand: Command = {
-  help: HELP,
+  syntax: SYNTAX,
   run: async (args, context) => {
-    const { flags, positionals } = parseFlags(args, configFlags);
-    if (positionals[0] !== undefined) throw usage('postern health takes no arguments, only flags');
+    const { flags } = parseCommand(SYNTAX, args);
     const { config } = loadConfig({ flags, env: context.env });
     try {
       const { status, text } = await ask(config);

@@ -1,34 +1,28 @@
 import { spawn } from 'node:child_process';
-import { parseFlags, usage } from '../../lib/flags.ts';
+import { isOn } from '../../lib/flags.ts';
 import { type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
 import { apiUrl } from '../api/connection.ts';
 import type { Command } from '../command.ts';
+import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
+import { parseCommand } from '../parse-command.ts';
+import { API_URL, switchFlag } from '../shared-flags.ts';
 import { browserCommand } from './browser-command.ts';
 
-const HELP = `
-Usage: postern open [FLAGS]
-
-Opens the console in the browser, and prints its URL. Where there is no browser or no screen, it only prints the URL.
-
-  --api-url URL   URL of the API (default: POSTERN_CLI_API_URL, otherwise http://127.0.0.1:7080)
-  --print         only print the URL
-`;
-
-const FLAGS = new Map([
-  ['api-url', 'value'],
-  ['print', 'switch'],
-] as const);
+const SYNTAX: CommandSyntax = {
+  name: 'open',
+  about:
+    'Opens the console in the browser, and prints its URL. Where there is no browser or no screen, it only prints the URL.',
+  flags: [API_URL, switchFlag('print', 'Only print the URL.')],
+  exitCodes: { 0: 'the URL is printed', 2: INVALID_USAGE },
+};
 
 export const openCommand: Command = {
-  help: HELP,
+  syntax: SYNTAX,
   run: async (args, context) => {
-    const { flags, positionals } = parseFlags(args, FLAGS);
-    if (positionals[0] !== undefined) throw usage('postern open takes no arguments, only flags');
-    const given = flags.get('api-url');
-    const values = new Map(given === undefined ? [] : [['api-url', [given]]]);
-    const url = `${apiUrl({ values, positionals: [] }, context)}/console`;
+    const parsed = parseCommand(SYNTAX, args);
+    const url = `${apiUrl(parsed, context)}/console`;
     context.print(url);
-    const command = flags.has('print') ? null : browserCommand(url, process.platform, context.env);
+    const command = isOn(parsed, 'print') ? null : browserCommand(url, process.platform, context.env);
     if (command !== null && !(await start(command))) {
       context.warn(`postern: ${command[0]} is not installed: open the URL yourself`);
     }

@@ -1,29 +1,33 @@
-import { type FlagForm, type ParsedFlags, usage } from '../../lib/flags.ts';
+import type { Flag } from '../../lib/flag.ts';
+import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { didYouMean } from '../../lib/near-match.ts';
 
 /** `table` is text for people; `id` prints one id per line. */
-export const OUTPUT_FORMATS = ['table', 'json', 'yaml', 'id'] as const;
+const OUTPUT_FORMATS = ['table', 'json', 'yaml', 'id'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-export const OUTPUT_FLAGS: readonly (readonly [string, FlagForm])[] = [
-  ['output', 'value'],
-  ['o', 'value'],
-];
+/** A command that has no ids to print, or no other form, lists what it has. */
+export function outputFlag(offered: readonly OutputFormat[] = OUTPUT_FORMATS): Flag {
+  return {
+    name: 'output',
+    aliases: ['o'],
+    kind: 'text',
+    hint: offered.join('|'),
+    choices: offered,
+    description: `Form of the output${offered.includes('id') ? '; id prints one id per line' : ''}.`,
+    default: 'table',
+  };
+}
 
-/** The format that `--output` or `-o` names. A command that has no ids to print, or no other form, lists what it has. */
 export function outputFormat(
   flags: ParsedFlags['flags'],
   offered: readonly OutputFormat[] = OUTPUT_FORMATS,
 ): OutputFormat {
-  const [long, short] = [flags.get('output'), flags.get('o')];
-  if (long !== undefined && short !== undefined) throw usage('use --output or -o, not both');
-  return parseFormat(long ?? short ?? 'table', offered);
+  return parseFormat(flags.get('output') ?? 'table', offered);
 }
 
 export function parseFormat(given: string, offered: readonly OutputFormat[] = OUTPUT_FORMATS): OutputFormat {
   const found = offered.find((format) => format === given);
   if (found !== undefined) return found;
-  const [first, second, ...others] = offered;
-  const more = others.length === 0 ? '' : `, or one of: ${others.join(', ')}`;
-  throw usage(`--output must be ${first} or ${second}${more}.${didYouMean(given, offered)}`);
+  throw usage(`--output must be ${offered.join(' or ')}.${didYouMean(given, offered)}`);
 }

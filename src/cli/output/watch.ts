@@ -1,12 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FlagForm, type ParsedFlags, usage } from '../../lib/flags.ts';
+import type { Flag } from '../../lib/flag.ts';
+import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
 import type { OutputFormat } from './output-format.ts';
 import { appendingView, repaintingView, type WatchView } from './watch-view.ts';
 
-export const WATCH_FLAGS: readonly (readonly [string, FlagForm])[] = [
-  ['watch', 'switch'],
-  ['every', 'value'],
+export const WATCH_FLAGS: readonly Flag[] = [
+  { name: 'watch', kind: 'switch', hint: '', description: 'Repeat until interrupted, and show what changes.' },
+  {
+    name: 'every',
+    kind: 'text',
+    hint: 'SECONDS',
+    description: 'With --watch: time between two requests.',
+    default: '2',
+  },
 ];
 
 const DEFAULT_SECONDS = 2;
@@ -19,9 +26,9 @@ export interface WatchOptions {
 }
 
 /** Milliseconds between two rounds; null without `--watch`. */
-export function watchInterval(flags: ParsedFlags['flags']): number | null {
+export function watchInterval({ flags }: Pick<ParsedFlags, 'flags'>): number | null {
   const every = flags.get('every');
-  if (flags.get('watch') !== 'true') {
+  if (!isOn({ flags }, 'watch')) {
     if (every !== undefined) throw usage('--every needs --watch');
     return null;
   }

@@ -96,7 +96,7 @@ function remember(seen: Set<string>, id: string): void {
   if (oldest !== undefined) seen.delete(oldest);
 }
 
-export const FILTER_NAMES = ['host', 'status', 'user', 'route'] as const;
+const FILTER_NAMES = ['host', 'status', 'user', 'route'] as const;
 
 export function filtersOf(flags: ParsedFlags['flags']): Readonly<Record<string, string>> {
   const filters: Record<string, string> = {};

@@ -3,10 +3,14 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { configFlags, loadConfig } from '../../config/load.ts';
-import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
+import { loadConfig } from '../../config/load.ts';
+import { usage } from '../../lib/flags.ts';
 import { closing, ignoreErrors, listenOnce, reporting } from '../../lib/guarded-listeners.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
+import { parseCommand } from '../parse-command.ts';
+import { settingsGroup } from '../settings-group.ts';
+import { textFlag } from '../shared-flags.ts';
 import {
   controlDirectory,
   DEFAULT_TIMEOUT_SECONDS,
@@ -16,29 +20,27 @@ import {
 } from './control-protocol.ts';
 import { thisProgram } from './this-program.ts';
 
-const FLAGS: ReadonlyMap<string, FlagForm> = new Map([...configFlags, ['timeout', 'value'], ['pid', 'value']] as const);
-
 const LOOKS = 20;
 const LOOK_AGAIN_MS = 100;
 
-const HELP = `
-Usage: postern restart [--timeout SECONDS] [--pid PID] [FLAGS]
+const SYNTAX: CommandSyntax = {
+  name: 'restart',
+  about:
+    'Replaces the running server on this machine by a new process of this program, without failing a request. Run it from the new version to upgrade. The new process gets the flags, variables and listening sockets of the running one, and reads the configuration file again. The running one goes on if the new process cannot start.',
+  flags: [
+    textFlag('timeout', 'SECONDS', 'Time for the new process to get ready.', {
+      default: String(DEFAULT_TIMEOUT_SECONDS),
+    }),
+    textFlag('pid', 'PID', 'Process of the server, if several use one data directory.'),
+  ],
+  groups: [settingsGroup('to find the server')],
+  exitCodes: { 0: 'the new process serves', 1: 'the running server goes on', 2: INVALID_USAGE },
+};
 
-Replaces the running server on this machine by a new process of this program, without failing a request. Run it from the
-new version to upgrade. The new process gets the flags, variables and listening sockets of the running one, and reads the
-configuration file again. The running one goes on if the new process cannot start.
-
-  --timeout   seconds for the new process to get ready (default ${DEFAULT_TIMEOUT_SECONDS})
-  --pid       process of the server, if several use one data directory
-
-The command takes the settings of "postern server" (--data-dir, --config and so on) to find the server.
-`;
-
-export const restartCommand: Command = { help: HELP, run };
+export const restartCommand: Command = { syntax: SYNTAX, run };
 
 async function run(args: readonly string[], context: CommandContext): Promise<number> {
-  const { flags, positionals } = parseFlags(args, FLAGS);
-  if (positionals[0] !== undefined) throw usage(`postern restart takes no arguments, only flags: ${positionals[0]}`);
+  const { flags } = parseCommand(SYNTAX, args);
   const timeout = readTimeout(flags.get('timeout'));
   const { config } = loadConfig({ flags, env: context.env });
   const socket = await findServer(config.data_dir, flags.get('pid') ?? null);

@@ -1,28 +1,26 @@
 import { queryString } from '../../client/fill-path.ts';
-import { parseFlags, usage } from '../../lib/flags.ts';
+import { usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
-import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
+import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../changes/run-with-api.ts';
 import type { Command } from '../command.ts';
-import { OUTPUT_FLAGS, outputFormat } from '../output/output-format.ts';
+import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { outputFlag, outputFormat } from '../output/output-format.ts';
 import { printTable } from '../output/rows-table.ts';
 import { printJson, printStructured } from '../output/structured-text.ts';
+import { parseCommand } from '../parse-command.ts';
+import { CONNECTION, textFlag } from '../shared-flags.ts';
 
-const HELP = `
-Usage: postern search TEXT [FLAGS]
-
-Finds edges, routes, backends and other configuration by host name, path, name, description, metadata or id. Every word of
-the text must occur, in any case. The best matches come first. Secrets are not searched.
-
-  --limit             number of results, 1 to 100 (default 20)
-  --output            table, json, yaml or id (default table); -o for short
-  --api-url           address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080)
-  --api-key-file      file with the API key, - reads standard input (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then
-                      first-api-key in the data directory)
-  --root-ca           PEM file with the CA of the API's certificate
-
-Exit codes: 0 found, 1 nothing found, or rejected by the API, 2 invalid usage, 3 server unreachable.
-`;
+const SYNTAX: CommandSyntax = {
+  name: 'search',
+  usage: ['TEXT'],
+  hasOperands: true,
+  about:
+    'Finds edges, routes, backends and other configuration by host name, path, name, description, metadata or id. Every word of the text must occur, in any case. The best matches come first. Secrets are not searched.',
+  flags: [textFlag('limit', 'NUMBER', 'Number of results, 1 to 100.', { default: '20' }), outputFlag()],
+  groups: [CONNECTION],
+  exitCodes: { ...API_EXIT_CODES, 0: 'found', 1: 'nothing found, or rejected by the API' },
+};
 
 const EXIT_NOTHING = 1;
 
@@ -38,9 +36,9 @@ interface Answer {
 
 /** Finds configuration by text. */
 export const searchCommand: Command = {
-  help: HELP,
+  syntax: SYNTAX,
   run: (args, context) => {
-    const parsed = parseFlags(args, new Map([...CONNECTION_FLAGS, ...OUTPUT_FLAGS, ['limit', 'value']] as const));
+    const parsed = parseCommand(SYNTAX, args);
     const text = parsed.positionals.join(' ').trim();
     if (text === '') throw usage('postern search takes the text to look for: postern search app.example.com');
     const format = outputFormat(parsed.flags);

@@ -1,52 +1,52 @@
-import { type ParsedFlags, parseFlags, usage } from '../../lib/flags.ts';
+import type { ParsedFlags } from '../../lib/flags.ts';
 import { apiUrl } from '../api/connection.ts';
-import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
+import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../changes/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { shownFinding } from '../doctor/report.ts';
 import { painterFor } from '../output/color.ts';
-import { OUTPUT_FLAGS, type OutputFormat, outputFormat } from '../output/output-format.ts';
+import { type OutputFormat, outputFlag, outputFormat } from '../output/output-format.ts';
 import { printStructured } from '../output/structured-text.ts';
 import { WATCH_FLAGS, watch, watchInterval } from '../output/watch.ts';
+import { parseCommand } from '../parse-command.ts';
+import { CONNECTION } from '../shared-flags.ts';
 import { readStatus, type Status } from './read-status.ts';
 import { statusText } from './status-text.ts';
-
-const HELP = `
-Usage: postern status [FLAGS]
-
-Shows the installation on one screen: version and health of the server, nodes, edges, agents, tunnels, certificates that expire
-within 30 days, and problems. "postern doctor" checks more, and says what to do.
-
-  --output            table, json or yaml (default table); -o for short
-  --watch             repeat until interrupted
-  --every             with --watch: seconds between two requests (default 2)
-  --api-url           address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080)
-  --api-key-file      file with the API key, - reads standard input (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then
-                      first-api-key in the data directory)
-  --root-ca           PEM file with the CA of the API's certificate
-
-Exit codes: 0 no problems (warnings are allowed), 1 problems found or rejected by the API, 2 invalid usage, 3 server unreachable.
-`;
 
 const FORMATS: readonly OutputFormat[] = ['table', 'json', 'yaml'];
 const EXIT_PROBLEMS = 1;
 
+const SYNTAX: CommandSyntax = {
+  name: 'status',
+  about:
+    'Shows the installation on one screen: version and health of the server, nodes, edges, agents, tunnels, certificates that expire within 30 days, and problems. "postern doctor" checks more, and says what to do.',
+  flags: [outputFlag(FORMATS), ...WATCH_FLAGS],
+  groups: [CONNECTION],
+  notes: [
+    'A part that the key may not read says so. The JSON has the fields ok, server, nodes, edges, agents, tunnels, expiring_certificates and findings.',
+  ],
+  exitCodes: {
+    ...API_EXIT_CODES,
+    0: 'no problems (warnings are allowed)',
+    1: 'problems found or rejected by the API',
+  },
+};
+
 /** The state of an installation at a glance. */
 export const statusCommand: Command = {
-  help: HELP,
+  syntax: SYNTAX,
   run: (args, context) => {
-    const parsed = parseFlags(args, new Map([...CONNECTION_FLAGS, ...OUTPUT_FLAGS, ...WATCH_FLAGS]));
-    if (parsed.positionals.length > 0) throw usage('postern status takes no arguments, only flags');
+    const parsed = parseCommand(SYNTAX, args);
     const format = outputFormat(parsed.flags, FORMATS);
-    const everyMs = watchInterval(parsed.flags);
+    const everyMs = watchInterval(parsed);
     const run = (to: CommandContext): Promise<number> => runWithApi(to, () => show(parsed, format, to));
     return everyMs === null ? run(context) : watch(context, { everyMs, format }, run);
   },
 };
 
 async function show(parsed: ParsedFlags, format: OutputFormat, context: CommandContext): Promise<number> {
-  const values = new Map(Array.from(parsed.flags, ([name, value]) => [name, [value]] as const));
-  const url = apiUrl({ values, positionals: [] }, context);
+  const url = apiUrl(parsed, context);
   const status = await readStatus(await openTransport(parsed, context), Date.now());
   const isOk = status.findings.every(({ level }) => level !== 'problem');
   if (format === 'json' || format === 'yaml') await printStructured(document(status, url, isOk), format, context);

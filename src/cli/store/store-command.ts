@@ -1,9 +1,12 @@
-import { configFlags, loadConfig } from '../../config/load.ts';
+import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
-import { didYouMean } from '../../lib/near-match.ts';
+import { isOn, usage } from '../../lib/flags.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
+import { parseCommand } from '../parse-command.ts';
 import { PASSPHRASE_FLAG, readPassphrase } from '../read-passphrase.ts';
+import { settingsGroup } from '../settings-group.ts';
+import { fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
 import type { StorePorts } from './store-ports.ts';
 
 interface Invocation {
@@ -14,69 +17,67 @@ interface Invocation {
   readonly ports: StorePorts;
 }
 
-interface Subcommand {
-  readonly usage: string;
-  readonly positionalCount: number;
-  readonly flags: ReadonlyMap<string, FlagForm>;
-  run(invocation: Invocation): Promise<void>;
-}
+const DEFAULT_DESCRIPTION = 'Created with postern store create-key';
 
-const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
-  [
-    'backup',
-    { usage: 'backup FILE [--with-key]', positionalCount: 1, flags: flags({ 'with-key': 'switch' }), run: backup },
-  ],
-  [
-    'restore',
-    { usage: 'restore FILE [--replace]', positionalCount: 1, flags: flags({ replace: 'switch' }), run: restore },
-  ],
-  ['rotate-key', { usage: 'rotate-key', positionalCount: 0, flags: flags({}), run: rotateKey }],
-  [
-    'create-key',
+const RUNS = { backup, restore, 'rotate-key': rotateKey, 'create-key': createKey };
+
+const SYNTAX: CommandSyntax = {
+  name: 'store',
+  about: 'Works on the store of the server without the API.',
+  subcommands: [
     {
-      usage: 'create-key [--scopes SCOPE,SCOPE] [--description TEXT]',
-      positionalCount: 0,
-      flags: flags({ scopes: 'value', description: 'value' }),
-      run: createKey,
+      name: 'backup',
+      operands: 'FILE',
+      about:
+        'write the whole store to FILE; the server may be running. Reading the secrets in it requires the secret key',
+      flags: [switchFlag('with-key', 'Include the secret key, encrypted with a passphrase.')],
+    },
+    {
+      name: 'restore',
+      operands: 'FILE',
+      about: 'restore FILE into an empty store. Stop the server first',
+      flags: [switchFlag('replace', 'Empty the store first.')],
+    },
+    {
+      name: 'rotate-key',
+      about:
+        'generate a new secret key and re-encrypt every secret with it. Stop the server first. If POSTERN_SECRET_KEY sets the key, set it to NEW,OLD first',
+    },
+    {
+      name: 'create-key',
+      about: 'create an API key without the API, if you are locked out. With SQLite, stop the server first',
+      flags: [
+        textFlag('scopes', 'SCOPE,…', 'Scopes of the key.', { default: 'all' }),
+        textFlag('description', 'TEXT', 'Description of the key.', { default: DEFAULT_DESCRIPTION }),
+      ],
     },
   ],
-]);
-
-const HELP = `
-Usage: postern store SUBCOMMAND [FLAGS]
-
-  backup FILE [--with-key]    write the whole store to FILE; the server may be running. Reading the secrets in it requires the
-                              secret key; --with-key includes that key, encrypted with a passphrase
-  restore FILE [--replace]    restore FILE into an empty store; --replace empties the store first. Stop the server first
-  rotate-key                  generate a new secret key and re-encrypt every secret with it. Stop the server first. If
-                              POSTERN_SECRET_KEY sets the key, set it to NEW,OLD first
-  create-key [--scopes …]     create an API key without the API, if you are locked out. With SQLite, stop the server first
-
-The passphrase comes from --${PASSPHRASE_FLAG} FILE, POSTERN_BACKUP_PASSPHRASE, or a prompt on the terminal.
-The command takes the settings of "postern server" (--data-dir, --database-url, --config and so on) to find the store.
-`;
+  flags: [
+    fileFlag(PASSPHRASE_FLAG, 'File with the passphrase of a backup.', {
+      default: 'POSTERN_BACKUP_PASSPHRASE, then a prompt on the terminal',
+    }),
+  ],
+  groups: [settingsGroup('to find the store')],
+  exitCodes: { 0: 'success', 1: 'failed', 2: INVALID_USAGE },
+};
 
 export function createStoreCommand(ports: StorePorts): Command {
   return {
-    help: HELP,
-    run: async ([name = '', ...args], context) => {
-      const subcommand = SUBCOMMANDS.get(name);
-      if (subcommand === undefined) {
-        throw usage(
-          `unknown subcommand ${JSON.stringify(name)}.${didYouMean(name, SUBCOMMANDS.keys())} See postern store --help`,
-        );
-      }
-      const { flags: given, positionals } = parseFlags(args, new Map([...configFlags, ...subcommand.flags]));
-      if (positionals.length !== subcommand.positionalCount) throw usage(`usage: postern store ${subcommand.usage}`);
-      const { config } = loadConfig({ flags: given, env: context.env });
-      await subcommand.run({ config, flags: given, positionals, context, ports });
+    syntax: SYNTAX,
+    run: async (args, context) => {
+      const { subcommand, flags, positionals } = parseCommand(SYNTAX, args);
+      const { operands } = SYNTAX.subcommands?.find(({ name }) => name === subcommand) ?? {};
+      if (operands !== undefined && positionals.length !== 1)
+        throw usage(`usage: postern store ${subcommand} ${operands} [FLAGS]`);
+      const { config } = loadConfig({ flags, env: context.env });
+      await RUNS[subcommand as keyof typeof RUNS]({ config, flags, positionals, context, ports });
       return 0;
     },
   };
 }
 
 async function backup({ config, flags: given, positionals: [file = ''], context, ports }: Invocation): Promise<void> {
-  const hasKey = given.get('with-key') === 'true';
+  const hasKey = isOn({ flags: given }, 'with-key');
   const passphrase = hasKey ? await readPassphrase({ flags: given, context, isNew: true }) : null;
   const { records, revision, keyId } = await ports.backup(config, file, passphrase);
   context.print(`backed up ${records} records at revision ${revision} to ${file}`);
@@ -89,7 +90,7 @@ async function backup({ config, flags: given, positionals: [file = ''], context,
 
 async function restore({ config, flags: given, positionals: [file = ''], context, ports }: Invocation): Promise<void> {
   const { records, revision, missingKeyIds } = await ports.restore(config, file, {
-    replace: given.get('replace') === 'true',
+    replace: isOn({ flags: given }, 'replace'),
     passphrase: () => readPassphrase({ flags: given, context, isNew: false }),
   });
   context.print(`restored ${records} records, the store is at revision ${revision}`);
@@ -114,13 +115,9 @@ async function createKey({ config, flags: given, context, ports }: Invocation): 
       .get('scopes')
       ?.split(',')
       .map((scope) => scope.trim()) ?? null;
-  const description = given.get('description') ?? 'Created with postern store create-key';
+  const description = given.get('description') ?? DEFAULT_DESCRIPTION;
   const token = await ports.createKey(config, { scopes, description });
   context.warn('created an API key; it is shown only once:');
   // Alone on standard output, so that it can be piped into a file or a secret store.
   context.print(token);
-}
-
-function flags(own: Readonly<Record<string, FlagForm>>): ReadonlyMap<string, FlagForm> {
-  return new Map([...Object.entries(own), [PASSPHRASE_FLAG, 'value']]);
 }

@@ -1,32 +1,30 @@
 import { type Finding, findingsOf } from '../../checks/finding.ts';
-import { configFlags, loadConfig } from '../../config/load.ts';
-import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
+import { loadConfig } from '../../config/load.ts';
+import { isOn } from '../../lib/flags.ts';
 import type { Command } from '../command.ts';
+import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { countByLevel, textReport } from '../doctor/report.ts';
+import { parseCommand } from '../parse-command.ts';
+import { settingsGroup } from '../settings-group.ts';
+import { switchFlag } from '../shared-flags.ts';
 import { judgeUpgrade } from './judge-upgrade.ts';
 import type { ExaminedStore, UpgradePorts } from './upgrade-ports.ts';
 
-const JSON_FLAG = 'json';
-const FLAGS: ReadonlyMap<string, FlagForm> = new Map([...configFlags, [JSON_FLAG, 'switch']]);
-
-const HELP = `
-Usage: postern upgrade-check [--json] [FLAGS]
-
-Run it with the new program before you switch to it. It reads the store that the settings name, changes nothing, and says whether
-this program can start on it, what its first start would change, whether older servers are in the way, and whether you could go back.
-
-  --json    print the result as JSON
-
-The command takes the settings of "postern server" (--data-dir, --database-url, --config and so on) to find the store.
-Exit code: 0 this program can start, 1 it cannot, or the store cannot be read, 2 wrong usage.
-`;
+const SYNTAX: CommandSyntax = {
+  name: 'upgrade-check',
+  about:
+    'Run it with the new program before you switch to it. It reads the store that the settings name, changes nothing, and says whether this program can start on it, what its first start would change, whether older servers are in the way, and whether you could go back.',
+  flags: [switchFlag('json', 'Print the result as JSON.')],
+  groups: [settingsGroup('to find the store')],
+  exitCodes: { 0: 'this program can start', 1: 'it cannot, or the store cannot be read', 2: INVALID_USAGE },
+};
 
 export function createUpgradeCheckCommand(ports: UpgradePorts): Command {
   return {
-    help: HELP,
+    syntax: SYNTAX,
     run: async (args, context) => {
-      const { flags, positionals } = parseFlags(args, FLAGS);
-      if (positionals[0] !== undefined) throw usage('postern upgrade-check takes no arguments, only flags');
+      const parsed = parseCommand(SYNTAX, args);
+      const { flags } = parsed;
       const { config } = loadConfig({ flags, env: context.env });
       let store: ExaminedStore | null = null;
       let findings: readonly Finding[];
@@ -39,7 +37,7 @@ export function createUpgradeCheckCommand(ports: UpgradePorts): Command {
         unreadable.problem(message, 'run this where the server runs, with its settings and as its user');
         findings = unreadable.list;
       }
-      if (flags.get(JSON_FLAG) === 'true') context.print(JSON.stringify(jsonOf(ports.version, store, findings)));
+      if (isOn(parsed, 'json')) context.print(JSON.stringify(jsonOf(ports.version, store, findings)));
       else for (const line of [heading(ports.version, store), '', ...textReport(findings)]) context.print(line);
       return countByLevel(findings).problem > 0 ? 1 : 0;
     },

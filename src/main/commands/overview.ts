@@ -1,11 +1,12 @@
 import type { CommandContext } from '../../cli/command.ts';
-import { wrapHelp } from '../../cli/wrap-help.ts';
+import { helpTable, leftWidth, paragraph } from '../../cli/help-table.ts';
 import { didYouMean } from '../../lib/near-match.ts';
 import { mainErrors } from '../errors.ts';
 import { programVersion } from '../version.ts';
 
 interface NamedCommand {
   readonly name: string;
+  readonly part: string;
   readonly summary: string;
 }
 
@@ -20,17 +21,21 @@ export function overview(commands: readonly NamedCommand[], name: string | undef
       `unknown flag ${name.split('=')[0]} before the command; see postern --help`,
     );
   }
-  const width = Math.max(...commands.map((command) => command.name.length)) + 2;
-  const lines = [
+  const width = leftWidth(commands.map((row) => [row.name, row.summary]));
+  const parts = Map.groupBy(commands, ({ part }) => part);
+  const text = [
     `Postern ${programVersion()}: self-hosted ingress`,
-    '',
     'Usage: postern COMMAND [FLAGS]',
-    '',
-    ...commands.map((command) => `  ${command.name.padEnd(width)}${command.summary}`),
-    '',
-    'Run postern COMMAND --help for the flags of a command, postern --version for the version.',
-  ];
-  const text = wrapHelp(lines.join('\n'));
+    ...Array.from(
+      parts,
+      ([part, rows]) =>
+        `${part}:\n${helpTable(
+          rows.map((row) => [row.name, row.summary]),
+          width,
+        )}`,
+    ),
+    paragraph('Run postern help COMMAND for the flags of a command, postern --version for the version.'),
+  ].join('\n\n');
   if (isAsked) context.print(text);
   else context.warn(text);
   return isAsked ? 0 : EXIT_USAGE;

@@ -1,11 +1,14 @@
 import type { Command, CommandContext } from '../../cli/command.ts';
+import { type CommandSyntax, INVALID_USAGE } from '../../cli/command-syntax.ts';
+import { parseCommand } from '../../cli/parse-command.ts';
 import { problemText } from '../../cli/problem-text.ts';
+import { switchFlag } from '../../cli/shared-flags.ts';
 import { foreignApiUrl } from '../../config/foreign-api-url.ts';
-import { configFlags, loadConfig } from '../../config/load.ts';
+import { loadConfig } from '../../config/load.ts';
 import { printConfig } from '../../config/print.ts';
-import { settingsHelp } from '../../config/settings-help.ts';
+import { settingFlags } from '../../config/setting-flags.ts';
 import { shownSettings } from '../../config/shown-settings.ts';
-import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
+import { isOn } from '../../lib/flags.ts';
 import { serviceManager } from '../../lib/service-manager.ts';
 import { Predecessor } from '../handover/predecessor.ts';
 import { Restarts } from '../handover/restarts.ts';
@@ -18,20 +21,18 @@ import { reload } from './reload.ts';
 import { stopSignal } from './stop-signal.ts';
 import { welcomeText } from './welcome-text.ts';
 
-const PRINT_FLAG = 'print-config';
-/** Columns of the narrowest usual terminal. */
-const HELP_WIDTH = 80;
 /** For closing the rest after requests and agents have had their time. */
 const DRAIN_MARGIN_MS = 10_000;
-const FLAGS: ReadonlyMap<string, FlagForm> = new Map([...configFlags, [PRINT_FLAG, 'switch']]);
-
-export const serverCommand: Command = {
-  // Built when it is read: a start does not need it.
-  get help() {
-    return helpText();
-  },
-  run,
+const SYNTAX: CommandSyntax = {
+  name: 'server',
+  about:
+    'Starts the server. Each setting is a flag, an environment variable and a line of the YAML file: --data-dir is POSTERN_DATA_DIR and data_dir. Flags override variables, variables override the file, and the file overrides the defaults. In flags and variables, separate the items of a list with commas.',
+  flags: [switchFlag('print-config', 'Print the effective settings and their sources, with secrets masked, and exit.')],
+  groups: [{ title: 'Settings', flags: settingFlags }],
+  exitCodes: { 0: 'stopped', 1: 'failed', 2: INVALID_USAGE },
 };
+
+export const serverCommand: Command = { syntax: SYNTAX, run };
 
 async function run(args: readonly string[], context: CommandContext): Promise<number> {
   const predecessor = await Predecessor.find(process.env);
@@ -55,11 +56,11 @@ interface Start {
 }
 
 async function serve({ args, context, env, predecessor }: Start): Promise<number> {
-  const { flags, positionals } = parseFlags(args, FLAGS);
-  if (positionals[0] !== undefined) throw usage(`postern server takes no arguments, only flags: ${positionals[0]}`);
+  const parsed = parseCommand(SYNTAX, args);
+  const { flags } = parsed;
   const loaded = loadConfig({ flags, env: context.env });
   for (const warning of [...loaded.warnings, ...foreignApiUrl(loaded)]) context.warn(`postern: warning: ${warning}`);
-  if (flags.get(PRINT_FLAG) === 'true') {
+  if (isOn(parsed, 'print-config')) {
     context.print(printConfig(loaded).trimEnd());
     return 0;
   }
@@ -104,24 +105,4 @@ async function serve({ args, context, env, predecessor }: Start): Promise<number
   }
   // Explicit: a drained server is done, even if handles are still open.
   process.exit(failure.hasHappened ? 1 : 0);
-}
-
-function helpText(): string {
-  return `
-Usage: postern server [--config FILE] [--print-config] [FLAGS]
-
-Starts the server. Each flag is also an environment variable and a line of the
-YAML file: --data-dir is POSTERN_DATA_DIR and data_dir. Flags override
-variables, variables override the file, and the file overrides the defaults.
-In flags and variables, separate the items of a list with commas.
-
-  --config
-      YAML file with settings.
-  --print-config
-      Print the effective settings and their sources, with secrets masked, and
-      exit.
-
-Settings:
-${settingsHelp(HELP_WIDTH)}
-`;
 }

@@ -32,7 +32,7 @@ export const accessAgentForm: AgentForm = {
     {
       name: 'allow_emails',
       example: 'ana@example.com',
-      flag: { name: 'allow-email', hint: 'EMAIL', description: 'Let in the person with this address; repeatable.' },
+      flag: { name: 'allow-email', hint: 'EMAIL', description: 'Let in the person with this address.' },
     },
     {
       name: 'allow_email_domains',
@@ -40,19 +40,19 @@ export const accessAgentForm: AgentForm = {
       flag: {
         name: 'allow-email-domain',
         hint: 'DOMAIN',
-        description: 'Let in people with an address of this domain; repeatable.',
+        description: 'Let in people with an address of this domain.',
       },
     },
     {
       name: 'allow_claims',
       example: 'groups=ops',
-      flag: { name: 'allow-claim', hint: 'NAME=VALUE', description: 'Let in people with this claim; repeatable.' },
+      flag: { name: 'allow-claim', hint: 'NAME=VALUE', description: 'Let in people with this claim.' },
     },
     { name: 'allow_service_accounts', example: 'sa_…' },
     {
       name: 'deny_emails',
       example: 'former@example.com',
-      flag: { name: 'deny-email', hint: 'EMAIL', description: 'Keep out the person with this address; repeatable.' },
+      flag: { name: 'deny-email', hint: 'EMAIL', description: 'Keep out the person with this address.' },
     },
     { name: 'deny_email_domains', example: 'example.net' },
     { name: 'deny_claims', example: 'groups=contractors' },

@@ -17,14 +17,14 @@ export const ipRestrictionAgentForm: AgentForm = {
       key: 'allow_cidrs',
       example: '10.0.0.0/8',
       rule: 'cidr',
-      flag: { name: 'allow-cidr', hint: 'CIDR', description: 'Allow only clients in this range; repeatable.' },
+      flag: { name: 'allow-cidr', hint: 'CIDR', description: 'Allow only clients in this range.' },
     },
     {
       name: 'deny',
       key: 'deny_cidrs',
       example: '192.0.2.0/24',
       rule: 'cidr',
-      flag: { name: 'deny-cidr', hint: 'CIDR', description: 'Deny clients in this range; repeatable.' },
+      flag: { name: 'deny-cidr', hint: 'CIDR', description: 'Deny clients in this range.' },
     },
   ],
   // It would look like a protection and be none.

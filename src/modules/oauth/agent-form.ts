@@ -43,18 +43,18 @@ export const oauthAgentForm: AgentForm = {
       flag: {
         name: 'oauth-client-secret',
         hint: 'SECRET',
-        description: 'Client secret of your application. Other users can read flags: prefer @FILE.',
+        description: 'Client secret of your application.',
       },
     },
     {
       name: 'scopes',
       example: 'user:email',
-      flag: { name: 'oauth-scope', hint: 'SCOPE', description: 'Scope to request from the provider; repeatable.' },
+      flag: { name: 'oauth-scope', hint: 'SCOPE', description: 'Scope to request from the provider.' },
     },
     {
       name: 'email_addresses',
       example: 'ana@example.com',
-      flag: { name: 'oauth-allow-email', hint: 'ADDRESS', description: 'Email address that may enter; repeatable.' },
+      flag: { name: 'oauth-allow-email', hint: 'ADDRESS', description: 'Email address that may enter.' },
     },
     {
       name: 'email_domains',
@@ -62,13 +62,13 @@ export const oauthAgentForm: AgentForm = {
       flag: {
         name: 'oauth-allow-domain',
         hint: 'DOMAIN',
-        description: 'Domain of email addresses that may enter; repeatable.',
+        description: 'Domain of email addresses that may enter.',
       },
     },
     {
       name: 'teams',
       example: 'acme/ops',
-      flag: { name: 'oauth-allow-team', hint: 'TEAM', description: 'GitHub team that may enter; repeatable.' },
+      flag: { name: 'oauth-allow-team', hint: 'TEAM', description: 'GitHub team that may enter.' },
     },
     {
       name: 'organizations',
@@ -76,7 +76,7 @@ export const oauthAgentForm: AgentForm = {
       flag: {
         name: 'oauth-allow-organization',
         hint: 'NAME',
-        description: 'GitHub organization that may enter; repeatable.',
+        description: 'GitHub organization that may enter.',
       },
     },
     { name: 'options_passthrough', example: 'true' },

@@ -26,13 +26,13 @@ export const oidcAgentForm: AgentForm = {
       flag: {
         name: 'oidc-client-secret',
         hint: 'SECRET',
-        description: 'Client secret at the provider. Other users can read flags: prefer @FILE.',
+        description: 'Client secret at the provider.',
       },
     },
     {
       name: 'scopes',
       example: 'openid, email',
-      flag: { name: 'oidc-scope', hint: 'SCOPE', description: 'Scope to request from the provider; repeatable.' },
+      flag: { name: 'oidc-scope', hint: 'SCOPE', description: 'Scope to request from the provider.' },
     },
     { name: 'options_passthrough', example: 'true' },
     { name: 'cookie_prefix', example: '"…"' },

@@ -1,5 +1,5 @@
+import type { Flag, FlagKind } from '../../../lib/flag.ts';
 import type { CommandField, CommandForm } from '../../../modules/command-form.ts';
-import type { Flag, FlagKind } from '../../api/flag.ts';
 import { moduleForms } from './module-forms.ts';
 
 export type PublishedProto = 'http' | 'tcp' | 'tls';
@@ -29,7 +29,7 @@ export function leadingFlag({ flag, fields }: CommandForm): string {
 }
 
 function flagsOf({ flag, fields }: CommandForm): readonly Flag[] {
-  const own: readonly Flag[] = flag === undefined ? [] : [{ ...flag, kind: 'switch', target: { in: 'command' } }];
+  const own: readonly Flag[] = flag === undefined ? [] : [{ ...flag, kind: 'switch' }];
   return [...own, ...fields.flatMap((field) => flagOf(field) ?? [])];
 }
 
@@ -40,7 +40,6 @@ function flagOf({ flag, kind, isCertificateFile, isSecret }: CommandField): Flag
     ...flag,
     // A file name may contain a comma.
     kind: isFile ? 'repeated' : KINDS[kind],
-    target: { in: 'command' },
     ...(isFile && { isFile }),
     ...(isSecret && { isSecret }),
   };

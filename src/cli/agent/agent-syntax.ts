@@ -1,0 +1,87 @@
+import { type CommandSyntax, type FlagGroup, INVALID_USAGE } from '../command-syntax.ts';
+import { CONFIG, runFlags, startFlags, type TunnelCommandName, tunnelFlags } from './agent-flags.ts';
+
+interface CommandText {
+  readonly usage: string;
+  readonly about: string;
+  readonly examples: readonly string[];
+}
+
+const TUNNEL_TEXTS: Readonly<Record<TunnelCommandName, CommandText>> = {
+  http: {
+    usage: 'ADDR',
+    about:
+      'Exposes a local HTTP service at a public https address, or at an http address with --scheme http. ADDR is a port, host:port or a URL.',
+    examples: [
+      'postern http 3000',
+      'postern http --domain app.example.com --compression https://localhost:8443 --upstream-ca service-ca.pem',
+      'postern http 3000 --oidc-issuer https://accounts.example.com --oidc-client-id my-app --oidc-client-secret @secret',
+      'postern http 3000 --allow-cidr 192.0.2.0/24 --mutual-tls-ca clients-ca.pem',
+    ],
+  },
+  tcp: {
+    usage: 'ADDR',
+    about: 'Exposes a local TCP service on a port of the server. ADDR is a port or host:port.',
+    examples: ['postern tcp 22', 'postern tcp --port 20022 db.internal:5432 --allow-cidr 192.0.2.0/24'],
+  },
+  tls: {
+    usage: 'ADDR',
+    about:
+      'Exposes a local TLS service under a public host name. The server forwards connections by SNI and cannot decrypt them. ADDR is a port or host:port.',
+    examples: ['postern tls --domain mail.example.com 993'],
+  },
+  tunnel: {
+    usage: '--label NAME=VALUE ADDR',
+    about:
+      'Adds a local HTTP service to every tunnel group backend whose labels it matches. The tunnel has no public address of its own: edges with a route to the backend serve it. ADDR is a port, host:port or a URL.',
+    examples: ['postern tunnel --label app=web --label zone=a 3000'],
+  },
+};
+
+const RUN_GROUP: FlagGroup = { title: 'Server and output', flags: runFlags };
+const NOTES = [
+  'The server address comes from --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The token comes from --authtoken-file, --authtoken, POSTERN_AUTHTOKEN, or authtoken in the configuration file. For a server on this machine, the agent also finds the token (first-authtoken) and the CA of the server in POSTERN_DATA_DIR or ./postern-data.',
+  'Ctrl-C stops the agent after open requests finish; a second Ctrl-C stops it immediately.',
+];
+const EXIT_CODES = { 0: 'stopped', 1: 'failed (invalid token, all tunnels rejected)', 2: INVALID_USAGE };
+
+export function tunnelSyntax(name: TunnelCommandName): CommandSyntax {
+  const { usage, about, examples } = TUNNEL_TEXTS[name];
+  return {
+    name,
+    usage: [usage],
+    hasOperands: true,
+    about,
+    flags: tunnelFlags(name),
+    groups: [RUN_GROUP],
+    notes: NOTES,
+    examples,
+    exitCodes: EXIT_CODES,
+  };
+}
+
+export const START_SYNTAX: CommandSyntax = {
+  name: 'start',
+  usage: ['NAME…', '--all'],
+  hasOperands: true,
+  about:
+    'Starts the named tunnels of the configuration file, or all of them. The default file is ./postern.yml, then $XDG_CONFIG_HOME/postern/postern.yml or ~/.config/postern/postern.yml.',
+  flags: startFlags,
+  groups: [RUN_GROUP],
+  notes: NOTES,
+  exitCodes: EXIT_CODES,
+};
+
+export const CONFIG_SYNTAX: CommandSyntax = {
+  name: 'config',
+  about: "Checks an agent's configuration file without connecting to a server.",
+  subcommands: [
+    {
+      name: 'check',
+      about: 'list the tunnels that "postern start --all" would start, or all errors with their lines',
+    },
+  ],
+  flags: [CONFIG],
+  notes: ['A minimal file:\n\n    version: 2\n    tunnels:\n      web:\n        proto: http\n        addr: 3000'],
+  exitCodes: { 0: 'the file is valid', 1: 'the file is invalid', 2: INVALID_USAGE },
+};

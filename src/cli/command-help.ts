@@ -1,0 +1,75 @@
+import type { CommandSyntax, FlagGroup, SubcommandSyntax } from './command-syntax.ts';
+import { flagRow, helpList, helpTable, paragraph } from './help-table.ts';
+
+/** More flags than this are listed with their descriptions below them. */
+const LONG_LIST = 40;
+
+/** The text of `postern COMMAND --help`; with the name of a subcommand, what concerns it. */
+export function commandHelp(syntax: CommandSyntax, word = ''): string {
+  const all = syntax.subcommands ?? [];
+  const only = all.find(({ name }) => name === word) ?? null;
+  return [
+    usageLines(syntax, only),
+    paragraph(only === null ? syntax.about : `${sentence(only.about)}`),
+    ...(only === null && all.length > 0 ? [`Subcommands:\n${helpTable(all.map(subcommandRow))}`] : []),
+    ...flagSections(syntax, only),
+    // A text of several lines, such as a sample file, is shown as it is.
+    ...(syntax.notes ?? []).map((note) => (note.includes('\n') ? note : paragraph(note))),
+    ...exampleSection(syntax, only),
+    `Exit codes:\n${helpTable(exitRows(syntax))}`,
+  ].join('\n\n');
+}
+
+export function usageOf({ name, usage, subcommands }: CommandSyntax, only: SubcommandSyntax | null): readonly string[] {
+  const listed = only === null ? (subcommands ?? []) : [only];
+  const forms =
+    listed.length === 0
+      ? (usage ?? [''])
+      : listed.map((each) => `${each.isDefault === true ? '' : each.name} ${each.operands ?? ''}`.trim());
+  return forms.map((form) => `postern ${name} ${form} [FLAGS]`.replaceAll(/ {2,}/g, ' '));
+}
+
+export function exitRows({ exitCodes }: CommandSyntax): readonly (readonly [string, string])[] {
+  return Object.entries(exitCodes);
+}
+
+/** The sections of flags with their titles: own ones, those of subcommands, shared ones. */
+export function flagGroups(
+  { flags = [], subcommands = [], groups = [] }: CommandSyntax,
+  only: SubcommandSyntax | null,
+): readonly FlagGroup[] {
+  const own =
+    only === null
+      ? [{ title: 'Flags', flags }, ...subcommands.map(flagsOfSubcommand)]
+      : [{ title: 'Flags', flags: [...(only.flags ?? []), ...flags] }];
+  return [...own, ...groups].filter((group) => group.flags.length > 0);
+}
+
+function flagSections(syntax: CommandSyntax, only: SubcommandSyntax | null): readonly string[] {
+  return flagGroups(syntax, only).map(({ title, flags, summary }) => {
+    if (summary !== undefined) return paragraph(summary);
+    const rows = flags.map(flagRow);
+    return `${title}:\n${rows.length > LONG_LIST ? helpList(rows) : helpTable(rows)}`;
+  });
+}
+
+function exampleSection({ name, examples = [] }: CommandSyntax, only: SubcommandSyntax | null): readonly string[] {
+  const shown = only === null ? examples : examples.filter((line) => line.startsWith(`postern ${name} ${only.name}`));
+  return shown.length === 0 ? [] : [`Examples:\n${shown.map((line) => `  ${line}`).join('\n')}`];
+}
+
+function usageLines(syntax: CommandSyntax, only: SubcommandSyntax | null): string {
+  return `Usage: ${usageOf(syntax, only).join('\n       ')}`;
+}
+
+function subcommandRow({ name, operands, about }: SubcommandSyntax): readonly [string, string] {
+  return [`${name} ${operands ?? ''}`.trim(), about];
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
+}
+
+function flagsOfSubcommand({ name, flags = [] }: SubcommandSyntax): FlagGroup {
+  return { title: `Flags of ${name}`, flags };
+}

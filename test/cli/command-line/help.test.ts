@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { flagGroups } from '../../../src/cli/command-help.ts';
+import { flagsOf } from '../../../src/cli/parse-command.ts';
+import { COMMANDS } from '../../../src/main/commands/command-list.ts';
+import { runCommand } from '../run-command.ts';
+
+const syntaxes = await Promise.all(
+  COMMANDS.map(async (command) => ({ name: command.name, syntax: (await command.load()).syntax })),
+);
+
+/** Every command with each of its subcommands. */
+const forms = syntaxes.flatMap(({ name, syntax }) => [
+  { words: [name], syntax, subcommand: null },
+  ...(syntax.subcommands ?? []).map((subcommand) => ({ words: [name, subcommand.name], syntax, subcommand })),
+]);
+
+test('the list of commands and their syntax have the same names', () => {
+  for (const { name, syntax } of syntaxes) assert.equal(syntax.name, name);
+});
+
+test('postern help COMMAND and postern COMMAND --help agree', async () => {
+  for (const words of [...forms.map((form) => form.words), ['api', 'routes'], ['api', 'routes', 'list']]) {
+    const help = await runCommand(['help', ...words]);
+    assert.deepEqual([help.code, help.stderr], [0, ''], words.join(' '));
+    assert.deepEqual(await runCommand([...words, '--help']), help);
+    assert.deepEqual(await runCommand([...words, '-h']), help);
+    assert.match(help.stdout, new RegExp(`^Usage: postern ${words[0]}\\b`));
+  }
+  assert.equal((await runCommand(['help', 'evnts'])).code, 2);
+  assert.match((await runCommand(['help', 'evnts'])).stderr, /Did you mean "events"/);
+  assert.deepEqual(await runCommand(['help']), await runCommand(['--help']));
+});
+
+test('the help of a command lists its flags, those of its subcommands and the exit codes', async () => {
+  for (const { words, syntax, subcommand } of forms) {
+    if (syntax.name === 'api') continue;
+    const { stdout } = await runCommand([...words, '--help']);
+    for (const { flags, summary } of flagGroups(syntax, subcommand)) {
+      if (summary !== undefined) assert.ok(stdout.replaceAll('\n', ' ').includes(summary), words.join(' '));
+      else for (const { name } of flags) assert.match(stdout, new RegExp(`^ {2}.*--(no-)?${name}\\b`, 'm'));
+    }
+    for (const [code, meaning] of Object.entries(syntax.exitCodes)) {
+      assert.ok(stdout.replaceAll(/\s+/g, ' ').includes(`${code} ${meaning}`), `${words.join(' ')} ${code}`);
+    }
+    assert.ok(2 in syntax.exitCodes, words.join(' '));
+  }
+});
+
+test('no command has two flags of one name, or a flag without a description', () => {
+  for (const { words, syntax, subcommand } of forms) {
+    const flags = flagsOf(syntax, subcommand);
+    const names = flags.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
+    assert.deepEqual(
+      names.filter((name, at) => names.indexOf(name) !== at),
+      [],
+      words.join(' '),
+    );
+    for (const { name, description } of flags) assert.match(description, /^[A-Z].*\.$/, `${words.join(' ')} --${name}`);
+  }
+});
+
+test('an unknown flag is rejected with the nearest flag and the command that lists them', async () => {
+  for (const { words, syntax, subcommand } of forms) {
+    if (['api', 'nodes', 'alerts'].includes(syntax.name)) continue;
+    if (subcommand === null && syntax.subcommands !== undefined) continue;
+    const [flag] = flagsOf(syntax, subcommand);
+    const misspelled = `--${flag?.name ?? 'verbos'}x`;
+    const { code, stdout, stderr } = await runCommand([...words, misspelled]);
+    assert.deepEqual([code, stdout], [2, '']);
+    const near = flag === undefined ? '' : ` Did you mean "--${flag.name}"`;
+    assert.ok(stderr.startsWith(`postern: unknown flag ${misspelled}.${near}`), stderr);
+    assert.ok(stderr.includes(`postern ${words.join(' ')} --help lists the flags`), stderr);
+  }
+  const { stderr } = await runCommand(['api', 'routes', 'list', '--limt', '1']);
+  assert.match(stderr, /Did you mean "--limit"\? postern api https-edge-routes list --help lists the flags/);
+});
+
+test('every switch can be turned off, and takes no other value', async () => {
+  for (const { words, syntax, subcommand } of forms) {
+    if (subcommand === null && syntax.subcommands !== undefined) continue;
+    for (const { name, kind } of flagsOf(syntax, subcommand).slice(0, 20)) {
+      if (kind !== 'switch' || ['api', 'nodes', 'alerts'].includes(syntax.name)) continue;
+      const off = await runCommand([...words, `--no-${name}`, '--no-such-flag']);
+      assert.match(off.stderr, /unknown flag --no-such-flag\./);
+      const { code, stderr } = await runCommand([...words, `--${name}=perhaps`]);
+      assert.deepEqual([code, stderr], [2, `postern: --${name} takes no value: use --${name} or --no-${name}\n`]);
+    }
+  }
+});
+
+test('a flag of another subcommand is rejected with its owner', async () => {
+  const { code, stderr } = await runCommand(['events', 'replay', '--count', '1']);
+  assert.equal(code, 2);
+  assert.match(stderr, /--count cannot be used with postern events replay, only with postern events tail/);
+});
+
+test('a missing subcommand is answered with the list of them', async () => {
+  const { code, stderr } = await runCommand(['store']);
+  assert.equal(code, 2);
+  assert.equal(
+    stderr,
+    'postern: postern store needs a subcommand: backup, restore, rotate-key, create-key. See postern store --help\n',
+  );
+});
+
+test('list is the subcommand that runs without a name', async () => {
+  for (const command of ['changes', 'requests']) {
+    assert.deepEqual(await runCommand([command, 'list', '--limit=x']), await runCommand([command, '--limit=x']));
+  }
+});

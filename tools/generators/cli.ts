@@ -1,0 +1,92 @@
+import { apiResources } from '../../src/cli/api/api-resources.ts';
+import { operationList } from '../../src/cli/api/operation-list.ts';
+import { flagGroups, usageOf } from '../../src/cli/command-help.ts';
+import type { CommandSyntax, FlagGroup } from '../../src/cli/command-syntax.ts';
+import { flagDescription, flagText } from '../../src/cli/help-table.ts';
+import { CONNECTION } from '../../src/cli/shared-flags.ts';
+import type { Flag } from '../../src/lib/flag.ts';
+import { COMMANDS } from '../../src/main/commands/command-list.ts';
+
+const PAGE_PATH = 'docs/reference/cli.md';
+
+export const name = 'cli';
+
+/** Every command with its flags and exit codes. */
+export async function generate(): Promise<Map<string, string>> {
+  const syntaxes = await Promise.all(COMMANDS.map(async (command) => (await command.load()).syntax));
+  const page = [HEAD, overview(), flagSection('## Connection flags', CONNECTION.flags), ...syntaxes.map(section)];
+  return new Map([[PAGE_PATH, `${page.join('\n\n')}\n`]]);
+}
+
+const HEAD = `# The command line
+
+<!-- Generated from the syntax of the commands in src/cli by "npm run generate". Do not edit. -->
+
+\`postern help COMMAND\` prints what this page says about a command. A flag is \`--flag VALUE\` or \`--flag=VALUE\`; a switch is \`--flag\`, and \`--no-flag\`
+turns it off. Every command exits with 2 when it does not understand its arguments. \`postern completion bash\`, \`zsh\` or \`fish\` prints a completion script.
+[Names and output](names-and-output.md) describes what the commands share.`;
+
+function overview(): string {
+  const parts = Map.groupBy(COMMANDS, ({ part }) => part);
+  const rows = Array.from(parts, ([part, commands]) => {
+    const links = commands.map((command) => `[\`${command.name}\`](#postern-${command.name})`);
+    return `| ${part} | ${links.join(', ')} |`;
+  });
+  return ['| | commands |', '|---|---|', ...rows].join('\n');
+}
+
+function section(syntax: CommandSyntax): string {
+  const { name: command, about, subcommands = [], notes = [], examples = [], exitCodes } = syntax;
+  const uses = usageOf(syntax, null).join('\n');
+  const words = subcommands.map(
+    (each) => `| \`${`${each.name} ${each.operands ?? ''}`.trim()}\` | ${cell(each.about)} |`,
+  );
+  const codes = Object.entries(exitCodes).map(([code, meaning]) => `${code} ${meaning}`);
+  return [
+    `## \`postern ${command}\``,
+    prose(about),
+    block(uses),
+    ...(words.length === 0 ? [] : [['| subcommand | |', '|---|---|', ...words].join('\n')]),
+    ...(command === 'api' ? [resourceTable()] : []),
+    ...flagGroups(syntax, null).map((group) => groupText(syntax, group)),
+    ...notes.map((note) => (note.includes('\n') ? block(note) : prose(note))),
+    ...(examples.length === 0 ? [] : [block(examples.join('\n'))]),
+    `Exit codes: ${codes.join(', ')}.`,
+  ].join('\n\n');
+}
+
+function groupText({ name: command }: CommandSyntax, { title, flags, summary }: FlagGroup): string {
+  if (title === CONNECTION.title) return 'And the [connection flags](#connection-flags).';
+  if (summary !== undefined)
+    return prose(summary.replace('; postern server --help lists them', '; [Configuration](configuration.md)'));
+  if (command === 'server' && title === 'Settings') return 'And every setting: [Configuration](configuration.md).';
+  return flagSection(title === 'Flags' ? '' : `${title}:`, flags);
+}
+
+function flagSection(title: string, flags: readonly Flag[]): string {
+  const rows = flags.map((flag) => `| \`${flagText(flag).replaceAll('|', '\\|')}\` | ${cell(flagDescription(flag))} |`);
+  return [...(title === '' ? [] : [title, '']), '| flag | |', '|---|---|', ...rows].join('\n');
+}
+
+function resourceTable(): string {
+  const rows = apiResources(operationList()).map(({ name: resource, aliases, description, operations }) => {
+    const names = [resource, ...aliases].map((each) => `\`${each}\``).join(', ');
+    return `| ${names} | ${operations.map(({ verb }) => `\`${verb}\``).join(', ')} | ${cell(description)} |`;
+  });
+  return ['| resource | verbs | |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** Words in quotation marks are commands, files or values. */
+function prose(text: string): string {
+  return text.replaceAll(/"([^"]+)"/g, '`$1`');
+}
+
+function cell(text: string): string {
+  return prose(text)
+    .replaceAll('|', '\\|')
+    .replaceAll(/<(?=[a-z])/g, '\\<');
+}
+
+function block(text: string): string {
+  return `\`\`\`text\n${text}\n\`\`\``;
+}
