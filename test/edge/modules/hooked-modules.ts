@@ -30,7 +30,10 @@ export class HookedModules {
       prepare: () => ({
         ok: true,
         prepared: {
-          judge: (request) => this[name].judge?.(request) ?? { isPass: true, reason: 'nothing' },
+          judge: (request) => {
+            const { judge } = this[name];
+            return judge === undefined ? { isPass: true, reason: 'nothing' } : judge(request);
+          },
           transformRequest: (request, headers) => this[name].transformRequest?.(request, headers) ?? null,
           transform: (request, head) => this[name].transform?.(request, head) ?? null,
         },
