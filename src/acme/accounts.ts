@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import { type Clock, rfc3339 } from '../lib/clock.ts';
-import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { addSealedRecord } from '../replica/add-sealed-record.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store, StoredRecord } from '../store/store.ts';

@@ -1,5 +1,5 @@
+import type { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { KeyedMutex } from '../lib/keyed-mutex.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { OperationPorts } from '../resources/operation.ts';
 import type { ResourceSettings } from '../resources/resource.ts';

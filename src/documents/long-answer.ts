@@ -1,5 +1,5 @@
+import { TimeSlice } from '../lib/async/time-slice.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
-import { TimeSlice } from '../lib/slices/time-slice.ts';
 import type { OperationResult } from '../resources/operation.ts';
 
 /** Shorter bodies are sent whole, with a Content-Length. */

@@ -1,5 +1,5 @@
+import type { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { OutboxEvent } from '../../store/store.ts';
 import type { Accounts } from '../accounts.ts';

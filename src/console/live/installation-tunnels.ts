@@ -1,7 +1,7 @@
+import { greatestInSlices } from '../../lib/async/greatest-in-slices.ts';
+import { SharedResult } from '../../lib/async/shared-result.ts';
+import { TimeSlice } from '../../lib/async/time-slice.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { SharedResult } from '../../lib/shared-result.ts';
-import { greatestInSlices } from '../../lib/slices/greatest-in-slices.ts';
-import { TimeSlice } from '../../lib/slices/time-slice.ts';
 import type { AgentFigures, AllFigures, NodeTunnels, TunnelFigures } from '../../lib/tunnel-figures.ts';
 import { packedTunnels, rounded, unpackedTunnels } from './node-tunnels.ts';
 

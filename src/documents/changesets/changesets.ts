@@ -1,8 +1,8 @@
 import type { TObject } from 'typebox';
+import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
+import { TimeSlice } from '../../lib/async/time-slice.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import { TimeSlice } from '../../lib/slices/time-slice.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type {
   ChangesetsPort,

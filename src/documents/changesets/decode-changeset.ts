@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox';
+import { TimeSlice } from '../../lib/async/time-slice.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { type BodyDecoder, createDecoder } from '../../lib/schema/decode-body.ts';
-import { TimeSlice } from '../../lib/slices/time-slice.ts';
 import { confirmWithinMs } from '../confirmation/confirm-within.ts';
 import { invalidBody } from '../errors.ts';
 import type { Changeset, ChangesetOperation } from './changesets.ts';

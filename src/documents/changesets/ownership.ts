@@ -1,6 +1,6 @@
+import { TimeSlice } from '../../lib/async/time-slice.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { OWNERSHIP_KIND, ownershipId } from '../../lib/ownership-records.ts';
-import { TimeSlice } from '../../lib/slices/time-slice.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type { Principal } from '../../resources/operation.ts';

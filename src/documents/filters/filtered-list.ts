@@ -1,6 +1,6 @@
 import Type, { type TObject, type TSchema } from 'typebox';
+import { TimeSlice } from '../../lib/async/time-slice.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { TimeSlice } from '../../lib/slices/time-slice.ts';
 import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../../resources/operation.ts';
 import { longAnswer } from '../long-answer.ts';
 import { compileFilter, type ItemFilter } from './compile-filter.ts';

@@ -1,6 +1,6 @@
+import { mapInSlices } from '../../lib/async/map-in-slices.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { mapInSlices } from '../../lib/slices/map-in-slices.ts';
 import { refuseWithout, resourceErrors } from '../../resources/errors.ts';
 import type { ChangesPort, OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';
 import type {

@@ -1,5 +1,5 @@
+import { mapInSlices } from '../../lib/async/map-in-slices.ts';
 import { canonicalJson } from '../../lib/json.ts';
-import { mapInSlices } from '../../lib/slices/map-in-slices.ts';
 import type { Principal } from '../../resources/operation.ts';
 import type {
   Expectation,

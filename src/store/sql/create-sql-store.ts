@@ -1,5 +1,5 @@
+import { mapInSlices } from '../../lib/async/map-in-slices.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import { mapInSlices } from '../../lib/slices/map-in-slices.ts';
 import type { Keyring } from '../keyring.ts';
 import type { Change, CommitListener, CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../store.ts';
 import { notifyListeners } from './commits/notify-listeners.ts';

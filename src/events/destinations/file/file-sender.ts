@@ -1,4 +1,4 @@
-import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import { KeyedMutex } from '../../../lib/async/keyed-mutex.ts';
 import type { DestinationPorts, DestinationSender } from '../destination-kind.ts';
 import { EventFile } from './event-file.ts';
 

@@ -1,4 +1,4 @@
-import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import { KeyedMutex } from '../../../lib/async/keyed-mutex.ts';
 import { isGenuineSecret } from '../../guest-link-secret.ts';
 import { GUEST_LINK_USE_KIND, guestLinkUseId } from '../../guest-link-use.ts';
 import { type CookieNames, cookieNames } from '../../login/cookies/session-cookie.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import { KeyedMutex } from '../../../lib/async/keyed-mutex.ts';
 import { cookieNames } from '../../login/cookies/session-cookie.ts';
 import type { OwnPathRequest } from '../../prepared-module.ts';
 import type { Guests } from './guests.ts';

@@ -1,4 +1,4 @@
-import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import { KeyedMutex } from '../../../lib/async/keyed-mutex.ts';
 import { isSignedByLater } from '../../../lib/revocation-list/list-signature.ts';
 import { type RevocationList, stateOf } from '../../../lib/revocation-list/revocation-list.ts';
 import { authorityCertificate } from '../../../revocation/authority-certificate.ts';

@@ -1,5 +1,5 @@
+import { mapInSlices } from '../../../lib/async/map-in-slices.ts';
 import type { JsonObject } from '../../../lib/json.ts';
-import { mapInSlices } from '../../../lib/slices/map-in-slices.ts';
 import { storeErrors } from '../../errors.ts';
 import type { ChangeNote } from '../../history-store.ts';
 import type { Keyring } from '../../keyring.ts';

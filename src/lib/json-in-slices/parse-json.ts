@@ -1,5 +1,5 @@
+import { TimeSlice } from '../async/time-slice.ts';
 import { JsonAssembly } from './json-assembly.ts';
-import { TimeSlice } from './time-slice.ts';
 
 /** About a millisecond. */
 const BYTES_PER_STEP = 65_536;
