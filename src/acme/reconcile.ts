@@ -1,7 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { TimeSlice } from '../lib/async/time-slice.ts';
 import { rfc3339 } from '../lib/clock.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store, StoredRecord } from '../store/store.ts';
+import { ACME_LANE } from './acme-lane.ts';
 import { leasedUntilMs, type WorkerView } from './due.ts';
 import type { WantedName, WantedNames } from './names/wanted-names.ts';
 import { challengeKeys } from './orders/authorize.ts';
@@ -21,7 +22,6 @@ const HOUR_MS = 60 * 60 * 1000;
 const GRACE_MS = 24 * HOUR_MS;
 const OWN_NAME_MS = 7 * 24 * HOUR_MS;
 const BATCH = 100;
-const SLICE = 1_000;
 
 /** Brings the records in line with the names that are wanted. Returns whether a leased record has to be looked at again. */
 export async function reconcile({ names }: WantedNames, options: ReconcileOptions): Promise<boolean> {
@@ -34,11 +34,10 @@ export async function reconcile({ names }: WantedNames, options: ReconcileOption
     await create(missing.slice(start, start + BATCH), options);
   }
   let isIncomplete = false;
-  let count = 0;
+  const slice = new TimeSlice(ACME_LANE);
   for (const [hostname, record] of records) {
-    count += 1;
     // Awaiting something that is done does not let other work run.
-    if (count % SLICE === 0) await nextTurn();
+    if (slice.isOver) await slice.next();
     if (!(await adjust(record, names.get(hostname) ?? null, options))) isIncomplete = true;
   }
   return isIncomplete;

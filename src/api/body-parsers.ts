@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
+import { API_LANE } from '../documents/api-lane.ts';
 import { PosternError } from '../lib/errors.ts';
 import { parseJsonInSlices } from '../lib/json-in-slices/parse-json.ts';
 import { exceededLimit } from '../lib/json-shape.ts';
@@ -77,7 +78,7 @@ export function addBodyParsers(app: FastifyInstance): void {
   async function parseInSlices(bytes: Buffer, done: (error: Error | null, value?: unknown) => void): Promise<void> {
     let value: unknown;
     try {
-      value = await parseJsonInSlices(bytes, parsePart);
+      value = await parseJsonInSlices(API_LANE, bytes, parsePart);
     } catch (cause) {
       done(cause instanceof PosternError ? cause : invalidJson(cause));
       return;

@@ -1,6 +1,7 @@
 import { TimeSlice } from '../lib/async/time-slice.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { OperationResult } from '../resources/operation.ts';
+import { API_LANE } from './api-lane.ts';
 
 /** Shorter bodies are sent whole, with a Content-Length. */
 const MAX_WHOLE_CHARACTERS = 4_194_304;
@@ -21,7 +22,7 @@ interface Rest {
 export async function longAnswer(body: JsonObject, listName: string): Promise<OperationResult> {
   const list = body[listName] as readonly JsonValue[];
   const { start, end } = textAround(body, listName);
-  const slice = new TimeSlice();
+  const slice = new TimeSlice(API_LANE);
   let text = start;
   for (let from = 0; from < list.length; from += 1) {
     if (text.length > MAX_WHOLE_CHARACTERS) return { body, parts: partsOf(text, { list, from, end }) };
@@ -32,7 +33,7 @@ export async function longAnswer(body: JsonObject, listName: string): Promise<Op
 }
 
 async function* partsOf(begun: string, { list, from, end }: Rest): AsyncGenerator<string> {
-  const slice = new TimeSlice();
+  const slice = new TimeSlice(API_LANE);
   let part = begun;
   for (let at = from; at < list.length; at += 1) {
     if (part.length >= CHARACTERS_PER_PART) {

@@ -1,3 +1,4 @@
+import type { TimeSlice } from '../lib/async/time-slice.ts';
 import type { Change } from '../store/store.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
 
@@ -6,21 +7,6 @@ export interface CompiledEdge {
   readonly snapshot: EdgeSnapshot | null;
   readonly dependencies: ReadonlySet<string>;
 }
-
-/** How much of the event loop deferrable work may take. */
-export interface SliceBudget {
-  readonly sliceMs: number;
-  nowMs(): number;
-  /** Yields to everything else. */
-  pause(): Promise<void>;
-}
-
-/** 8,000 edges take seconds (0.2 to 0.5 ms each); traffic waits for one slice at a time. */
-export const SLICES: SliceBudget = {
-  sliceMs: 5,
-  nowMs: () => performance.now(),
-  pause: () => new Promise((resolve) => setImmediate(resolve)),
-};
 
 const CHANGES_PER_STEP = 100;
 
@@ -58,10 +44,9 @@ export class Compilation {
   }
 
   /** Returns whether the edges of all changes are known. */
-  resolveSlice(affectedBy: (changes: readonly Change[]) => Iterable<string>, budget: SliceBudget): boolean {
-    const deadline = budget.nowMs() + budget.sliceMs;
+  resolveSlice(affectedBy: (changes: readonly Change[]) => Iterable<string>, slice: TimeSlice): boolean {
     while (this.#resolved < this.#unresolved.length) {
-      if (budget.nowMs() >= deadline) return false;
+      if (slice.isOver) return false;
       const step = this.#unresolved.slice(this.#resolved, this.#resolved + CHANGES_PER_STEP);
       this.#resolved += step.length;
       for (const edgeId of affectedBy(step)) this.#waiting.add(edgeId);
@@ -78,10 +63,9 @@ export class Compilation {
   }
 
   /** Returns whether all edges are compiled. */
-  slice(compile: (edgeId: string) => CompiledEdge, budget: SliceBudget): boolean {
-    const deadline = budget.nowMs() + budget.sliceMs;
+  slice(compile: (edgeId: string) => CompiledEdge, slice: TimeSlice): boolean {
     for (const edgeId of this.#waiting) {
-      if (budget.nowMs() >= deadline) return false;
+      if (slice.isOver) return false;
       this.#waiting.delete(edgeId);
       this.compiled.set(edgeId, compile(edgeId));
     }

@@ -1,7 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { TimeSlice } from '../../lib/async/time-slice.ts';
 import { lowerCaseHost } from '../../lib/host-name.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import type { Replica } from '../../replica/replica.ts';
+import { ACME_LANE } from '../acme-lane.ts';
 import type { PrivateKeyType } from '../records.ts';
 import { CertificateNames } from './certificate-names.ts';
 import { isPublicName } from './public-name.ts';
@@ -33,9 +34,6 @@ interface Policy {
   readonly authority: string | null;
   readonly keyType: PrivateKeyType;
 }
-
-/** Records between two turns of the event loop. */
-const SLICE = 500;
 
 /**
  * The names to order certificates for: only those that somebody configured. Names in handshakes and names that agents
@@ -83,10 +81,9 @@ function policyOf(certificateId: unknown, policy: unknown): Policy {
 }
 
 async function inSlices<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {
-  let count = 0;
+  const slice = new TimeSlice(ACME_LANE);
   for (const item of items) {
     visit(item);
-    count += 1;
-    if (count % SLICE === 0) await nextTurn();
+    if (slice.isOver) await slice.next();
   }
 }

@@ -1,3 +1,4 @@
+import { API_LANE } from '../../documents/api-lane.ts';
 import { greatestInSlices } from '../../lib/async/greatest-in-slices.ts';
 import { SharedResult } from '../../lib/async/shared-result.ts';
 import { TimeSlice } from '../../lib/async/time-slice.ts';
@@ -49,17 +50,17 @@ export class InstallationTunnels {
       for (const each of figures.agents) agents.set(each.id, withConnections(agents.get(each.id), each, node));
     };
     add(ownName, own);
-    const slice = new TimeSlice();
+    const slice = new TimeSlice(API_LANE);
     for (const { name, answer } of answers) {
       if (answer !== null) add(name, unpackedTunnels(answer));
       if (slice.isOver) await slice.next();
     }
-    const listed = await greatestInSlices(tunnels.values(), MAX_LISTED, ({ requests }) => requests);
+    const listed = await greatestInSlices(API_LANE, tunnels.values(), MAX_LISTED, ({ requests }) => requests);
     return {
       tunnels: listed.map(({ id, requests, inProgress, bytesIn, bytesOut }) => ({
         ...{ id, requests, in_progress: inProgress, bytes_in: bytesIn, bytes_out: bytesOut },
       })),
-      agents: await greatestInSlices(agents.values(), MAX_LISTED, ({ bytes_received: bytes }) => bytes),
+      agents: await greatestInSlices(API_LANE, agents.values(), MAX_LISTED, ({ bytes_received: bytes }) => bytes),
       asked_nodes: [
         { name: ownName, answered: true },
         ...answers.map(({ name, answer, problem }) =>
@@ -72,8 +73,8 @@ export class InstallationTunnels {
 
 async function busiest({ tunnels, agents }: AllFigures): Promise<NodeTunnels> {
   return {
-    tunnels: once(await greatestInSlices(tunnels, MAX_LISTED, ({ requests }) => requests)),
-    agents: once(await greatestInSlices(agents, MAX_LISTED, ({ bytesReceived }) => bytesReceived)),
+    tunnels: once(await greatestInSlices(API_LANE, tunnels, MAX_LISTED, ({ requests }) => requests)),
+    agents: once(await greatestInSlices(API_LANE, agents, MAX_LISTED, ({ bytesReceived }) => bytesReceived)),
   };
 }
 

@@ -13,6 +13,7 @@ import type {
 } from '../../resources/operation.ts';
 import { PENDING_CHANGE, type PendingChange, pendingChange } from '../../store/pending-change.ts';
 import type { CommitResult } from '../../store/store.ts';
+import { API_LANE } from '../api-lane.ts';
 import { writtenRecord } from '../commit-with-retries.ts';
 import { pendingForm } from '../confirmation/pending-form.ts';
 import { Documents } from '../documents.ts';
@@ -158,7 +159,7 @@ export class Changesets implements ChangesetsPort {
     const results: OperationOutcome[] = [];
     const showsChanged = isDryRun && canReadSecrets(request.principal);
     const bodies: (JsonObject | null)[] = [];
-    const slice = new TimeSlice();
+    const slice = new TimeSlice(API_LANE);
     for (const [index, operation] of operations.entries()) {
       commits.begin(index);
       try {

@@ -2,6 +2,7 @@ import type { TObject } from 'typebox';
 import { TimeSlice } from '../../lib/async/time-slice.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { type BodyDecoder, createDecoder } from '../../lib/schema/decode-body.ts';
+import { API_LANE } from '../api-lane.ts';
 import { confirmWithinMs } from '../confirmation/confirm-within.ts';
 import { invalidBody } from '../errors.ts';
 import type { Changeset, ChangesetOperation } from './changesets.ts';
@@ -69,7 +70,7 @@ async function inSteps<Item>(
   decodeItems: (items: List, at: number) => readonly Item[],
 ): Promise<readonly Item[]> {
   const all: Item[] = [];
-  const slice = new TimeSlice();
+  const slice = new TimeSlice(API_LANE);
   for (let at = 0; at < list.length; at += ITEMS_PER_STEP) {
     all.push(...decodeItems(list.slice(at, at + ITEMS_PER_STEP), at));
     if (slice.isOver) await slice.next();

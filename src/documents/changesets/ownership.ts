@@ -5,6 +5,7 @@ import type { RecordReader } from '../../replica/record-reader.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type { Principal } from '../../resources/operation.ts';
 import type { StoredRecord } from '../../store/store.ts';
+import { API_LANE } from '../api-lane.ts';
 import { authorize } from '../authorize.ts';
 import type { Catalog } from '../catalog.ts';
 import type { CompiledResource } from '../compiled.ts';
@@ -42,7 +43,7 @@ export async function ownershipPuts(
   { results, ...about }: Claimed & { readonly results: EarlierResults },
 ): Promise<readonly PlacedPut[]> {
   const { reader, catalog } = about;
-  const slice = new TimeSlice();
+  const slice = new TimeSlice(API_LANE);
   const puts: PlacedPut[] = [];
   const others: string[] = [];
   for (const [index, { id: given, name }] of claims.entries()) {

@@ -2,6 +2,7 @@ import Type, { type TObject, type TSchema } from 'typebox';
 import { TimeSlice } from '../../lib/async/time-slice.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../../resources/operation.ts';
+import { API_LANE } from '../api-lane.ts';
 import { longAnswer } from '../long-answer.ts';
 import { compileFilter, type ItemFilter } from './compile-filter.ts';
 
@@ -56,7 +57,7 @@ interface Source {
 async function scan(source: Source, matches: ItemFilter, filter: string): Promise<OperationResult> {
   const { listKey, cursor, request } = source;
   const limit = Number(request.query['limit'] ?? PAGE_SIZE);
-  const slice = new TimeSlice();
+  const slice = new TimeSlice(API_LANE);
   const found: JsonObject[] = [];
   let from = cursor === undefined ? undefined : request.query[cursor];
   for (let scanned = 0; ; ) {

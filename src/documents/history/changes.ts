@@ -12,6 +12,7 @@ import type {
   HistoryStore,
   RecordKey,
 } from '../../store/store.ts';
+import { API_LANE } from '../api-lane.ts';
 import { ownerIdOf } from '../compiled.ts';
 import { confirmChange } from '../confirmation/confirm.ts';
 import { pendingForm, pendingNow } from '../confirmation/pending-form.ts';
@@ -71,7 +72,7 @@ export class Changes implements ChangesPort {
   async get(revision: number, principal: Principal): Promise<OperationResult> {
     const entry = await this.#require(revision);
     this.#requireScopes(entry, 'GET', principal);
-    const objects = await mapInSlices(entry.items, (item) => ({
+    const objects = await mapInSlices(API_LANE, entry.items, (item) => ({
       ...this.#named(item),
       change: item.before === null ? 'created' : item.after === null ? 'deleted' : 'updated',
       before: this.#shown(item, item.before),

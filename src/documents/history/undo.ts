@@ -11,6 +11,7 @@ import type {
   RecordKey,
   StoredRecord,
 } from '../../store/store.ts';
+import { API_LANE } from '../api-lane.ts';
 import { authorize, authorizeChange, type Change } from '../authorize.ts';
 import { changeEvent } from '../change-events.ts';
 import { ownerIdOf } from '../compiled.ts';
@@ -69,20 +70,21 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   const asOf = context.replica.revision;
   const items = entry.items.filter(({ kind }) => !context.catalog.derivedKinds.has(kind));
   // In slices: an entry may have 100,000 documents. The store refuses the plan if somebody changed one meanwhile.
-  const steps = await mapInSlices(items, (item) => stepOf(item, entry.revision, context));
+  const steps = await mapInSlices(API_LANE, items, (item) => stepOf(item, entry.revision, context));
   const released = new Set(options.released?.map(({ kind, id }) => `${kind} ${id}`));
   const isLost = (step: Step): boolean => isRevoked(step) || released.has(`${step.item.kind} ${step.item.id}`);
   const lost = steps.filter(isLost);
   const undone = steps.filter((step) => !isLost(step));
-  if (!isForced) await mapInSlices(undone, (step) => refuseLaterChange(step, entry.revision));
+  if (!isForced) await mapInSlices(API_LANE, undone, (step) => refuseLaterChange(step, entry.revision));
   const isBack = await mapInSlices(
+    API_LANE,
     undone,
     ({ item, current }) => item.before !== null && !isSame(item.before, current),
   );
   const back = undone.filter((_, at) => isBack[at]);
   const away = undone.filter(({ item, current }) => item.before === null && current !== undefined);
   await authorizeSteps([...back, ...away], options);
-  const puts = await mapInSlices(back, (step) => putOf(step, asOf, context));
+  const puts = await mapInSlices(API_LANE, back, (step) => putOf(step, asOf, context));
   const goneIds = new Set(away.map(({ item }) => item.id));
   // The store deletes what is below a deleted record.
   const logins = otherLogins(back, new Set([...back, ...away].map(({ item }) => item.id)), context.replica);
@@ -192,7 +194,7 @@ async function authorizeSteps(steps: readonly Step[], { principal, context }: Un
     if (config === null || previous === null) continue;
     await authorizeChange(step.owner, { principal, id: step.item.id, config, previous }, context);
   }
-  await mapInSlices(steps, (step) => {
+  await mapInSlices(API_LANE, steps, (step) => {
     const { item, module, owner, current } = step;
     if (module !== null) return;
     authorize(owner, { principal, id: current === undefined ? null : item.id, ...configsOf(step) }, context);
@@ -220,7 +222,7 @@ async function eventsOf(
 ): Promise<readonly OutboxEvent[]> {
   const own = new Set(steps.filter(({ module }) => module === null).map(({ item }) => item.id));
   const { replica: reader, events } = context;
-  const ofSteps = await mapInSlices(steps, ({ item, module, owner, current }) => {
+  const ofSteps = await mapInSlices(API_LANE, steps, ({ item, module, owner, current }) => {
     if (module !== null) {
       const record = own.has(ownerIdOf(item.id)) ? undefined : reader.get(owner.kind, ownerIdOf(item.id));
       return record === undefined ? [] : changeEvent(owner, 'updated', { record, reader, writeSet, principal }, events);

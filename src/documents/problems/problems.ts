@@ -1,11 +1,12 @@
 import type { Check } from '../../checks/check.ts';
 import { checks } from '../../checks/registry.ts';
+import { TimeSlice } from '../../lib/async/time-slice.ts';
 import type { OperationRequest } from '../../resources/operation.ts';
 import { PROBLEMS_MAX_LIMIT, type ProblemsFound, type ProblemsPort } from '../../resources/problems-port.ts';
+import { API_LANE } from '../api-lane.ts';
 import { hasScope } from '../scopes.ts';
 import { ProblemReport } from './problem-report.ts';
 import { type KnownHere, readFacts } from './read-facts.ts';
-import { Turns } from './turns.ts';
 
 /** Some findings come with time and not with a change: a certificate that ends, a node that is lost. */
 const KEPT_MS = 5_000;
@@ -46,13 +47,13 @@ export class Problems implements ProblemsPort {
   async #check(): Promise<ProblemReport> {
     const { replica, clock, ref } = this.#known;
     const report = new ProblemReport({ revision: replica.revision, nowMs: clock.nowMs() }, PROBLEMS_MAX_LIMIT, ref);
-    const turns = new Turns();
-    const facts = await readFacts(this.#known, turns);
+    const slice = new TimeSlice(API_LANE);
+    const facts = await readFacts(this.#known, slice);
     for (const check of checks) {
       const add = report.open(check);
       for (const finding of check.run(facts)) {
         if (finding !== null) add(finding);
-        if (turns.isOver()) await turns.next();
+        if (slice.isOver) await slice.next();
       }
     }
     this.#latest = report;

@@ -9,13 +9,13 @@ import type {
   PeerStatus,
   UnpreparedModule,
 } from '../../checks/facts.ts';
+import type { TimeSlice } from '../../lib/async/time-slice.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { moduleRecordKey } from '../../modules/module.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { OperationPorts } from '../../resources/operation.ts';
 import type { StoredRecord } from '../../store/store.ts';
-import type { Turns } from './turns.ts';
 
 /** What this server knows. */
 export interface KnownHere extends Pick<OperationPorts, 'ref' | 'clock' | 'nodes'> {
@@ -33,7 +33,7 @@ export interface KnownHere extends Pick<OperationPorts, 'ref' | 'clock' | 'nodes
 const ALL_ROUTES = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 
 /** The facts of the whole installation, from memory. */
-export async function readFacts(known: KnownHere, turns: Turns): Promise<Facts> {
+export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Facts> {
   const { replica, config, clock } = known;
   const nowMs = clock.nowMs();
   const read = async <Item>(kind: string, form: (record: StoredRecord) => Item | null): Promise<readonly Item[]> => {
@@ -41,11 +41,11 @@ export async function readFacts(known: KnownHere, turns: Turns): Promise<Facts> 
     for (const record of replica.all(kind)) {
       const item = form(record);
       if (item !== null) items.push(item);
-      if (turns.isOver()) await turns.next();
+      if (slice.isOver) await slice.next();
     }
     return items;
   };
-  const unprepared = await unpreparedByOwner(known, turns);
+  const unprepared = await unpreparedByOwner(known, slice);
   return {
     ...{ nowMs, config, peers: known.peers() },
     nodes: known.nodes().map((node) => ({ ...node, last_seen_at: rfc3339(node.lastSeenAtMs) })),
@@ -67,12 +67,12 @@ export async function readFacts(known: KnownHere, turns: Turns): Promise<Facts> 
 
 async function unpreparedByOwner(
   { unprepared }: KnownHere,
-  turns: Turns,
+  slice: TimeSlice,
 ): Promise<ReadonlyMap<string, readonly UnpreparedModule[]>> {
   const byOwner = new Map<string, UnpreparedModule[]>();
   for (const { ownerId, ...module } of unprepared()) {
     byOwner.set(ownerId, [...(byOwner.get(ownerId) ?? []), module]);
-    if (turns.isOver()) await turns.next();
+    if (slice.isOver) await slice.next();
   }
   return byOwner;
 }

@@ -1,7 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { TimeSlice } from '../../lib/async/time-slice.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { OperationRequest, SearchPort, SearchResult } from '../../resources/operation.ts';
 import type { StoredRecord } from '../../store/store.ts';
+import { API_LANE } from '../api-lane.ts';
 import type { Catalog } from '../catalog.ts';
 import type { CompiledResource } from '../compiled.ts';
 import type { Renderer } from '../renderer.ts';
@@ -14,8 +15,6 @@ interface Found extends Match {
   readonly record: StoredRecord;
 }
 
-/** A search shares the event loop with traffic. */
-const TURN_MS = 8;
 const MAX_WORDS = 8;
 /** More than a page has: beyond it, only better ones are kept. */
 const KEPT_PER_LIMIT = 4;
@@ -40,15 +39,13 @@ export class Search implements SearchPort {
     const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== '').slice(0, MAX_WORDS);
     if (words.length === 0) return { results: [], hasMore: false };
     const found = new BestOf(limit);
-    let turnEndsAtMs = performance.now() + TURN_MS;
+    const slice = new TimeSlice(API_LANE);
     for (const compiled of this.#catalog.compiled.values()) {
       if (!hasScope(principal, scopeOf('GET', compiled.resource.path))) continue;
       for (const record of this.#replica.all(compiled.kind)) {
         const match = matchRecord(record, words, this.#replica);
         if (match !== null) found.add({ ...match, compiled, record });
-        if (performance.now() < turnEndsAtMs) continue;
-        await nextTurn();
-        turnEndsAtMs = performance.now() + TURN_MS;
+        if (slice.isOver) await slice.next();
       }
     }
     return { results: found.best().map((each) => this.#shown(each)), hasMore: found.hasMore };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { greatestInSlices } from './greatest-in-slices.ts';
+import { SliceLane } from './slice-lane.ts';
 
 /** As in the code. */
 const ITEMS_PER_TURN = 4_000;
@@ -22,7 +23,11 @@ suite('the greatest of many, in slices', () => {
       const limit = 1 + Math.floor(Math.random() * 50);
       const items = itemsWith(length, () => Math.floor(Math.random() * ranks));
       const expected = items.toSorted((one, other) => other.rank - one.rank).slice(0, limit);
-      assert.deepEqual(await greatestInSlices(items, limit, rankOf), expected, JSON.stringify({ limit, items }));
+      assert.deepEqual(
+        await greatestInSlices(new SliceLane(), items, limit, rankOf),
+        expected,
+        JSON.stringify({ limit, items }),
+      );
     }
   });
 
@@ -34,7 +39,7 @@ suite('the greatest of many, in slices', () => {
     test(`are found among ${order} ranks`, async () => {
       const items = itemsWith(1_000, rankAt);
       const expected = items.toSorted((one, other) => other.rank - one.rank).slice(0, 10);
-      assert.deepEqual(await greatestInSlices(items, 10, rankOf), expected);
+      assert.deepEqual(await greatestInSlices(new SliceLane(), items, 10, rankOf), expected);
     });
   }
 
@@ -52,7 +57,7 @@ suite('the greatest of many, in slices', () => {
         yield at % 3 === 0 ? at : null;
       }
     }
-    const found = await greatestInSlices(counted(), 2, (at) => at);
+    const found = await greatestInSlices(new SliceLane(), counted(), 2, (at) => at);
     isRunning = false;
     assert.deepEqual([...seen.values()], Array(5).fill(ITEMS_PER_TURN));
     assert.deepEqual(found, [19_998, 19_995]);

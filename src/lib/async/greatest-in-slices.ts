@@ -1,3 +1,4 @@
+import type { SliceLane } from './slice-lane.ts';
 import { TimeSlice } from './time-slice.ts';
 
 /** About a millisecond with figures of tunnels, at most five measured: below what traffic notices. */
@@ -13,11 +14,12 @@ interface Ranked<Item> {
  * after a number of items, so a source gives null for one that it skips. It may change meanwhile, as a Map may.
  */
 export async function greatestInSlices<Item>(
+  lane: SliceLane,
   items: Iterable<Item | null>,
   limit: number,
   rankOf: (item: Item) => number,
 ): Promise<Item[]> {
-  const slice = new TimeSlice();
+  const slice = new TimeSlice(lane);
   let best: Ranked<Item>[] = [];
   let threshold = Number.NEGATIVE_INFINITY;
   let count = 0;

@@ -1,31 +1,22 @@
-/** Long work shares the event loop with traffic: it continues in the next turn after this time. */
-const SLICE_MS = 8;
-
-type Resume = () => void;
-
-/** Shared by the whole process: several long tasks must not each take a slice of the same turn. */
-const waiting: Resume[] = [];
+import type { SliceBudget } from './slice-lane.ts';
 
 /** Measures how long the current turn has worked, and hands the event loop over. */
 export class TimeSlice {
-  #endsAtMs = performance.now() + SLICE_MS;
+  readonly #budget: SliceBudget;
+  #endsAtMs: number;
+
+  constructor(budget: SliceBudget) {
+    this.#budget = budget;
+    this.#endsAtMs = budget.nowMs() + budget.sliceMs;
+  }
 
   get isOver(): boolean {
-    return performance.now() >= this.#endsAtMs;
+    return this.#budget.nowMs() >= this.#endsAtMs;
   }
 
-  /** Resolves in a later turn, in which no other slice runs. */
+  /** Resolves in a later turn, with a new slice. */
   async next(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      waiting.push(resolve);
-      if (waiting.length === 1) setImmediate(resumeOne);
-    });
-    this.#endsAtMs = performance.now() + SLICE_MS;
+    await this.#budget.pause();
+    this.#endsAtMs = this.#budget.nowMs() + this.#budget.sliceMs;
   }
-}
-
-function resumeOne(): void {
-  const resume = waiting.shift();
-  if (waiting.length > 0) setImmediate(resumeOne);
-  resume?.();
 }

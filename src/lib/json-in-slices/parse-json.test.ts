@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { SliceLane } from '../async/slice-lane.ts';
 import { parseJsonInSlices } from './parse-json.ts';
 
-const parse = (text: string): Promise<unknown> => parseJsonInSlices(Buffer.from(text), JSON.parse);
+const parse = (text: string): Promise<unknown> => parseJsonInSlices(new SliceLane(), Buffer.from(text), JSON.parse);
 const LONG = 'x'.repeat(20_000);
 const long = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, LONG]));
 
@@ -65,7 +66,7 @@ suite('JSON in slices', () => {
   test('rejects more values than fit into memory, and more fields than an object grows by in one turn', async () => {
     const many = Buffer.from(`[${'{},'.repeat(2_000_001)}{}]`);
     await assert.rejects(
-      parseJsonInSlices(many, () => []),
+      parseJsonInSlices(new SliceLane(), many, () => []),
       { name: 'RangeError', message: 'the body has more than 4000000 values' },
     );
     await assert.rejects(parse(`{"a":[{${'"b":1,'.repeat(50_000)}"b":1}]}`), {
@@ -76,7 +77,10 @@ suite('JSON in slices', () => {
   });
 
   test('rejects what is not UTF-8', async () => {
-    await assert.rejects(parseJsonInSlices(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), JSON.parse), TypeError);
+    await assert.rejects(
+      parseJsonInSlices(new SliceLane(), Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), JSON.parse),
+      TypeError,
+    );
   });
 
   test('agrees with JSON.parse about long texts that were damaged somewhere', async () => {

@@ -1,4 +1,5 @@
-import { setImmediate as pause } from 'node:timers/promises';
+import { SliceLane } from '../async/slice-lane.ts';
+import { TimeSlice } from '../async/time-slice.ts';
 import { derOf, type PemBlock, scanPem } from '../pem-blocks.ts';
 import { ListProblem } from './list-problem.ts';
 import type { RevocationList } from './revocation-list.ts';
@@ -7,7 +8,7 @@ import { scanList } from './scan-list.ts';
 const MAX_LISTS = 16;
 /** RFC 7468 §6; some programs write the second. */
 const LABELS: readonly string[] = ['X509 CRL', 'CRL'];
-const SLICE_MS = 5;
+const LANE = new SliceLane();
 
 /** The lists in a PEM text, in one go: only for texts of limited length. Throws ListProblem. */
 export function listsInPem(pem: string): readonly RevocationList[] {
@@ -58,12 +59,10 @@ function atOnce<Result>(steps: Generator<void, Result>): Result {
 }
 
 async function inSlices<Result>(steps: Generator<void, Result>): Promise<Result> {
-  let sliceEndMs = performance.now() + SLICE_MS;
+  const slice = new TimeSlice(LANE);
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    if (performance.now() < sliceEndMs) continue;
-    await pause();
-    sliceEndMs = performance.now() + SLICE_MS;
+    if (slice.isOver) await slice.next();
   }
 }

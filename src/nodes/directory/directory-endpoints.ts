@@ -3,7 +3,7 @@ import { reportBug } from '../../lib/bug-report.ts';
 import type { Membership } from '../membership/membership.ts';
 import type { AnnouncedEndpoint } from './announced.ts';
 import { type DirectoryTunnel, nameKeyOf } from './directory-tunnel.ts';
-import { Slices } from './slices.ts';
+import { SlicedTasks } from './sliced-tasks.ts';
 import type { DirectoryListener } from './tunnel-directory.ts';
 
 export interface DirectoryEndpointsOptions {
@@ -45,7 +45,7 @@ export class DirectoryEndpoints implements DirectoryListener {
   readonly #byName = new Map<string, string>();
   readonly #queue = new Set<Entry>();
   readonly #refused = new Set<Entry>();
-  readonly #slices = new Slices();
+  readonly #slices = new SlicedTasks();
   #retryTimer: NodeJS.Timeout | null = null;
   #isClosed = false;
 

@@ -1,10 +1,13 @@
+import { SliceLane } from '../../lib/async/slice-lane.ts';
+import { TimeSlice } from '../../lib/async/time-slice.ts';
 import { reportBug } from '../../lib/bug-report.ts';
 import type { FeedFollower } from '../links/peer-links.ts';
 import type { AnnouncedSession } from './announced.ts';
 import type { Announcement } from './announcement.ts';
 import { FEED_VERSION, type FeedLine } from './feed-lines.ts';
 
-const SLICE_MS = 5;
+/** Many nodes may follow this one at the same moment. */
+const LANE = new SliceLane();
 
 /**
  * The feed to one node that follows this one: *snapshot* (in slices, as fast as the other node reads), then *changes*.
@@ -16,7 +19,7 @@ export class FollowerFeed {
   readonly #items: Iterator<FeedLine>;
   #isSnapshot = true;
   #isStopped = false;
-  #isScheduled = false;
+  #isPausing = false;
 
   constructor(follower: FeedFollower, own: Announcement, seq: number) {
     this.#follower = follower;
@@ -25,9 +28,9 @@ export class FollowerFeed {
   }
 
   start(): void {
-    this.#follower.onRoom(() => this.#continue());
+    this.#follower.onRoom(() => void this.#continue());
     this.#write({ t: 'begin', v: FEED_VERSION, seq: this.#seq });
-    this.#continue();
+    void this.#continue();
   }
 
   stop(): void {
@@ -42,18 +45,10 @@ export class FollowerFeed {
     this.#send(line);
   }
 
-  #continue(): void {
-    if (!this.#isSnapshot || this.#isScheduled) return;
-    const until = performance.now() + SLICE_MS;
+  async #continue(): Promise<void> {
+    if (!this.#isSnapshot || this.#isPausing) return;
+    const slice = new TimeSlice(LANE);
     while (!this.#isStopped && this.#follower.hasRoom) {
-      if (performance.now() > until) {
-        this.#isScheduled = true;
-        setImmediate(() => {
-          this.#isScheduled = false;
-          this.#continue();
-        });
-        return;
-      }
       const next = this.#items.next();
       if (next.done === true) {
         this.#isSnapshot = false;
@@ -61,6 +56,10 @@ export class FollowerFeed {
         return;
       }
       this.#write(next.value);
+      if (!slice.isOver) continue;
+      this.#isPausing = true;
+      await slice.next();
+      this.#isPausing = false;
     }
   }
 

@@ -6,7 +6,7 @@ import { DirectorySession } from './directory-session.ts';
 import { DirectoryTunnel, nameKeyOf, type Ways } from './directory-tunnel.ts';
 import type { RefusalLog } from './refusal-log.ts';
 import { rightClaims, variantOf } from './right-claims.ts';
-import { Slices } from './slices.ts';
+import { SlicedTasks } from './sliced-tasks.ts';
 import type { Rights } from './stored-rights.ts';
 import { TunnelIndex, type TunnelListener } from './tunnel-index.ts';
 
@@ -37,7 +37,7 @@ export class TunnelDirectory implements RemoteDirectory {
   readonly #index: TunnelIndex;
   readonly #homeLost = new Set<HomeLost>();
   readonly #listeners = new Set<DirectoryListener>();
-  readonly #slices = new Slices();
+  readonly #slices = new SlicedTasks();
   readonly #contests = new Contests();
 
   constructor(options: DirectoryOptions) {

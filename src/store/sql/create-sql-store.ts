@@ -2,6 +2,7 @@ import { mapInSlices } from '../../lib/async/map-in-slices.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Keyring } from '../keyring.ts';
 import type { Change, CommitListener, CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../store.ts';
+import { STORE_LANE } from '../store-lane.ts';
 import { notifyListeners } from './commits/notify-listeners.ts';
 import { createDeliveryStore } from './deliveries/delivery-store.ts';
 import { createEventStore } from './events/event-store.ts';
@@ -75,8 +76,8 @@ export function createSqlStore({
       const done = Promise.withResolvers<void>();
       showing = done.promise;
       try {
-        const puts = await mapInSlices(writeSet.puts ?? [], withKey);
-        changes = await mapInSlices(result.changes, openedChange(new Map(puts), result.revision, keyring));
+        const puts = await mapInSlices(STORE_LANE, writeSet.puts ?? [], withKey);
+        changes = await mapInSlices(STORE_LANE, result.changes, openedChange(new Map(puts), result.revision, keyring));
       } finally {
         showing = null;
         done.resolve();
@@ -134,6 +135,7 @@ export function createSqlStore({
       const found = await engine.readProven('readChangesSince', revision);
       if (!found.isComplete) return found;
       const changes = await mapInSlices(
+        STORE_LANE,
         found.changes,
         (change): Change => (change.op === 'put' ? { op: 'put', record: openRecord(change.record, keyring) } : change),
       );

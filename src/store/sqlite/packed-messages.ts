@@ -3,6 +3,7 @@ import { TimeSlice } from '../../lib/async/time-slice.ts';
 import type { Job } from '../sql/programs.ts';
 import type { AppliedChange, ApplyResult, SealedWriteSet } from '../sql/sealing/sealed-write-set.ts';
 import { isLargeWriteSet, LISTS, type ListsOfWriteSet } from '../sql/sealing/write-set-lists.ts';
+import { STORE_LANE } from '../store-lane.ts';
 import type { WireGroup, WireOutcome } from './worker-protocol.ts';
 
 /** A message is cloned in one turn of each thread: one with 50,000 records would take the event loop for 300 ms. */
@@ -32,7 +33,7 @@ export function bytesIn(jobs: readonly Job[]): ArrayBuffer[] {
 }
 
 async function packWriteSet(writeSet: SealedWriteSet): Promise<Packed<SealedWriteSet>> {
-  const slice = new TimeSlice();
+  const slice = new TimeSlice(STORE_LANE);
   const packed: Bytes[] = [];
   for (const name of LISTS) {
     for (const part of partsOf<unknown>(writeSet[name])) {
@@ -71,7 +72,7 @@ function packOutcome(outcome: WireOutcome): WireOutcome {
 
 /** In slices. */
 export async function unpackResult({ head, packed }: Packed<ApplyResult>): Promise<ApplyResult> {
-  const slice = new TimeSlice();
+  const slice = new TimeSlice(STORE_LANE);
   const changes: AppliedChange[] = [];
   for (const part of packed) {
     changes.push(...(deserialize(part) as AppliedChange[]));

@@ -3,6 +3,7 @@ import { storeErrors } from '../../errors.ts';
 import type { HistoryDocument, HistoryHead, HistoryItem, HistoryStore, LinkableEntry } from '../../history-store.ts';
 import type { Keyring } from '../../keyring.ts';
 import type { RecordKey } from '../../store.ts';
+import { STORE_LANE } from '../../store-lane.ts';
 import { openSecrets, parseObject } from '../sealing/seal.ts';
 import type { SqlEngine } from '../sql-engine.ts';
 import type { SealedHistoryDocument, SealedHistoryEntry, SealedHistoryItem } from './history-rows.ts';
@@ -12,7 +13,7 @@ const REMOVED = 'the entry was removed from the history while it was read: try a
 export function createHistoryStore(engine: SqlEngine, keyring: Keyring): HistoryStore {
   /** In slices. Throws if the entry is pruned meanwhile. */
   async function* itemsOf({ revision, count, items }: SealedHistoryEntry): AsyncGenerator<HistoryItem> {
-    const slice = new TimeSlice();
+    const slice = new TimeSlice(STORE_LANE);
     let page = items;
     for (let position = 0; position < count; position += page.length) {
       if (position > 0) page = await engine.read('readHistoryItems', revision, position);

@@ -4,6 +4,7 @@ import { storeErrors } from '../../errors.ts';
 import type { ChangeNote } from '../../history-store.ts';
 import type { Keyring } from '../../keyring.ts';
 import type { OutboxEvent, RecordKey, RecordPut, Secrets, StoredRecord, WriteSet } from '../../store.ts';
+import { STORE_LANE } from '../../store-lane.ts';
 import type { CallerTime } from '../statements/store-time.ts';
 import type { SealedEvent, SealedNote, SealedPut, SealedRecord, SealedWriteSet } from './sealed-write-set.ts';
 
@@ -12,8 +13,8 @@ export async function sealInSlices(writeSet: WriteSet, keyring: Keyring, time: C
   const { puts = [], events = [] } = writeSet;
   return {
     ...sealWriteSet({ ...writeSet, puts: [], events: [] }, keyring, time),
-    puts: await mapInSlices(puts, (put) => sealPut(put, keyring)),
-    events: await mapInSlices(events, sealEvent),
+    puts: await mapInSlices(STORE_LANE, puts, (put) => sealPut(put, keyring)),
+    events: await mapInSlices(STORE_LANE, events, sealEvent),
   };
 }
 

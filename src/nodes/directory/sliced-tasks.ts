@@ -1,12 +1,12 @@
+import { SliceLane } from '../../lib/async/slice-lane.ts';
+import { TimeSlice } from '../../lib/async/time-slice.ts';
 import { reportBug } from '../../lib/bug-report.ts';
 
-const SLICE_MS = 5;
-
-/** Long work in short turns of the event loop, one task after the other. */
-export class Slices {
+/** Long tasks in slices, one after the other. */
+export class SlicedTasks {
+  readonly #lane = new SliceLane();
   readonly #tasks: Iterator<unknown>[] = [];
-  #isScheduled = false;
-  #isClosed = false;
+  #isRunning = false;
 
   get isIdle(): boolean {
     return this.#tasks.length === 0;
@@ -15,24 +15,22 @@ export class Slices {
   /** The first slice runs at once. */
   run(task: Iterator<unknown>): void {
     this.#tasks.push(task);
-    if (!this.#isScheduled) this.#slice();
+    if (!this.#isRunning) void this.#run();
   }
 
   close(): void {
-    this.#isClosed = true;
     this.#tasks.length = 0;
   }
 
-  #slice(): void {
-    this.#isScheduled = false;
-    const until = performance.now() + SLICE_MS;
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    const slice = new TimeSlice(this.#lane);
     for (let task = this.#tasks[0]; task !== undefined; task = this.#tasks[0]) {
-      if (isOver(task)) this.#tasks.shift();
-      else if (performance.now() > until) break;
+      // A task may close this.
+      if (isOver(task) && this.#tasks[0] === task) this.#tasks.shift();
+      if (slice.isOver) await slice.next();
     }
-    if (this.#tasks.length === 0 || this.#isClosed) return;
-    this.#isScheduled = true;
-    setImmediate(() => this.#slice());
+    this.#isRunning = false;
   }
 }
 
