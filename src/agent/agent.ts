@@ -1,5 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { atMost } from '../lib/async/at-most.ts';
+import { until } from '../lib/async/until.ts';
 import type { Command, Hello, Refused, Welcome } from '../tunnel/messages.ts';
 import { AgentError } from './agent-error.ts';
 import type { Claim, ConnectionSlot, SessionMessage, SlotOwner } from './connection-slot.ts';
@@ -289,11 +291,11 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       const deadlineMs = performance.now() + this.#timings.closeTimeoutMs;
       await connection.isAlive(Math.min(PING_WITHIN_MS, this.#timings.closeTimeoutMs));
       await sleep(SETTLE_MS);
-      while (this.active > 0 && performance.now() < deadlineMs) await sleep(20);
+      await until(() => this.active === 0, deadlineMs - performance.now());
       const left = new Promise<void>((resolve) => connection.whenClosed(resolve));
       connection.send({ t: 'bye' });
       // The server closes the connection once none of this agent's tunnels is listed.
-      await Promise.race([left, sleep(BYE_WITHIN_MS, undefined, { ref: false })]);
+      await atMost(left, BYE_WITHIN_MS, null);
     }
     this.#binding.stop();
     this.#session = null;

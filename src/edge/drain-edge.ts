@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../lib/async/until.ts';
 import { CLOSE_WITHIN_MS } from '../lib/web-socket-direction.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpServers } from './http/http-servers.ts';
@@ -21,7 +21,6 @@ export interface EdgeDrainOptions {
 }
 
 const GO_AWAY_EVERY_MS = 500;
-const LOOK_EVERY_MS = 10;
 
 /** See `Edge.drain`. */
 export async function drainEdge(parts: DrainedParts, timeoutMs: number, options: EdgeDrainOptions): Promise<void> {
@@ -35,12 +34,12 @@ export async function drainEdge(parts: DrainedParts, timeoutMs: number, options:
   tunnels.startDraining();
   if (lingerMs > 0) {
     for (const each of servers) each.startDraining(true);
-    const lingersUntilMs = performance.now() + Math.min(lingerMs, timeoutMs);
     const isOpen = (): boolean => front.pendingCount > 0 || servers.some(({ connectionCount }) => connectionCount > 0);
-    while (isOpen() && performance.now() < lingersUntilMs) {
+    const isEmpty = (): boolean => {
       closeWebSockets();
-      await sleep(LOOK_EVERY_MS);
-    }
+      return !isOpen();
+    };
+    await until(isEmpty, Math.min(lingerMs, timeoutMs));
   }
   for (const each of servers) each.startDraining();
   closeWebSockets();
@@ -49,13 +48,12 @@ export async function drainEdge(parts: DrainedParts, timeoutMs: number, options:
   while (live.count > 0 && left() > 0) {
     // Requests finish; a request in progress may have become a WebSocket.
     closeWebSockets();
-    const nextMs = performance.now() + Math.min(GO_AWAY_EVERY_MS, left());
-    while (live.count > 0 && performance.now() < nextMs) await sleep(LOOK_EVERY_MS);
+    await until(() => live.count === 0, Math.min(GO_AWAY_EVERY_MS, left()));
   }
   // One that is still in the middle of a frame after this is cut.
   if (keepsWebSockets && live.goAway() > 0) {
     deadline = performance.now() + CLOSE_WITHIN_MS;
-    while (live.goAway() > 0 && left() > 0) await sleep(LOOK_EVERY_MS);
+    await until(() => live.goAway() === 0, CLOSE_WITHIN_MS);
   }
   await Promise.all([...servers.map((each) => each.close(left())), tunnels.drain(left)]);
 }

@@ -1,3 +1,4 @@
+import { within } from '../lib/async/within.ts';
 import { rfc3339 } from '../lib/clock.ts';
 import type { Hello } from '../tunnel/messages.ts';
 import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';
@@ -5,7 +6,6 @@ import type { AgentConnection } from './agent-connection.ts';
 import { AgentSession } from './agent-session.ts';
 import type { ClaimRefusal, SessionRecords } from './claims.ts';
 import type { HomeAdmission, SessionClaim } from './home-admission.ts';
-import { within } from './nodes/deadline.ts';
 import type { Credentials, GatewayPorts } from './ports.ts';
 import type { RightToServe } from './right-to-serve.ts';
 import type { SessionLife } from './session-life.ts';
@@ -95,7 +95,7 @@ export class Admission {
   async #createdJustNow(token: string): Promise<ReturnType<Credentials['find']> | 'unchecked'> {
     const { credentials } = this.#parts.ports;
     try {
-      await within(credentials.refresh(), REFRESH_WITHIN_MS);
+      await within(credentials.refresh(), REFRESH_WITHIN_MS, 'the database');
     } catch {
       return 'unchecked';
     }

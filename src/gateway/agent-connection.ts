@@ -1,6 +1,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { AgentLink } from '../edge/tunnels/online-tunnels.ts';
+import { until } from '../lib/async/until.ts';
 import { reportBug } from '../lib/bug-report.ts';
 import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { destroySession } from '../lib/http2-destroy.ts';
@@ -225,9 +226,6 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
 }
 
 /** Waits for requests in progress, up to `timeoutMs`. */
-export async function untilIdle(connections: () => Iterable<AgentConnection>, timeoutMs: number): Promise<boolean> {
-  const deadline = performance.now() + timeoutMs;
-  const isBusy = (): boolean => [...connections()].some((connection) => connection.active > 0);
-  while (isBusy() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
-  return !isBusy();
+export function untilIdle(connections: () => Iterable<AgentConnection>, timeoutMs: number): Promise<boolean> {
+  return until(() => ![...connections()].some((connection) => connection.active > 0), timeoutMs);
 }

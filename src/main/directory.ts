@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
 import { SharedEndpoints } from '../edge/tunnels/shared-endpoints.ts';
+import { until } from '../lib/async/until.ts';
 import { AllTunnels } from '../nodes/directory/all-tunnels.ts';
 import { DirectoryEndpoints } from '../nodes/directory/directory-endpoints.ts';
 import { followNodes } from '../nodes/directory/followed-nodes.ts';
@@ -44,7 +44,6 @@ export interface OpenedDirectory {
 
 /** A node that died just now is ready until its lease ends, after 1.5 s. */
 const KNOWN_WITHIN_MS = 3_000;
-const LOOK_EVERY_MS = 10;
 
 /** The directory of tunnels over all nodes, and everything that reads it. */
 export function openDirectory(deps: DirectoryDependencies): OpenedDirectory {
@@ -78,8 +77,7 @@ export function openDirectory(deps: DirectoryDependencies): OpenedDirectory {
     },
     known: async () => {
       const isAllKnown = (): boolean => areAllKnown() && published?.isSettled !== false;
-      const beganMs = performance.now();
-      while (!isAllKnown() && performance.now() - beganMs < KNOWN_WITHIN_MS) await sleep(LOOK_EVERY_MS);
+      await until(isAllKnown, KNOWN_WITHIN_MS);
     },
     publishOn: (endpoints) => {
       const shared = new SharedEndpoints(endpoints);

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Health } from '../api/health.ts';
 import type { Config } from '../config/schema.ts';
 import type { EdgeDrainOptions } from '../edge/drain-edge.ts';
+import { atMost } from '../lib/async/at-most.ts';
+import { until } from '../lib/async/until.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
 import type { MovingAgents } from './handover/hand-over.ts';
 import type { CloseOptions } from './running-server.ts';
@@ -42,7 +44,6 @@ export interface ShutDownParts {
 const ANNOUNCE_WITHIN_MS = 1_000;
 /** Agents connect elsewhere within a second or two; some cannot. */
 const MOVE_WITHIN_MS = 10_000;
-const LOOK_EVERY_MS = 20;
 
 /**
  * The first part of a stop: balancers and other nodes hear of it, agents move to another node, listeners close, requests
@@ -76,7 +77,7 @@ async function announce({ nodes, log }: ShutDownParts): Promise<void> {
   const told = nodes.membership.setStatus('draining').catch((err: unknown) => {
     log.warn({ err }, 'failed to tell other nodes that this one is stopping');
   });
-  await Promise.race([told, sleep(ANNOUNCE_WITHIN_MS, undefined, { ref: false })]);
+  await atMost(told, ANNOUNCE_WITHIN_MS, null);
 }
 
 /** Their old connections stay: visitors use them until the listeners are closed and the last request has ended. */
@@ -84,7 +85,7 @@ async function moveAgents({ nodes, gateway, log }: ShutDownParts, withinMs: numb
   if (gateway === null || !isAnotherReady(nodes, 'gateway')) return;
   gateway.agents.sendAway();
   const beganMs = performance.now();
-  while (gateway.unmoved() > 0 && performance.now() - beganMs < withinMs) await sleep(LOOK_EVERY_MS);
+  await until(() => gateway.unmoved() === 0, withinMs);
   const fields = { unmoved: gateway.unmoved(), ms: Math.round(performance.now() - beganMs) };
   if (fields.unmoved > 0) log.warn(fields, 'some agents have not connected to another node yet');
   else log.info(fields, 'agents have moved to other nodes');
@@ -95,7 +96,7 @@ async function leave({ nodes, log }: ShutDownParts, timeoutMs: number): Promise<
   const left = nodes.leave().catch((err: unknown) => {
     log.warn({ err }, 'failed to end the lease of this node: it ends by itself');
   });
-  await Promise.race([left, sleep(ANNOUNCE_WITHIN_MS, undefined, { ref: false })]);
+  await atMost(left, ANNOUNCE_WITHIN_MS, null);
   await nodes.drain(timeoutMs);
 }
 

@@ -1,4 +1,5 @@
 import type { BatchSpanProcessor, ExportResult, HrTime, ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import { atMost } from '../lib/async/at-most.ts';
 import { type FinishedSpan, SPAN_KINDS, type SpanSink } from './finished-span.ts';
 
 /** Spans that wait or are being sent: 8 MiB at most, since texts in them are bounded. */
@@ -58,11 +59,12 @@ export class SpanQueue implements SpanSink {
   /** Sends the rest, for at most `withinMs`. */
   async close(withinMs: number): Promise<void> {
     this.#isClosed = true;
-    const limit = Promise.withResolvers<void>();
-    const timer = setTimeout(limit.resolve, withinMs);
     // A failure is counted where it is reported.
-    await Promise.race([this.#processor.shutdown().catch(() => {}), limit.promise]);
-    clearTimeout(timer);
+    await atMost(
+      this.#processor.shutdown().catch(() => {}),
+      withinMs,
+      null,
+    );
   }
 
   #export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {

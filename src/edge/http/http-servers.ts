@@ -13,6 +13,7 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { until } from '../../lib/async/until.ts';
 import {
   closing,
   guarded,
@@ -167,12 +168,9 @@ export class HttpServers {
 
   /** Closes each connection when its last bytes are sent; the rest is cut at the deadline. No request may be left. */
   async close(timeoutMs: number): Promise<void> {
-    const deadline = performance.now() + timeoutMs;
     // An HTTP/2 session closes by itself after its last stream.
     for (const client of this.#sockets.values()) if (client instanceof Http1Client) client.endSoon();
-    while (this.#sockets.size > 0 && performance.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await until(() => this.#sockets.size === 0, timeoutMs);
     for (const socket of this.#sockets.keys()) socket.destroy();
     clearInterval(this.#sweep);
     this.#http1.close();

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { until } from '../../lib/async/until.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatListenAddress } from '../../lib/listen-address.ts';
 import type { ArrivedClient } from '../../lib/proxy-protocol/arriving-clients.ts';
@@ -83,7 +84,7 @@ export class RawConnections {
 
   /** Ends with the last connection, or cuts the rest at the deadline. */
   async drain(leftMs: () => number): Promise<void> {
-    while (this.#count > 0 && leftMs() > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => this.#count === 0, leftMs());
     for (const endpointId of [...this.#byEndpoint.keys()]) this.cutAll(endpointId, 'draining');
   }
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { atMost } from '../../lib/async/at-most.ts';
 import type { LaneLedger } from '../../store/store.ts';
 
 /** A database that answers does so long before. */
@@ -40,9 +40,6 @@ export class KnownLanes {
   }
 
   async #moment(reading: Promise<void>): Promise<void> {
-    const stop = new AbortController();
-    const late = sleep(this.#waitMs, true, { signal: stop.signal }).catch(() => false);
-    if (await Promise.race([reading.then(() => false), late])) this.#isLate = true;
-    stop.abort();
+    if ((await atMost(reading, this.#waitMs, 'late' as const)) === 'late') this.#isLate = true;
   }
 }

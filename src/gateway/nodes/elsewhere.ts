@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../lib/async/within.ts';
 import type { SessionsElsewhere } from '../admission.ts';
 import type { AgentConnection } from '../agent-connection.ts';
 import type { ClaimRefusal } from '../claims.ts';
@@ -6,7 +7,6 @@ import type { SessionClaim } from '../home-admission.ts';
 import type { RightToServe } from '../right-to-serve.ts';
 import type { SessionLife } from '../session-life.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
-import { within } from './deadline.ts';
 import type { HolderSide } from './holder-side.ts';
 import type { SessionMoves } from './session-moves.ts';
 import { sessionOfRecord } from './session-record.ts';
@@ -56,7 +56,7 @@ export class Elsewhere implements SessionsElsewhere {
     const { holderSide, cluster } = this.#parts;
     const outcome = await holderSide.admit(connection, sessionId, claim, homeId);
     if (outcome !== 'unknown') return outcome;
-    const stored = await within(cluster.store.getSession(sessionId), STORE_WITHIN_MS).catch(() => null);
+    const stored = await within(cluster.store.getSession(sessionId), STORE_WITHIN_MS, 'the database').catch(() => null);
     return stored === null || stored.nodeId === homeId ? 'unknown' : 'wait';
   }
 
@@ -77,14 +77,14 @@ export class Elsewhere implements SessionsElsewhere {
   async #fromStore(sessionId: string, claim: SessionClaim): Promise<'wait' | 'here' | 'unknown' | ClaimRefusal> {
     const { cluster, life } = this.#parts;
     try {
-      const stored = await within(cluster.store.getSession(sessionId), STORE_WITHIN_MS);
+      const stored = await within(cluster.store.getSession(sessionId), STORE_WITHIN_MS, 'the database');
       const session = stored === null ? null : sessionOfRecord(stored);
       if (stored === null || session === null) return 'unknown';
       if (session.credentialId !== claim.credentialId || !session.isSecret(claim.secret)) return 'unknown';
       // Another connection of the agent lives: the node that has it takes the session over.
       if (claim.how === 'join') return 'wait';
       const move = cluster.store.moveSession(sessionId, stored.epoch, cluster.membership.self.id);
-      const outcome = await within(move, STORE_WITHIN_MS);
+      const outcome = await within(move, STORE_WITHIN_MS, 'the database');
       if (!outcome.ok) return outcome.reason === 'absent' ? 'unknown' : 'wait';
       const copy = life().all.get(sessionId);
       if (copy !== undefined) {

@@ -1,3 +1,4 @@
+import { atMost } from '../../lib/async/at-most.ts';
 import type { AgentConnection } from '../agent-connection.ts';
 import type { AgentRequests } from '../agent-requests.ts';
 import type { AgentSession } from '../agent-session.ts';
@@ -145,8 +146,7 @@ export class GatewayNodes {
   /** The last attempt. */
   async handOverAll(): Promise<void> {
     this.stopHandingOver();
-    const late = new Promise((resolve) => setTimeout(resolve, HAND_OVER_WITHIN_MS).unref());
-    await Promise.race([this.#handOverEach(), late]);
+    await atMost(this.#handOverEach(), HAND_OVER_WITHIN_MS, null);
   }
 
   close(): void {

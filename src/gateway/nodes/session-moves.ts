@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../lib/async/within.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { PeerRefusal } from '../../nodes/links/peer-links.ts';
 import type { AgentRequests } from '../agent-requests.ts';
@@ -9,7 +10,6 @@ import type { RightToServe } from '../right-to-serve.ts';
 import type { SessionLife } from '../session-life.ts';
 import type { TunnelNames } from '../tunnel-names.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
-import { within } from './deadline.ts';
 import { leaseLeftMs } from './grant.ts';
 import type { HolderSide, NewHome } from './holder-side.ts';
 import { GRANT_MS, type HomeSide, holdersOf } from './home-side.ts';
@@ -107,11 +107,11 @@ export class SessionMoves {
   async #handOver(session: AgentSession, nodeId: string): Promise<boolean> {
     const { cluster, records, homeSide, holderSide } = this.#parts;
     const { store, membership } = cluster;
-    await within(records.settled(session), STORE_WITHIN_MS);
+    await within(records.settled(session), STORE_WITHIN_MS, 'the database');
     if (session.isEnded || session.home !== null || !holdersOf(session).has(nodeId)) return false;
     const askedAtMs = performance.now();
     const move = store.moveSession(session.id, session.epoch, nodeId, membership.self.id);
-    const outcome = await within(move, STORE_WITHIN_MS);
+    const outcome = await within(move, STORE_WITHIN_MS, 'the database');
     if (!outcome.ok || session.isEnded || session.home !== null) return false;
     const { epoch } = outcome.session;
     const others = [...holdersOf(session)].filter((each) => each !== nodeId);
@@ -183,7 +183,7 @@ export class SessionMoves {
   /** Follows what the store says about a copy. False: nobody has it. */
   async follow(session: AgentSession): Promise<boolean> {
     const { store, membership } = this.#parts.cluster;
-    const stored = await within(store.getSession(session.id), STORE_WITHIN_MS);
+    const stored = await within(store.getSession(session.id), STORE_WITHIN_MS, 'the database');
     if (stored === null) return false;
     if (stored.nodeId === membership.self.id) {
       // The former home has not said who else may serve it, but may itself.

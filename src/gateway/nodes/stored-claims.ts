@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
+import { within } from '../../lib/async/within.ts';
 import { PeerRefusal } from '../../nodes/links/peer-links.ts';
 import type { StoredClaim } from '../../store/node-store.ts';
 import type { AgentSession } from '../agent-session.ts';
@@ -6,8 +8,6 @@ import type { ClaimRefusal, ClaimResult, Claims } from '../claims.ts';
 import type { GatewayErrorCode } from '../errors.ts';
 import { portTaken } from '../tunnel-ports.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
-import { within } from './deadline.ts';
-import { KeyedQueue } from './keyed-queue.ts';
 
 /** The holder of a name is found out, asked, and fenced within this time. */
 const CLAIM_WITHIN_MS = 2_900;
@@ -34,7 +34,7 @@ interface WantedKey {
 /** Claims in the store, so that a name or port has one owner on all nodes. */
 export class StoredClaims implements Claims {
   readonly #parts: StoredClaimsParts;
-  readonly #queue = new KeyedQueue();
+  readonly #queue = new KeyedMutex();
   /** Sessions by the keys that they were given here, also before their tunnels are complete. */
   readonly #owned = new Map<string, string>();
   #isClosed = false;
@@ -86,7 +86,7 @@ export class StoredClaims implements Claims {
     const linked = await this.#yieldLinked(session, wanted);
     if (linked !== null) return linked;
     for (;;) {
-      const outcome = await within(store.claim(claim), STORE_WITHIN_MS);
+      const outcome = await within(store.claim(claim), STORE_WITHIN_MS, 'the database');
       if (outcome.ok) {
         this.#owned.set(key, session.id);
         return 'claimed';
@@ -118,6 +118,7 @@ export class StoredClaims implements Claims {
       await within(
         store.release({ sessionId: holder.sessionId, nodeId: holder.nodeId }, [holder.key]),
         STORE_WITHIN_MS,
+        'the database',
       );
       return null;
     }
@@ -139,7 +140,7 @@ export class StoredClaims implements Claims {
    */
   async #yieldLinked(session: AgentSession, { key, what, isChosen }: WantedKey): Promise<ClaimRefusal | null> {
     const { membership, links, store } = this.#parts;
-    const holder = this.#announcedHolder(key) ?? (await within(store.getClaim(key), STORE_WITHIN_MS));
+    const holder = this.#announcedHolder(key) ?? (await within(store.getClaim(key), STORE_WITHIN_MS, 'the database'));
     if (holder === null || holder.sessionId === session.id || holder.nodeId === membership.self.id) return null;
     if (links.get(holder.nodeId) === undefined) return null;
     if (isChosen) return taken(key, `${what} is in use`);

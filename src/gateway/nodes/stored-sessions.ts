@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
+import { within } from '../../lib/async/within.ts';
 import type { NodeStore } from '../../store/node-store.ts';
 import type { AgentSession } from '../agent-session.ts';
 import type { SessionRecords } from '../claims.ts';
-import { within } from './deadline.ts';
-import { KeyedQueue } from './keyed-queue.ts';
 import { sessionRecord } from './session-record.ts';
 
 const STORE_WITHIN_MS = 3_000;
@@ -20,7 +20,7 @@ interface StoredSessionsParts {
 /** Keeps the sessions of this node in the store. Changes of one session are written together. */
 export class StoredSessions implements SessionRecords {
   readonly #parts: StoredSessionsParts;
-  readonly #queue = new KeyedQueue();
+  readonly #queue = new KeyedMutex();
   readonly #dirty = new Set<AgentSession>();
   #isClosed = false;
 
@@ -33,7 +33,7 @@ export class StoredSessions implements SessionRecords {
     const { id, credentialId } = session;
     const put = this.#queue.run(id, () => store.putSession({ id, nodeId, credentialId, doc: sessionRecord(session) }));
     try {
-      const stored = await within(put, STORE_WITHIN_MS);
+      const stored = await within(put, STORE_WITHIN_MS, 'the database');
       if (stored === null) throw new Error('the store has this session with another home');
       session.epoch = stored.epoch;
     } catch (error) {

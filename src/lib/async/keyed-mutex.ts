@@ -1,4 +1,4 @@
-/** One holder at a time per key. Waiters are served in order. */
+/** One holder at a time per key. Waiters are served in order: a late one cannot undo what a newer one did. */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<void>>();
 
@@ -13,5 +13,10 @@ export class KeyedMutex {
       turn.resolve();
       if (this.#tails.get(key) === turn.promise) this.#tails.delete(key);
     }
+  }
+
+  /** Resolves when the tasks that were given so far have ended. */
+  async settled(key: string): Promise<void> {
+    await this.#tails.get(key);
   }
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { atMost } from '../../lib/async/at-most.ts';
 import { reporting } from '../../lib/guarded-listeners.ts';
 import { descriptorOf, type OpenSocket } from '../listening-sockets.ts';
 import { programVersion } from '../version.ts';
@@ -79,11 +79,12 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
   const problem = once(child, 'error').then(([error]) => (error as Error).message);
   let areAgentsAway = false;
   const over = new AbortController();
+  const stopping = stopped(options.signal, over.signal);
   try {
     const ask = async <Name extends NewToOld['t']>(name: Name, timeoutMs: number) => {
-      const late = handoverFailed(`process ${child.pid} did not get ready within ${timeoutMs / 1000} s`);
-      const next = channel.next<NewToOld['t']>(name, 'failed');
-      const found = await within(next, { timeoutMs, late, signal: options.signal });
+      const next = Promise.race([channel.next<NewToOld['t']>(name, 'failed'), stopping]);
+      const found = await atMost(next, timeoutMs, 'late' as const);
+      if (found === 'late') throw handoverFailed(`process ${child.pid} did not get ready within ${timeoutMs / 1000} s`);
       if (found === null) throw await exitOf(child, problem);
       if (found.t === 'failed') throw handoverFailed(String(found.message));
       return found as Extract<NewToOld, { readonly t: Name }>;
@@ -148,27 +149,21 @@ function oneLeft(agents: MovingAgents, before: number, signal: AbortSignal): Pro
   });
 }
 
-async function within<Result>(
-  work: Promise<Result>,
-  { timeoutMs, late, signal }: { readonly timeoutMs: number; readonly late: Error; readonly signal: AbortSignal },
-): Promise<Result> {
+/** Rejects when this process has to stop. */
+function stopped(signal: AbortSignal, over: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(handoverFailed('the server is being stopped'));
-  const timer = setTimeout(() => reject(late), timeoutMs);
-  signal.addEventListener('abort', stop);
+  // Nothing may wait for it at that moment.
+  promise.catch(() => {});
+  signal.addEventListener('abort', stop, { signal: over });
   if (signal.aborted) stop();
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', stop);
-  }
+  return promise;
 }
 
 async function exitOf(child: ChildProcess, problem: Promise<string>): Promise<Error> {
   if (child.pid === undefined) return handoverFailed(`the new program cannot be started: ${await problem}`);
   if (child.exitCode === null && child.signalCode === null) {
-    const exited = await Promise.race([once(child, 'exit'), sleep(EXIT_GRACE_MS, null, { ref: false })]);
+    const exited = await atMost(once(child, 'exit'), EXIT_GRACE_MS, null);
     if (exited === null) return handoverFailed(`process ${child.pid} closed its channel before it could take over`);
   }
   const how = child.signalCode === null ? `exited with code ${child.exitCode}` : `was ended by ${child.signalCode}`;

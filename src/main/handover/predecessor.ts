@@ -1,4 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { atMost } from '../../lib/async/at-most.ts';
+import { until } from '../../lib/async/until.ts';
 import { reporting } from '../../lib/guarded-listeners.ts';
 import { ListeningSockets } from '../listening-sockets.ts';
 import { programVersion } from '../version.ts';
@@ -15,7 +16,6 @@ export interface TakeOver {
 }
 
 const END_WITHIN_MS = 5_000;
-const LOOK_FOR_AGENTS_MS = 25;
 /** An agent that is away does not hold up the handover: it would not be reachable through the old process either. */
 const WAIT_FOR_AGENTS_MS = 10_000;
 
@@ -67,7 +67,7 @@ export class Predecessor {
     const message = error instanceof Error ? error.message : String(error);
     this.#channel.send({ t: 'failed', message });
     // It ends this process.
-    await Promise.race([this.gone, sleep(END_WITHIN_MS, undefined, { ref: false })]);
+    await atMost(this.gone, END_WITHIN_MS, null);
   }
 
   /** Everything is loaded: takes over step by step. */
@@ -86,8 +86,7 @@ export class Predecessor {
   }
 
   async #awaitAgents(steps: TakeOver, tunnels: readonly string[]): Promise<void> {
-    const deadline = performance.now() + WAIT_FOR_AGENTS_MS;
-    while (steps.missingTunnels(tunnels) > 0 && performance.now() < deadline) await sleep(LOOK_FOR_AGENTS_MS);
+    await until(() => steps.missingTunnels(tunnels) === 0, WAIT_FOR_AGENTS_MS);
     this.#channel.send({ t: 'agents_here', missing: steps.missingTunnels(tunnels) });
   }
 }

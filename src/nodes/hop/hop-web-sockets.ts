@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../lib/async/until.ts';
 import { CLOSE_WITHIN_MS } from '../../lib/web-socket-direction.ts';
-
-const LOOK_EVERY_MS = 20;
 
 interface LeavingHop {
   goAway(): void;
@@ -22,9 +20,8 @@ export class HopWebSockets {
 
   /** Closes all of them with status 1001, and cuts those that do not end. */
   async close(): Promise<void> {
-    const deadline = performance.now() + CLOSE_WITHIN_MS;
     for (const hop of this.#open) hop.goAway();
-    while (this.#open.size > 0 && performance.now() < deadline) await sleep(LOOK_EVERY_MS);
+    await until(() => this.#open.size === 0, CLOSE_WITHIN_MS);
     for (const hop of this.#open) hop.cut();
   }
 }

@@ -1,4 +1,5 @@
 import type { TLSSocket } from 'node:tls';
+import { until } from '../../lib/async/until.ts';
 import { reportBug } from '../../lib/bug-report.ts';
 import type { RepeatedWarnings } from '../../lib/repeated-warnings.ts';
 import type { Membership } from '../membership/membership.ts';
@@ -48,10 +49,8 @@ export class IncomingLinks {
   /** Opens no new streams; waits for those in progress, up to `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isClosed = true;
-    const deadlineMs = performance.now() + timeoutMs;
     for (const link of this.#links) link.drain();
-    const isBusy = (): boolean => [...this.#links].some((link) => link.isBusy);
-    while (isBusy() && performance.now() < deadlineMs) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => ![...this.#links].some((link) => link.isBusy), timeoutMs);
     for (const link of [...this.#links]) link.close();
   }
 

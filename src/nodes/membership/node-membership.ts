@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../lib/async/within.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { Heartbeat } from '../../store/node-store.ts';
 import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
@@ -14,7 +15,6 @@ import { NO_PEERS, type PeerRenewal, type RenewalPeers } from './renewal-peers.t
 import { RenewalsForPeers } from './renewals-for-peers.ts';
 import { ServingRight } from './serving-right.ts';
 import { SharedTime } from './shared-time.ts';
-import { within } from './within.ts';
 
 /** A heartbeat without an answer by then has failed. */
 const HEARTBEAT_MS = 1_000;

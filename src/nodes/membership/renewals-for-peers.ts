@@ -1,6 +1,6 @@
+import { within } from '../../lib/async/within.ts';
 import type { Heartbeat, NodeStore } from '../../store/node-store.ts';
 import { NODE_LEASE_MS } from './membership.ts';
-import { within } from './within.ts';
 
 /** Connections for leases of peers, beside the one for the own lease. */
 const RENEWALS_AT_ONCE = 2;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../lib/async/within.ts';
 import type { HeardChanges, Replica } from '../../replica/replica.ts';
 import type { FeedPosition } from '../../store/node-store.ts';
 import type { LoginChange, Store } from '../../store/store.ts';
 import { type PeerLinks, type PeerMessage, PeerRefusal } from '../links/peer-links.ts';
 import type { NodeMembership } from '../membership/node-membership.ts';
-import { within } from '../membership/within.ts';
 import { FollowedNews } from './followed-news.ts';
 import { KnownUntil } from './known-until.ts';
 import {
