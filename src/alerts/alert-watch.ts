@@ -1,3 +1,4 @@
+import { type Periodic, periodically } from '../lib/async/periodically.ts';
 import { type Clock, rfc3339 } from '../lib/clock.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store, StoredRecord } from '../store/store.ts';
@@ -37,8 +38,7 @@ const MAX_RAISED_PER_KIND = 200;
 export class AlertWatch {
   readonly #options: AlertWatchOptions;
   readonly #watched: readonly Watched[];
-  readonly #timer: NodeJS.Timeout | null;
-  #running: Promise<void> | null = null;
+  readonly #periodic: Periodic | null;
   #isFailing = false;
 
   constructor(options: AlertWatchOptions) {
@@ -48,20 +48,16 @@ export class AlertWatch {
       .map((kind) => ({ kind, look: kind.createLook(), steady: new SteadyState() }));
     // With every kind turned off, only alerts of an earlier start remain to be resolved.
     const isNeeded = this.#watched.length > 0 || [...options.replica.all(ALERT_KIND)].length > 0;
-    this.#timer = isNeeded ? setInterval(() => void this.look(), options.everyMs ?? EVERY_MS).unref() : null;
+    this.#periodic = isNeeded ? periodically(() => this.#lookAtAll(), options.everyMs ?? EVERY_MS) : null;
   }
 
   /** One look at everything. Calls during one wait for it. */
-  look(): Promise<void> {
-    this.#running ??= this.#lookAtAll().finally(() => {
-      this.#running = null;
-    });
-    return this.#running;
+  async look(): Promise<void> {
+    await this.#periodic?.run();
   }
 
   async close(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    await this.#running;
+    await this.#periodic?.close();
   }
 
   async #lookAtAll(): Promise<void> {

@@ -1,3 +1,4 @@
+import { type Periodic, periodically } from '../lib/async/periodically.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Lease, PresenceStore } from '../store/store.ts';
@@ -25,17 +26,16 @@ export interface PresenceOptions {
 /** Publishes who is online in the store, for the API. Uses leases, because a killed process cannot sign off. */
 export class Presence {
   readonly #options: PresenceOptions;
-  readonly #timer: NodeJS.Timeout;
+  readonly #renewals: Periodic;
   /** Leases that could not be removed: renewing would keep them for the life of this process. */
   readonly #notRemoved = new Map<string, LeaseKey>();
   readonly #stopResets: () => void;
   #renewedAtMs: number;
-  #isRenewing = false;
 
   constructor(options: PresenceOptions) {
     this.#options = options;
     this.#renewedAtMs = options.clock.nowMs();
-    this.#timer = setInterval(() => void this.#renew(), RENEW_MS).unref();
+    this.#renewals = periodically(() => this.#renew(), RENEW_MS);
     // Leases written after the state that the store was reset to are gone: the next renewal writes all of them again.
     this.#stopResets = options.store.onReset(() => {
       this.#renewedAtMs = 0;
@@ -60,13 +60,11 @@ export class Presence {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    void this.#renewals.close();
     this.#stopResets();
   }
 
   async #renew(): Promise<void> {
-    if (this.#isRenewing) return;
-    this.#isRenewing = true;
     const { store, clock, bootId } = this.#options;
     const nowMs = clock.nowMs();
     try {
@@ -78,7 +76,6 @@ export class Presence {
     } catch (error) {
       this.#options.onProblem(error);
     }
-    this.#isRenewing = false;
   }
 
   #everything(): readonly Lease[] {

@@ -32,3 +32,21 @@ test('prunes the store repeatedly, even after a failure, and stops once closed',
   await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal(times.length, count);
 });
+
+test('does not make up for what it missed while the database was slow', async () => {
+  const gate = Promise.withResolvers<void>();
+  let runs = 0;
+  const store = {
+    history: { prune: () => Promise.resolve(0) },
+    prune: async () => {
+      runs += 1;
+      if (runs === 1) await gate.promise;
+    },
+  };
+  const logger = pino({ enabled: false });
+  const upkeep = startStoreUpkeep(store as never, { nowMs: () => 42 }, logger, { maxDays: 0, maxEntries: 0 }, 1);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  gate.resolve();
+  await upkeep.close();
+  assert.equal(runs, 1);
+});

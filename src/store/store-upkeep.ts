@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { periodically } from '../lib/async/periodically.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Store } from './store.ts';
 
@@ -20,21 +21,14 @@ export function startStoreUpkeep(
   { maxDays, maxEntries }: HistoryLimits,
   everyMs = EVERY_MS,
 ): { close(): Promise<void> } {
-  let running: Promise<void> = Promise.resolve();
-  const timer = setInterval(() => {
-    running = running
-      .then(() => store.prune(clock.nowMs()))
-      .then(async () => {
-        const beforeMs = maxDays === 0 ? 0 : clock.nowMs() - maxDays * DAY_MS;
-        const keep = maxEntries === 0 ? Number.MAX_SAFE_INTEGER : maxEntries;
-        while ((await store.history.prune(beforeMs, keep)) > 0);
-      })
-      .catch((err: unknown) => logger.error({ err }, 'failed to delete expired data from the store'));
-  }, everyMs).unref();
-  return {
-    close: async () => {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return periodically(async () => {
+    try {
+      await store.prune(clock.nowMs());
+      const beforeMs = maxDays === 0 ? 0 : clock.nowMs() - maxDays * DAY_MS;
+      const keep = maxEntries === 0 ? Number.MAX_SAFE_INTEGER : maxEntries;
+      while ((await store.history.prune(beforeMs, keep)) > 0);
+    } catch (err) {
+      logger.error({ err }, 'failed to delete expired data from the store');
+    }
+  }, everyMs);
 }

@@ -1,3 +1,4 @@
+import { periodically } from '../../lib/async/periodically.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { DeliveryStore } from '../../store/store.ts';
 import type { DeliveryLog } from './delivery-ports.ts';
@@ -32,14 +33,7 @@ export function startDeliveryUpkeep(options: DeliveryUpkeepOptions): { close(): 
       log.error({ err }, 'failed to delete expired event deliveries');
     }
   }
-  let running = prune();
-  const timer = setInterval(() => {
-    running = running.then(prune);
-  }, options.everyMs ?? EVERY_MS).unref();
-  return {
-    close: async () => {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  const upkeep = periodically(prune, options.everyMs ?? EVERY_MS);
+  void upkeep.run();
+  return upkeep;
 }

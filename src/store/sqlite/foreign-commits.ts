@@ -1,3 +1,5 @@
+import { type Periodic, periodically } from '../../lib/async/periodically.ts';
+
 /** A revocation has to cut streams of the process that is being replaced as quickly as anywhere else. */
 const POLL_MS = 100;
 
@@ -9,15 +11,14 @@ export class ForeignCommits {
   readonly #readRevision: () => Promise<number>;
   #listener: () => void = () => {};
   #applied: () => number = () => Number.POSITIVE_INFINITY;
-  #timer: NodeJS.Timeout | null = null;
-  #looking: Promise<void> | null = null;
+  #looks: Periodic | null = null;
 
   constructor(readRevision: () => Promise<number>) {
     this.#readRevision = readRevision;
   }
 
   get isFollowing(): boolean {
-    return this.#timer !== null;
+    return this.#looks !== null;
   }
 
   onCommit(listener: () => void): void {
@@ -30,19 +31,15 @@ export class ForeignCommits {
   }
 
   follow(): void {
-    this.#timer ??= setInterval(() => {
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = null;
-      });
-    }, POLL_MS).unref();
+    this.#looks ??= periodically(() => this.#look(), POLL_MS);
   }
 
   /** Looks once more: the other process may have committed since the last look. */
   async stop(): Promise<void> {
-    if (this.#timer === null) return;
-    clearInterval(this.#timer);
-    this.#timer = null;
-    await this.#looking;
+    const looks = this.#looks;
+    if (looks === null) return;
+    this.#looks = null;
+    await looks.close();
     await this.#look();
   }
 

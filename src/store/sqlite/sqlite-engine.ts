@@ -1,4 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
+import { periodically } from '../../lib/async/periodically.ts';
 import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
 import { History } from '../history.ts';
 import type { CommitMark } from '../sql/commits/commit-rows.ts';
@@ -9,7 +10,6 @@ import type { StoreSharing } from '../store.ts';
 import { StoreHealthMonitor } from '../store-health.ts';
 import { ForeignCommits } from './foreign-commits.ts';
 import { bytesIn, isPacked, type Packed, packJob, unpackResult } from './packed-messages.ts';
-import { startProbes } from './probes.ts';
 import { outcomeFromWire, type WireGroup, type WireProvenRead, type WorkerTask } from './worker-protocol.ts';
 import { WorkerThread } from './worker-thread.ts';
 
@@ -25,6 +25,8 @@ export interface SqliteEngineOptions {
   readonly own: () => Promise<void>;
   readonly onClosed: () => void;
 }
+
+const PROBE_EVERY_MS = 2_000;
 
 /** Two threads on one WAL database: a read never waits behind an fsync. */
 export function createSqliteEngine({
@@ -42,12 +44,14 @@ export function createSqliteEngine({
   const history = new History(commit, () => readIn(null, 'readCommit', []));
   const monitor = new StoreHealthMonitor();
   const group = createGroupCommit(history.guard((jobs) => monitor.watchingWrite(() => runGroup(jobs))));
-  const probes = startProbes(async () => {
+  const probe = async (): Promise<void> => {
     const { seen, epoch } = history;
     const probed = monitor.watchingProbe(() => reader.request({ do: 'probe', seen }) as Promise<CommitMark>);
     history.advance(await history.noticing(() => probed), epoch);
     if (monitor.needsWrite) await group.submit({ name: 'probeWrite', args: [], epoch: history.epoch });
-  }, probeIntervalMs);
+  };
+  // The monitor reports a failure.
+  const probes = periodically(() => probe().catch(() => {}), probeIntervalMs ?? PROBE_EVERY_MS);
   const foreign = new ForeignCommits(() => readIn(null, 'readRevision', []));
   if (isTakingOver) foreign.follow();
   const sharing: StoreSharing = {

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { periodically } from './periodically.ts';
+
+suite('a periodic task', () => {
+  test('runs one at a time, and does not make up for ticks during a slow run', async () => {
+    const gate = Promise.withResolvers<void>();
+    let [runs, running, most] = [0, 0, 0];
+    const periodic = periodically(async () => {
+      runs += 1;
+      running += 1;
+      most = Math.max(most, running);
+      if (runs === 1) await gate.promise;
+      running -= 1;
+    }, 2);
+    await sleep(100);
+    assert.equal(runs, 1);
+    gate.resolve();
+    await new Promise(setImmediate);
+    assert.ok(runs <= 2, `${runs} runs at once`);
+    while (runs < 3) await sleep(2);
+    await periodic.close();
+    assert.equal(most, 1);
+    const before = runs;
+    await sleep(20);
+    assert.equal(runs, before);
+  });
+
+  test('shares the run in progress, and ends with it', async () => {
+    const gate = Promise.withResolvers<void>();
+    let runs = 0;
+    const periodic = periodically(async () => {
+      runs += 1;
+      await gate.promise;
+    }, 60_000);
+    const [one, other] = [periodic.run(), periodic.run()];
+    assert.equal(one, other);
+    let isClosed = false;
+    const closed = periodic.close().then(() => {
+      isClosed = true;
+    });
+    await new Promise(setImmediate);
+    assert.equal(isClosed, false);
+    gate.resolve();
+    await closed;
+    assert.equal(runs, 1);
+  });
+});
