@@ -1,5 +1,6 @@
 import type { PeerCertificate } from 'node:tls';
-import { codeOf, messageOf } from '../upstream/upstream-failure.ts';
+import { messageOf } from '../lib/message-of.ts';
+import { codeOf } from '../upstream/upstream-failure.ts';
 
 /** Why the server could not be reached, with a message that says what to do. */
 export interface DialProblem {

@@ -1,8 +1,9 @@
+import { messageOf } from '../lib/message-of.ts';
 import type { CommandContext } from './command.ts';
 
 /** One line that says what to do; the stack only if details were requested. */
 export function problemText(error: unknown, args: readonly string[], env: CommandContext['env']): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const line = `postern: ${oneLine(message)}`;
   const wantsStack = /\b(debug|trace)\b/.test(`${env['POSTERN_LOG_LEVEL']} ${flagValue(args, '--log-level')}`);
   return wantsStack && error instanceof Error ? `${line}\n${error.stack}` : line;

@@ -1,4 +1,5 @@
 import { ForbiddenAddressError } from './guarded-lookup.ts';
+import { messageOf } from './message-of.ts';
 
 export type FetchProblemReason = 'address_refused' | 'plain_http' | 'timeout' | 'too_large' | 'unreachable' | 'tls';
 
@@ -28,7 +29,7 @@ export function problemOf(error: unknown, url: URL): FetchProblem {
   // When every address of a host failed, the first error represents all.
   if (error instanceof AggregateError && error.errors.length > 0) return problemOf(error.errors[0], url);
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (TLS_CODE.test(code)) return new FetchProblem('tls', url, message);
   if (code === 'HPE_HEADER_OVERFLOW') return new FetchProblem('too_large', url, 'the response head is too large');
   return new FetchProblem('unreachable', url, message);

@@ -3,6 +3,7 @@ import { type FSWatcher, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ignoreErrors } from '../lib/guarded-listeners.ts';
+import { messageOf } from '../lib/message-of.ts';
 import type { Replica } from '../replica/replica.ts';
 import { type FilePair, readAllowedFile } from '../resources/tls_certificates/certificate-files.ts';
 import type { StoredRecord } from '../store/store.ts';
@@ -73,7 +74,7 @@ export class CertificateFiles {
       try {
         await this.#lookAt(record, files);
       } catch (error) {
-        this.#report(record.id, error instanceof Error ? error.message : String(error));
+        this.#report(record.id, messageOf(error));
       }
     }
     if (!this.#isClosed) this.#watchOnly(directories);

@@ -5,6 +5,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { type Config, INTERNAL_CERTIFICATE } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isHostName, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
+import { messageOf } from '../lib/message-of.ts';
 import { pkiErrors } from './errors.ts';
 import type { InternalCa } from './internal-ca.ts';
 import type { ManagedRecords } from './managed-certificates.ts';
@@ -195,7 +196,7 @@ async function fileProvider({ setting, certPath, keyPath }: CertificateFiles): P
       createSecureContext(pair);
       return pair;
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = messageOf(cause);
       const message = `${setting}_cert ${certPath} and ${setting}_key ${keyPath} cannot be used: ${reason}`;
       throw pkiErrors.create('ERR_POSTERN_API_CERTIFICATE', message, { cause });
     }

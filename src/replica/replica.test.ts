@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { revisionOf } from '../store/revision-of.ts';
 import type { Change, ChangesSince, CommitListener, Store, StoredRecord } from '../store/store.ts';
 import { Replica } from './replica.ts';
 
@@ -45,10 +46,6 @@ function del(id: string, revision: number): Change {
 
 function idOf(change: Change): string {
   return change.op === 'put' ? change.record.id : change.key.id;
-}
-
-function revisionOf(change: Change): number {
-  return change.op === 'put' ? change.record.revision : change.revision;
 }
 
 async function opened(...changes: readonly Change[]) {

@@ -1,3 +1,4 @@
+import { revisionOf } from '../store/revision-of.ts';
 import type { Change, PageQuery, Store, StoredRecord } from '../store/store.ts';
 import type { BrowsableReader } from './record-reader.ts';
 import { RecordTable } from './record-table.ts';
@@ -264,10 +265,6 @@ export class Replica implements BrowsableReader {
 function keyTextOf(change: Change): string {
   const { kind, id } = change.op === 'put' ? change.record : change.key;
   return `${kind} ${id}`;
-}
-
-function revisionOf(change: Change): number {
-  return change.op === 'put' ? change.record.revision : change.revision;
 }
 
 function differences(before: RecordTable, after: RecordTable, revision: number): Change[] {

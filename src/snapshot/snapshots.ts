@@ -1,6 +1,7 @@
 import { type SliceBudget, SliceLane } from '../lib/async/slice-lane.ts';
 import { TimeSlice } from '../lib/async/time-slice.ts';
 import type { Replica } from '../replica/replica.ts';
+import { revisionOf } from '../store/revision-of.ts';
 import type { Change } from '../store/store.ts';
 import { Compilation, type CompiledEdge } from './compilation.ts';
 import { type CompileDefinitions, compileEdge, type Definitions, OWNER_KINDS } from './compile-edge.ts';
@@ -298,8 +299,4 @@ export class Snapshots {
     this.#dependencies.add(edgeId, dependencies);
     return { snapshot, dependencies };
   }
-}
-
-function revisionOf(change: Change): number {
-  return change.op === 'put' ? change.record.revision : change.revision;
 }

@@ -3,10 +3,11 @@ import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'n
 import { type ConnectionOptions, checkServerIdentity, type SecureContext, connect as tlsConnect } from 'node:tls';
 import { attach, closing, guarded, ignoreErrors, listen, reporting } from '../lib/guarded-listeners.ts';
 import { ForbiddenAddressError, guardedLookup } from '../lib/guarded-lookup.ts';
+import { messageOf } from '../lib/message-of.ts';
 import { Inlet } from './inlet.ts';
 import { NoDescriptorError, roomyLookup } from './roomy-lookup.ts';
 import type { UpstreamFailure } from './upstream.ts';
-import { failed, messageOf, reasonOf } from './upstream-failure.ts';
+import { failed, reasonOf } from './upstream-failure.ts';
 
 export interface DialOptions {
   readonly host: string;

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { reportBug } from '../lib/bug-report.ts';
 import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
 import type { HeaderList } from '../lib/header-list.ts';
+import { messageOf } from '../lib/message-of.ts';
 import { isAccepted } from '../lib/web-socket-accept.ts';
 import type { BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
@@ -11,7 +12,7 @@ import { lastChunk } from './http1-request-head.ts';
 import { Http1ResponseParser, type ResponseSink } from './http1-response-parser.ts';
 import type { ByteTarget } from './inlet.ts';
 import type { ResponseHead, UpstreamFailure, UpstreamLimits } from './upstream.ts';
-import { failed, messageOf, REQUEST_BODY, reasonOf } from './upstream-failure.ts';
+import { failed, REQUEST_BODY, reasonOf } from './upstream-failure.ts';
 
 export interface ConnectionOwner {
   readonly limits: UpstreamLimits;

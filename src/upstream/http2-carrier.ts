@@ -4,10 +4,10 @@ import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/gua
 import type { HeaderList } from '../lib/header-list.ts';
 import { sendTrailers } from '../lib/http2-heads.ts';
 import { hasStreamEnd, watchStreamEnd } from '../lib/http2-stream-end.ts';
+import { messageOf } from '../lib/message-of.ts';
 import { bufferPassed } from '../lib/passing-buffers.ts';
 import type { Carried, Carrier } from './carrier.ts';
 import { sendableTrailers } from './http2-headers.ts';
-import { messageOf } from './upstream-failure.ts';
 
 /** An informational status between nodes: the body is wanted. It is never forwarded. */
 export const BODY_WANTED = 199;

@@ -3,6 +3,7 @@ import { breakOff } from '../lib/break-off.ts';
 import { reportBug } from '../lib/bug-report.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { headBytes } from '../lib/http2-heads.ts';
+import { messageOf } from '../lib/message-of.ts';
 import { neverIndexed } from '../lib/never-indexed.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
 import type { Carried, Carrier, RequestChannel } from './carrier.ts';
@@ -22,7 +23,7 @@ import type {
   UpstreamLimits,
   UpstreamRequest,
 } from './upstream.ts';
-import { failed, messageOf, REQUEST_BODY } from './upstream-failure.ts';
+import { failed, REQUEST_BODY } from './upstream-failure.ts';
 
 /** The view of a session that one of its streams needs: an upstream's, or an agent's. */
 export interface StreamLink extends CarrierLink {

@@ -1,7 +1,8 @@
 import { HeadTooLargeError } from '../lib/http2-heads.ts';
+import { messageOf } from '../lib/message-of.ts';
 import { RequestTooLargeError, UnsafeRequestError } from './request-headers.ts';
 import type { UpstreamFailure } from './upstream.ts';
-import { codeOf, failed, messageOf } from './upstream-failure.ts';
+import { codeOf, failed } from './upstream-failure.ts';
 
 /** The runtime validates outgoing messages and throws: bad characters, connection headers in HTTP/2, status 600. */
 const REFUSED = /^ERR_(?:HTTP2?_|INVALID_CHAR$|INVALID_HTTP_TOKEN$)/;

@@ -8,6 +8,7 @@ import type { HeaderList } from '../../lib/header-list.ts';
 import { HeadTooLargeError, sendInformational, sendResponse, sendTrailers } from '../../lib/http2-heads.ts';
 import { cancelStream, failStream } from '../../lib/http2-reset.ts';
 import { hasStreamEnd } from '../../lib/http2-stream-end.ts';
+import { messageOf } from '../../lib/message-of.ts';
 import { splice } from '../../lib/splice.ts';
 import { TUNNEL_STATUS_HEADER } from '../../tunnel/protocol.ts';
 import { isUnsendable } from '../../upstream/unsendable.ts';
@@ -20,7 +21,7 @@ import type {
   UpstreamHandler,
   UpstreamRequest,
 } from '../../upstream/upstream.ts';
-import { messageOf, REQUEST_BODY } from '../../upstream/upstream-failure.ts';
+import { REQUEST_BODY } from '../../upstream/upstream-failure.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
 import { answerFailure, type LocalFailure, problemText } from './local-failure.ts';
 import { type RequestReading, withoutTunnelHeaders } from './request-reading.ts';

@@ -8,6 +8,7 @@ import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import { Resources } from '../../client/generated/resources.ts';
 import { Transport } from '../../client/transport.ts';
 import type { Config } from '../../config/schema.ts';
+import { messageOf } from '../../lib/message-of.ts';
 import { type ApiKey, findApiKey, isOnThisMachine } from '../api/connection.ts';
 import type { TextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
@@ -118,7 +119,7 @@ async function checkOrReport(name: string, check: () => Promise<readonly Finding
     return await check();
   } catch (error) {
     const found = findingsOf(name);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     found.warning(`check failed: ${message}`, 'use a key with the scope to read it, and rerun this command');
     return found.list;
   }

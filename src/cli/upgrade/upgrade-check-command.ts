@@ -1,6 +1,7 @@
 import { type Finding, findingsOf } from '../../checks/finding.ts';
 import { loadConfig } from '../../config/load.ts';
 import { isOn } from '../../lib/flags.ts';
+import { messageOf } from '../../lib/message-of.ts';
 import type { Command } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { countByLevel, textReport } from '../doctor/report.ts';
@@ -33,7 +34,7 @@ export function createUpgradeCheckCommand(ports: UpgradePorts): Command {
         findings = judgeUpgrade(store, config);
       } catch (error) {
         const unreadable = findingsOf('store');
-        const message = error instanceof Error ? error.message : String(error);
+        const message = messageOf(error);
         unreadable.problem(message, 'run this where the server runs, with its settings and as its user');
         findings = unreadable.list;
       }

@@ -15,6 +15,7 @@ import {
   listenOnce,
   listenPer,
 } from '../../lib/guarded-listeners.ts';
+import { messageOf } from '../../lib/message-of.ts';
 
 const MAX_REQUEST_BYTES = 65_536;
 /** Paths of Unix sockets are short: sun_path of unix(7). */
@@ -67,7 +68,7 @@ function serve(socket: Socket, onRestart: OnRestart): void {
     const request = parsed(text.slice(0, end));
     if (isRestartRequest(request)) {
       onRestart(request, reply).catch((error: unknown) => {
-        reply({ ok: false, message: error instanceof Error ? error.message : String(error) });
+        reply({ ok: false, message: messageOf(error) });
       });
     } else reply({ ok: false, message: 'this version of the server does not know the request' });
   });

@@ -1,6 +1,7 @@
 import { atMost } from '../../lib/async/at-most.ts';
 import { until } from '../../lib/async/until.ts';
 import { reporting } from '../../lib/guarded-listeners.ts';
+import { messageOf } from '../../lib/message-of.ts';
 import { ListeningSockets } from '../listening-sockets.ts';
 import { programVersion } from '../version.ts';
 import { Channel, type ChannelEnd } from './channel.ts';
@@ -64,7 +65,7 @@ export class Predecessor {
 
   /** Reports why this process cannot take over; the old one then goes on. */
   async failed(error: unknown): Promise<void> {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     this.#channel.send({ t: 'failed', message });
     // It ends this process.
     await atMost(this.gone, END_WITHIN_MS, null);

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { HeardChanges } from '../../replica/replica.ts';
-import type { Change, LoginChange } from '../../store/store.ts';
+import type { LoginChange } from '../../store/store.ts';
 
 export const NEWS_FEED = 'news';
 export const NEWS_SINCE = 'node.news';
@@ -90,8 +90,4 @@ function opened(store: NewsSeal, sealed: string): unknown {
   const text = store.open(PURPOSE, sealed);
   if (text === null) throw new Error('a node told news that this one cannot open');
   return JSON.parse(text);
-}
-
-export function revisionOf(change: Change): number {
-  return change.op === 'put' ? change.record.revision : change.revision;
 }

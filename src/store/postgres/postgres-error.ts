@@ -1,4 +1,5 @@
 import { PosternError } from '../../lib/errors.ts';
+import { messageOf } from '../../lib/message-of.ts';
 import { storeErrors } from '../errors.ts';
 import { readOnlyDatabase } from './refuse-standby.ts';
 
@@ -84,9 +85,4 @@ function sqlState(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error)) return null;
   // Node's own codes (ECONNRESET) are longer.
   return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

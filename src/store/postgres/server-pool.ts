@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { PosternError } from '../../lib/errors.ts';
+import { messageOf } from '../../lib/message-of.ts';
 import { storeErrors } from '../errors.ts';
 import { addressOf, type CurrentServer } from './current-server.ts';
 import { fromPostgresError } from './postgres-error.ts';
@@ -92,5 +93,5 @@ export function isReadOnly(error: unknown): boolean {
 function problemOf(error: unknown): string {
   if (isReadOnly(error)) return STANDBY_PROBLEM;
   const cause = error instanceof PosternError && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
+  return messageOf(cause);
 }

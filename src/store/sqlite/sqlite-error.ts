@@ -1,4 +1,5 @@
 import { PosternError } from '../../lib/errors.ts';
+import { messageOf } from '../../lib/message-of.ts';
 import { storeErrors } from '../errors.ts';
 import { damaged } from './database-files.ts';
 
@@ -63,8 +64,4 @@ function storeFull(cause: unknown, path: string) {
 function sqliteCode(error: unknown): number | null {
   if (!(error instanceof Error) || !('errcode' in error)) return null;
   return typeof error.errcode === 'number' ? error.errcode : null;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,6 +2,7 @@ import { type Finding, findingsOf } from '../../../checks/finding.ts';
 import { PosternApiError } from '../../../client/postern-api-error.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { isJsonObject } from '../../../lib/json.ts';
+import { messageOf } from '../../../lib/message-of.ts';
 import type { ApiKey } from '../../api/connection.ts';
 
 const TIMEOUT_MS = 5000;
@@ -59,7 +60,7 @@ export async function checkKey(transport: Transport, key: ApiKey): Promise<reado
     await transport.send({ method: 'GET', path: '/edges/https?limit=1' });
     found.ok(`the key from ${key.source} is valid`);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     found.problem(
       `the key from ${key.source} is rejected: ${message}`,
       error instanceof PosternApiError && error.status === 403
