@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { yamlText } from '../lib/yaml/yaml-text.ts';
 import { comparableForm } from './comparable-form.ts';
 import { type InstallationDocuments, type InstalledObject, installedObjects } from './documents.ts';
 import { type FormPorts, fileForm } from './file-form.ts';
@@ -9,7 +10,6 @@ import { SecretNames } from './secret-reference.ts';
 import { type Section, sections } from './sections.ts';
 import { type ReadSecret, storedForm } from './stored-form.ts';
 import { unknownFields } from './unknown-fields.ts';
-import { yamlText } from './yaml-text.ts';
 
 export interface WrittenFile {
   /** YAML; its first line refers to the schema. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 
 /** Longer keys need the form "? key". */
 const MAX_SIMPLE_KEY = 1000;
