@@ -137,6 +137,16 @@ suite('loadConfig', () => {
     fc.assert(fc.property(yaml, (file) => acceptsOrExplains(() => load({ file }))));
   });
 
+  test('rejects a second document, an unknown tag and an endless alias in the file', () => {
+    for (const [file, message] of [
+      ['data_dir: a\n---\ndata_dir: b', /^postern\.yaml:2: starts a second document/],
+      ['data_dir: !!js/function x', /^postern\.yaml:1: invalid YAML \(TAG_RESOLVE_FAILED\)/],
+      ['data_dir: &a [*a]', /^postern\.yaml:1: uses an alias/],
+    ] as const) {
+      assert.throws(() => load({ file }), { code: 'ERR_POSTERN_CONFIG_FILE', message });
+    }
+  });
+
   test('fails only with a readable message, whatever flags and variables contain', () => {
     const names = fc.constantFrom(...settingNames);
     fc.assert(

@@ -1,6 +1,6 @@
-import { stringify } from 'yaml';
 import { databaseServers, withServersOf } from '../lib/database-url.ts';
 import type { WireValue } from '../lib/settings/setting.ts';
+import { yamlLine } from '../lib/yaml/yaml-text.ts';
 import type { LoadedConfig } from './load.ts';
 import { settingNames, settingOf } from './schema.ts';
 
@@ -12,7 +12,7 @@ export function printConfig({ values, sources }: LoadedConfig): string {
   const lines = settingNames.map((name) => {
     const value = shownValue(name, values[name]);
     // One line each: the origin follows the value as a comment.
-    const text = value === null ? '' : ` ${yamlText(value)}`;
+    const text = value === null ? '' : ` ${yamlLine(value)}`;
     return `${name}:${text} # ${oneLine(sources[name] ?? '')}\n`;
   });
   return lines.join('');
@@ -43,10 +43,4 @@ export function maskedUrl(text: string): string {
 /** A file name may contain a line break, which would end the comment. */
 function oneLine(text: string): string {
   return text.replace(/\p{Cc}/gu, '?');
-}
-
-/** On one line. A text with a line break, which YAML would fold, is quoted as JSON, which is also YAML. */
-function yamlText(value: WireValue): string {
-  const text = stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trimEnd();
-  return text.includes('\n') ? JSON.stringify(value) : text;
 }

@@ -1,5 +1,6 @@
-import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
 import { didYouMean } from '../lib/near-match.ts';
+import { readYaml } from '../lib/yaml/read-yaml.ts';
+import { plainValue } from '../lib/yaml/yaml-node.ts';
 import { configErrors } from './errors.ts';
 import { settingNames } from './schema.ts';
 
@@ -10,35 +11,20 @@ export interface FileEntry {
 
 /** The settings of a YAML file with their lines. Messages never quote the file: a line may contain a secret. */
 export function readConfigText(text: string, fileName: string): Map<string, FileEntry> {
-  const lineCounter = new LineCounter();
-  const lineAt = (offset: number | undefined) => lineCounter.linePos(offset ?? 0).line;
-  const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'silent' });
-  const [problem] = document.errors;
-  if (problem !== undefined) {
-    throw fileError(`${fileName}:${lineAt(problem.pos[0])}: invalid YAML (${problem.code})`);
+  const { root, problems } = readYaml(text, { hasAliases: true });
+  const [first] = problems;
+  if (first !== undefined) {
+    const { line, code, problem } = first;
+    throw fileError(`${fileName}:${line}: ${code === null ? problem : `invalid YAML (${code})`}`);
   }
-
   const entries = new Map<string, FileEntry>();
-  if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) return entries;
-  if (!isMap(document.contents)) throw fileError(`${fileName}: must be a map of settings, "name: value" on each line`);
-  for (const { key, value } of document.contents.items) {
-    const offset = isScalar(key) ? key.range?.[0] : undefined;
-    const line = lineAt(offset);
-    const name = isScalar(key) && typeof key.value === 'string' ? key.value : '';
+  if (root === null) return entries;
+  if (root.type !== 'map') throw fileError(`${fileName}: must be a map of settings, "name: value" on each line`);
+  for (const [name, { line, node }] of root.entries) {
     if (!settingNames.includes(name)) throw unknownKey(name, `${fileName}:${line}`);
-    entries.set(name, { value: plainValue(value, document, `${fileName}:${line}`), line });
+    entries.set(name, { value: plainValue(node), line });
   }
   return entries;
-}
-
-function plainValue(node: unknown, document: ReturnType<typeof parseDocument>, where: string): unknown {
-  if (typeof node !== 'object' || node === null || !('toJS' in node) || typeof node.toJS !== 'function') return null;
-  try {
-    return node.toJS(document) as unknown;
-  } catch (cause) {
-    // Aliases without an anchor, or that expand exponentially.
-    throw configErrors.create('ERR_POSTERN_CONFIG_FILE', `${where}: invalid YAML (alias)`, { cause });
-  }
 }
 
 function unknownKey(name: string, where: string): Error {

@@ -1,8 +1,9 @@
 import { didYouMean } from '../lib/near-match.ts';
 import type { ReferenceAnnotation } from '../lib/schema/annotations.ts';
-import type { FileEntry, FileMap, FileProblem } from './file-node.ts';
-import { quoted } from './file-node.ts';
+import type { YamlEntry, YamlMap } from '../lib/yaml/yaml-node.ts';
 import type { FilePlace, MissingName, StandInIds } from './file-object.ts';
+import type { FileProblem } from './file-problem.ts';
+import { quoted } from './file-problem.ts';
 import { type ObjectKind, objectKind, type Section, sectionOf } from './sections.ts';
 
 /** An object of a file that is known by name and not yet read. */
@@ -10,7 +11,7 @@ export interface PlacedEntry extends FilePlace {
   readonly kind: ObjectKind;
   readonly name: string;
   readonly id: string;
-  readonly map: FileMap;
+  readonly map: YamlMap;
   /** Whether the file names the kind. */
   readonly isKindNamed: boolean;
 }
@@ -28,7 +29,7 @@ export class NameIndex {
   add(
     section: Section,
     name: string,
-    place: { readonly file: string; readonly entry: FileEntry },
+    place: { readonly file: string; readonly entry: YamlEntry },
   ): PlacedEntry | FileProblem {
     const { file } = place;
     const { line, node } = place.entry;
@@ -36,7 +37,7 @@ export class NameIndex {
     const fail = (problem: string): FileProblem => ({ file, line, problem: `${at} ${problem}` });
     const isEmpty = node.type === 'scalar' && node.value === null;
     if (node.type !== 'map' && !isEmpty) return fail('must be a map with the fields of the object');
-    const map: FileMap = node.type === 'map' ? node : { type: 'map', line, entries: new Map() };
+    const map: YamlMap = node.type === 'map' ? node : { type: 'map', line, entries: new Map() };
     const kind = kindIn(section, map);
     if (typeof kind === 'string') return fail(kind);
     const names = this.#entries.get(section.key) ?? new Map<string, PlacedEntry>();
@@ -87,7 +88,7 @@ function isIdOf(kind: ObjectKind | undefined, name: string): boolean {
   return kind !== undefined && new RegExp(`^${kind.resource.idPrefix}_[0-9A-Za-z]{27}$`).test(name);
 }
 
-function kindIn({ kinds }: Section, map: FileMap): ObjectKind | string {
+function kindIn({ kinds }: Section, map: YamlMap): ObjectKind | string {
   const [only] = kinds;
   if (kinds.length === 1 && only !== undefined) return only;
   const labels = kinds.map(({ label }) => label);

@@ -1,6 +1,6 @@
-import type { FileProblem } from './file-node.ts';
-import { quoted } from './file-node.ts';
 import type { FileObject } from './file-object.ts';
+import type { FileProblem } from './file-problem.ts';
+import { quoted } from './file-problem.ts';
 import { baseName, keyFieldOf, nameObjects } from './object-names.ts';
 
 /**

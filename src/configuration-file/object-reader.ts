@@ -1,13 +1,14 @@
 import type { TObject } from 'typebox';
 import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
+import type { YamlMap } from '../lib/yaml/yaml-node.ts';
 import type { Module } from '../modules/module.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import { MAX_METADATA_BYTES } from '../resources/resource.ts';
 import { checkConfig, shownPath } from './check-config.ts';
-import type { FileMap, FileProblem } from './file-node.ts';
-import { quoted } from './file-node.ts';
 import type { FileConfig, FileObject } from './file-object.ts';
+import type { FileProblem } from './file-problem.ts';
+import { quoted } from './file-problem.ts';
 import type { NameIndex, PlacedEntry } from './name-index.ts';
 import { impliedBy } from './object-names.ts';
 import { offlineSettings } from './offline-settings.ts';
@@ -55,7 +56,7 @@ export class ObjectReader {
     return { ...own, kind, name, id, file, line, modules: readModules, children: readChildren };
   }
 
-  #modules(context: Context, modules: readonly Module[], { entries }: FileMap): ReadonlyMap<string, FileConfig> {
+  #modules(context: Context, modules: readonly Module[], { entries }: YamlMap): ReadonlyMap<string, FileConfig> {
     const found = new Map<string, FileConfig>();
     for (const module of modules) {
       const entry = entries.get(module.name);
@@ -108,7 +109,7 @@ export class ObjectReader {
         this.#problem({ entry, at }, line, [field, quoted(name)], 'must be a map with the fields of the object');
         return [];
       }
-      const map: FileMap = node.type === 'map' ? node : { type: 'map', line, entries: new Map() };
+      const map: YamlMap = node.type === 'map' ? node : { type: 'map', line, entries: new Map() };
       const child: PlacedEntry = {
         kind,
         name,

@@ -1,12 +1,13 @@
 import { didYouMean } from '../lib/near-match.ts';
-import type { FileEntry, FileMap, FileProblem } from './file-node.ts';
-import { quoted } from './file-node.ts';
+import type { YamlEntry, YamlMap } from '../lib/yaml/yaml-node.ts';
 import { type FileObject, type MissingName, StandInIds } from './file-object.ts';
+import type { FileProblem } from './file-problem.ts';
+import { quoted } from './file-problem.ts';
 import { FORMAT_VERSION, OWNER_PATTERN } from './format.ts';
 import { NameIndex, type PlacedEntry } from './name-index.ts';
 import { nameProblems } from './name-problems.ts';
 import { ObjectReader } from './object-reader.ts';
-import { readYaml } from './read-yaml.ts';
+import { readFileText } from './read-file-text.ts';
 import { type Section, sections } from './sections.ts';
 import { uniquenessProblems } from './uniqueness-problems.ts';
 
@@ -29,7 +30,7 @@ const KNOWN_KEYS = ['version', 'owner', ...sections.map(({ key }) => key)];
 export function readConfiguration(files: readonly ConfigurationText[]): Configuration {
   const problems: FileProblem[] = [];
   const roots = files.flatMap(({ name, text }) => {
-    const { root, problems: found } = readYaml(name, text);
+    const { root, problems: found } = readFileText(name, text);
     problems.push(...found);
     if (root === null) {
       if (found.length === 0)
@@ -51,7 +52,7 @@ export function readConfiguration(files: readonly ConfigurationText[]): Configur
 
 /** Checks `version`, `owner` and the other keys of each file. */
 function readHeads(
-  roots: readonly { readonly file: string; readonly root: FileMap }[],
+  roots: readonly { readonly file: string; readonly root: YamlMap }[],
   problems: FileProblem[],
 ): string | null {
   let owner: string | null = null;
@@ -83,7 +84,7 @@ function readHeads(
   return owner;
 }
 
-function scalarAt(entry: FileEntry | undefined): { readonly value: unknown; readonly line: number } | undefined {
+function scalarAt(entry: YamlEntry | undefined): { readonly value: unknown; readonly line: number } | undefined {
   if (entry === undefined) return undefined;
   return { value: entry.node.type === 'scalar' ? entry.node.value : null, line: entry.line };
 }
@@ -92,7 +93,7 @@ function scalarAt(entry: FileEntry | undefined): { readonly value: unknown; read
 function entriesOf(
   section: Section,
   file: string,
-  root: FileMap,
+  root: YamlMap,
   index: NameIndex,
   problems: FileProblem[],
 ): readonly PlacedEntry[] {

@@ -1,6 +1,6 @@
-import type { FileProblem } from './file-node.ts';
-import { quoted } from './file-node.ts';
 import type { FileObject } from './file-object.ts';
+import type { FileProblem } from './file-problem.ts';
+import { quoted } from './file-problem.ts';
 
 /** Values that only one object may have, such as the host of an edge. */
 export function uniquenessProblems(objects: readonly FileObject[]): readonly FileProblem[] {

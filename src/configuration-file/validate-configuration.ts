@@ -1,4 +1,4 @@
-import type { FileProblem } from './file-node.ts';
+import type { FileProblem } from './file-problem.ts';
 import { type ConfigurationText, readConfiguration } from './read-configuration.ts';
 
 export interface ValidateOptions {

@@ -5,8 +5,9 @@ import { type ReferenceAnnotation, referenceAnnotation } from '../lib/schema/ann
 import { pointerTo } from '../lib/schema/field-problem.ts';
 import { isObjectSchema, secretVisibility } from '../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault } from '../lib/schema/wire-forms.ts';
+import { plainValue, type YamlMap, type YamlNode } from '../lib/yaml/yaml-node.ts';
 import { fileFieldName } from './file-form.ts';
-import { type FileMap, type FileNode, plainValue, quoted } from './file-node.ts';
+import { quoted } from './file-problem.ts';
 import { parseSecretReference, SECRET_FORMS, type SecretReference } from './secret-reference.ts';
 
 /** A secret of the file: where its value is, or empty to remove it. A map of secrets has one for each name. */
@@ -32,7 +33,7 @@ export interface WireBody {
 }
 
 /** Turns a map of the file into the body of a write. `beside` names fields that other code reads. */
-export function wireBody(schema: TObject, map: FileMap, ports: BodyPorts, beside: readonly string[] = []): WireBody {
+export function wireBody(schema: TObject, map: YamlMap, ports: BodyPorts, beside: readonly string[] = []): WireBody {
   const reader = new BodyReader(ports);
   const body = reader.object(schema, map, '', [], beside);
   return { body, secrets: reader.secrets, lines: reader.lines };
@@ -47,7 +48,7 @@ class BodyReader {
     this.#ports = ports;
   }
 
-  object(schema: TObject, map: FileMap, at: string, path: readonly string[], beside: readonly string[]): JsonObject {
+  object(schema: TObject, map: YamlMap, at: string, path: readonly string[], beside: readonly string[]): JsonObject {
     const fields = new Map(
       Object.entries(schema.properties).map(([name, field]) => [fileFieldName(name, field), { name, field }]),
     );
@@ -70,7 +71,7 @@ class BodyReader {
     return Object.fromEntries(result);
   }
 
-  #field(field: TSchema, node: FileNode, pointer: string, path: readonly string[]): JsonValue | undefined {
+  #field(field: TSchema, node: YamlNode, pointer: string, path: readonly string[]): JsonValue | undefined {
     if (node.type === 'scalar' && node.value === null) {
       if (hasDefault(field) && defaultOf(field) === null) return undefined;
       this.#ports.problem(node.line, path, 'is empty: write a value, or remove the line');
@@ -91,7 +92,7 @@ class BodyReader {
     return plainValue(node);
   }
 
-  #secret(field: TSchema, node: FileNode, pointer: string, path: readonly string[]): undefined {
+  #secret(field: TSchema, node: YamlNode, pointer: string, path: readonly string[]): undefined {
     const isMapOfSecrets = 'patternProperties' in field;
     if (isMapOfSecrets && node.type === 'map') {
       const values = [...node.entries].flatMap(([name, entry]) => {
@@ -106,7 +107,7 @@ class BodyReader {
     return undefined;
   }
 
-  #placedSecret(node: FileNode, path: readonly string[]): PlacedSecret | '' | null {
+  #placedSecret(node: YamlNode, path: readonly string[]): PlacedSecret | '' | null {
     if (node.type !== 'scalar' || typeof node.value !== 'string') return this.#notASecret(node, path);
     if (node.value === '') return '';
     const reference = parseSecretReference(node.value);
@@ -114,7 +115,7 @@ class BodyReader {
   }
 
   /** The message does not repeat the value, which may be the secret. */
-  #notASecret(node: FileNode, path: readonly string[]): null {
+  #notASecret(node: YamlNode, path: readonly string[]): null {
     this.#ports.problem(
       node.line,
       path,
@@ -123,7 +124,7 @@ class BodyReader {
     return null;
   }
 
-  #references(annotation: ReferenceAnnotation, node: FileNode, path: readonly string[]): JsonValue | undefined {
+  #references(annotation: ReferenceAnnotation, node: YamlNode, path: readonly string[]): JsonValue | undefined {
     if (annotation.inKeys === true && node.type === 'map') {
       const entries = [...node.entries].flatMap(([name, entry]) => {
         const id = this.#ports.idOf(name, annotation, entry.line);
@@ -137,7 +138,7 @@ class BodyReader {
     return annotation.inKeys === true ? plainValue(node) : this.#reference(annotation, node, path);
   }
 
-  #reference(annotation: ReferenceAnnotation, node: FileNode, path: readonly string[]): string | undefined {
+  #reference(annotation: ReferenceAnnotation, node: YamlNode, path: readonly string[]): string | undefined {
     if (node.type === 'scalar' && node.value === '') return '';
     if (node.type === 'scalar' && typeof node.value === 'string') {
       return this.#ports.idOf(node.value, annotation, node.line) ?? undefined;

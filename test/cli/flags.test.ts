@@ -123,6 +123,10 @@ suite('fields', () => {
     assert.deepEqual((await dry('static-backends', 'create', '--from-file', json)).body, { address: 'a:1' });
     await writeFile(json, '["a"]');
     assert.match(await refusal('static-backends', 'create', '--from-file', json), /must contain an object/);
+    await writeFile(json, '{"address": "a:1",\n  "tls": hunter2: }');
+    const broken = await refusal('static-backends', 'create', '--from-file', json);
+    assert.match(broken, /neither JSON nor YAML: line 2, column \d+: /);
+    assert.doesNotMatch(broken, /hunter2/);
   });
 
   test("@FILE is replaced by the file's text, without the line end of a single line", async (t) => {

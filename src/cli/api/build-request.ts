@@ -2,6 +2,7 @@ import { fillPath, queryString } from '../../client/fill-path.ts';
 import type { ApiRequest } from '../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { fileObject } from './file-object.ts';
 import type { ApiFlag } from './flag.ts';
 import { flagValue, parseJson } from './flag-value.ts';
 import type { OperationDescription } from './operation-list.ts';
@@ -88,18 +89,7 @@ function tooMany(expected: number): string {
 async function fileBody(parsed: ParsedFlags, source: TextSource): Promise<MutableObject> {
   const [file] = parsed.values.get('from-file') ?? [];
   if (file === undefined) return {};
-  const text = await source.read(file, 'from-file');
-  const { parseYaml } = await import('./parse-yaml.ts');
-  let value: unknown;
-  try {
-    // JSON is YAML.
-    value = parseYaml(text);
-  } catch {
-    // The parser's message quotes the line, which may contain a secret.
-    throw usage('--from-file: the file is neither JSON nor YAML');
-  }
-  if (!isJsonObject(value)) throw usage('--from-file: the file must contain an object with the fields');
-  return { ...value };
+  return { ...(await fileObject(file, source)) };
 }
 
 function applyAssignment(body: MutableObject, assignment: string): void {

@@ -71,5 +71,5 @@ async function show(
     else showAnswer(operation, raw, body, context);
   } else if (format === 'table') showAnswer(operation, raw, body, context);
   else if (format === 'json' && raw.text !== '') printJson(raw.text, context);
-  else if (format === 'yaml' && body !== null) await printStructured(body, 'yaml', context);
+  else if (format === 'yaml' && body !== null) printStructured(body, 'yaml', context);
 }

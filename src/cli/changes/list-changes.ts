@@ -28,7 +28,7 @@ export async function listChanges(
   if (positionals.length > 0) throw usage('unexpected argument: see postern changes --help');
   const format = outputFormat(flags);
   const { changes, hasMore, pending } = await readChanges(transport, flags, new Names(transport, context));
-  if (format === 'json' || format === 'yaml') await printStructured({ changes, pending }, format, context);
+  if (format === 'json' || format === 'yaml') printStructured({ changes, pending }, format, context);
   else if (format === 'id') for (const { revision } of changes) context.print(String(revision));
   else if (changes.length === 0) context.warn('none');
   else printTable(changes.map(rowOf), context);

@@ -18,7 +18,7 @@ export async function showChange(
   const { text, change } = await readChange(transport, revision);
   if (format !== 'table') {
     if (format === 'json') printJson(text, context);
-    else await printStructured(change, 'yaml', context);
+    else printStructured(change, 'yaml', context);
     return 0;
   }
   const { at, author, message, objects, confirm_by } = change;

@@ -3,7 +3,7 @@ import { queryString } from '../../client/fill-path.ts';
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { Transport } from '../../client/transport.ts';
 import { installedObjects } from '../../configuration-file/documents.ts';
-import type { FileProblem } from '../../configuration-file/file-node.ts';
+import type { FileProblem } from '../../configuration-file/file-problem.ts';
 import { type Claim, makePlan, type Plan } from '../../configuration-file/plan/make-plan.ts';
 import { settlePlan } from '../../configuration-file/plan/settle-plan.ts';
 import type { Configuration } from '../../configuration-file/read-configuration.ts';

@@ -1,4 +1,4 @@
-import type { FileProblem } from '../../configuration-file/file-node.ts';
+import type { FileProblem } from '../../configuration-file/file-problem.ts';
 import { printable } from '../api/cell-text.ts';
 import type { CommandContext } from '../command.ts';
 

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { FileProblem } from '../../configuration-file/file-node.ts';
 import type { FileConfig, FileObject } from '../../configuration-file/file-object.ts';
+import type { FileProblem } from '../../configuration-file/file-problem.ts';
 import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
 import type { CommandContext } from '../command.ts';
 

@@ -126,7 +126,7 @@ async function report(
   } else if (format === 'json' || format === 'yaml') {
     const { lines: changes, notes } = plan;
     const head = { url: edgeUrl(wanted, plan), dry_run: isDry, revision: outcome?.revision ?? null };
-    await printStructured({ ...head, ...ids, changed: plan.operations.length, changes, notes }, format, context);
+    printStructured({ ...head, ...ids, changed: plan.operations.length, changes, notes }, format, context);
   } else printText(plan, { wanted, isDryRun: isDry, format, context });
 }
 

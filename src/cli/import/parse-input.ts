@@ -1,11 +1,10 @@
 import { parse, TomlError } from 'smol-toml';
-import { LineCounter, parseDocument } from 'yaml';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { readYaml } from '../../lib/yaml/read-yaml.ts';
+import { plainValue } from '../../lib/yaml/yaml-node.ts';
 import { type ImportInput, inputError } from './read-input.ts';
 
 const MAX_DEPTH = 64;
-/** More aliases than any file of a person has: a bomb multiplies them. */
-const MAX_ALIASES = 100;
 
 export function parseJsonInput({ name, text }: ImportInput): JsonValue {
   let value: unknown;
@@ -22,22 +21,14 @@ export function parseJsonInput({ name, text }: ImportInput): JsonValue {
 }
 
 export function parseYamlInput({ name, text }: ImportInput): JsonObject {
-  const lines = new LineCounter();
-  let value: unknown;
-  try {
-    // Programs in Go resolve "<<": a protection may come from there.
-    const document = parseDocument(text, { merge: true, lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
-    const [fault] = document.errors;
-    if (fault !== undefined)
-      throw inputError(name, lines.linePos(fault.pos[0]).line, `is not valid YAML (${fault.code})`);
-    value = document.toJS({ maxAliasCount: MAX_ALIASES });
-  } catch (error) {
-    if (error instanceof ReferenceError)
-      throw inputError(name, null, 'uses too many aliases ("*name"): write the values out');
-    if (error instanceof RangeError) throw inputError(name, null, 'is nested too deeply');
-    throw error;
+  // Programs in Go resolve "<<": a protection may come from there.
+  const { root, problems } = readYaml(text, { hasAliases: true, isForeign: true });
+  const [first] = problems;
+  if (first !== undefined) {
+    const { line, code, problem } = first;
+    throw inputError(name, line, code === null ? problem : `is not valid YAML (${code})`);
   }
-  return mapOf(checkedDepth(value as JsonValue, name), name);
+  return mapOf(root === null ? null : plainValue(root), name);
 }
 
 export function parseTomlInput({ name, text }: ImportInput): JsonObject {

@@ -20,7 +20,7 @@ export async function printReport(
 ): Promise<void> {
   const { dropped, notes } = report;
   if (format === 'json' || format === 'yaml') {
-    await printStructured({ file: path, summary, dropped, notes, secrets }, format, context);
+    printStructured({ file: path, summary, dropped, notes, secrets }, format, context);
     return;
   }
   if (dropped.length > 0) context.print(`Not carried over (${dropped.length}):`);

@@ -1,17 +1,17 @@
+import type { JsonObject } from '../../lib/json.ts';
+import { yamlText } from '../../lib/yaml/yaml-text.ts';
 import type { CommandContext } from '../command.ts';
 
 /** C1 controls and format characters, such as those that reverse the direction of text. JSON escapes only the C0 controls. */
 const UNSAFE = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
 
 /** Prints a value as JSON on one line, or as YAML. A terminal gets no character that could control it. */
-export async function printStructured(value: unknown, format: 'json' | 'yaml', context: CommandContext): Promise<void> {
+export function printStructured(value: unknown, format: 'json' | 'yaml', context: CommandContext): void {
   if (format === 'json') {
     printJson(JSON.stringify(value), context);
     return;
   }
-  // Loaded only when it is needed: it takes a third of the start of a command.
-  const { yamlText } = await import('./yaml-text.ts');
-  context.print(yamlText(value).trimEnd());
+  context.print(yamlText(value as JsonObject).trimEnd());
 }
 
 /** JSON text of the API, unchanged for a pipe. */

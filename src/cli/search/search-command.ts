@@ -49,7 +49,7 @@ export const searchCommand: Command = {
       const answer = await transport.send({ method: 'GET', path });
       const { results, has_more: hasMore } = JSON.parse(answer.text) as Answer;
       if (format === 'json') printJson(answer.text, context);
-      else if (format === 'yaml') await printStructured(JSON.parse(answer.text), 'yaml', context);
+      else if (format === 'yaml') printStructured(JSON.parse(answer.text), 'yaml', context);
       else if (format === 'id') for (const { id } of results) context.print(id);
       else if (results.length === 0) context.warn('postern: nothing found');
       else printTable(results.map(rowOf), context);

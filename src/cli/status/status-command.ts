@@ -49,7 +49,7 @@ async function show(parsed: ParsedFlags, format: OutputFormat, context: CommandC
   const url = apiUrl(parsed, context);
   const status = await readStatus(await openTransport(parsed, context), Date.now());
   const isOk = status.findings.every(({ level }) => level !== 'problem');
-  if (format === 'json' || format === 'yaml') await printStructured(document(status, url, isOk), format, context);
+  if (format === 'json' || format === 'yaml') printStructured(document(status, url, isOk), format, context);
   else for (const line of statusText(status, url, painterFor(context))) context.print(line);
   return isOk ? 0 : EXIT_PROBLEMS;
 }

@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { comparableForm } from '../comparable-form.ts';
 import type { InstalledObject } from '../documents.ts';
-import type { FileProblem } from '../file-node.ts';
-import { quoted } from '../file-node.ts';
 import type { FileConfig, FileObject } from '../file-object.ts';
+import type { FileProblem } from '../file-problem.ts';
+import { quoted } from '../file-problem.ts';
 import { baseName } from '../object-names.ts';
 import { type ObjectKind, sectionOf } from '../sections.ts';
 import { type StoredForm, storedForm } from '../stored-form.ts';

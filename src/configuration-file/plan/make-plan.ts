@@ -1,6 +1,6 @@
 import type { InstalledObject } from '../documents.ts';
-import type { FileProblem } from '../file-node.ts';
 import type { FileObject, MissingName } from '../file-object.ts';
+import type { FileProblem } from '../file-problem.ts';
 import { sections } from '../sections.ts';
 import { ChangeBuilder } from './change-builder.ts';
 import type { SecretValues } from './field-changes.ts';

@@ -11,18 +11,29 @@ const OTHER_TYPE = /^(?:true|false|yes|no|on|off|y|n|null|[.]+(?:inf|nan)?|~|[.]
 /** Lines of visible characters: a certificate, for example. */
 const BLOCK = /^[\x21-\x7e][\x20-\x7e]*(?:\n[\x20-\x7e]+)+\n?$/;
 
+/** Characters that a terminal could obey, or that hide in an editor. JSON escapes only the C0 controls. */
+const UNSAFE = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
+
 /**
- * YAML that a person can read: blocks, and quotes only where they are needed. The library is slower by a factor of ten
- * and makes pages of 10,000 edges slow to export.
+ * YAML that a person can read: blocks, no anchors, nothing folded, and quotes only where they are needed. The library
+ * is slower by a factor of ten and makes pages of 10,000 edges slow to export.
  */
 export function yamlText(value: JsonObject, indent = ''): string {
   const lines: string[] = [];
   writeObject(value, indent, lines);
-  return `${lines.join('\n')}\n`;
+  return lines.length === 0 ? '{}\n' : `${lines.join('\n')}\n`;
+}
+
+/** A value on one line, for a place after a key. */
+export function yamlLine(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(yamlLine).join(', ')}]`;
+  return scalarText(value);
 }
 
 function writeObject(object: JsonObject, indent: string, lines: string[]): void {
   for (const [name, value] of Object.entries(object)) {
+    // As in JSON.
+    if (value === undefined) continue;
     const key = scalarText(name);
     if (key.length > MAX_SIMPLE_KEY) {
       lines.push(`${indent}? ${key}`);
@@ -58,7 +69,7 @@ function writeList(before: string, list: readonly JsonValue[], inner: string, li
   for (const item of list) {
     // JSON is YAML: a list in a list is rare.
     if (!isJsonObject(item) || Object.keys(item).length === 0) {
-      lines.push(`${inner}- ${typeof item === 'string' ? scalarText(item) : JSON.stringify(item)}`);
+      lines.push(`${inner}- ${scalarText(item)}`);
       continue;
     }
     const own: string[] = [];
@@ -69,6 +80,17 @@ function writeList(before: string, list: readonly JsonValue[], inner: string, li
 }
 
 function scalarText(value: JsonValue): string {
-  if (typeof value !== 'string') return JSON.stringify(value);
-  return PLAIN.test(value) && !PLAIN_START.test(value) && !OTHER_TYPE.test(value) ? value : JSON.stringify(value);
+  if (typeof value === 'string' && PLAIN.test(value) && !PLAIN_START.test(value) && !OTHER_TYPE.test(value))
+    return value;
+  // JSON is YAML.
+  return JSON.stringify(value).replaceAll(UNSAFE, escaped);
+}
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return code > 0xffff ? `\\U${hex(code, 8)}` : `\\u${hex(code, 4)}`;
+}
+
+function hex(code: number, digits: number): string {
+  return code.toString(16).padStart(digits, '0');
 }

@@ -1,5 +1,5 @@
-import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
 import { parseListenAddress } from '../../../lib/listen-address.ts';
+import { readYaml, type YamlProblem } from '../../../lib/yaml/read-yaml.ts';
 import { agentCommandErrors } from '../errors.ts';
 import type { AgentConfig, TunnelConfig } from './agent-config.ts';
 import { readTunnel } from './read-tunnel.ts';
@@ -33,21 +33,16 @@ export function readAgentConfig(text: string, fileName: string): AgentConfig {
 
 /** Problems never quote a value that may be a secret. */
 export function examineAgentConfig(text: string, fileName: string): ConfigReading {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
-  const faults = [...document.errors, ...document.warnings];
-  if (faults.length > 0) {
-    const problems = faults.map(({ code, pos }) => `${fileName}:${lines.linePos(pos[0]).line}: ${yamlWords(code)}`);
-    return { ok: false, problems };
+  const { root, problems } = readYaml(text, { hasAliases: true });
+  if (problems.length > 0) {
+    return { ok: false, problems: problems.map((each) => `${fileName}:${each.line}: ${yamlWords(each)}`) };
   }
-  const source = new YamlSource(fileName, document, lines);
-  const { contents } = document;
-  if (!isMap(contents)) {
-    const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
-    source.problem(1, `${isEmpty ? 'is empty' : 'must be a map'}: start the file with "version: ${VERSION}"`);
+  const source = new YamlSource(fileName);
+  if (root?.type !== 'map') {
+    source.problem(1, `${root === null ? 'is empty' : 'must be a map'}: start the file with "version: ${VERSION}"`);
     return { ok: false, problems: source.problems };
   }
-  const config = readTop(new YamlFields(source, contents, '', KEYS));
+  const config = readTop(new YamlFields(source, root, '', KEYS));
   return source.problems.length === 0 ? { ok: true, config } : { ok: false, problems: source.problems };
 }
 
@@ -84,8 +79,8 @@ function readTunnels(fields: YamlFields): readonly TunnelConfig[] {
   return tunnels.keys().flatMap((name) => readTunnel(tunnels, name) ?? []);
 }
 
-function yamlWords(code: string): string {
+function yamlWords({ code, problem }: YamlProblem): string {
   if (code === 'DUPLICATE_KEY') return 'duplicate key: remove one';
   if (code === 'TAB_AS_INDENT') return 'the line is indented with a tab: YAML requires spaces';
-  return `invalid YAML (${code})`;
+  return code === null ? problem : `invalid YAML (${code})`;
 }

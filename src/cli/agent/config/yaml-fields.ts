@@ -1,37 +1,18 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node, type YAMLMap } from 'yaml';
 import { didYouMean } from '../../../lib/near-match.ts';
+import type { YamlEntry, YamlMap } from '../../../lib/yaml/yaml-node.ts';
 
 /** A YAML file being read. Problems are collected, so that the user can correct all of them at once. */
 export class YamlSource {
   readonly problems: string[] = [];
   readonly #fileName: string;
-  readonly #document: Document;
-  readonly #lines: LineCounter;
 
-  constructor(fileName: string, document: Document, lines: LineCounter) {
+  constructor(fileName: string) {
     this.#fileName = fileName;
-    this.#document = document;
-    this.#lines = lines;
   }
 
   problem(line: number, message: string): void {
     this.problems.push(`${this.#fileName}:${line}: ${message}`);
   }
-
-  lineOf(node: unknown): number | null {
-    const offset = (node as Partial<Node> | null)?.range?.[0];
-    return offset === undefined ? null : this.#lines.linePos(offset).line;
-  }
-
-  /** The target of an alias; null for a dangling one. */
-  resolve(node: unknown): unknown {
-    return isAlias(node) ? (node.resolve(this.#document) ?? null) : node;
-  }
-}
-
-interface Field {
-  readonly node: unknown;
-  readonly line: number;
 }
 
 /**
@@ -41,20 +22,17 @@ interface Field {
 export class YamlFields {
   readonly #source: YamlSource;
   readonly #path: string;
-  readonly #fields = new Map<string, Field>();
+  readonly #fields = new Map<string, YamlEntry>();
   readonly line: number;
 
   /** `path` is the prefix of keys in messages: `tunnels.web.`; empty at the top. */
-  constructor(source: YamlSource, map: YAMLMap, path: string, known: readonly string[] | null) {
+  constructor(source: YamlSource, map: YamlMap, path: string, known: readonly string[] | null) {
     this.#source = source;
     this.#path = path;
-    this.line = source.lineOf(map) ?? 1;
-    for (const { key, value } of map.items) {
-      const line = source.lineOf(key) ?? this.line;
-      const name = isScalar(key) ? key.value : undefined;
-      if (typeof name !== 'string') source.problem(line, `a key${within(path)} must be a string: quote it`);
-      else if (known !== null && !known.includes(name)) source.problem(line, unknownKey(name, path, known));
-      else this.#fields.set(name, { node: source.resolve(value), line });
+    this.line = map.line;
+    for (const [name, entry] of map.entries) {
+      if (known !== null && !known.includes(name)) source.problem(entry.line, unknownKey(name, path, known));
+      else this.#fields.set(name, entry);
     }
   }
 
@@ -102,12 +80,12 @@ export class YamlFields {
 
   is(key: string, value: string | boolean): boolean {
     const node = this.#fields.get(key)?.node;
-    return isScalar(node) && node.value === value;
+    return node?.type === 'scalar' && node.value === value;
   }
 
   isEmptyList(key: string): boolean {
     const node = this.#fields.get(key)?.node;
-    return isSeq(node) && node.items.length === 0;
+    return node?.type === 'list' && node.items.length === 0;
   }
 
   integer(key: string, minimum: number, maximum: number): number | null {
@@ -120,15 +98,13 @@ export class YamlFields {
   textList(key: string, example: string, fits: (text: string) => string | null = () => null): readonly string[] | null {
     const field = this.#fields.get(key);
     if (field === undefined) return null;
-    if (!isSeq(field.node)) return this.#wrong(key, 'must be a list', `write ${key}: [${example}]`);
+    if (field.node.type !== 'list') return this.#wrong(key, 'must be a list', `write ${key}: [${example}]`);
     const texts: string[] = [];
     for (const item of field.node.items) {
-      const node = this.#source.resolve(item);
-      const value = isScalar(node) ? node.value : undefined;
-      const line = this.#source.lineOf(item) ?? field.line;
+      const value = item.type === 'scalar' ? item.value : undefined;
       const problem = typeof value === 'string' && value !== '' ? fits(value) : 'must be a string: quote it';
       if (problem === null && !texts.includes(value as string)) texts.push(value as string);
-      else this.#source.problem(line, `an item of ${this.#path}${key} ${problem ?? 'is a duplicate: remove one'}`);
+      else this.#source.problem(item.line, `an item of ${this.#path}${key} ${problem ?? 'is a duplicate: remove one'}`);
     }
     return texts;
   }
@@ -137,7 +113,7 @@ export class YamlFields {
   map(key: string, known: readonly string[] | null): YamlFields | null {
     const field = this.#fields.get(key);
     if (field === undefined) return null;
-    if (isMap(field.node)) return new YamlFields(this.#source, field.node, `${this.#path}${key}.`, known);
+    if (field.node.type === 'map') return new YamlFields(this.#source, field.node, `${this.#path}${key}.`, known);
     return this.#wrong(key, 'must be a map', 'write its fields on the following lines, indented by two spaces');
   }
 
@@ -147,11 +123,11 @@ export class YamlFields {
     if (field === undefined) return undefined;
     const { node } = field;
     // A key without a value may be a mistake, and its meaning cannot be known.
-    if (node === null || (isScalar(node) && node.value === null)) {
+    if (node.type === 'scalar' && node.value === null) {
       this.#wrong(key, 'is empty', 'set a value or remove the line');
       return undefined;
     }
-    if (isScalar(node)) return node.value;
+    if (node.type === 'scalar') return node.value;
     this.#wrong(key, 'must be a single value, not a list or a map');
     return undefined;
   }
