@@ -54,6 +54,13 @@ test('webhooks refer to named schemas, because openapi-generator simplifies only
     assert.deepEqual(Object.keys(post?.requestBody?.content['application/json']?.schema ?? {}), ['$ref'], type);
 });
 
+test('clients get no methods for webhooks, which openapi-generator writes without types over those of their tag', () => {
+  for (const [type, { post }] of Object.entries(makeDocument().webhooks)) {
+    assert.equal(post?.['x-internal'], true, type);
+    assert.deepEqual(post.tags, [], type);
+  }
+});
+
 test('a value or a list of such values is documented as a list, any other mixture as any value', () => {
   const text = Type.String({ maxLength: 5 });
   const list = { type: 'array', items: { type: 'string', maxLength: 5 }, maxItems: 2, description: 'd' };

@@ -27,6 +27,8 @@ export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 export interface OperationObject {
   readonly operationId: string;
   readonly tags: readonly string[];
+  /** Nothing that clients call. */
+  readonly 'x-internal'?: true;
   readonly summary: string;
   readonly description?: string;
   readonly security?: readonly SecurityRequirement[];

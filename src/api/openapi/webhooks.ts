@@ -5,9 +5,11 @@ import { timestamp } from '../../resources/resource.ts';
 import { JSON_TYPE, type ParameterObject, type PathItem } from './document.ts';
 import type { OperationContext } from './operation-object.ts';
 
-const TAG = 'event_destinations';
-
-/** What webhook destinations receive, by event type. */
+/**
+ * What webhook destinations receive, by event type. openapi-generator 7.25 would make methods of them, without types in
+ * Python and TypeScript, and in every language write them over the methods of their tag: so they have no tag, and are
+ * marked as nothing to call. Clients have types for their bodies.
+ */
 export function webhooksOf(
   operations: readonly Operation[],
   context: OperationContext,
@@ -28,7 +30,8 @@ function webhook(
   const schema = { $ref: `#/components/schemas/${name}` };
   return {
     operationId: `webhook.${type}`,
-    tags: [TAG],
+    tags: [],
+    'x-internal': true,
     summary: description,
     description: `Sent to the webhook destinations of subscriptions with this type. Subscribing needs the scope ${scope}. This is the body with the format "json" of the destination.`,
     security: [],

@@ -2,6 +2,7 @@
 package org.openapitools.client;
 
 import java.util.Collections;
+import org.openapitools.client.api.EventDestinationsApi;
 import org.openapitools.client.api.HttpsEdgeRoutesApi;
 import org.openapitools.client.api.HttpsEdgeRoutesCompressionApi;
 import org.openapitools.client.api.HttpsEdgesApi;
@@ -31,6 +32,8 @@ public class Crud {
     expect(updated.getDescription().equals("changed"), "the update");
     expect(updated.getHostports().equals(Collections.singletonList("java.localhost:443")), "the hosts");
     expect(edges.httpsEdgesList("2", 100, null, null).getHttpsEdges().size() == 1, "the list");
+    EventDestinationsApi destinations = new EventDestinationsApi(client);
+    expect(destinations.eventDestinationsList("2", null, null, null).getEventDestinations().isEmpty(), "the destinations");
     compression.httpsEdgeRoutesCompressionDelete(edge, route, "2", null, null);
     edges.httpsEdgesDelete(edge, "2", null, null);
     try {

@@ -6,6 +6,7 @@ import openapi_client as postern
 config = postern.Configuration(host=os.environ["POSTERN_API_URL"], access_token=os.environ["POSTERN_API_KEY"])
 client = postern.ApiClient(config)
 edges, routes = postern.HttpsEdgesApi(client), postern.HttpsEdgeRoutesApi(client)
+destinations = postern.EventDestinationsApi(client)
 compression = postern.HttpsEdgeRoutesCompressionApi(client)
 
 edge = edges.https_edges_create("2", https_edge_create=postern.HttpsEdgeCreate(hostports=["python.localhost:443"]))
@@ -18,6 +19,7 @@ assert edges.https_edges_get(edge.id, "2").routes[0].compression.enabled is Fals
 updated = edges.https_edges_update(edge.id, "2", https_edge_update=postern.HttpsEdgeUpdate(description="changed"))
 assert (updated.description, updated.hostports) == ("changed", ["python.localhost:443"])
 assert len(edges.https_edges_list("2", limit=100).https_edges) == 1
+assert destinations.event_destinations_list("2").event_destinations == []
 compression.https_edge_routes_compression_delete(edge.id, route.id, "2")
 edges.https_edges_delete(edge.id, "2")
 try:

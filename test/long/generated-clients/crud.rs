@@ -1,4 +1,5 @@
 //! Creates, reads, changes and deletes an edge with a route and a module, with the client that openapi-generator made.
+use openapi::apis::event_destinations_api::event_destinations_list;
 use openapi::apis::https_edge_routes_api::https_edge_routes_create;
 use openapi::apis::https_edge_routes_compression_api::{
     https_edge_routes_compression_delete, https_edge_routes_compression_replace,
@@ -32,6 +33,7 @@ async fn main() {
     let updated = https_edges_update(&config, &edge.id, "2", None, None, Some(change)).await.unwrap();
     assert_eq!((updated.description.as_str(), updated.hostports[0].as_str()), ("changed", "rust.localhost:443"));
     assert_eq!(https_edges_list(&config, "2", Some(100), None, None).await.unwrap().https_edges.len(), 1);
+    assert!(event_destinations_list(&config, "2", None, None, None).await.unwrap().event_destinations.is_empty());
     https_edge_routes_compression_delete(&config, &edge.id, &route.id, "2", None, None).await.unwrap();
     https_edges_delete(&config, &edge.id, "2", None, None).await.unwrap();
     match https_edges_get(&config, &edge.id, "2", None).await {
