@@ -5,6 +5,9 @@ const IS_ENDED = Symbol('END_STREAM was received');
 
 const READER = Symbol('learns about unread data');
 
+/** A piece that is at least this part of its buffer is not copied. */
+const LARGE_PART = 7 / 8;
+
 /** Reads a request, whose data nobody needs once the stream has closed. */
 export interface RequestReader {
   /** Data has arrived, and was not read at once. */
@@ -48,9 +51,24 @@ function push(this: Readable, chunk: unknown, encoding?: BufferEncoding): boolea
   if (chunk === null && !stream.closed) stream[IS_ENDED] = true;
   // In a later turn: the runtime uses the stream after this call.
   else if (chunk === null && stream[READER] !== undefined && !stream.destroyed) process.nextTick(destroy, stream);
-  const hasRoom = Readable.prototype.push.call(this, chunk, encoding);
-  if (this.readableLength > 0 && Buffer.isBuffer(chunk)) stream[READER]?.onUnread(chunk.length);
+  const reader = stream[READER];
+  if (reader === undefined || !Buffer.isBuffer(chunk)) return Readable.prototype.push.call(this, chunk, encoding);
+  // The first that waits is most often read soon.
+  const hasRoom = Readable.prototype.push.call(this, this.readableLength > 0 ? alone(chunk) : chunk);
+  if (this.readableLength > 0) reader.onUnread(chunk.length);
   return hasRoom;
+}
+
+/**
+ * Data that does not keep much else alive. The runtime's pieces are parts of what it read from the socket, up to 16 KB,
+ * with frames of other streams in it: a single byte that waits would keep all of that.
+ */
+function alone(chunk: Buffer): Buffer {
+  if (chunk.length >= chunk.buffer.byteLength * LARGE_PART) return chunk;
+  // Without the pool, which is shared as well.
+  const copy = Buffer.allocUnsafeSlow(chunk.length);
+  chunk.copy(copy);
+  return copy;
 }
 
 function destroy(stream: Http2Stream): void {
