@@ -57,7 +57,7 @@ export async function openWorld(directory: string, checkout: string, surrounding
   for (let at = 0; at < WRITERS; at += 1) {
     const body = { match_type: 'exact_path', match: `/w${at}` };
     const route = await call(port, 'POST', `${edgePath}/routes`, body);
-    writePaths.push(`${edgePath}/routes/${String(route['id'])}/compression`);
+    writePaths.push(`${edgePath}/routes/${String(route['id'])}/oidc`);
   }
   const addr = `127.0.0.1:${upstreamPort}`;
   const agent = await startAgents(server, [
