@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { type Module, moduleRecordId } from '../modules/module.ts';
 import type { ModuleRuntime } from '../modules/module-runtime.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
@@ -12,6 +11,7 @@ import { compileBackend, type KindOfId } from './compile-backend.ts';
 import type { EdgeSnapshot, ModuleProblem, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
 import type { ModuleTables, UnknownModule } from './module-tables.ts';
 import { EdgeCookieNames } from './own-cookie-names.ts';
+import { configDigest, configOf } from './record-config.ts';
 import { RouteTable } from './route-table.ts';
 import type { TrackingReader } from './tracking-reader.ts';
 
@@ -53,8 +53,8 @@ type RecordPorts = Pick<PreparePorts, 'record' | 'children' | 'configuredBy'>;
 interface PreparedModules {
   readonly modules: readonly NamedModule[];
   readonly problems: readonly ModuleProblem[];
-  /** Configuration of the access modules, including those that cannot be prepared. */
-  readonly access: readonly JsonObject[];
+  /** Name and configuration of the access modules, as digests, including those that cannot be prepared. */
+  readonly access: readonly string[];
   /** Requirements for handshakes, including those of modules that cannot be prepared. */
   readonly tls: TlsPolicy;
 }
@@ -121,7 +121,7 @@ function compileRoute(
     edgeId,
     matchType: record.doc['match_type'] as RouteSnapshot['matchType'],
     match: record.doc['match'] as string,
-    access: own.access.length === 0 ? '' : hash('sha256', canonicalJson(own.access), 'base64url'),
+    access: own.access.length === 0 ? '' : hash('sha256', own.access.join(' '), 'base64url'),
     modules: inOrder,
     steps: admissionSteps(inOrder, registry),
     requestChangers: inOrder
@@ -142,12 +142,12 @@ function prepareAll(context: EdgeContext, place: PreparePorts['place']): Prepare
   const ownerId = place.routeId ?? place.edgeId;
   const modules: NamedModule[] = [];
   const problems: ModuleProblem[] = [];
-  const access: JsonObject[] = [];
+  const access: string[] = [];
   const tls: TlsPolicy = {};
   for (const { module, kind } of level === 'edge' ? tables.edgeModules : tables.routeModules) {
     const record = enabledRecord(reader, kind, ownerId, module.name);
     if (record === null) continue;
-    if (module.decidesAccess) access.push({ module: module.name, config: withSecrets(record) });
+    if (module.decidesAccess) access.push(`${module.name}:${configDigest(record)}`);
     const settings = settingsOf(moduleSettings, module);
     const runtime = runtimes?.get(module.name) ?? null;
     const preparation = prepareOne(module, record, { ...ports, place, settings, runtime });
@@ -165,7 +165,7 @@ function prepareAll(context: EdgeContext, place: PreparePorts['place']): Prepare
     const record = enabledRecord(reader, kind, ownerId, name);
     if (record === null) continue;
     // It may have been there to deny access.
-    access.push({ module: name, config: withSecrets(record) });
+    access.push(`${name}:${configDigest(record)}`);
     const { problem, tls: demanded } = unknownModule(name, level);
     problems.push(problem);
     Object.assign(tls, demanded);
@@ -197,7 +197,7 @@ function severalLogins(logins: readonly Module[]): ModuleProblem {
 /** A module that throws is broken, and a broken module rejects traffic. */
 function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): NamedModule | UnpreparedModule {
   try {
-    const preparation = module.prepare(withSecrets(record) as never, ports);
+    const preparation = module.prepare(configOf(record) as never, ports);
     if (preparation.ok) return named(module, preparation.prepared);
     return { problem: { module: module.name, ...preparation.problem }, tls: preparation.tls ?? {} };
   } catch (error) {
@@ -219,22 +219,9 @@ function recordPorts(reader: TrackingReader, configuredBy: ConfiguredBy): Record
     configuredBy,
     record: (kind, id) => {
       const record = reader.get(kind, id);
-      return record === undefined ? undefined : withSecrets(record);
+      return record === undefined ? undefined : configOf(record);
     },
     children: (kind, parentId) =>
-      reader.children(kind, parentId).map((record) => ({ id: record.id, doc: withSecrets(record) })),
+      reader.children(kind, parentId).map((record) => ({ id: record.id, doc: configOf(record) })),
   };
-}
-
-/** Secrets are stored by JSON pointer, whose names need no escapes. */
-function withSecrets(record: StoredRecord): JsonObject {
-  return Object.entries(record.secrets ?? {}).reduce(
-    (doc, [pointer, text]) => withValue(doc, pointer.slice(1).split('/'), JSON.parse(text) as JsonValue),
-    record.doc,
-  );
-}
-
-function withValue(doc: JsonObject, [name = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
-  const inner = doc[name];
-  return { ...doc, [name]: rest.length === 0 ? value : withValue(isJsonObject(inner) ? inner : {}, rest, value) };
 }

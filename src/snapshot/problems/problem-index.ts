@@ -26,7 +26,7 @@ interface EdgeProblems {
  * write that changed them, so the response to a write already reports its effect.
  */
 export class ProblemIndex {
-  readonly #lines = new Map<string, string>();
+  readonly #problems = new Map<string, readonly NamedProblem[]>();
   readonly #edges = new Map<string, EdgeProblems>();
 
   follow(snapshots: ServedSnapshots): void {
@@ -39,7 +39,8 @@ export class ProblemIndex {
 
   /** One line of ASCII for the record of an edge, a route or a module; undefined: no problem. */
   lineOf(recordId: string): string | undefined {
-    return this.#lines.get(recordId);
+    const problems = this.#problems.get(recordId);
+    return problems === undefined ? undefined : problemLine(problems);
   }
 
   all(): readonly UnpreparedModule[] {
@@ -47,7 +48,7 @@ export class ProblemIndex {
   }
 
   #remove(edgeId: string): void {
-    for (const recordId of this.#edges.get(edgeId)?.recordIds ?? []) this.#lines.delete(recordId);
+    for (const recordId of this.#edges.get(edgeId)?.recordIds ?? []) this.#problems.delete(recordId);
     this.#edges.delete(edgeId);
   }
 
@@ -57,14 +58,14 @@ export class ProblemIndex {
       for (const problem of route.problems) modules.push({ ...problem, edge: edge.id, route: route.id });
     }
     if (modules.length === 0) return;
-    const lines = new Map<string, string>([[edge.id, problemLine(modules.map(namedForEdge))]]);
-    for (const module of modules) lines.set(`${module.route ?? edge.id}.${module.module}`, problemLine([module]));
+    const byRecord = new Map<string, readonly NamedProblem[]>([[edge.id, modules.map(namedForEdge)]]);
+    for (const module of modules) byRecord.set(`${module.route ?? edge.id}.${module.module}`, [module]);
     for (const route of edge.routes.all) {
       const problems = [...edge.problems, ...route.problems];
-      if (problems.length > 0) lines.set(route.id, problemLine(problems));
+      if (problems.length > 0) byRecord.set(route.id, problems);
     }
-    for (const [recordId, line] of lines) this.#lines.set(recordId, line);
-    this.#edges.set(edge.id, { modules, recordIds: [...lines.keys()] });
+    for (const [recordId, problems] of byRecord) this.#problems.set(recordId, problems);
+    this.#edges.set(edge.id, { modules, recordIds: [...byRecord.keys()] });
   }
 }
 
