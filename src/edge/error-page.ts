@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { STATUS_CODES } from '../lib/node-http.ts';
 import { escapedHtml, linkButton, PAGE_STYLE_SOURCE, plainPage } from '../lib/plain-page.ts';
 
 export interface ErrorAnswer {

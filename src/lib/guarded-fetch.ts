@@ -1,5 +1,5 @@
 import { lookup as systemLookup } from 'node:dns';
-import { type Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
 import { type Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { parseAddress } from './cidr.ts';
@@ -7,6 +7,7 @@ import { FetchProblem, problemOf } from './fetch-problem.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
 import { type ListenerOwner, listen } from './guarded-listeners.ts';
 import { ForbiddenAddressError, guardedLookup } from './guarded-lookup.ts';
+import { request as httpRequest } from './node-http.ts';
 
 export interface GuardedFetchInit {
   readonly method?: string;

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { answerProtocolErrors } from '../api/protocol-errors.ts';
@@ -7,6 +7,7 @@ import { type Config, variableOf } from '../config/schema.ts';
 import { type DrainingServer, drainingServer } from '../lib/draining-server.ts';
 import { closing, ignoreErrors, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
 import { formatListenAddress, isIpv6Only, type ListenAddress } from '../lib/listen-address.ts';
+import { createServer } from '../lib/node-http.ts';
 import { serveInTurn } from '../lib/serve-in-turn.ts';
 import type { TlsSource } from '../pki/tls-source.ts';
 import { mainErrors } from './errors.ts';

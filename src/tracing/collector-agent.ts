@@ -1,8 +1,9 @@
-import { Agent as HttpAgent } from 'node:http';
+import type { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { reportBug } from '../lib/bug-report.ts';
 import { listen, listenOnce } from '../lib/guarded-listeners.ts';
+import { Agent as HttpAgent } from '../lib/node-http.ts';
 
 /** From the lookup of the name to the end of the response. */
 const MAX_MS = 10_000;
@@ -13,7 +14,7 @@ const MAX_BYTES = 65_536;
  * One connection per batch, with limits that the SDK lacks: its time limit begins with the connection and ends with any byte, and
  * it parses responses of 4 MiB.
  */
-export function collectorAgent(protocol: string, maxMs = MAX_MS): HttpAgent {
+export function collectorAgent(protocol: string, maxMs = MAX_MS): Agent {
   const agent = protocol === 'https:' ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false });
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, onConnect) => {

@@ -33,3 +33,13 @@ for (const entry of ENTRIES) {
     assert.deepEqual(heavy, []);
   });
 }
+
+test('values of node:http come from src/lib/node-http.ts, which does not load undici', () => {
+  const others = [...files.values()].filter(({ imports }) =>
+    imports.some(({ target, isTypeOnly }) => target === 'node:http' && !isTypeOnly),
+  );
+  assert.deepEqual(
+    others.map(({ path }) => path),
+    [],
+  );
+});

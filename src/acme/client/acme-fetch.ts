@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { certificatesIn } from '../../lib/describe-certificate.ts';
 import { createGuardedFetch, type GuardedFetch } from '../../lib/guarded-fetch.ts';
+import { Agent as HttpAgent } from '../../lib/node-http.ts';
 import { AcmeFailure } from './acme-failure.ts';
 
 const TIMEOUT_MS = 30_000;

@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { closing, ignoreErrors, type ListenerOwner } from '../../lib/guarded-listeners.ts';
+import { createServer } from '../../lib/node-http.ts';
 import { serveInTurn } from '../../lib/serve-in-turn.ts';
 import { type InspectorApi, methodRefused, sendJson } from './inspector-api.ts';
 import { loadInspectorPage } from './inspector-page.ts';

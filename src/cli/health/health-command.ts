@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { get, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { get as getOverTls } from 'node:https';
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { formatListenAddress } from '../../lib/listen-address.ts';
+import { get } from '../../lib/node-http.ts';
 import type { Command } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { dialled } from '../doctor/dial.ts';

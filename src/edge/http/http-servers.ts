@@ -1,9 +1,4 @@
-import {
-  createServer as createHttp1Server,
-  type Server as Http1Server,
-  type IncomingMessage,
-  type ServerResponse,
-} from 'node:http';
+import type { Server as Http1Server, IncomingMessage, ServerResponse } from 'node:http';
 import {
   createServer as createHttp2Server,
   type Http2Server,
@@ -27,6 +22,7 @@ import {
 import type { HeaderList } from '../../lib/header-list.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
+import { createServer as createHttp1Server } from '../../lib/node-http.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
 import { awaitEmptyEnd } from './await-empty-end.ts';
 import type { HttpLimits } from './http-limits.ts';
