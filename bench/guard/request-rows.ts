@@ -17,7 +17,7 @@ const ROUNDS = isQuick ? 2 : 10;
 const WARM_UP_ROUNDS = isQuick ? 1 : 6;
 /** Few, because each round pays for their handshakes. */
 const CONNECTIONS = 8;
-/** Of each protocol, before anything is measured: V8 compiles and recompiles for some 50,000 requests. */
+/** Per protocol, before anything is measured: V8 compiles and recompiles for some 50,000 requests. */
 const COMPILING_REQUESTS = isQuick ? 1000 : 30_000;
 const IDLE_SECONDS = isQuick ? 1 : 10;
 const REQUESTS_AFTER_IDLING = isQuick ? 1000 : 10_000;
@@ -108,8 +108,8 @@ const KINDS: readonly Kind[] = [
 export async function* requestRows(pairs: readonly WorldPair[], directory: string): AsyncGenerator<Row> {
   for (const { before, after } of pairs) {
     for (const world of [before, after]) {
-      for (const { name, send } of KINDS)
-        if (name.startsWith('HTTP/')) await send(world, COMPILING_REQUESTS, directory);
+      for (const kind of KINDS)
+        if (kind.name.startsWith('HTTP/')) await kind.send(world, COMPILING_REQUESTS, directory);
     }
   }
   for (const kind of KINDS) {
