@@ -13,7 +13,6 @@ const FOR_TESTS = [
   'src/edge/own-cookies.ts setsOwnCookie',
   'src/modules/compression/accept-encoding.ts CODINGS',
   'src/modules/compression/eligibility.ts MIN_BODY_BYTES',
-  'src/modules/login/identity/upstream-identity.ts headerText',
   'src/modules/oidc/oidc.ts oidcConfig',
   'src/modules/oidc/provider/oidc-client.ts withoutLongChallenge',
   'src/store/postgres/postgres-engine.ts WRITE',

@@ -1,4 +1,5 @@
 import type { HeaderList } from '../../lib/header-list.ts';
+import { headerText } from '../../lib/header-text.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { authorityCertificate } from '../../revocation/authority-certificate.ts';
 import { CRL_KIND, crlId, crlModeOf, crlUrlOf, uploadedLists } from '../../revocation/authority-crl.ts';
@@ -94,7 +95,7 @@ function standingHeaders(certificate: ClientCertificate): HeaderList {
   return headers;
 }
 
-/** RFC 9440 §2.2 (a structured-field byte sequence), and readable ones. */
+/** RFC 9440 §2.2 (a structured-field byte sequence), and readable ones: their owners chose the names. */
 function identityHeaders(certificate: ClientCertificate): HeaderList {
   return [
     'client-cert',
@@ -110,15 +111,4 @@ function identityHeaders(certificate: ClientCertificate): HeaderList {
     'postern-mtls-subject-alt-names',
     headerText(certificate.subjectAltNames),
   ];
-}
-
-/**
- * The certificate's owner chose the names: anything but visible ASCII is percent-encoded, so no name can end a header.
- */
-function headerText(text: string): string {
-  return text.replaceAll(/[^\x20-\x7e]|%/gu, encodeURIComponentSafely);
-}
-
-function encodeURIComponentSafely(character: string): string {
-  return Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 }

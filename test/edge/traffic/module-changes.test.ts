@@ -252,6 +252,19 @@ suite('mutual_tls', () => {
     assert.equal((await ask(false))?.status, 200);
     assert.match(await world.metrics(), /postern_edge_handshake_failures_total\{reason="client_certificate/);
   });
+
+  test('upstreams can tell names apart that differ only in spaces at their ends', async () => {
+    const { host, edgePath } = await world.site(one);
+    const authority = await issue({ commonName: 'the CA', isCa: true });
+    const { id } = await world.api('POST', '/certificate_authorities', { ca_pem: authority.certificatePem });
+    await world.api('PUT', `${edgePath}/mutual_tls`, { certificate_authority_ids: [id] });
+    for (const commonName of ['alice', 'alice ', ' alice', '  alice  ', 'alice%20', 'a lice', 'alice\u00a0', ' ']) {
+      const person = await issue({ commonName, issuer: authority, usages: ['client'] });
+      const { text } = await world.ask(host, '/', { cert: person.certificatePem, key: person.keyPem });
+      const { headers } = JSON.parse(text);
+      assert.equal(decodeURIComponent(headers['postern-mtls-subject-cn']), commonName);
+    }
+  });
 });
 
 suite('a module that cannot be prepared', () => {
