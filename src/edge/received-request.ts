@@ -1,8 +1,8 @@
+import { combinedValue, firstValue, valuesOf } from '../lib/header-list.ts';
 import type { ClientCertificate } from '../modules/prepared-module.ts';
 import { BodyReader } from './body-reader.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
-import { combinedValue, firstValue, valuesOf } from './http/header-list.ts';
 
 /** What the client sent, as modules read it. */
 export class ReceivedRequest {

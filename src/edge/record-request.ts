@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/header-list.ts';
+import { firstValue, type HeaderList } from '../lib/header-list.ts';
 import { keptText } from '../requests/kept-text.ts';
 import type { CountedRequest, RecordedRequest } from '../requests/recorded-request.ts';
 import type { CanonicalPath } from '../snapshot/canonical-path.ts';
@@ -6,7 +6,6 @@ import { unreadReason } from './access-log.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
-import { firstValue } from './http/header-list.ts';
 import type { RequestHead } from './http/request-head.ts';
 import { isOwnPathText } from './own-path-text.ts';
 

@@ -1,6 +1,6 @@
+import { firstValue } from '../../lib/header-list.ts';
 import { TUNNEL_STATUS_HEADER } from '../../tunnel/protocol.ts';
 import type { ResponseHead } from '../../upstream/upstream.ts';
-import { firstValue } from '../http/header-list.ts';
 
 const SUCCESS = /^2[0-9]{2}$/;
 

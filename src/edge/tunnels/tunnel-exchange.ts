@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded } from '../../lib/guarded-listeners.ts';
-import type { HeaderList } from '../../lib/header-list.ts';
+import { firstValue, type HeaderList } from '../../lib/header-list.ts';
 import { webSocketAccept } from '../../lib/web-socket-accept.ts';
 import { HOP_TRACE_HEADER } from '../../tracing/hop-trace.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
@@ -15,7 +15,6 @@ import type {
   UpstreamRequest,
 } from '../../upstream/upstream.ts';
 import { failed, REQUEST_BODY } from '../../upstream/upstream-failure.ts';
-import { firstValue } from '../http/header-list.ts';
 import { agentFailure } from './agent-failure.ts';
 import { declinedHead } from './declined-head.ts';
 import type { AgentLink } from './online-tunnels.ts';

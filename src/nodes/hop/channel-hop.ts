@@ -1,7 +1,7 @@
 import { type ClientHttp2Stream, constants, type Http2Stream } from 'node:http2';
-import { firstValue } from '../../edge/http/header-list.ts';
 import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../../lib/bug-report.ts';
+import { firstValue } from '../../lib/header-list.ts';
 import { sendTrailers } from '../../lib/http2-heads.ts';
 import { resetStream } from '../../lib/http2-reset.ts';
 import { readMore, type StreamTaker, takeStream } from '../../lib/http2-taken-stream.ts';
