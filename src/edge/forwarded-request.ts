@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { HeaderList } from '../lib/header-list.ts';
+import { firstValue, type HeaderList } from '../lib/header-list.ts';
 import type { TrafficRequest } from '../modules/prepared-module.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
@@ -45,7 +45,7 @@ export function forwardedRequest(
   trace?.writeTo(headers);
   const { method, path, authority, switchTo } = head;
   // RFC 8441 §5.1: HTTP/2 has no key, but an HTTP/1.1 upstream requires one.
-  if (switchTo !== null && !headers.includes('sec-websocket-key')) {
+  if (switchTo !== null && firstValue(headers, 'sec-websocket-key') === undefined) {
     headers.push('sec-websocket-key', randomBytes(16).toString('base64'));
   }
   const body = requestBody(exchange, client);

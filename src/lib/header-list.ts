@@ -36,3 +36,8 @@ export function combinedValue(list: HeaderList, name: string): string | undefine
   }
   return combined;
 }
+
+/** Values may be names of other headers: a search in the whole list would find them. */
+export function withoutHeader(list: HeaderList, name: string): string[] {
+  return list.filter((_, at) => list[at - (at % 2)] !== name);
+}

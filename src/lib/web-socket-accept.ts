@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { HeaderList } from './header-list.ts';
+import { firstValue, type HeaderList, valuesOf } from './header-list.ts';
 
 /** RFC 6455 §1.3. */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -14,7 +14,7 @@ export function webSocketAccept(key: string): string {
  * program that does not know WebSockets, or from a cache.
  */
 export function isAccepted(request: HeaderList, response: HeaderList): boolean {
-  const at = request.findIndex((name, place) => place % 2 === 0 && name === 'sec-websocket-key');
-  const values = response.filter((_, place) => place % 2 === 1 && response[place - 1] === 'sec-websocket-accept');
-  return at !== -1 && values.length === 1 && values[0]?.trim() === webSocketAccept(request[at + 1] ?? '');
+  const key = firstValue(request, 'sec-websocket-key');
+  const values = valuesOf(response, 'sec-websocket-accept');
+  return key !== undefined && values.length === 1 && values[0]?.trim() === webSocketAccept(key);
 }

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/header-list.ts';
+import { combinedValue, type HeaderList } from '../../lib/header-list.ts';
 import { decodeBody } from './decode-body.ts';
 import type { KeptBody } from './kept-body.ts';
 import type { KeptExchange } from './kept-exchange.ts';
@@ -68,24 +68,17 @@ export async function detailOf(exchange: KeptExchange, isUnmasked: boolean): Pro
 
 async function bodyOf(body: KeptBody, headers: HeaderList): Promise<object> {
   const { bytes, totalBytes, isTruncated } = body;
-  const decoded = await decodeBody(bytes, headerValue(headers, 'content-encoding'), MAX_DECODED_BYTES);
+  const decoded = await decodeBody(bytes, combinedValue(headers, 'content-encoding') ?? '', MAX_DECODED_BYTES);
   return {
     total_bytes: totalBytes,
     kept_bytes: bytes.length,
     is_truncated: isTruncated,
-    content_type: headerValue(headers, 'content-type'),
+    content_type: combinedValue(headers, 'content-type') ?? '',
     content_encoding: decoded.encoding,
     is_decoded: decoded.isDecoded,
     problem: decoded.problem,
     base64: decoded.bytes.toString('base64'),
   };
-}
-
-/** All values of one name, joined as RFC 9110 §5.3 defines. */
-function headerValue(headers: HeaderList, name: string): string {
-  const values: string[] = [];
-  for (let at = 0; at < headers.length; at += 2) if (headers[at] === name) values.push(headers[at + 1] as string);
-  return values.join(', ');
 }
 
 function rounded(ms: number | null): number | null {

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { breakOff } from '../../lib/break-off.ts';
 import { reportBug } from '../../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import type { HeaderList } from '../../lib/header-list.ts';
+import { firstValue, type HeaderList, withoutHeader } from '../../lib/header-list.ts';
 import { HeadTooLargeError, sendInformational, sendResponse, sendTrailers } from '../../lib/http2-heads.ts';
 import { cancelStream, failStream } from '../../lib/http2-reset.ts';
 import { hasStreamEnd } from '../../lib/http2-stream-end.ts';
@@ -86,7 +86,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     const headers = [...reading.headers];
     if (isSwitch) {
       // RFC 8441 §5.1: HTTP/2 has no key, but an HTTP/1.1 service requires one.
-      this.#hasOwnKey = !headers.includes('sec-websocket-key');
+      this.#hasOwnKey = firstValue(headers, 'sec-websocket-key') === undefined;
       if (this.#hasOwnKey) headers.push('sec-websocket-key', randomBytes(16).toString('base64'));
     }
     return {
@@ -192,14 +192,14 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
   onSwitch(head: ResponseHead, socket: Duplex): void {
     const stream = this.#stream;
     this.#upstream = null;
-    const at = head.headers.indexOf('sec-websocket-accept');
     if (stream.destroyed || stream.closed) {
       breakOff(socket);
       return;
     }
     // The service's response to a key that only the agent knows means nothing to the client.
-    const isForAgent = this.#hasOwnKey && at !== -1;
-    const shown = withoutTunnelHeaders(isForAgent ? head.headers.toSpliced(at, 2) : head.headers);
+    const shown = withoutTunnelHeaders(
+      this.#hasOwnKey ? withoutHeader(head.headers, 'sec-websocket-accept') : head.headers,
+    );
     try {
       sendResponse(stream, [':status', '200', ...shown]);
     } catch (error) {

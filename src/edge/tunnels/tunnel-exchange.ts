@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded } from '../../lib/guarded-listeners.ts';
-import { firstValue, type HeaderList } from '../../lib/header-list.ts';
+import { firstValue, type HeaderList, withoutHeader } from '../../lib/header-list.ts';
 import { webSocketAccept } from '../../lib/web-socket-accept.ts';
 import { HOP_TRACE_HEADER } from '../../tracing/hop-trace.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
@@ -108,7 +108,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
 
   /** RFC 8441 §5.1 has no response to the client's key; an HTTP/1.1 client waits for one. */
   onSwitch(head: ResponseHead, stream: Duplex): void {
-    const headers = head.headers.filter((_, at) => head.headers[at - (at % 2)] !== 'sec-websocket-accept');
+    const headers = withoutHeader(head.headers, 'sec-websocket-accept');
     const key = firstValue(this.#request.headers, 'sec-websocket-key');
     if (key !== undefined) headers.push('sec-websocket-accept', webSocketAccept(key));
     this.#handler.onSwitch({ ...head, status: 101, headers }, stream);

@@ -136,6 +136,7 @@ export async function openWebSocketOverHttp2(
   session: ClientHttp2Session,
   host: string,
   path = '/',
+  more: Readonly<Record<string, string>> = {},
 ): Promise<WebSocketEnd> {
   const stream = session.request(
     {
@@ -145,6 +146,7 @@ export async function openWebSocketOverHttp2(
       ':path': path,
       ':authority': host,
       'sec-websocket-version': '13',
+      ...more,
     },
     { endStream: false },
   );

@@ -34,6 +34,13 @@ suite('WebSockets', () => {
     session.destroy();
   });
 
+  test("over HTTP/2 when a header's value is the name of another header", async () => {
+    const session = await world.http2(host);
+    const client = await openWebSocketOverHttp2(session, host, '/', { 'x-note': 'sec-websocket-key' });
+    assert.ok(await client.echoes('hello'));
+    session.destroy();
+  });
+
   test('bytes that the client sends with its request arrive', async () => {
     const socket = await world.connect(host);
     const frame = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]).toString('latin1');
