@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { isSameSecret } from '../lib/is-same-secret.ts';
 
 /** Where guests open and redeem links. */
 export const GUEST_PATH = '/.postern/guest';
@@ -24,7 +24,7 @@ export function isGuestSecret(text: string): boolean {
 export function isGenuineSecret(secret: string, mac: Mac): boolean {
   const [, token, given] = SECRET.exec(secret) ?? [];
   if (token === undefined || given === undefined) return false;
-  return timingSafeEqual(Buffer.from(macOf(token, mac)), Buffer.from(given));
+  return isSameSecret(given, macOf(token, mac));
 }
 
 /**

@@ -1,5 +1,6 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { isSameSecret } from '../../lib/is-same-secret.ts';
 import { InspectorRefusal } from './inspector-refusal.ts';
 
 const TOKEN_HEADER = 'postern-inspector-token';
@@ -57,7 +58,7 @@ export class RequestGuard {
       throw new InspectorRefusal(415, 'not_json', 'the content type must be application/json');
     }
     const given = headers[TOKEN_HEADER];
-    if (typeof given === 'string' && isSame(given, this.token)) return;
+    if (typeof given === 'string' && isSameSecret(given, this.token)) return;
     throw new InspectorRefusal(403, 'wrong_token', `the header ${TOKEN_HEADER} must contain the token of the page`);
   }
 
@@ -69,9 +70,4 @@ export class RequestGuard {
 
 function withoutPort(host: string): string {
   return host.replace(/:\d{1,5}$/, '');
-}
-
-/** Hashed, so that the comparison does not leak the length either. */
-function isSame(a: string, b: string): boolean {
-  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
 }

@@ -1,6 +1,7 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
+import { isSameSecret } from '../../lib/is-same-secret.ts';
 import { hashToken } from '../../lib/token-hash.ts';
 import type { Replica } from '../../replica/replica.ts';
 import {
@@ -155,5 +156,5 @@ function ownerOf(who: SignedIn): string {
 }
 
 function isSecret(given: string, hash: string): boolean {
-  return timingSafeEqual(Buffer.from(hashToken(given)), Buffer.from(hash));
+  return isSameSecret(hashToken(given), hash);
 }

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { canonicalJson, type JsonValue } from '../../lib/json.ts';
 import type { HistoryDocument, LinkableEntry } from '../../store/store.ts';
 
@@ -16,11 +16,6 @@ export async function chainLink(key: string, previous: string, entry: LinkableEn
     separator = ',';
   }
   return hmac.update(']]').digest('hex');
-}
-
-export function isLink(link: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(link), Buffer.from(expected)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function plain(document: HistoryDocument | null): JsonValue {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { isSameSecret } from '../../lib/is-same-secret.ts';
 import { addSealedRecord } from '../../replica/add-sealed-record.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { HistoryLink, Store } from '../../store/store.ts';
-import { chainLink, isLink } from './chain-link.ts';
+import { chainLink } from './chain-link.ts';
 
 /** The key that links entries: a record of its own, so that it outlives rotations of the secret key. */
 const KEY_KIND = 'history_key';
@@ -59,7 +60,7 @@ export class HistoryChain {
       const page = await history.following(from, ENTRIES_PER_PAGE);
       for (const entry of page) {
         if (entry.chain === null) unlinked += 1;
-        else if (unlinked > 0 || !isLink(entry.chain, await chainLink(key, previous, entry))) {
+        else if (unlinked > 0 || !isSameSecret(entry.chain, await chainLink(key, previous, entry))) {
           return { isIntact: false, checked, unlinked, firstBroken: entry.revision };
         } else {
           previous = entry.chain;

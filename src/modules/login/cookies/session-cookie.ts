@@ -1,5 +1,6 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type Cookie, clearCookie, cookieValues, markedCookies, setCookie } from '../../../lib/cookie-header.ts';
+import { isSameSecret } from '../../../lib/is-same-secret.ts';
 import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
 
 const SESSION_MARK = `${OWN_COOKIE_MARK}s.`;
@@ -89,9 +90,9 @@ export class SessionCookies {
 
   #check(key: string, value: string, companion: string): BrowserKey | null {
     // Nothing more is computed for a forged cookie.
-    if (!isSame(this.#valueOf(key), value)) return null;
+    if (!isSameSecret(this.#valueOf(key), value)) return null;
     const known = this.#keyOf(key);
-    return isSame(companion, known.companionValue) ? known : null;
+    return isSameSecret(companion, known.companionValue) ? known : null;
   }
 
   #valueOf(key: string): string {
@@ -131,9 +132,4 @@ export function clearSessionCookies(names: CookieNames): readonly string[] {
 
 function companionName(session: string): string {
   return `__Host-${session}`;
-}
-
-function isSame(a: string, b: string): boolean {
-  // One byte per character, like headers: equal length here is equal length there, which the comparison requires.
-  return a.length === b.length && timingSafeEqual(Buffer.from(a, 'latin1'), Buffer.from(b, 'latin1'));
 }
