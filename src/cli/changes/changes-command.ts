@@ -1,6 +1,7 @@
 import type { Transport } from '../../client/transport.ts';
 import type { ParsedFlags } from '../../lib/flags.ts';
 import { openTransport } from '../api/open-transport.ts';
+import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { outputFlag } from '../output/output-format.ts';
@@ -8,7 +9,6 @@ import { WATCH_FLAGS, watch, watchInterval } from '../output/watch.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, textFlag } from '../shared-flags.ts';
 import { listChanges } from './list-changes.ts';
-import { runWithApi } from './run-with-api.ts';
 import { showChange } from './show-change.ts';
 import { verifyChanges } from './verify-changes.ts';
 

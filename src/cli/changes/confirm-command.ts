@@ -1,12 +1,12 @@
 import type { Transport } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
 import { openTransport } from '../api/open-transport.ts';
+import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, MESSAGE } from '../shared-flags.ts';
 import { type PendingChange, revisionArgument } from './change.ts';
-import { runWithApi } from './run-with-api.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'confirm',

@@ -3,13 +3,13 @@ import type { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
 import { openTransport } from '../api/open-transport.ts';
+import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, MESSAGE, switchFlag, YES } from '../shared-flags.ts';
 import { readChange, revisionArgument } from './change.ts';
 import { documentLines } from './document-lines.ts';
-import { runWithApi } from './run-with-api.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'undo',

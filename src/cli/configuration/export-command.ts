@@ -4,7 +4,7 @@ import { writeDurably } from '../../lib/durable-file.ts';
 import { usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
 import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../changes/run-with-api.ts';
+import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';

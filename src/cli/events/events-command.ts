@@ -1,7 +1,7 @@
 import type { Transport } from '../../client/transport.ts';
 import type { ParsedFlags } from '../../lib/flags.ts';
 import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../changes/run-with-api.ts';
+import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';

@@ -2,7 +2,7 @@ import { queryString } from '../../client/fill-path.ts';
 import { usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
 import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../changes/run-with-api.ts';
+import { runWithApi } from '../api/run-with-api.ts';
 import type { Command } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { outputFlag, outputFormat } from '../output/output-format.ts';

@@ -1,7 +1,7 @@
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import { PosternConnectionError } from '../../client/postern-connection-error.ts';
-import { printable } from '../api/cell-text.ts';
 import type { CommandContext } from '../command.ts';
+import { printable } from './cell-text.ts';
 
 const EXIT_REFUSED = 1;
 const EXIT_UNREACHABLE = 3;
