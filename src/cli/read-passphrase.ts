@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import type { ReadStream } from 'node:tty';
 import { usage } from '../lib/flags.ts';
+import { createTextSource } from './api/text-source.ts';
 import type { CommandContext } from './command.ts';
 
 export const PASSPHRASE_FLAG = 'passphrase-file';
@@ -25,7 +25,7 @@ export async function readPassphrase({ flags, context, isNew }: PassphraseReques
 async function fromOutside(flags: ReadonlyMap<string, string>, { env }: CommandContext): Promise<string | null> {
   const file = flags.get(PASSPHRASE_FLAG);
   // Editors and echo append a line break.
-  if (file !== undefined) return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
+  if (file !== undefined) return (await createTextSource().read(file, PASSPHRASE_FLAG)).replace(/\r?\n$/, '');
   const variable = env[PASSPHRASE_VARIABLE];
   return variable === undefined || variable === '' ? null : variable;
 }

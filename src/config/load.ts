@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { failureCode } from '../lib/failure-code.ts';
 import { readProgramFile } from '../lib/program-files.ts';
 import type { DeclaredSetting } from '../lib/settings/setting.ts';
 import { checkTogether } from './check-together.ts';
@@ -65,7 +66,7 @@ function readConfigFile(path: string | undefined, readText: (path: string) => st
   try {
     text = readText(path);
   } catch (cause) {
-    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    const reason = failureCode(cause);
     throw configErrors.create('ERR_POSTERN_CONFIG_FILE', `cannot read the configuration file ${path} (${reason})`, {
       cause,
     });

@@ -1,4 +1,5 @@
 import { access, constants, mkdir } from 'node:fs/promises';
+import { failureCode } from '../lib/failure-code.ts';
 import { storeErrors } from './errors.ts';
 
 /** Creates the data directory for this user alone, or fails now if it is not writable. */
@@ -7,7 +8,7 @@ export async function prepareDataDir(path: string): Promise<void> {
     await mkdir(path, { recursive: true, mode: 0o700 });
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'error';
+    const code = failureCode(cause, 'error');
     const message = `cannot use the data directory ${path} (${code}). Set another with data_dir (POSTERN_DATA_DIR)`;
     throw storeErrors.create('ERR_POSTERN_DATA_DIR', message, { cause });
   }

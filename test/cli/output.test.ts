@@ -231,6 +231,15 @@ suite('the key', () => {
     assert.equal(code, 3);
     assert.match(stderr, /warning: .* is not encrypted/);
   });
+
+  test('is sent without TLS only with a warning by every other command, too', async () => {
+    const env = { ...operatorEnv(world), POSTERN_API_URL: world.baseUrl.replace('127.0.0.1', '127.0.0.1.invalid') };
+    for (const command of ['search x', 'status', 'changes', 'requests', 'events replay', 'export', 'confirm 1']) {
+      const { code, stderr } = await runCommand(command.split(' '), { env });
+      assert.equal(code, 3, command);
+      assert.equal(stderr.match(/warning: .* is not encrypted/g)?.length, 1, stderr);
+    }
+  });
 });
 
 test('reports a problem that blocks traffic on standard error, whatever the output format', async () => {

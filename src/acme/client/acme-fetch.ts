@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Agent as HttpsAgent } from 'node:https';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { certificatesIn } from '../../lib/describe-certificate.ts';
+import { failureCode } from '../../lib/failure-code.ts';
 import { createGuardedFetch, type GuardedFetch } from '../../lib/guarded-fetch.ts';
 import { Agent as HttpAgent } from '../../lib/node-http.ts';
 import { AcmeFailure } from './acme-failure.ts';
@@ -64,7 +65,7 @@ async function readCaFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    const reason = failureCode(error);
     throw unusable(path, reason);
   }
 }

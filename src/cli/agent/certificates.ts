@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { dirname, isAbsolute, join } from 'node:path';
+import { failureCode } from '../../lib/failure-code.ts';
 import { usage } from '../../lib/flags.ts';
 import { derOf, pemBlocks } from '../../lib/pem-blocks.ts';
 import type { AgentPorts } from './agent-ports.ts';
@@ -41,7 +42,7 @@ async function readText(path: string, name: string, files: AgentPorts['files']):
   try {
     return await files.read(path);
   } catch (cause) {
-    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    const reason = failureCode(cause);
     throw refused(name, `cannot read the file ${path} (${reason})`);
   }
 }

@@ -4,9 +4,10 @@ import type { Command, CommandContext } from '../command.ts';
 import { resolvedIfPossible } from '../names/resolved-if-possible.ts';
 import { watch, watchInterval } from '../output/watch.ts';
 import { keyRefusal } from '../parse-command.ts';
+import { apiAccess } from './api-access.ts';
 import { type ApiResource, apiResources, findOperation, findResource } from './api-resources.ts';
 import { requestOf, requestParts } from './build-request.ts';
-import { apiUrl, findApiKey, isOnThisMachine, trustRootCa } from './connection.ts';
+import { apiUrl, findApiKey } from './connection.ts';
 import { dryRun } from './dry-run.ts';
 import { API_SYNTAX, operationHelp, overviewHelp, resourceHelp } from './help-text.ts';
 import { operationFlags } from './operation-flags.ts';
@@ -79,18 +80,14 @@ async function runOperation(
   const parts = await requestParts(operation, flags, parsed, source);
   const options = requestOptions(parsed);
   const shown = shownForm(operation, parsed);
-  const url = apiUrl(parsed, context);
   if (isOn(parsed, 'dry-run')) {
+    const url = apiUrl(parsed, context);
     const apiKey = await findApiKey(url, parsed, context, source).catch(() => null);
     const request = requestOf(operation, await resolvedIfPossible(operation, parts, { url, apiKey, context }));
     for (const line of dryRun(url, request, headersOf(options), operation.body?.schema)) context.print(line);
     return 0;
   }
-  const apiKey = await findApiKey(url, parsed, context, source);
-  if (apiKey === null) throw usage(noKey(url));
-  await trustRootCa(parsed, source);
-  if (url.startsWith('http:') && !isOnThisMachine(url))
-    context.warn(`postern: warning: ${url} is not encrypted: the API key is sent in clear text`);
+  const { url, apiKey } = await apiAccess(parsed, context, source);
   const everyMs = watchInterval(parsed);
   const call = { operation, parts, parsed, options, shown, url, apiKey };
   if (everyMs === null) return sendAndShow(call, context);
@@ -118,11 +115,4 @@ function headersOf({ ifMatch, ifNoneMatch, idempotencyKey }: AnyOptions): Readon
     ...(typeof ifNoneMatch === 'string' && { 'if-none-match': ifNoneMatch }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   };
-}
-
-function noKey(url: string): string {
-  const local = isOnThisMachine(url)
-    ? ' (POSTERN_DATA_DIR or ./postern-data has no first-api-key: a server that was first started in a terminal printed its key there, once)'
-    : '';
-  return `no API key: set POSTERN_CLI_API_KEY or --api-key-file FILE${local}`;
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { shellWord } from '../../lib/shell-word.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { flagDescription, flagText, type HelpRow, helpTable, paragraph } from '../help-table.ts';
 import type { ApiResource } from './api-resources.ts';
@@ -95,9 +96,9 @@ function exampleFlags(example: JsonObject, flags: readonly ApiFlag[]): readonly 
   return Object.entries(example).map(([field, value]) => {
     const flag = flags.find(({ target }) => target.in === 'body' && target.path.join('.') === field);
     // A field with the name of a command's own flag has none.
-    if (flag === undefined) return `--set ${quoted(`${field}=${JSON.stringify(value)}`)}`;
+    if (flag === undefined) return `--set ${shellWord(`${field}=${JSON.stringify(value)}`)}`;
     if (flag.kind === 'switch') return `--${value === true ? '' : 'no-'}${flag.name}`;
-    return `--${flag.name} ${quoted(flag.isSecret === true ? '@FILE' : exampleText(value))}`;
+    return `--${flag.name} ${shellWord(flag.isSecret === true ? '@FILE' : exampleText(value))}`;
   });
 }
 
@@ -111,8 +112,4 @@ function exampleText(value: JsonValue): string {
       .join(',');
   }
   return JSON.stringify(value);
-}
-
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -7,12 +7,16 @@ const EXIT_REFUSED = 1;
 const EXIT_UNREACHABLE = 3;
 
 /** Reports an error of the API or of the connection on one line. */
-export async function runWithApi(context: CommandContext, run: () => Promise<number>): Promise<number> {
+export async function runWithApi(
+  context: CommandContext,
+  run: () => Promise<number>,
+  exitUnreachable = EXIT_UNREACHABLE,
+): Promise<number> {
   try {
     return await run();
   } catch (error) {
     if (!(error instanceof PosternApiError) && !(error instanceof PosternConnectionError)) throw error;
     context.warn(`postern: ${printable(error.message)}`);
-    return error instanceof PosternApiError ? EXIT_REFUSED : EXIT_UNREACHABLE;
+    return error instanceof PosternApiError ? EXIT_REFUSED : exitUnreachable;
   }
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
+import { failureCode } from '../../lib/failure-code.ts';
 import { usage } from '../../lib/flags.ts';
 
 /** Source of long and secret values. */
@@ -21,7 +22,7 @@ export function createTextSource(readStdin: () => Promise<string> = () => textOf
     try {
       return await readFile(path, 'utf8');
     } catch (cause) {
-      const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+      const reason = failureCode(cause);
       throw usage(`--${flagName}: cannot read the file ${path} (${reason})`);
     }
   };

@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto';
+import { shellWord } from '../../lib/shell-word.ts';
 import type { CaCertificate } from './ca-ports.ts';
 
 /** Instructions to trust the CA, as lines to copy. */
 export function trustHint({ file, pem }: CaCertificate, domain: string): string {
   const { fingerprint256 } = new X509Certificate(pem);
-  const path = shellQuoted(file);
+  const path = shellWord(file);
   const name = `postern-${domain}`;
   return `
 The internal CA of this server is
@@ -36,8 +37,4 @@ Chrome and Chromium on Linux (package libnss3-tools)
 Firefox
   Settings, Privacy & Security, View Certificates, Authorities, Import: choose the file, select "identify websites"
 `.trim();
-}
-
-function shellQuoted(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -3,19 +3,20 @@ import { PosternConnectionError } from '../../client/postern-connection-error.ts
 import type { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { openTransport } from '../api/open-transport.ts';
+import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, MESSAGE, textFlag, YES } from '../shared-flags.ts';
 import { FILES, PRUNE, pathsOf, TAKE_OVER } from './file-flags.ts';
 import { loadConfiguration } from './load-configuration.ts';
+import { operationHint } from './operation-hint.ts';
 import { printPlan, reportNoOwner } from './plan-command.ts';
 import { changesAsJson, summaryText } from './plan-lines.ts';
 import { CHANGESET_TIMEOUT_MS, type PlanRequest, type PreparedPlan, preparePlan } from './prepare-plan.ts';
 import { printProblems } from './print-problems.ts';
 import { Progress } from './progress.ts';
 import { reportMoving } from './report-moving.ts';
-import { operationHint, runWithServer } from './run-with-server.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'apply',
@@ -64,14 +65,16 @@ export const applyCommand: Command = {
     if (!isOn(parsed, 'yes') && context.ask === undefined) {
       throw usage('postern apply asks before it changes anything, and there is no terminal: add --yes');
     }
-    return runWithServer(context, async () => {
+    const run = async (): Promise<number> => {
       const loaded = await loadConfiguration(paths, context);
       if (loaded === null) return EXIT_FAILED;
       const isPruning = isOn(parsed, 'prune');
       if (isPruning && loaded.configuration.owner === null) return reportNoOwner(context);
       const transport = await openTransport(parsed, context);
       return apply(transport, { ...loaded, isPruning, isTakeOver: isOn(parsed, 'take-over') }, parsed, context);
-    });
+    };
+    // Here code 3 means a conflict, and nothing else.
+    return runWithApi(context, run, EXIT_FAILED);
   },
 };
 

@@ -1,6 +1,7 @@
 import { selectObjects } from '../../configuration-file/select-objects.ts';
 import { writeConfigurationFile } from '../../configuration-file/write-configuration-file.ts';
 import { writeDurably } from '../../lib/durable-file.ts';
+import { failureCode } from '../../lib/failure-code.ts';
 import { usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
 import { openTransport } from '../api/open-transport.ts';
@@ -77,6 +78,6 @@ async function write(
 }
 
 function notWritten(file: string, cause: unknown): never {
-  const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unwritable';
+  const reason = failureCode(cause, 'unwritable');
   throw usage(`cannot write ${file} (${reason})`);
 }

@@ -1,6 +1,7 @@
 import { isChanging } from '../../configuration-file/plan/settle-plan.ts';
 import { isOn } from '../../lib/flags.ts';
 import { openTransport } from '../api/open-transport.ts';
+import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { painterFor } from '../output/color.ts';
@@ -14,7 +15,6 @@ import { type PreparedPlan, preparePlan } from './prepare-plan.ts';
 import { printProblems } from './print-problems.ts';
 import { Progress } from './progress.ts';
 import { reportMoving } from './report-moving.ts';
-import { runWithServer } from './run-with-server.ts';
 
 const FORMATS = ['table', 'json'] as const;
 
@@ -45,7 +45,7 @@ export const planCommand: Command = {
     const parsed = parseCommand(SYNTAX, args);
     const paths = pathsOf(parsed, 'plan');
     const isJson = outputFormat(parsed.flags, FORMATS) === 'json';
-    return runWithServer(context, async () => {
+    const run = async (): Promise<number> => {
       const loaded = await loadConfiguration(paths, context);
       if (loaded === null) return EXIT_FAILED;
       const isPruning = isOn(parsed, 'prune');
@@ -60,7 +60,9 @@ export const planCommand: Command = {
       }
       await printPlan(prepared.plan, isJson, context);
       return isChanging(prepared.plan.changes) ? EXIT_DIFFERENT : 0;
-    });
+    };
+    // Here code 3 means a conflict, and nothing else.
+    return runWithApi(context, run, EXIT_FAILED);
   },
 };
 

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_FILE_BYTES } from '../../configuration-file/format.ts';
 import type { ConfigurationText } from '../../configuration-file/read-configuration.ts';
+import { failureCode } from '../../lib/failure-code.ts';
 import { usage } from '../../lib/flags.ts';
 import { createTextSource } from '../api/text-source.ts';
 
@@ -43,6 +44,6 @@ function statOf(path: string) {
 }
 
 function unreadable(path: string, cause: unknown): never {
-  const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+  const reason = failureCode(cause);
   throw usage(`cannot read ${path} (${reason})`);
 }

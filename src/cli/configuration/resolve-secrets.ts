@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { FileConfig, FileObject } from '../../configuration-file/file-object.ts';
 import type { FileProblem } from '../../configuration-file/file-problem.ts';
 import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
+import { failureCode } from '../../lib/failure-code.ts';
 import type { CommandContext } from '../command.ts';
 
 const MAX_SECRET_BYTES = 1024 * 1024;
@@ -50,7 +51,7 @@ async function fromFile(name: string, file: string): Promise<Read> {
     const value = (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
     return value === '' ? { problem: `${path} is empty: write "" in the file to remove the secret` } : { value };
   } catch (cause) {
-    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    const reason = failureCode(cause);
     return { problem: `cannot read ${path} (${reason})` };
   }
 }

@@ -1,3 +1,4 @@
+import { shellWord } from '../../lib/shell-word.ts';
 import { printable } from '../api/cell-text.ts';
 import type { EdgePlan } from './plan-edge.ts';
 import type { WantedEdge } from './wanted-edge.ts';
@@ -20,8 +21,4 @@ export function nextSteps(wanted: WantedEdge, plan: Pick<EdgePlan, 'edge' | 'rou
     `Try it:       curl -i ${shellWord(url)}`,
     'If curl does not trust the certificate: postern ca print > ca.pem, and add --cacert ca.pem',
   ];
-}
-
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { usage } from '../../lib/flags.ts';
 import { CLAIM, claimsOf } from '../access/claim-flags.ts';
 import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../api/run-with-api.ts';
+import { createTextSource } from '../api/text-source.ts';
 import { isJsonOutput } from '../changes/output-flag.ts';
 import type { Command } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
@@ -55,7 +55,7 @@ export const explainCommand: Command = {
         ...(Object.keys(headers).length > 0 && { headers }),
         ...(address !== undefined && { address }),
         ...(email !== undefined && { as: { email, claims: shortened(claims) } }),
-        ...(file !== undefined && { client_certificate_pem: await readPem(file) }),
+        ...(file !== undefined && { client_certificate_pem: await createTextSource().read(file, 'client-cert') }),
       };
       const { text } = await transport.send({ method: 'POST', path: '/explain', body });
       if (isJson) context.print(text);
@@ -70,12 +70,4 @@ function shortened(claims: Readonly<Record<string, readonly string[]>>): Record<
   return Object.fromEntries(
     Object.entries(claims).map(([name, values]) => [name, values.length === 1 ? (values[0] as string) : values]),
   );
-}
-
-async function readPem(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch {
-    throw usage(`cannot read the file of --client-cert: ${file}`);
-  }
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
 import { flagOf, settingNames, variableOf } from '../../config/schema.ts';
 import { usage } from '../../lib/flags.ts';
+import { shellWord } from '../../lib/shell-word.ts';
 import type { CommandContext } from '../command.ts';
 import { serviceErrors } from './errors.ts';
 import type { ServicePlan } from './service-plan.ts';
@@ -149,8 +150,4 @@ function journal({ isOfUser, name }: ServicePlan): string {
 
 function failed(message: string): Error {
   return serviceErrors.create('ERR_POSTERN_SERVICE', message);
-}
-
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

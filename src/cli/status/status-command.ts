@@ -1,7 +1,8 @@
+import { Transport } from '../../client/transport.ts';
 import type { ParsedFlags } from '../../lib/flags.ts';
-import { apiUrl } from '../api/connection.ts';
-import { openTransport } from '../api/open-transport.ts';
+import { apiAccess } from '../api/api-access.ts';
 import { runWithApi } from '../api/run-with-api.ts';
+import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { shownFinding } from '../doctor/report.ts';
@@ -46,8 +47,8 @@ export const statusCommand: Command = {
 };
 
 async function show(parsed: ParsedFlags, format: OutputFormat, context: CommandContext): Promise<number> {
-  const url = apiUrl(parsed, context);
-  const status = await readStatus(await openTransport(parsed, context), Date.now());
+  const { url, apiKey } = await apiAccess(parsed, context, createTextSource());
+  const status = await readStatus(new Transport({ baseUrl: url, apiKey: apiKey.key }), Date.now());
   const isOk = status.findings.every(({ level }) => level !== 'problem');
   if (format === 'json' || format === 'yaml') printStructured(document(status, url, isOk), format, context);
   else for (const line of statusText(status, url, painterFor(context))) context.print(line);

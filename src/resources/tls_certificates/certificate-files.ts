@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import { isAbsolute, sep } from 'node:path';
+import { failureCode } from '../../lib/failure-code.ts';
 
 /** As much as the API accepts in a body. */
 const MAX_BYTES = 262_144;
@@ -41,7 +42,7 @@ export function readAllowedFile(path: string, directories: readonly string[]): F
       closeSync(file);
     }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    const code = failureCode(error);
     return refuse(`cannot be read (${code}): check that it exists and that the user of the server may read it`);
   }
 }

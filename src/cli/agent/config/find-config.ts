@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { failureCode } from '../../../lib/failure-code.ts';
 import type { AgentPorts } from '../agent-ports.ts';
 import { agentCommandErrors } from '../errors.ts';
 import type { AgentConfig } from './agent-config.ts';
@@ -45,7 +46,7 @@ async function readWhole(path: string, files: AgentPorts['files']): Promise<stri
     const text = await files.read(path);
     if (text.length <= MAX_BYTES) return text;
   } catch (cause) {
-    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    const reason = failureCode(cause);
     const message = `cannot read the configuration file ${path} (${reason}): check --config`;
     throw agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', message, { cause });
   }

@@ -1,0 +1,27 @@
+import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import type { CommandContext } from '../command.ts';
+import { type ApiKey, apiUrl, findApiKey, isOnThisMachine, trustRootCa } from './connection.ts';
+import type { TextSource } from './text-source.ts';
+
+export interface ApiAccess {
+  readonly url: string;
+  readonly apiKey: ApiKey;
+}
+
+/** The API that the flags and the environment name, and the key for it. */
+export async function apiAccess(parsed: ParsedFlags, context: CommandContext, source: TextSource): Promise<ApiAccess> {
+  const url = apiUrl(parsed, context);
+  const apiKey = await findApiKey(url, parsed, context, source);
+  if (apiKey === null) throw usage(noKey(url));
+  await trustRootCa(parsed, source);
+  if (url.startsWith('http:') && !isOnThisMachine(url))
+    context.warn(`postern: warning: ${url} is not encrypted: the API key is sent in clear text`);
+  return { url, apiKey };
+}
+
+function noKey(url: string): string {
+  const local = isOnThisMachine(url)
+    ? ' (POSTERN_DATA_DIR or ./postern-data has no first-api-key: a server that was first started in a terminal printed its key there, once)'
+    : '';
+  return `no API key: set POSTERN_CLI_API_KEY or --api-key-file FILE${local}`;
+}
