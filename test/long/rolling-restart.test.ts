@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import { restartUnderLoad } from '../nodes/drain/restart-under-load.ts';
-import { FINISHING_VERSION, unpackProgram } from '../support/program-fixture.ts';
+import { LINKED_VERSION, unpackProgram } from '../support/program-fixture.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 test(
@@ -11,7 +11,7 @@ test(
   (t) => restartUnderLoad(t, 3),
 );
 
-test(`so does a rolling upgrade of all nodes from commit ${FINISHING_VERSION}`, { timeout: 240_000 }, async (t) => {
-  const launcher = unpackProgram(FINISHING_VERSION, await tempDir(t));
+test(`so does a rolling upgrade of all nodes from commit ${LINKED_VERSION}`, { timeout: 240_000 }, async (t) => {
+  const launcher = unpackProgram(LINKED_VERSION, await tempDir(t));
   await restartUnderLoad(t, 3, { launcherOf: () => launcher });
 });

@@ -4,10 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliDecompressSync } from 'node:zlib';
 
-/** A version whose nodes have links and forward requests to each other. */
-export const LINKED_VERSION = '9be1c5a';
-/** A version whose nodes finish what they sent to a node that leaves. With earlier ones, a rolling upgrade can cost a request. */
-export const FINISHING_VERSION = '113be0f';
+/** A version whose nodes forward requests to each other on channels, and finish what they sent to a node that leaves. */
+export const LINKED_VERSION = '113be0f';
 
 /** Unpacks the program of an earlier commit, as `tools/write-program-fixture.ts` wrote it, and returns its launcher. */
 export function unpackProgram(commit: string, folder: string): string {
