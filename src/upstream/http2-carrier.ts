@@ -9,9 +9,6 @@ import { bufferPassed } from '../lib/passing-buffers.ts';
 import type { Carried, Carrier } from './carrier.ts';
 import { sendableTrailers } from './http2-headers.ts';
 
-/** An informational status between nodes: the body is wanted. It is never forwarded. */
-export const BODY_WANTED = 199;
-
 /** The view of a session that one of its streams needs. */
 export interface CarrierLink {
   /** Ends a stream early, with CANCEL. */

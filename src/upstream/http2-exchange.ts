@@ -8,12 +8,12 @@ import { neverIndexed } from '../lib/never-indexed.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
 import type { Carried, Carrier, RequestChannel } from './carrier.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
-import { BODY_WANTED, type CarrierLink, Http2Carrier } from './http2-carrier.ts';
+import { type CarrierLink, Http2Carrier } from './http2-carrier.ts';
 import { http2RequestHeaders, http2ResponseHead, http2ResponseHeaders } from './http2-headers.ts';
 import { resetReason } from './http2-reset-reason.ts';
 import { MAX_INFORMATIONAL } from './max-informational.ts';
 import { isSafe } from './request-headers.ts';
-import { requestRefusal } from './unsendable.ts';
+import { ChannelOverError, requestRefusal } from './unsendable.ts';
 import type {
   RequestBody,
   ResponseHead,
@@ -33,7 +33,7 @@ export interface StreamLink extends CarrierLink {
   ): ClientHttp2Stream;
   /** The connection has ended, and requests that nobody has answered go to another one. Absent: the owner of the link sees to it. */
   readonly isLost?: boolean;
-  /** For requests that switch no protocol, where there is one. */
+  /** For requests that switch no protocol. Absent: each is a stream. Null: it has just ended. */
   readonly channel?: RequestChannel | null;
 }
 
@@ -120,9 +120,10 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   #open(link: Link, headers: readonly string[], { body, switchTo }: UpstreamRequest): Carrier {
     const hasBody = this.#body !== null;
     const mayHaveTrailers = body.framing === 'chunked';
-    const channel = switchTo === null ? link.channel : null;
+    const channel = switchTo === null ? link.channel : undefined;
     try {
-      if (channel) return channel.open(headers, { hasBody, mayHaveTrailers }, this);
+      if (channel === null) throw new ChannelOverError();
+      if (channel !== undefined) return channel.open(headers, { hasBody, mayHaveTrailers }, this);
       const endStream = !hasBody && switchTo === null;
       const stream = link.request(neverIndexed(headers), { endStream, waitForTrailers: mayHaveTrailers });
       return new Http2Carrier({ stream, link, hasBody, carried: this });
@@ -184,10 +185,6 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
 
   onInformational(status: number, raw: HeaderList): void {
     if (this.#parts === null) return;
-    if (status === BODY_WANTED && this.#parts.awaitsBodyWanted === true) {
-      this.onBodyWanted();
-      return;
-    }
     this.#hasBytes = true;
     this.#informational += 1;
     if (this.#informational > MAX_INFORMATIONAL) {

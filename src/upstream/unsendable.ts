@@ -19,13 +19,21 @@ export const RESPONSE_TOO_LARGE = 'headers_too_large';
 /** The response is fine, and its client has announced that it accepts less. */
 export const CLIENT_LIMIT = 'client_header_limit';
 
+/** The channel to another node has just ended: nothing was sent. */
+export class ChannelOverError extends Error {
+  constructor() {
+    super('the channel to the node has ended');
+  }
+}
+
 /** Whether an error means that a message from outside cannot be sent. Anything else that is thrown is a bug. */
 export function isUnsendable(error: unknown): boolean {
-  return error instanceof UnsafeRequestError || REFUSED.test(codeOf(error));
+  return error instanceof UnsafeRequestError || error instanceof ChannelOverError || REFUSED.test(codeOf(error));
 }
 
 /** The session has ended, or accepts no more streams: nothing was sent. */
 export function isSessionOver(error: unknown): boolean {
+  if (error instanceof ChannelOverError) return true;
   const code = codeOf(error);
   return REFUSED.test(code) && IS_OVER.test(code);
 }

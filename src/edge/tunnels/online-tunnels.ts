@@ -46,7 +46,7 @@ export interface AgentLink {
   reset(stream: ClientHttp2Stream): void;
   /** A stream has ended, for any reason. */
   release(): void;
-  /** For requests that switch no protocol, where there is one. */
+  /** For requests that switch no protocol. Absent: each is a stream. Null: it has just ended. */
   readonly channel?: RequestChannel | null;
   /** Opens no new streams on it. */
   retire(): void;

@@ -27,6 +27,7 @@ suite('a channel that ends', () => {
     let isReleased = false;
     const channel = new OutgoingChannel(stream as unknown as ClientHttp2Stream, {
       onBroken: (why) => assert.fail(why),
+      onAccepted: () => {},
       onClosed: () => {},
       onReleased: () => {
         isReleased = true;
@@ -54,6 +55,7 @@ suite('a channel that is broken', () => {
         problems.push(why);
         throw new Error('a bug of the owner');
       },
+      onAccepted: () => {},
       onClosed: () => {},
       onReleased: () => {},
     });

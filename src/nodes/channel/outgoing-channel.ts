@@ -1,4 +1,5 @@
 import type { ClientHttp2Stream } from 'node:http2';
+import { guarded, reporting } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import type { Carried, Carrier, ChannelRequest, RequestChannel } from '../../upstream/carrier.ts';
 import { RequestTooLargeError, UnsafeRequestError } from '../../upstream/request-headers.ts';
@@ -15,25 +16,24 @@ import {
 } from './channel-frames.ts';
 
 const OK = 200;
+const OWNER = reporting('channel between nodes');
 
-/** The end that sends requests. Nothing is sent until the other node has accepted the channel: an older one does not. */
+export interface OutgoingChannelOwner extends ChannelOwner {
+  /** The other node takes requests. Called in a turn of its own. */
+  onAccepted(): void;
+}
+
+/** The end that sends requests. Nothing is sent until the other node has accepted the channel. */
 export class OutgoingChannel extends Channel implements RequestChannel {
+  readonly #owner: OutgoingChannelOwner;
   #nextId = 1;
   #isAccepted = false;
 
   /** The stream is new. */
-  constructor(stream: ClientHttp2Stream, owner: ChannelOwner) {
+  constructor(stream: ClientHttp2Stream, owner: OutgoingChannelOwner) {
     super(stream, owner);
+    this.#owner = owner;
     this.start();
-  }
-
-  get wasAccepted(): boolean {
-    return this.#isAccepted;
-  }
-
-  /** It was in use, and accepts no further requests: the connection is about to be closed. */
-  get isLost(): boolean {
-    return this.#isAccepted && this.isEnded;
   }
 
   get isReady(): boolean {
@@ -59,7 +59,8 @@ export class OutgoingChannel extends Channel implements RequestChannel {
 
   protected onAccepted(status: number): void {
     this.#isAccepted = status === OK;
-    if (!this.#isAccepted) this.end();
+    if (this.#isAccepted) setImmediate(guarded(OWNER, () => this.#owner.onAccepted()));
+    else this.end();
   }
 
   /** Frames of an exchange that was reset here may still arrive. */

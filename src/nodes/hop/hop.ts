@@ -1,19 +1,12 @@
-import {
-  type ClientHttp2Stream,
-  constants,
-  type Http2Stream,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import { type ClientHttp2Stream, constants, type Http2Stream, type ServerHttp2Stream } from 'node:http2';
 import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../../lib/bug-report.ts';
-import { sendInformational, sendResponse, sendTrailers } from '../../lib/http2-heads.ts';
+import { sendInformational, sendResponse } from '../../lib/http2-heads.ts';
 import { resetStream } from '../../lib/http2-reset.ts';
 import { readMore, type StreamTaker, takeStream } from '../../lib/http2-taken-stream.ts';
 import { neverIndexed } from '../../lib/never-indexed.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
-import { BODY_WANTED } from '../../upstream/http2-carrier.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
 import { PassedFrames } from './passed-frames.ts';
@@ -24,9 +17,6 @@ type Raw = readonly string[];
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR } = constants;
 const { NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
-const NO_TRAILERS: Raw = [];
-/** Below the smallest window of a stream. */
-const SMALL_BYTES = 65_535;
 
 export interface HopParts {
   readonly tunnel: OnlineTunnel;
@@ -39,9 +29,9 @@ export interface HopParts {
 }
 
 /**
- * One stream of another node, copied to an agent's connection and back: heads, bodies with back-pressure, trailers, ends
- * and resets with their codes. It changes nothing, and has no deadlines: the node with the client has them. It is over
- * when both streams are closed.
+ * A connection or WebSocket of another node's client, copied to an agent's connection and back: heads, data with
+ * back-pressure, ends and resets with their codes. It changes nothing, and has no deadlines: the node with the client has
+ * them. It is over when both streams are closed. Plain requests are on the channel (`ChannelHop`).
  */
 export class Hop implements StreamTaker {
   readonly #peer: ServerHttp2Stream;
@@ -50,12 +40,8 @@ export class Hop implements StreamTaker {
   readonly #trace: HopTrace | null;
   readonly #onClosed: () => void;
   #agent: ClientHttp2Stream | null = null;
-  #isSwitch = false;
   /** Null: it is no WebSocket, or the service refused it. */
   #frames: PassedFrames | null;
-  /** NaN without a declared length. The last bytes go with the end of the stream, in one frame. */
-  #requestBytesLeft = Number.NaN;
-  #responseBytesLeft = Number.NaN;
   #isRequestWhole = false;
   #isResponseWhole = false;
   #isResponseEnded = false;
@@ -65,12 +51,6 @@ export class Hop implements StreamTaker {
   #isBroken = false;
   /** Data that came before its head was forwarded. */
   #early: Buffer[] | null = null;
-  #awaitsRequestTrailers = false;
-  #awaitsTrailers = false;
-  /** The service reads no more, and its response is whole, but not sent. */
-  #closesAfterTrailers = false;
-  #requestTrailers = NO_TRAILERS;
-  #trailers = NO_TRAILERS;
 
   /** Takes the stream. */
   constructor(peer: ServerHttp2Stream, { tunnel, link, trace, isWebSocket, onClosed }: HopParts) {
@@ -83,32 +63,25 @@ export class Hop implements StreamTaker {
     takeStream(peer, this);
   }
 
-  start(headers: IncomingHttpHeaders, raw: Raw): void {
+  start(raw: Raw): void {
     try {
-      this.#start(headers, raw);
+      this.#start(raw);
     } catch (error) {
       this.contain(error);
     }
   }
 
-  #start(headers: IncomingHttpHeaders, raw: Raw): void {
+  #start(raw: Raw): void {
     const peer = this.#peer;
-    const isSwitch = headers[':method'] === 'CONNECT';
-    const hasBody = !peer.endAfterHeaders;
-    const length = headers['content-length'];
-    this.#awaitsRequestTrailers = hasBody && !isSwitch && length === undefined;
-    const agent = this.#open(raw, { endStream: !hasBody, waitForTrailers: this.#awaitsRequestTrailers });
+    this.#isRequestWhole = peer.endAfterHeaders;
+    const agent = this.#open(raw, { endStream: this.#isRequestWhole, waitForTrailers: false });
     if (agent === null) return;
     this.#agent = agent;
-    this.#isSwitch = isSwitch;
     this.#tunnel.inFlight += 1;
     this.#tunnel.use.hopsInFlight += 1;
-    this.#isRequestWhole = !hasBody;
-    if (hasBody && !isSwitch && length !== undefined) this.#requestBytesLeft = Number(length);
     takeStream(agent, this);
-    // Also without a body: the runtime resets a stream that has responded and that nobody ever read.
+    // Also without data: the runtime resets a stream that has responded and that nobody ever read.
     readMore(peer);
-    if (hasBody && !isSwitch) peer.additionalHeaders({ ':status': BODY_WANTED });
   }
 
   /** The connections are shared with other streams, which are not affected. */
@@ -133,7 +106,7 @@ export class Hop implements StreamTaker {
 
   onEvent(stream: Http2Stream, event: string | symbol, head: unknown, flags: unknown, raw: unknown): boolean {
     return stream === this.#peer
-      ? this.#onPeerEvent(event, raw as Raw)
+      ? this.#onPeerEvent(event)
       : this.#onAgentEvent(event, head as Head, flags as number, raw as Raw);
   }
 
@@ -189,7 +162,7 @@ export class Hop implements StreamTaker {
     if (!this.#frames.close(peer, agent)) return;
     this.#isRequestWhole = true;
     this.#endResponse();
-    endStream(agent, false);
+    endStream(agent);
     for (const stream of [peer, agent]) readMore(stream);
   }
 
@@ -197,25 +170,17 @@ export class Hop implements StreamTaker {
     if (this.#isBroken) return;
     if (stream === this.#peer) {
       this.#isRequestWhole = true;
-      endStream(this.#agent as ClientHttp2Stream, this.#awaitsRequestTrailers);
+      endStream(this.#agent as ClientHttp2Stream);
     } else {
       this.#isResponseEnded = true;
       if (this.#hasHead) this.#endResponse();
     }
   }
 
-  #onPeerEvent(event: string | symbol, raw: Raw): boolean {
+  #onPeerEvent(event: string | symbol): boolean {
     switch (event) {
       case 'drain':
         readMore(this.#agent as ClientHttp2Stream);
-        return true;
-      case 'trailers':
-        this.#requestTrailers = raw;
-        return true;
-      case 'wantTrailers':
-        this.#attempt(this.#peer, () => sendTrailers(this.#peer, this.#trailers));
-        // The runtime sends them in an immediate, which comes first.
-        if (this.#closesAfterTrailers) setImmediate(closeComplete, this.#peer);
         return true;
       case 'close':
         this.#onPeerClose();
@@ -227,7 +192,6 @@ export class Hop implements StreamTaker {
   }
 
   #onAgentEvent(event: string | symbol, head: Head, flags: number, raw: Raw): boolean {
-    const agent = this.#agent as ClientHttp2Stream;
     switch (event) {
       case 'headers':
         this.#onInformational(raw);
@@ -238,12 +202,6 @@ export class Hop implements StreamTaker {
         return true;
       case 'drain':
         readMore(this.#peer);
-        return true;
-      case 'trailers':
-        this.#trailers = raw;
-        return true;
-      case 'wantTrailers':
-        this.#attempt(agent, () => sendTrailers(agent, this.#requestTrailers));
         return true;
       case 'close':
         this.#onAgentClose();
@@ -261,35 +219,19 @@ export class Hop implements StreamTaker {
 
   #sendToAgent(chunk: Buffer): boolean {
     const agent = this.#agent as ClientHttp2Stream;
-    this.#requestBytesLeft -= chunk.length;
-    if (!agent.writable) return true;
-    if (this.#requestBytesLeft !== 0) return agent.write(chunk);
-    this.#isRequestWhole = true;
-    agent.end(chunk);
-    return true;
+    return agent.writable ? agent.write(chunk) : true;
   }
 
   #sendToPeer(chunk: Buffer): boolean {
-    const peer = this.#peer;
-    this.#responseBytesLeft -= chunk.length;
-    if (!peer.writable) return true;
-    if (this.#responseBytesLeft !== 0) return peer.write(chunk);
-    this.#isResponseWhole = true;
-    peer.end(chunk);
-    return true;
+    return this.#peer.writable ? this.#peer.write(chunk) : true;
   }
 
   #respond(head: Head, flags: number, raw: Raw): void {
-    const agent = this.#agent as ClientHttp2Stream;
     const isEnded = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
-    const length = head['content-length'];
-    this.#awaitsTrailers = !isEnded && !this.#isSwitch && length === undefined;
-    sendResponse(this.#peer, raw, { endStream: isEnded, waitForTrailers: this.#awaitsTrailers });
+    sendResponse(this.#peer, raw, { endStream: isEnded, waitForTrailers: false });
     this.#trace?.answered(head[':status']);
     if (head[':status'] !== 200) this.#frames = null;
-    if (!this.#isSwitch && length !== undefined) this.#responseBytesLeft = Number(length);
-    // A smaller response needs nothing of its window back.
-    if (!(this.#responseBytesLeft <= SMALL_BYTES)) readMore(agent);
+    readMore(this.#agent as ClientHttp2Stream);
     if (isEnded) this.#isResponseWhole = true;
     for (const chunk of this.#early ?? []) this.#sendToPeer(chunk);
     if (this.#isResponseEnded) this.#endResponse();
@@ -298,7 +240,7 @@ export class Hop implements StreamTaker {
 
   #endResponse(): void {
     this.#isResponseWhole = true;
-    endStream(this.#peer, this.#awaitsTrailers);
+    endStream(this.#peer);
   }
 
   /** The runtime throws at messages that it cannot send. */
@@ -319,11 +261,7 @@ export class Hop implements StreamTaker {
     this.#tunnel.use.hopsInFlight -= 1;
     if (!this.#isResponseWhole) resetStream(peer, (this.#agent as ClientHttp2Stream).rstCode);
     // The service reads no more. The reset waits for the end of the response (RFC 9113 §8.1).
-    else if (!this.#isRequestWhole) {
-      if (!this.#awaitsTrailers) closeComplete(peer);
-      else if (peer.sentTrailers === undefined) this.#closesAfterTrailers = true;
-      else setImmediate(closeComplete, peer);
-    }
+    else if (!this.#isRequestWhole) closeComplete(peer);
     // Data that waits would keep the stream alive, with its share of the session's window.
     if (!this.#isRequestWhole) readMore(peer);
   }

@@ -9,8 +9,8 @@ import { Hop } from './hop.ts';
 import type { HopWebSockets } from './hop-web-sockets.ts';
 
 /**
- * Serves streams of other nodes for agents that are connected here. `local` knows only those: a stream that came over a
- * link never leaves over another one, so no header has to mark it.
+ * Serves connections and WebSockets of other nodes for agents that are connected here. `local` knows only those: a stream
+ * that came over a link never leaves over another one, so no header has to mark it.
  */
 export function receiveHops(
   local: OnlineTunnels,
@@ -18,11 +18,11 @@ export function receiveHops(
   tracing: HopTracing | null = null,
 ): PeerStreamHandler {
   return (stream, headers, raw, onClosed) => {
-    const isConnection = headers[':method'] === 'CONNECT' && headers[':protocol'] === undefined;
+    const isConnection = headers[':protocol'] === undefined;
     const id = isConnection ? headers[':authority'] : headers[TUNNEL_HEADER];
     const tunnel = typeof id === 'string' ? local.get(id) : undefined;
     const link = tunnel?.link() ?? null;
-    // Before a byte of the body was taken: the sender tries another node.
+    // Before a byte was taken: the sender tries another node.
     if (tunnel === undefined || link === null) return false;
     const traced = headers[HOP_TRACE_HEADER];
     const trace = traced === undefined ? null : (tracing?.begin(traced, tunnel.id) ?? null);
@@ -38,12 +38,12 @@ export function receiveHops(
       onClosed: isWebSocket ? onHopClosed : onClosed,
     });
     if (isWebSocket) webSockets.add(hop);
-    hop.start(headers, forAgent);
+    hop.start(forAgent);
     return true;
   };
 }
 
-/** The same for requests on a channel. */
+/** The same for requests, which are on the channel. */
 export function receiveChannelHops(local: OnlineTunnels, tracing: HopTracing | null = null): ChannelRequestHandler {
   return (request, place) => {
     const { raw } = request;

@@ -28,8 +28,8 @@ import type { ServedCalls } from './served-calls.ts';
 export interface Served {
   readonly calls: ServedCalls;
   readonly feeds: ServedFeeds;
-  streams: PeerStreamHandler | null;
-  requests: ChannelRequestHandler | null;
+  streams: PeerStreamHandler;
+  requests: ChannelRequestHandler;
   /** A node sent what HTTP/2 forbids, and its connection is closed. */
   onViolation(nodeId: string, why: string): void;
 }
@@ -175,10 +175,11 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
 
   #dispatch(stream: ServerHttp2Stream, head: IncomingHttpHeaders, raw: readonly string[]): boolean {
     const { calls, feeds, streams, requests } = this.#served;
-    if (head[':method'] === 'CONNECT' || head[TUNNEL_HEADER] !== undefined)
-      return streams?.(stream, head, raw, this.#onStreamClose) === true;
+    if (head[':method'] === 'CONNECT') return streams(stream, head, raw, this.#onStreamClose);
+    // A client's request belongs on the channel. Its path must not be taken for one of the paths below.
+    if (head[TUNNEL_HEADER] !== undefined) return false;
     const path = head[':path'] ?? '';
-    if (path === CHANNEL_PATH && requests !== null && this.#channel === null) {
+    if (path === CHANNEL_PATH && this.#channel === null) {
       this.#channel = new IncomingChannel(stream, this, { handler: requests, maxStreams: MAX_STREAMS });
       this.#active -= 1;
       return true;

@@ -73,8 +73,9 @@ export class NodeLinks implements PeerLinks {
     this.#served = {
       calls: new ServedCalls((nodeId, code, why) => calls.warn({ peer_id: nodeId, why }, `${nodeId} ${code}`)),
       feeds: new ServedFeeds(),
-      streams: null,
-      requests: null,
+      // Until `serveStreams`: this node has no agents.
+      streams: () => false,
+      requests: () => null,
       onViolation: (nodeId, why) => violations.warn({ peer_id: nodeId, why }, `${nodeId} ${why}`),
     };
     this.#incoming = new IncomingLinks({ ...options, rejections }, this.#served);
@@ -172,9 +173,9 @@ export class NodeLinks implements PeerLinks {
     this.#feeds.follow(name, open);
   }
 
-  serveStreams(streams: PeerStreamHandler, requests: ChannelRequestHandler | null = null): void {
+  serveStreams(streams: PeerStreamHandler, requests?: ChannelRequestHandler): void {
     this.#served.streams = streams;
-    this.#served.requests = requests;
+    if (requests !== undefined) this.#served.requests = requests;
   }
 
   /** Accepts no more connections and streams; those in progress may finish for up to `timeoutMs`. */

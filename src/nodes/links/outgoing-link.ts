@@ -1,23 +1,24 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../../lib/bug-report.ts';
-import { listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import { guarded, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { destroySession } from '../../lib/http2-destroy.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../../lib/http2-heads.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { cancelStream } from '../../lib/http2-reset.ts';
 import { SHARED_SESSION } from '../../lib/http2-shared-session.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
-import type { ChannelOwner } from '../channel/channel.ts';
-import { OutgoingChannel } from '../channel/outgoing-channel.ts';
+import { OutgoingChannel, type OutgoingChannelOwner } from '../channel/outgoing-channel.ts';
 import { PEER_PING_MS, PEER_SILENT_MS, type PeerLink } from './peer-links.ts';
 import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
 import { CHANNEL_PATH, FLUSH_WITHIN_MS, MAX_STREAMS, NODE_AUTHORITY } from './peer-protocol.ts';
 
+/** It takes the same round trip as the first ping; this process may have stood still meanwhile. */
+const ACCEPT_WITHIN_MS = 5_000;
 const CHANNEL_HEAD = [':method', 'POST', ':scheme', 'https', ':authority', NODE_AUTHORITY, ':path', CHANNEL_PATH];
 
 export interface OutgoingLinkOwner {
-  /** The other node has answered the first ping, and so has accepted our certificate. */
+  /** The other node has answered the first ping, and so has accepted our certificate, and has accepted the channel. */
   onUp(link: OutgoingLink): void;
   /** Called once. Streams in progress may continue when the other node is being stopped. */
   onDown(link: OutgoingLink, reason: string): void;
@@ -25,9 +26,10 @@ export interface OutgoingLinkOwner {
 
 /**
  * A connection that this node dialled, seen as the HTTP/2 client that opens all streams. States: *greeting* (the first
- * ping is unanswered), *up*, *retired* (no new streams, closes after the last one), *closed*.
+ * ping is unanswered, or the channel not accepted), *up*, *retired* (no new streams, closes after the last one),
+ * *closed*. A link without its channel is closed: requests have no other way.
  */
-export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
+export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwner {
   readonly nodeId: string;
   readonly nodeName: string;
   readonly #socket: TLSSocket;
@@ -35,6 +37,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
   readonly #owner: OutgoingLinkOwner;
   readonly #windows: SessionWindows;
   readonly #liveness: PeerLiveness;
+  readonly #greetingTimer: NodeJS.Timeout;
   #heardAtMs = Number.NEGATIVE_INFINITY;
   #doubtedAtMs = Number.NEGATIVE_INFINITY;
   #active = 0;
@@ -61,6 +64,8 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
     this.#windows = new SessionWindows(session);
     const timings = { pingMs: PEER_PING_MS, silentMs: PEER_SILENT_MS };
     this.#liveness = new PeerLiveness(socket, session, this, timings);
+    const tooLate = guarded(this, () => this.fail(`it did not accept the channel within ${ACCEPT_WITHIN_MS} ms`));
+    this.#greetingTimer = setTimeout(tooLate, ACCEPT_WITHIN_MS).unref();
     listenOnce(session, 'connect', this, () => {
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
       this.#liveness.ping();
@@ -94,8 +99,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
   }
 
   get hasRoom(): boolean {
-    const isUsable = this.#isUp && !this.#isDown && this.#channel?.isLost !== true;
-    return isUsable && this.active < this.#maxStreams && !this.#session.destroyed;
+    return this.#isUp && this.channel !== null && this.active < this.#maxStreams && !this.#session.destroyed;
   }
 
   get channel(): OutgoingChannel | null {
@@ -109,7 +113,17 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
 
   onAnswer(sentAtMs: number): void {
     this.#heardAtMs = Math.max(this.#heardAtMs, sentAtMs);
-    if (this.#isUp || this.#isDown) return;
+    this.#greeted();
+  }
+
+  onAccepted(): void {
+    this.#greeted();
+  }
+
+  #greeted(): void {
+    const isComplete = this.#heardAtMs > Number.NEGATIVE_INFINITY && this.channel !== null;
+    if (this.#isUp || !isComplete) return;
+    clearTimeout(this.#greetingTimer);
     this.#isUp = true;
     this.#upAtMs = performance.now();
     this.#owner.onUp(this);
@@ -154,12 +168,10 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
     this.fail(why);
   }
 
-  /** An older node does not have one. */
   onClosed(): void {
     this.#windows.closed();
-    const wasUsed = this.#channel?.wasAccepted === true;
     this.#channel = null;
-    if (wasUsed && !this.#isDown) this.fail('it closed the channel');
+    if (!this.#isDown) this.fail(this.#isUp ? 'it closed the channel' : 'it did not accept the channel');
   }
 
   /** Out of rotation; closes after its last stream. */
@@ -184,6 +196,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, ChannelOwner {
   #wentDown(reason: string): void {
     if (this.#isDown) return;
     this.#isDown = true;
+    clearTimeout(this.#greetingTimer);
     this.#owner.onDown(this, reason);
   }
 }

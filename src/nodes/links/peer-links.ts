@@ -117,8 +117,8 @@ export interface PeerLinks {
   followFeeds(name: string, open: (nodeId: string, feed: FollowedFeed) => FeedHandler): void;
 
   /**
-   * Streams for agents of this node, that is with `postern-tunnel` or a CONNECT to a tunnel's id, and requests on the
-   * channels of other nodes. Null: other nodes send every request as a stream.
+   * Connections and WebSockets (CONNECT) for agents of this node, and requests on the channels of other nodes. What no
+   * handler takes is refused, and the other node may try elsewhere.
    */
-  serveStreams(streams: PeerStreamHandler, requests: ChannelRequestHandler | null): void;
+  serveStreams(streams: PeerStreamHandler, requests?: ChannelRequestHandler): void;
 }

@@ -6,7 +6,7 @@ export const PEER_ALPN = 'postern-peer/1';
 export const NODE_AUTHORITY = 'node';
 export const CALL_PATH = '/call/';
 export const FEED_PATH = '/feed/';
-/** The channel for requests. A node that does not know this version of it answers 404, and gets a stream for each. */
+/** The channel for requests. Another version of it gets another path. */
 export const CHANNEL_PATH = '/channel/1';
 
 /** A call's message or its answer. */

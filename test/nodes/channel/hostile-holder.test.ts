@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { performServerHandshake, type ServerHttp2Stream } from 'node:http2';
+import { constants, performServerHandshake, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { after, afterEach, suite, test } from 'node:test';
@@ -34,12 +34,13 @@ const { client } = world;
 const ticker = new DeadlineTicker();
 const honest = new TunnelUpstream(world.tunnel(), limits, ticker);
 
-/** Null: it answers 404, like a node that has no channel. */
 let onRequest: ((channel: ServerHttp2Stream, id: number) => void) | null = null;
 const channels: ServerHttp2Stream[] = [];
 
 /** A program with a certificate of the authority that says that it has the tunnel. */
-async function openRogue(): Promise<string> {
+async function openRogue(
+  onChannel = (stream: ServerHttp2Stream) => stream.respond({ ':status': 200 }),
+): Promise<string> {
   const id = newNodeId();
   const { certificatePem: cert, privateKeyPem: key } = await world.links.authority.mint(id, Date.now());
   const server = createServer({ cert, key, ca: world.links.authority.caPem, ALPNProtocols: ['postern-peer/1'] });
@@ -50,7 +51,7 @@ async function openRogue(): Promise<string> {
     session.on('stream', (stream: ServerHttp2Stream, headers) => {
       stream.on('error', () => {});
       if (headers[':path'] !== '/channel/1') return;
-      stream.respond({ ':status': 200 });
+      onChannel(stream);
       channels.push(stream);
       const seen = new Set<number>();
       let bytes = Buffer.alloc(0);
@@ -237,4 +238,30 @@ suite('a node with the agent', () => {
     }
     await linked();
   });
+});
+
+suite('a node that answers pings', () => {
+  const strangers: readonly (readonly [string, (stream: ServerHttp2Stream) => void, RegExp])[] = [
+    [
+      'and rejects the channel',
+      (stream) => stream.respond({ ':status': 404 }, { endStream: true }),
+      /did not accept the channel"/,
+    ],
+    [
+      'and resets the channel',
+      (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM),
+      /did not accept the channel"/,
+    ],
+    ['and does not answer the channel', () => {}, /did not accept the channel within 5000 ms"/],
+  ];
+  for (const [name, onChannel, reason] of strangers) {
+    test(`${name} is not in rotation, and the log says why`, async () => {
+      const id = await openRogue(onChannel);
+      const lines = (): string => client.logged.filter((line) => line.includes(id)).join('\n');
+      await eventually('the reason is logged', () => reason.test(lines()));
+      assert.equal(client.links.get(id), undefined);
+      assert.doesNotMatch(lines(), /linked to a node/);
+      world.links.installation.remove(id);
+    });
+  }
 });

@@ -29,22 +29,17 @@ export class HopWorld {
   readonly client: LinkedNode;
   readonly holders: readonly Holder[];
 
-  readonly #isOld: boolean;
-
-  private constructor(links: LinkWorld, client: LinkedNode, holders: readonly Holder[], isOld: boolean) {
+  private constructor(links: LinkWorld, client: LinkedNode, holders: readonly Holder[]) {
     this.links = links;
     this.client = client;
     this.holders = holders;
-    this.#isOld = isOld;
   }
 
-  /** `isOld`: the holders have no channel, as in an earlier version. */
   static async open(
     test: Cleanup,
     holderCount: number,
     connections = 1,
     tracing: HopTracing | null = null,
-    isOld = false,
   ): Promise<HopWorld> {
     const world = await LinkWorld.open(test);
     const client = await world.node();
@@ -69,21 +64,19 @@ export class HopWorld {
             if (isTaken) open.streams += 1;
             return isTaken;
           },
-          isOld ? null : receiveChannelHops(tunnels, tracing),
+          receiveChannelHops(tunnels, tracing),
         );
       const node = await world.node({ through: hole.address, start });
       port = node.port;
       holders.push({ node, agent, tunnels, hole, open, webSockets });
     }
-    const opened = new HopWorld(world, client, holders, isOld);
+    const opened = new HopWorld(world, client, holders);
     await eventually('all are linked', () => holders.every(({ node }) => opened.isLinkedTo(node)));
     return opened;
   }
 
-  /** With a channel, where the other node has one. */
   isLinkedTo(node: LinkedNode): boolean {
-    const link = this.linkTo(node);
-    return link !== undefined && (this.#isOld || link.channel !== null);
+    return this.linkTo(node) !== undefined;
   }
 
   linkTo(node: LinkedNode): PeerLink | undefined {

@@ -81,51 +81,61 @@ const CASES: readonly Case[] = [
   { name: 'a request trailer of 70,000 bytes', request: trailing(70_000), passes: false },
 ];
 
-for (const isOld of [false, true]) {
-  suite(`over a hop ${isOld ? 'on streams' : 'on a channel'}, other exchanges of the link and the agent survive`, async () => {
-    const world = await HopWorld.open({ after }, 1, 1, null, isOld);
-    const holder = world.holders[0];
-    assert.ok(holder);
-    const { agent, node } = holder;
-    const upstream = new TunnelUpstream(world.tunnel(), LIMITS, new DeadlineTicker());
+suite('over a hop, other exchanges of the link and the agent survive', async () => {
+  const world = await HopWorld.open({ after }, 1);
+  const holder = world.holders[0];
+  assert.ok(holder);
+  const { agent, node } = holder;
+  const upstream = new TunnelUpstream(world.tunnel(), LIMITS, new DeadlineTicker());
 
-    test('the status 42 of a hostile agent fails alone', async () => {
-      const link = world.linkTo(node);
-      agent.handle = (stream) => {
-        // A literal with the name of the static table (RFC 7541 §6.2.2): the runtime would not send it.
-        const block = Buffer.concat([Buffer.from([0x08, 3]), Buffer.from('042')]);
-        for (const socket of agent.sockets)
-          socket.write(frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, stream.id ?? 0, block));
-      };
-      const { failure } = await ask(upstream);
-      assert.equal(failure?.reason, 'malformed');
-      assert.equal(world.linkTo(node), link, 'the link is the same');
-    });
-
-    for (const { name, answer, request = {}, passes } of CASES) {
-      test(`${name} ${passes ? 'passes' : 'fails alone'}`, async () => {
-        const link = world.linkTo(node);
-        const waiting: ServerHttp2Stream[] = [];
-        agent.handle = (stream, headers) => {
-          if (headers[':path'] === '/slow') waiting.push(stream);
-          else if (answer === undefined) agent.answer(stream, headers);
-          else answer(stream);
-        };
-        const slow = ask(upstream, { target: '/slow' });
-        await eventually('the slow request has arrived', () => waiting.length === 1);
-        let failure: string | null = null;
-        try {
-          failure = (await ask(upstream, request, new Answer())).failure?.reason ?? null;
-        } catch (error) {
-          failure = String(error);
-        }
-        assert.equal(failure === null, passes, failure ?? 'it passed');
-        waiting[0]?.respond({ ':status': 200 });
-        waiting[0]?.end('slow');
-        assert.equal((await slow).body, 'slow');
-        assert.equal(world.linkTo(node), link, 'the link is the same');
-        assert.equal(agent.sockets.size, 1);
-      });
-    }
+  test('the status 42 of a hostile agent fails alone', async () => {
+    const link = world.linkTo(node);
+    agent.handle = (stream) => {
+      // A literal with the name of the static table (RFC 7541 §6.2.2): the runtime would not send it.
+      const block = Buffer.concat([Buffer.from([0x08, 3]), Buffer.from('042')]);
+      for (const socket of agent.sockets)
+        socket.write(frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, stream.id ?? 0, block));
+    };
+    const { failure } = await ask(upstream);
+    assert.equal(failure?.reason, 'malformed');
+    assert.equal(world.linkTo(node), link, 'the link is the same');
   });
-}
+
+  for (const { name, answer, request = {}, passes } of CASES) {
+    test(`${name} ${passes ? 'passes' : 'fails alone'}`, () => checkAlone(answer, request, passes));
+  }
+
+  // A WebSocket is a stream of its own.
+  for (const { name, answer = withHead({}), request, passes } of CASES.filter(
+    ({ name: each }) => !/trailer/.test(each),
+  )) {
+    test(`${name} of a WebSocket ${passes ? 'passes' : 'fails alone'}`, () =>
+      checkAlone(answer, { ...request, switchTo: 'websocket' }, passes));
+  }
+
+  async function checkAlone(answer: Case['answer'], request: Partial<UpstreamRequest>, passes: boolean): Promise<void> {
+    const link = world.linkTo(node);
+    const waiting: ServerHttp2Stream[] = [];
+    agent.handle = (stream, headers) => {
+      if (headers[':path'] === '/slow') waiting.push(stream);
+      else if (answer === undefined) agent.answer(stream, headers);
+      else answer(stream);
+    };
+    const slow = ask(upstream, { target: '/slow' });
+    await eventually('the slow request has arrived', () => waiting.length === 1);
+    let failure: string | null = null;
+    try {
+      const asked = await ask(upstream, request, new Answer());
+      asked.switched?.destroy();
+      failure = asked.failure?.reason ?? null;
+    } catch (error) {
+      failure = String(error);
+    }
+    assert.equal(failure === null, passes, failure ?? 'it passed');
+    waiting[0]?.respond({ ':status': 200 });
+    waiting[0]?.end('slow');
+    assert.equal((await slow).body, 'slow');
+    assert.equal(world.linkTo(node), link, 'the link is the same');
+    assert.equal(agent.sockets.size, 1);
+  }
+});

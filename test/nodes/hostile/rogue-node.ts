@@ -104,6 +104,11 @@ export class RogueNode {
     session.on('error', () => {});
     session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
       stream.on('error', () => {});
+      if (headers[':path'] === '/channel/1') {
+        stream.respond({ ':status': 200 });
+        stream.resume();
+        return;
+      }
       if (headers[':path'] !== '/feed/directory') {
         stream.respond({ ':status': 404 }, { endStream: true });
         stream.resume();

@@ -213,12 +213,11 @@ suite('feeds', () => {
 });
 
 suite('streams', () => {
-  test('for tunnels reach the handler, whatever their path is', async () => {
+  test('for tunnels reach the handler', async () => {
     const link = a.links.get(b.id);
     assert.ok(link);
     const before = link.active;
     const heads = [
-      [':method', 'GET', ':scheme', 'https', ':authority', 'x', ':path', '/call/echo', 'postern-tunnel', 'tn_1'],
       [':method', 'CONNECT', ':authority', 'tn_1'],
       [':method', 'CONNECT', ':protocol', 'websocket', ':scheme', 'https', ':authority', 'x', ':path', '/'],
     ];
