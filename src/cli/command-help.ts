@@ -20,13 +20,15 @@ export function commandHelp(syntax: CommandSyntax, word = ''): string {
   ].join('\n\n');
 }
 
-export function usageOf({ name, usage, subcommands }: CommandSyntax, only: SubcommandSyntax | null): readonly string[] {
+export function usageOf(syntax: CommandSyntax, only: SubcommandSyntax | null): readonly string[] {
+  const { name, usage, subcommands } = syntax;
+  const end = flagGroups(syntax, only).length === 0 ? '' : ' [FLAGS]';
   const listed = only === null ? (subcommands ?? []) : [only];
   const forms =
     listed.length === 0
       ? (usage ?? [''])
       : listed.map((each) => `${each.isDefault === true ? '' : each.name} ${each.operands ?? ''}`.trim());
-  return forms.map((form) => `postern ${name} ${form} [FLAGS]`.replaceAll(/ {2,}/g, ' '));
+  return forms.map((form) => `postern ${name} ${form}`.trim() + end);
 }
 
 export function exitRows({ exitCodes }: CommandSyntax): readonly (readonly [string, string])[] {

@@ -54,7 +54,7 @@ export const SOURCES: ReadonlyMap<string, Source> = new Map<string, Source>([
     'ngrok',
     {
       about:
-        'edges, routes, modules, backends, certificate authorities, policies and domains of the retired API, to postern.yaml for "postern apply"',
+        'convert edges, routes, modules, backends, certificate authorities, policies and domains of the retired API, to postern.yaml for "postern apply"',
       takesFile: false,
       defaultFile: 'postern.yaml',
       flags: API_FLAGS,
@@ -99,7 +99,7 @@ function agentSource(
   read: (input: Awaited<ReturnType<typeof readInput>>, report: ImportReport) => Promise<AgentFile>,
 ): Source {
   return {
-    about: `${what}, to postern.yml for "postern start"`,
+    about: `convert ${what}, to postern.yml for "postern start"`,
     takesFile: true,
     defaultFile: 'postern.yml',
     flags: [SERVER_ADDR],

@@ -109,3 +109,9 @@ test('list is the subcommand that runs without a name', async () => {
     assert.deepEqual(await runCommand([command, 'list', '--limit=x']), await runCommand([command, '--limit=x']));
   }
 });
+
+test('the usage line has [FLAGS] only where there are flags', async () => {
+  assert.match((await runCommand(['help', 'completion'])).stdout, /^Usage: postern completion bash\|zsh\|fish\n/);
+  assert.match((await runCommand(['help', 'status'])).stdout, /^Usage: postern status \[FLAGS\]\n/);
+  assert.match((await runCommand(['help', 'store', 'backup'])).stdout, /^Usage: postern store backup FILE \[FLAGS\]\n/);
+});
