@@ -77,7 +77,8 @@ export const SOURCES: ReadonlyMap<string, Source> = new Map<string, Source>([
   [
     'caddy',
     {
-      about: 'sites of Caddy\'s JSON ("caddy adapt") that forward to upstreams, to postern.yaml for "postern apply"',
+      about:
+        'convert sites of Caddy\'s JSON ("caddy adapt") that forward to upstreams, to postern.yaml for "postern apply"',
       takesFile: true,
       defaultFile: 'postern.yaml',
       flags: [],
