@@ -1,123 +1,14 @@
-import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import type { ClientHttp2Session } from 'node:http2';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { after, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { acceptOf, openWebSocket, openWebSocketOverHttp2 } from '../../edge/traffic/web-socket.ts';
+import { after } from 'node:test';
+import { halfClosedSuite, silentService } from '../../support/clients/half-closed-suite.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { bothWays } from './ways.ts';
 
-/** A WebSocket one of whose ends is gone, while the other ignores that its peer has ended. */
-const IDLE_SECONDS = 1;
-const world = await TunnelWorld.open({ after }, { POSTERN_EDGE_IDLE_TIMEOUT: String(IDLE_SECONDS) });
+const idleSeconds = 1;
+const world = await TunnelWorld.open({ after }, { POSTERN_EDGE_IDLE_TIMEOUT: String(idleSeconds) });
 const { edge } = world;
+const service = await silentService({ after });
+const site = await edge.site(await edge.staticBackend(service.address));
 
-/** The service's ends of WebSockets; it never closes one by itself. */
-const services: Socket[] = [];
-const service = createServer({ allowHalfOpen: true }, (socket) => {
-  socket.on('error', () => {});
-  let received = '';
-  const onData = (chunk: Buffer): void => {
-    received += chunk.toString('latin1');
-    if (!received.includes('\r\n\r\n')) return;
-    socket.off('data', onData).resume();
-    const key = /^sec-websocket-key: (.*)\r$/im.exec(received)?.[1] ?? '';
-    socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${acceptOf(key)}\r\n\r\n`,
-    );
-    services.push(socket);
-  };
-  socket.on('data', onData);
-});
-await once(service.listen(0, '127.0.0.1'), 'listening');
-after(() => {
-  for (const socket of services) socket.destroy();
-  service.close();
-});
-const address = `127.0.0.1:${(service.address() as AddressInfo).port}`;
-const site = await edge.site(await edge.staticBackend(address));
-const ways = [{ name: 'a static backend', host: site.host }, ...(await bothWays(world, { addr: address }))];
-
-interface Opened {
-  readonly client: Duplex;
-  readonly serviceEnd: Socket;
-}
-
-const CLIENTS: readonly (readonly [name: string, open: (host: string) => Promise<Duplex>])[] = [
-  [
-    'HTTP/1.1',
-    async (host) => {
-      const socket = await edge.connect(host, { allowHalfOpen: true } as object);
-      await openWebSocket(socket, host);
-      return socket;
-    },
-  ],
-  [
-    'HTTP/2',
-    async (host) => {
-      const session: ClientHttp2Session = await edge.http2(host);
-      return (await openWebSocketOverHttp2(session, host)).stream;
-    },
-  ],
-];
-
-function closed(side: Duplex): Promise<void> {
-  side.on('error', () => {});
-  return new Promise((resolve) => {
-    if (side.closed) resolve();
-    else side.once('close', () => resolve());
-  });
-}
-
-/** The side has received the end already: only what it writes shows that nobody is there. */
-async function noticed(side: Duplex): Promise<void> {
-  side.on('error', () => {});
-  while (!side.closed) {
-    side.write('x');
-    await sleep(10);
-  }
-}
-
-for (const { name, host } of ways)
-  suite(`a WebSocket through ${name}`, () => {
-    for (const [protocol, open] of CLIENTS) {
-      const opened = async (): Promise<Opened> => {
-        const client = await open(host);
-        // The helper's own end would answer the end of the other side.
-        client.removeAllListeners('end');
-        return { client, serviceEnd: services.at(-1) ?? assert.fail('the service has no WebSocket') };
-      };
-
-      test(`over ${protocol} is closed if the service ignores that the client has ended`, async () => {
-        const { client, serviceEnd } = await opened();
-        client.end();
-        await closed(client);
-        await noticed(serviceEnd);
-      });
-
-      test(`over ${protocol} is closed if the client ignores that the service has ended`, async () => {
-        const { client, serviceEnd } = await opened();
-        serviceEnd.end();
-        await closed(serviceEnd);
-        await noticed(client);
-      });
-
-      if (host !== site.host) continue;
-      test(`over ${protocol} stays while data flows to the end that still reads`, async () => {
-        const { client, serviceEnd } = await opened();
-        let received = 0;
-        client.on('data', (chunk: Buffer) => {
-          received += chunk.length;
-        });
-        client.end();
-        for (let count = 0; count < 12; count += 1) {
-          serviceEnd.write('x');
-          await sleep(IDLE_SECONDS * 200);
-        }
-        assert.deepEqual([received, serviceEnd.closed], [12, false]);
-        serviceEnd.destroy();
-      });
-    }
-  });
+halfClosedSuite({ name: 'a static backend', host: site.host, edge, service, idleSeconds, hasFlow: true });
+for (const { name, host } of await bothWays(world, { addr: service.address }))
+  halfClosedSuite({ name, host, edge, service, idleSeconds });
