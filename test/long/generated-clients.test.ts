@@ -59,8 +59,6 @@ const languages: Readonly<Record<string, Language>> = {
   },
   Java: {
     generator: 'java',
-    // Otherwise its classes send every list that is not set as empty, which a PATCH stores.
-    options: ' --additional-properties=containerDefaultToNull=true',
     needs: [],
     program: ['Crud.java', 'src/main/java/org/openapitools/client/Crud.java'],
     steps: [

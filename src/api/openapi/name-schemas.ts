@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
 import { refSchema } from '../../lib/schema/annotations.ts';
 import type { Operation } from '../../resources/operation.ts';
 import { SchemaComponents } from './schema-components.ts';
@@ -19,12 +20,27 @@ export function nameSchemas(
     const body = bodySchemaName(operation, subjects);
     // A module's body is also nested in the bodies of its edge or route.
     if (body !== null && operation.body !== undefined)
-      components.add(body, operation.body.schema, { isReusable: operation.method === 'PUT' });
+      components.add(body, operation.verb === 'update' ? unsetLists(operation.body.schema) : operation.body.schema, {
+        isReusable: operation.method === 'PUT',
+      });
     const success = successSchemaName(operation, subjects);
     if (success !== null && operation.success.schema !== null && !components.has(success))
       components.add(success, operation.success.schema, { isReusable: false });
   }
   return components;
+}
+
+/**
+ * Null in an update means "unchanged" for every field. Lists and maps say so: Java classes of openapi-generator send
+ * those that are not set as empty otherwise, which an update stores.
+ */
+function unsetLists(schema: TSchema): TSchema {
+  const { properties } = schema as unknown as { readonly properties: Readonly<Record<string, JsonObject>> };
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const isContainer = field['type'] === 'array' || field['patternProperties'] !== undefined;
+    return [name, isContainer ? { ...field, type: [field['type'], 'null'] } : field];
+  });
+  return { ...schema, properties: Object.fromEntries(fields) } as TSchema;
 }
 
 export function bodySchemaName(operation: Operation, subjects: ReadonlyMap<string, Subject>): string | null {
