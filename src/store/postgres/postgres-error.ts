@@ -83,6 +83,6 @@ export function isUnanswered(error: unknown): boolean {
 
 function sqlState(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error)) return null;
-  // Node's own codes (ECONNRESET) are longer.
-  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
+  // No class of SQLSTATE begins with E. Node's own codes do, and EPIPE is as long.
+  return typeof error.code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
 }
