@@ -20,7 +20,7 @@ const CLI_ROUNDS = isQuick ? 2 : 40;
 const CALLS = 3;
 const MEMORY_PAIRS = isQuick ? 1 : 5;
 const MEMORY_REQUESTS = isQuick ? 1000 : 30_000;
-const SETTLE_SECONDS = isQuick ? 1 : 4;
+const SETTLE_SECONDS = isQuick ? 1 : 45;
 const KINDS = ['checkout', 'package'] as const;
 const HOST = 'site.localhost';
 
@@ -69,24 +69,24 @@ export async function* cliRows({ before, after }: Sides, directory: string): Asy
   }
 }
 
-/** Memory of new servers at rest, and some seconds after the same load. */
-export async function* memoryRows(
-  { before, after }: Sides,
-  directory: string,
-  upstreamPort: number,
-): AsyncGenerator<Row> {
+/**
+ * Memory of new servers at rest, and after the same load. All of them wait at the same time: V8 shrinks its heap only when a
+ * process has been idle for half a minute.
+ */
+export async function* memoryRows(sides: Sides, directory: string, upstreamPort: number): AsyncGenerator<Row> {
   for (const kind of KINDS) {
-    const samples: { readonly base: Memory; readonly other: Memory }[] = [];
+    await using stack = new AsyncDisposableStack();
+    const pairs: { readonly base: MemoryServer; readonly other: MemoryServer }[] = [];
     for (let pair = 0; pair < MEMORY_PAIRS; pair += 1) {
-      const [base, other] = await Promise.all(
-        [before, after].map((side) => memoryOf(side[kind], directory, upstreamPort)),
-      );
-      if (base !== undefined && other !== undefined) samples.push({ base, other });
+      const open = (side: Side) => openMemoryServer(side[kind], directory, upstreamPort, stack);
+      pairs.push({ base: await open(sides.before), other: await open(sides.after) });
     }
-    for (const name of Object.keys(samples[0]?.base ?? {}) as (keyof Memory)[]) {
-      const pairs = samples.map(({ base, other }): Compared => ({ base: [base[name]], other: [other[name]] }));
-      yield { name: `memory ${name} (${kind})`, unit: 'MiB', pairs };
-    }
+    const servers = pairs.flatMap(({ base, other }) => [base, other]);
+    await sleep(SETTLE_SECONDS * 1000);
+    yield* rowsOf(pairs, `memory at rest (${kind})`);
+    for (const server of servers) await server.load();
+    await sleep(SETTLE_SECONDS * 1000);
+    yield* rowsOf(pairs, `memory after load (${kind})`);
   }
 }
 
@@ -96,32 +96,36 @@ export function* sizeRows({ before, after }: Sides): Generator<Row> {
     yield { name, unit: 'MiB', pairs: [{ base: [before[size]], other: [after[size]] }] };
 }
 
-type Memory = Readonly<
-  Record<'at rest, VmRSS' | 'at rest, RssAnon' | 'after load, VmRSS' | 'after load, RssAnon', number>
->;
+interface MemoryServer {
+  readonly pid: number;
+  load(): Promise<void>;
+}
 
-async function memoryOf(program: string, directory: string, upstreamPort: number): Promise<Memory> {
+function* rowsOf(pairs: readonly { base: MemoryServer; other: MemoryServer }[], name: string): Generator<Row> {
+  for (const [field, mib] of Object.entries({ VmRSS: rssMiB, RssAnon: anonymousMiB })) {
+    const compared = pairs.map(({ base, other }): Compared => ({ base: [mib(base.pid)], other: [mib(other.pid)] }));
+    yield { name: `${name}, ${field}`, unit: 'MiB', pairs: compared };
+  }
+}
+
+async function openMemoryServer(
+  program: string,
+  directory: string,
+  upstreamPort: number,
+  stack: AsyncDisposableStack,
+): Promise<MemoryServer> {
   const dataDir = await mkdtemp(join(directory, 'memory-'));
   const server = await startPosternServer(dataDir, QUIET, program);
-  try {
-    const { pid, port } = server;
-    await makeSite(port, HOST, await makeBackend(port, upstreamPort));
-    await sleep(SETTLE_SECONDS * 1000);
-    const rest = { rss: rssMiB(pid), anonymous: anonymousMiB(pid) };
-    const logs = join(dataDir, 'h2load');
-    await mkdir(logs);
+  stack.defer(() => server.stop());
+  const { pid, port, edgePort = 0 } = server;
+  await makeSite(port, HOST, await makeBackend(port, upstreamPort));
+  const logs = join(dataDir, 'h2load');
+  await mkdir(logs);
+  const load = async (): Promise<void> => {
     for (const protocol of ['h2', 'h1'] as const) {
-      const target = { protocol, host: HOST, port: server.edgePort ?? 0, path: '/', headers: {}, directory: logs };
+      const target = { protocol, host: HOST, port: edgePort, path: '/', headers: {}, directory: logs };
       await h2load({ ...target, requests: MEMORY_REQUESTS, connections: 64, streams: 10 });
     }
-    await sleep(SETTLE_SECONDS * 1000);
-    return {
-      'at rest, VmRSS': rest.rss,
-      'at rest, RssAnon': rest.anonymous,
-      'after load, VmRSS': rssMiB(pid),
-      'after load, RssAnon': anonymousMiB(pid),
-    };
-  } finally {
-    await server.stop();
-  }
+  };
+  return { pid, load };
 }
