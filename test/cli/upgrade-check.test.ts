@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import pg from 'pg';
 import { databasePath } from '../../src/store/data-directory.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
-import { TRY_SERVER_LOCK } from '../../src/store/postgres/schema-names.ts';
 import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from '../store/engines.ts';
-import { makeOldStore } from '../store/old-store.ts';
+import { type NextVersion, nextVersion } from '../support/next-version.ts';
+import { startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
 
@@ -28,22 +27,28 @@ function settings(location: StoreLocation): string[] {
   return ['--data-dir', location.dataDir, ...url];
 }
 
-function check(location: StoreLocation, ...more: string[]): Promise<CommandResult> {
-  return runCommand(['upgrade-check', ...settings(location), ...more]);
+type Run = (args: readonly string[]) => Promise<Pick<CommandResult, 'code' | 'stdout'>>;
+
+function check(location: StoreLocation, more: readonly string[] = [], run: Run = runCommand): ReturnType<Run> {
+  return run(['upgrade-check', ...settings(location), ...more]);
 }
 
-async function answer(location: StoreLocation, ...more: string[]): Promise<Answer & { code: number }> {
-  const { code, stdout } = await check(location, '--json', ...more);
+async function answer(
+  location: StoreLocation,
+  more: readonly string[] = [],
+  run: Run = runCommand,
+): Promise<Answer & { code: number }> {
+  const { code, stdout } = await check(location, ['--json', ...more], run);
   return { ...(JSON.parse(stdout) as Answer), code };
 }
 
-/** A connection that holds what servers held before they named their version. */
-async function connectOldServer(t: TestContext, { url }: { url: string }): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  t.after(() => client.end().catch(() => {}));
-  await client.query(TRY_SERVER_LOCK);
-  return client;
+/** The command of a made-up next version. */
+function byNextVersion(t: TestContext, { launcher }: NextVersion): Run {
+  return async (args) => {
+    const command = startPostern(t, { args, launcher });
+    const { code } = await command.exited;
+    return { code: code ?? -1, stdout: command.stdout() };
+  };
 }
 
 for (const engine of ENGINES) {
@@ -62,18 +67,24 @@ for (const engine of ENGINES) {
 
     test('names every step of a pending migration, and changes nothing', async (t) => {
       const location = await emptyLocation(t, engine);
-      await makeOldStore(location, 4);
+      await (await openAt(location)).close();
+      const next = await nextVersion('breaking');
+      const run = byNextVersion(t, next);
       const version = () => querySql(location, "SELECT value FROM meta WHERE name = 'schema_version'");
       const before = await version();
       const files = readdirSync(location.dataDir).sort();
-      const found = await answer(location);
+      const found = await answer(location, [], run);
       assert.deepEqual([found.code, found.ok, found.can_downgrade], [0, true, false]);
-      assert.deepEqual(
-        found.migrations.map((migration) => migration.version),
-        versionsAfter(4),
+      assert.deepEqual(found.migrations, [
+        {
+          version: next.schema.version,
+          steps: ['create the table made_up', 'drop the index events_by_created_at_ms'],
+        },
+      ]);
+      assert.match(
+        (await check(location, [], run)).stdout,
+        /downgrade is impossible[^\n]*\n[^\n]*postern store backup FILE/,
       );
-      for (const { steps } of found.migrations) for (const step of steps) assert.match(step, /^(create|drop|add) the /);
-      assert.match((await check(location)).stdout, /downgrade is impossible[^\n]*\n[^\n]*postern store backup FILE/);
       assert.deepEqual(await version(), before);
       assert.deepEqual(
         readdirSync(location.dataDir)
@@ -96,7 +107,7 @@ for (const engine of ENGINES) {
       const location = await emptyLocation(t, engine);
       await (await openAt(location)).close();
       const key = Buffer.alloc(32, 7).toString('base64');
-      const found = await answer(location, '--secret-key', key);
+      const found = await answer(location, ['--secret-key', key]);
       assert.equal(found.code, 1);
       assert.match(found.findings[0]?.message ?? '', /written with secret key/);
       assert(!JSON.stringify(found).includes(key));
@@ -106,15 +117,13 @@ for (const engine of ENGINES) {
 
 test('reports servers of an older version, which a migration waits for', async (t) => {
   const location = await emptyLocation(t, 'postgres');
-  assert(location.engine === 'postgres');
-  await makeOldStore(location, 4);
-  const old = await connectOldServer(t, location);
-  const found = await answer(location);
+  await openAt(location);
+  const run = byNextVersion(t, await nextVersion('breaking'));
+  const found = await answer(location, [], run);
   assert.deepEqual([found.code, found.older_servers], [1, 1]);
   assert.match(JSON.stringify(found.findings), /stop them first, or set database_migrate_under_old_nodes/);
-  const allowed = await answer(location, '--database-migrate-under-old-nodes');
+  const allowed = await answer(location, ['--database-migrate-under-old-nodes'], run);
   assert.deepEqual([allowed.code, allowed.older_servers], [0, 1]);
-  await old.end();
 });
 
 test('names the server that runs on a data directory', async (t) => {
@@ -167,7 +176,3 @@ test('rejects wrong usage with 2', async () => {
   assert.equal((await runCommand(['upgrade-check', 'now'])).code, 2);
   assert.equal((await runCommand(['upgrade-check', '--jsn'])).code, 2);
 });
-
-function versionsAfter(version: number): readonly number[] {
-  return Array.from({ length: Math.max(0, currentSchema.version - version) }, (_, index) => version + 1 + index);
-}

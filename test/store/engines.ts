@@ -52,11 +52,23 @@ async function makeLocation(t: Cleanup, engine: EngineName): Promise<StoreLocati
 /** Not the system clock: so the times that tests pass also count on PostgreSQL. */
 const TEST_CLOCK: Clock = { nowMs: () => Date.now() };
 
+/** What opens a store, of this version or of another one. */
+export interface StoreOpeners {
+  readonly openSqliteStore: typeof openSqliteStore;
+  readonly openPostgresStore: typeof openPostgresStore;
+}
+
 /** Closed at the end of the test that created the location, if not before. */
-export async function openAt(location: StoreLocation, options: OpenStoreOptions = {}): Promise<Store> {
+export async function openAt(
+  location: StoreLocation,
+  options: OpenStoreOptions = {},
+  openers: StoreOpeners = { openSqliteStore, openPostgresStore },
+): Promise<Store> {
   const all = { dataDir: location.dataDir, secretKey: location.secretKey ?? null, clock: TEST_CLOCK, ...options };
   const store =
-    location.engine === 'sqlite' ? await openSqliteStore(all) : await openPostgresStore({ url: location.url, ...all });
+    location.engine === 'sqlite'
+      ? await openers.openSqliteStore(all)
+      : await openers.openPostgresStore({ url: location.url, ...all });
   openStores.get(location)?.add(store);
   return store;
 }

@@ -11,6 +11,8 @@ import { lockAsSuccessor, lockDirectory } from '../../src/store/sqlite/directory
 import type { Store } from '../../src/store/store.ts';
 import { committed, everything, put } from './conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
+import { introspect, ordered } from './introspect.ts';
+import { nextStore } from './next-store.ts';
 import { spawnStore } from './spawn-store.ts';
 
 usePostgres();
@@ -84,6 +86,23 @@ test('kill -9 of a successor under load loses no acknowledged write', async (t) 
   const found = new Set(await idsIn(owner));
   for (const id of [...own, 'own-last', ...acknowledged]) assert.ok(found.has(id), id);
   assert.ok(acknowledged.length > 0);
+});
+
+test('a successor of the next version migrates beside the owner, if it only adds to the tables', async (t) => {
+  const location = await emptyLocation(t, 'sqlite');
+  const owner = await openAt(location);
+  owner.sharing.begin();
+  await assert.rejects((await nextStore('breaking')).openAt(location, { isTakingOver: true }), {
+    code: 'ERR_POSTERN_STORE_OLD_NODES',
+    message: /stop it, then start this version/,
+  });
+  await committed(owner, { puts: [put('edge', 'after the refusal')] });
+  const next = await nextStore('additive');
+  const successor = await next.openAt(location, { isTakingOver: true });
+  assert.deepEqual(await introspect(location), ordered(next.schema));
+  for (const [at, store] of [owner, successor, owner].entries())
+    await committed(store, { puts: [put('edge', `by both ${at}`)] });
+  assert.deepEqual(await idsIn(successor), await idsIn(owner));
 });
 
 test('only migrations that name the running schema run beside it', () => {

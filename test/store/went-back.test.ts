@@ -4,7 +4,6 @@ import { Replica } from '../../src/replica/replica.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { committed, everything, put } from './conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
-import { makeOldStore } from './old-store.ts';
 
 usePostgres();
 
@@ -47,20 +46,6 @@ for (const engine of ENGINES) {
       message: /last commit of the database is/,
     });
     await reset;
-  });
-
-  test(`${engine}: opens a store of the previous release, with an identity from then on`, async (t) => {
-    const location = await emptyLocation(t, engine);
-    await makeOldStore(location, 4);
-    await querySql(location, "INSERT INTO records VALUES ('edge', 'e1', NULL, 1, '{}', NULL)");
-    await querySql(location, "UPDATE counter SET value = 1 WHERE name = 'revision'");
-    const store = await openAt(location);
-    assert.equal((await committed(store, { puts: [put('edge', 'e2')] })).revision, 2);
-    assert.deepEqual(
-      (await everything(store)).records.map(({ id }) => id),
-      ['e1', 'e2'],
-    );
-    assert.equal((await querySql(location, 'SELECT * FROM commits')).length, 2);
   });
 }
 
