@@ -6,7 +6,9 @@ import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { type Exit, startPostern } from '../support/server-process.ts';
+import { querySql } from '../store/engines.ts';
+import { nextVersion } from '../support/next-version.ts';
+import { type Exit, type ProcessOptions, startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { localHttp } from '../tunnel/support/fault-world.ts';
 import { eventually, HandoverWorld } from './handover-world.ts';
@@ -71,6 +73,27 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
     assert.equal(world.servers().length, 1);
   });
 
+  test('upgrades to a version that migrates beside the running one, and refuses one that cannot', async (t) => {
+    const world = await HandoverWorld.open(t);
+    const { launcher: breaking } = await nextVersion('breaking');
+    const refused = await restart(t, world.dataDir, { launcher: breaking });
+    assert.match(refused.stderr, /stop it, then start this version.*The running server goes on/s);
+    assert.equal(refused.code, 1);
+    assert.equal(world.servers().length, 1);
+    const { launcher, schema } = await nextVersion('additive');
+    assert.equal((await restart(t, world.dataDir, { launcher })).code, 0);
+    const api = world.api();
+    assert.equal((await api.send('POST', '/ip_policies', {})).status, 201);
+    api.close();
+    await world.allDrained();
+    const location = { engine: 'sqlite', dataDir: world.dataDir } as const;
+    const rows = await querySql(location, "SELECT value FROM meta WHERE name = 'schema_version'");
+    assert.deepEqual(
+      rows.map(({ value }) => value),
+      [String(schema.version)],
+    );
+  });
+
   test('without a server, names the data directory', async (t) => {
     const dataDir = await tempDir(t);
     const { code, stderr } = await restart(t, dataDir);
@@ -80,7 +103,7 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
     await writeFile(join(dataDir, 'control'), '');
     assert.match((await restart(t, dataDir)).stderr, /control cannot be read \(ENOTDIR\): run this as the user/);
     assert.match(
-      (await restart(t, dataDir, '--timeout', '0')).stderr,
+      (await restart(t, dataDir, { args: ['--timeout', '0'] })).stderr,
       /--timeout is a number of seconds from 1 to 3600/,
     );
   });
@@ -89,9 +112,9 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
 async function restart(
   t: TestContext,
   dataDir: string,
-  ...args: readonly string[]
+  { args = [], ...options }: ProcessOptions = {},
 ): Promise<Exit & { stdout: string; stderr: string }> {
-  const command = startPostern(t, { args: ['restart', '--data-dir', dataDir, ...args] });
+  const command = startPostern(t, { ...options, args: ['restart', '--data-dir', dataDir, ...args] });
   const exit = await command.exited;
   return { ...exit, stdout: command.stdout(), stderr: command.stderr() };
 }

@@ -1,7 +1,6 @@
 import { test } from 'node:test';
 import { restartUnderLoad } from '../nodes/drain/restart-under-load.ts';
-import { LINKED_VERSION, unpackProgram } from '../support/program-fixture.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { nextVersion, PREVIOUS_LAUNCHER } from '../support/next-version.ts';
 
 test(
   'a rolling restart of all nodes fails no request, and cuts no WebSocket before the drain limit',
@@ -11,7 +10,7 @@ test(
   (t) => restartUnderLoad(t, 3),
 );
 
-test(`so does a rolling upgrade of all nodes from commit ${LINKED_VERSION}`, { timeout: 240_000 }, async (t) => {
-  const launcher = unpackProgram(LINKED_VERSION, await tempDir(t));
-  await restartUnderLoad(t, 3, { launcherOf: () => launcher });
+test('so does a rolling upgrade of all nodes to the next version', { timeout: 240_000 }, async (t) => {
+  const { launcher } = await nextVersion('additive');
+  await restartUnderLoad(t, 3, { launcherOf: () => PREVIOUS_LAUNCHER, launcher });
 });

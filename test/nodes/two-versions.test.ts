@@ -5,24 +5,23 @@ import { after, suite, test } from 'node:test';
 import { type ClientOptions, WebSocket } from 'ws';
 import type { ClusterNode } from '../support/cluster/cluster-node.ts';
 import { Cluster } from '../support/cluster.ts';
-import { LINKED_VERSION, unpackProgram } from '../support/program-fixture.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { nextVersion, PREVIOUS_LAUNCHER } from '../support/next-version.ts';
 import { DRAIN_ENV, echoService, restartNodes } from './drain/restart-under-load.ts';
 
-/** A rolling upgrade in progress: one node still runs an earlier version. */
-const launcher = unpackProgram(LINKED_VERSION, await tempDir({ after }));
+/** A rolling upgrade in progress: one node still runs this version, the other one the made-up next. */
+const { launcher } = await nextVersion('additive');
 const cluster = await Cluster.open(
   { after },
-  { nodes: 2, env: DRAIN_ENV, launcherOf: (at) => (at === 0 ? launcher : undefined) },
+  { nodes: 2, env: DRAIN_ENV, launcherOf: (at) => (at === 0 ? PREVIOUS_LAUNCHER : launcher) },
 );
 const [old, now] = [cluster.node(0), cluster.node(1)];
 const addr = `127.0.0.1:${await echoService({ after })}`;
 
-suite(`nodes of commit ${LINKED_VERSION} and of this version`, () => {
+suite('nodes of this version and of the next', () => {
   test('run different programs', () => {
     assert.deepEqual(
       [old, now].map(({ process }) => process.child.spawnargs.includes(launcher)),
-      [true, false],
+      [false, true],
     );
   });
 
@@ -51,7 +50,7 @@ suite(`nodes of commit ${LINKED_VERSION} and of this version`, () => {
   }
 
   test('an upgrade of the old node under load fails no request', (t) =>
-    restartNodes(t, cluster, [old], { workers: 1, pauseMs: 50, keepsWebSockets: false }));
+    restartNodes(t, cluster, [old], { workers: 1, pauseMs: 50, launcher }));
 });
 
 async function echo({ address, ports, ca }: ClusterNode, host: string, message: string): Promise<string> {

@@ -12,6 +12,7 @@ import {
   table,
   textColumn,
 } from '../../src/store/sql/schema/schema.ts';
+import { LAUNCHER } from './server-process.ts';
 import { sharedBuild } from './shared-build.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -32,6 +33,12 @@ const MADE_UP = {
     steps: [table('made_up', [textColumn('name')], ['name']), dropIndex('events', ['created_at_ms'])],
   },
 } as const satisfies Record<string, Migration>;
+
+/**
+ * The program of the version before: this one, until there is a release. `POSTERN_TEST_PREVIOUS` names the launcher of another
+ * installation, such as a checkout of the last release (see CONTRIBUTING.md).
+ */
+export const PREVIOUS_LAUNCHER = process.env['POSTERN_TEST_PREVIOUS'] ?? LAUNCHER;
 
 /** A version of Postern that does not exist yet: this one's sources with one more migration. */
 export interface NextVersion {

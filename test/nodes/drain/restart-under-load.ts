@@ -32,16 +32,19 @@ export async function echoService(t: Cleanup): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Opens a cluster of which as many nodes as wanted are restarted under load, as the version of the checkout. */
-export async function restartUnderLoad(t: TestContext, restarts: number, options: ClusterOptions = {}): Promise<void> {
+/** Opens a cluster of which as many nodes as wanted are restarted under load. */
+export async function restartUnderLoad(
+  t: TestContext,
+  restarts: number,
+  { launcher, ...options }: ClusterOptions & Pick<RestartOptions, 'launcher'> = {},
+): Promise<void> {
   const cluster = await Cluster.open(t, { ...options, env: DRAIN_ENV });
-  const keepsWebSockets = options.launcherOf === undefined;
-  await restartNodes(t, cluster, cluster.nodes.slice(0, restarts), { workers: 4, keepsWebSockets });
+  await restartNodes(t, cluster, cluster.nodes.slice(0, restarts), { workers: 4, launcher });
 }
 
 interface RestartOptions extends Pick<RollingLoadOptions, 'workers' | 'pauseMs'> {
-  /** False: the nodes run an earlier version, which closes WebSockets at the beginning of a drain. */
-  readonly keepsWebSockets: boolean;
+  /** What starts the nodes again, if not the checkout's program. */
+  readonly launcher?: string | undefined;
 }
 
 /** Visitors use all nodes of a cluster with `DRAIN_ENV` while some of them are stopped and started, one after the other. */
@@ -49,11 +52,10 @@ export async function restartNodes(
   t: TestContext,
   cluster: Cluster,
   nodes: readonly ClusterNode[],
-  { keepsWebSockets, ...pace }: RestartOptions,
+  { launcher, ...pace }: RestartOptions,
 ): Promise<void> {
   const addr = `127.0.0.1:${await echoService(t)}`;
-  // A node of the version before has no names of other nodes in its certificate.
-  const agent = await cluster.agent([{ proto: 'https', addr }], { at: cluster.nodes, servername: 'localhost' });
+  const agent = await cluster.agent([{ proto: 'https', addr }], { at: cluster.nodes });
   const isOnTwo = (): boolean => agent.nodes.length === 2;
   await until('the agent is on two nodes', isOnTwo);
   await cluster.visible(agent);
@@ -72,7 +74,7 @@ export async function restartNodes(
     load.enter(`${node.name} has stopped`);
     await load.more(20);
     load.enter(`${node.name} starts`);
-    await node.start();
+    await node.start({}, launcher);
     load.enter(`${node.name} is ready`);
     await until('the agent is on two nodes again', isOnTwo);
     await cluster.visible(agent);
@@ -83,9 +85,8 @@ export async function restartNodes(
   const goneAway = ended.filter(({ code }) => code === GOING_AWAY).length;
   t.diagnostic(JSON.stringify({ answered, echoes, goneAway, cut: ended.length - goneAway }));
   assert.deepEqual(load.failures, []);
-  if (keepsWebSockets) assert.equal(ended.length, goneAway, 'all of them were closed with 1001');
-  const early = ended.filter(({ atMs, code }) => {
-    if (code === GOING_AWAY && !keepsWebSockets) return false;
+  assert.equal(ended.length, goneAway, 'all of them were closed with 1001');
+  const early = ended.filter(({ atMs }) => {
     const since = drains.map(({ beganMs }) => atMs - beganMs).filter((ms) => ms >= 0);
     return since.length === 0 || Math.min(...since) < SHUTDOWN_SECONDS * 1000;
   });
