@@ -1,104 +1,94 @@
-import { execFileSync, spawn } from 'node:child_process';
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, normalize, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
+import { dirname, join, normalize } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
+import { FlowCookies } from '../src/modules/login/cookies/flow-cookies.ts';
+import { backupStore } from '../src/store/backup/backup-store.ts';
+import { loadKeyring } from '../src/store/load-keyring.ts';
+import { bodyOperations, FurnishedWorld } from '../test/conformance/furnished-world.ts';
+import { storedContents } from '../test/durability/stored-contents.ts';
+import { EdgeWorld } from '../test/support/edge-world.ts';
 
 /**
- * Writes what a version of Postern leaves behind, for `test/durability/previous-version.test.ts`: a data directory, a backup of it,
- * cookies, and the agent's sources.
- *   git worktree add ../old <commit> && (cd ../old && npm ci)
- *   node tools/write-version-fixture.ts ../old test/durability/fixtures/<commit>.tar.gz
+ * Writes what this version of Postern leaves behind, for `test/durability/previous-version.test.ts`: a data directory with one of
+ * everything, a backup of it, cookies, the agent's sources, and what the API said about it all.
+ *   node tools/write-version-fixture.ts     (on the locked Node, in a checkout of the version)
+ * Until 0.1.0 is released, a change of what the store contains may write the file again. A released one stays.
  */
-const [checkout = '', output = ''] = process.argv.slice(2).map((path) => resolve(path));
-if (output === '') throw new Error('usage: node tools/write-version-fixture.ts CHECKOUT OUTPUT.tar.gz');
-
-const API_KEY = 'previous-version-test-api-key-0123456789';
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const AUTHTOKEN = 'previous-version-test-authtoken-0123456789';
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+const output = join(ROOT, 'test', 'durability', 'fixtures', `${version}.tar.gz`);
 const folder = mkdtempSync(join(tmpdir(), 'postern-fixture-'));
 const dataDir = join(folder, 'data');
-await fillDataDirectory();
-await run(['store', 'backup', join(folder, 'previous.backup'), '--data-dir', dataDir]);
-await writeCookies();
+
+await writeWorld();
+await backupStore({ source: { engine: 'sqlite', dataDir }, file: join(folder, 'store.backup') });
 copyAgent();
-execFileSync('tar', ['-czf', output, '-C', folder, '.']);
+const sameEveryTime = ['--sort=name', '--owner=0', '--group=0', '--mtime=@0'];
+execFileSync('tar', ['-czf', output, ...sameEveryTime, '-C', folder, '.']);
 rmSync(folder, { recursive: true });
 console.log(`wrote ${output}`);
 
-async function fillDataDirectory(): Promise<void> {
-  const listeners = ['api', 'edge', 'edge-http', 'tunnel'].flatMap((name) => [`--${name}-listen`, '127.0.0.1:0']);
-  const server = spawn(process.execPath, [launcher(), 'server', '--data-dir', dataDir, ...listeners], {
-    env: { ...process.env, POSTERN_API_KEY: API_KEY, POSTERN_AUTHTOKEN: 'previous-version-test-authtoken-0123456789' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  for await (const line of createInterface({ input: server.stdout })) {
-    const { msg, base_url: baseUrl } = JSON.parse(line) as { msg: string; base_url: string };
-    if (msg !== 'ready') continue;
-    await create(baseUrl);
-    break;
-  }
-  server.stdout.resume();
-  server.kill('SIGTERM');
-  await once(server, 'exit');
-}
-
-async function create(baseUrl: string): Promise<void> {
-  const post = async (path: string, body: object): Promise<string> => {
-    const headers = { authorization: `Bearer ${API_KEY}`, 'service-version': '2', 'content-type': 'application/json' };
-    const response = await fetch(`${baseUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    return ((await response.json()) as { id: string }).id;
+async function writeWorld(): Promise<void> {
+  const tasks: (() => unknown)[] = [];
+  const env = {
+    POSTERN_ROLES: 'api,edge,gateway,events',
+    POSTERN_TUNNEL_LISTEN: '127.0.0.1:0',
+    POSTERN_AUTHTOKEN: AUTHTOKEN,
   };
-  const destination = await post('/event_destinations', { target: { file: { name: 'x' } } });
-  const sources = [{ type: 'https_edge_created.v0' }];
-  await post('/event_subscriptions', { description: 'fixture', sources, destination_ids: [destination] });
-  const policy = await post('/ip_policies', { description: 'fixture' });
-  await post('/ip_policy_rules', { ip_policy_id: policy, cidr: '127.0.0.0/8', action: 'allow' });
-  const backend = await post('/backends/http_response', { status_code: 200, body: 'hello from the past' });
-  const edge = await post('/edges/https', { hostports: ['app.localhost:443'] });
-  await post(`/edges/https/${edge}/routes`, {
-    match_type: 'path_prefix',
-    match: '/',
-    backend: { backend_id: backend },
-    compression: { enabled: true },
-    ip_restriction: { ip_policy_ids: [policy] },
-    oidc: { issuer: 'https://login.example.com', client_id: 'fixture', client_secret: 'fixture-client-secret' },
+  const edge = await EdgeWorld.open({ after: (task) => void tasks.push(task) }, env, { dataDir });
+  const furnished = await FurnishedWorld.furnish(edge.world);
+  for (const operation of bodyOperations) {
+    if (operation.method !== 'PUT' || !/\/\{id\}\/\w+$/.test(operation.path)) continue;
+    await edge.api('PUT', furnished.path(operation), furnished.example(operation));
+  }
+  const destination = await furnished.create('/event_destinations', { target: { file: { name: 'audit' } } });
+  const sources = [{ type: 'ip_policy_created.v0' }];
+  await furnished.create('/event_subscriptions', { sources, destination_ids: [destination] });
+  await furnished.create('/ip_policies', { description: 'delivered' });
+  const isDelivered = ({ state }: { state: string }): boolean => state === 'delivered';
+  while (!(await edge.api('GET', '/event_deliveries?limit=100')).event_deliveries.some(isDelivered)) await sleep(20);
+  const guest = await visitAsGuest(edge, furnished);
+  const facts = { writtenAtMs: Date.now(), guest, ...loginInProgress(), contents: await storedContents(edge) };
+  writeFileSync(join(folder, 'facts.json'), JSON.stringify(facts));
+  for (const task of tasks) await task();
+}
+
+/** A browser that has redeemed a link, and its cookies. */
+async function visitAsGuest(edge: EdgeWorld, furnished: FurnishedWorld) {
+  const backend = await furnished.create('/backends/http_response', { body: 'for guests' });
+  const site = await edge.site(backend);
+  await edge.api('PUT', `${site.routePath}/access`, { allow: [{ guests: true }] });
+  const expires = new Date(Date.now() + 80 * 86_400_000).toISOString();
+  const place = { edge_id: site.edgeId, route_id: site.routeId, expires_at: expires };
+  const { url } = await edge.api('POST', '/guest_links', place);
+  const answer = await edge.ask(site.host, '/.postern/guest', {
+    method: 'POST',
+    body: `link=${encodeURIComponent(new URL(url).searchParams.get('link') ?? '')}`,
+    headers: {
+      accept: 'text/html',
+      'content-type': 'application/x-www-form-urlencoded',
+      origin: 'null',
+      'sec-fetch-site': 'same-origin',
+    },
   });
-  await post('/credentials', { description: 'fixture', acl: ['bind:app.example.com'] });
-  // The event is delivered within a second; the server drains what is in progress when it stops.
-  await sleep(3000);
+  assert.equal(answer.status, 303, answer.text);
+  const lines = answer.headers['set-cookie'] as readonly string[];
+  return { host: site.host, cookie: lines.map((line) => line.slice(0, line.indexOf(';'))).join('; ') };
 }
 
-async function run(args: readonly string[]): Promise<void> {
-  const [code] = (await once(spawn(process.execPath, [launcher(), ...args], { stdio: 'inherit' }), 'exit')) as [number];
-  if (code !== 0) throw new Error(`postern ${args.join(' ')} exited with ${code}`);
-}
-
-function launcher(): string {
-  return join(checkout, 'bin', 'postern.mjs');
-}
-
-/** Made by the version's own code with the data directory's key: a session, and a login in progress. */
-async function writeCookies(): Promise<void> {
-  const load = <Module>(path: string): Promise<Module> =>
-    import(pathToFileURL(join(checkout, path)).href) as Promise<Module>;
-  const { loadKeyring } = await load<typeof import('../src/store/load-keyring.ts')>('src/store/load-keyring.ts');
+/** Made with the data directory's key: the cookie of a login in progress. */
+function loginInProgress() {
   const keyring = loadKeyring({ dataDir, configured: null, mayCreate: false });
-  const cookies = 'src/modules/login/cookies';
-  const { SessionCookies } = await load<typeof import('../src/modules/login/cookies/session-cookie.ts')>(
-    `${cookies}/session-cookie.ts`,
-  );
-  const { FlowCookies } = await load<typeof import('../src/modules/login/cookies/flow-cookies.ts')>(
-    `${cookies}/flow-cookies.ts`,
-  );
-  const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url');
   const flows = new FlowCookies({
     seal: (purpose, text) => keyring.seal(text, `purpose/${purpose}`),
     open: (purpose, sealed) => keyring.open(sealed, `purpose/${purpose}`),
-    randomText,
+    randomText: (bytes) => randomBytes(bytes).toString('base64url'),
   });
   const flow = {
     state: flows.newState(0),
@@ -110,20 +100,19 @@ async function writeCookies(): Promise<void> {
     askedFor: 'fixture',
     redirectUri: 'https://app.localhost/postern/oidc/callback',
     startedAtMs: Date.now(),
+    startedIn: '192.0.2.0/24',
   };
-  const session = new SessionCookies((purpose, data) => keyring.mac(purpose, data), randomText).create();
-  const flowCookie = flows.start([], flow)[0]?.split(';')[0];
-  writeFileSync(join(folder, 'cookies.json'), JSON.stringify({ session, flow, flowCookie }));
+  return { flow, flowCookie: flows.start([], flow)[0]?.split(';')[0] ?? '' };
 }
 
-/** The files that its agent library consists of. */
+/** The files that the agent library consists of. */
 function copyAgent(): void {
   const files = new Set(['src/agent/index.ts']);
   for (const path of files) {
-    const text = readFileSync(join(checkout, path), 'utf8');
+    const text = readFileSync(join(ROOT, path), 'utf8');
     for (const [, target = ''] of text.matchAll(/from '(\.[^']+)'/g)) files.add(normalize(join(dirname(path), target)));
     mkdirSync(join(folder, 'agent', dirname(path)), { recursive: true });
-    cpSync(join(checkout, path), join(folder, 'agent', path));
+    cpSync(join(ROOT, path), join(folder, 'agent', path));
   }
-  cpSync(join(checkout, 'package.json'), join(folder, 'agent', 'package.json'));
+  cpSync(join(ROOT, 'package.json'), join(folder, 'agent', 'package.json'));
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { cp, mkdir, symlink } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -11,172 +12,128 @@ import { text } from 'node:stream/consumers';
 import { after, suite, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Flow, FlowCookies } from '../../src/modules/login/cookies/flow-cookies.ts';
+import { restoreStore } from '../../src/store/backup/restore-store.ts';
 import { loadKeyring } from '../../src/store/load-keyring.ts';
-import type { Cleanup } from '../support/cleanup.ts';
+import { EdgeWorld } from '../support/edge-world.ts';
+import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { startPostern, startServerProcess } from '../support/server-process.ts';
-import { firstOf } from '../support/share-of-cases.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { assertKept, type StoredContents, storedContents } from './stored-contents.ts';
 
 /**
- * Each holds a data directory that the commit's server closed, and a backup of it. It has an edge with a route, four
- * modules, a secret, a policy, a subscription with a delivered event, internal CAs in files, and the two first secrets.
- * `tools/write-version-fixture.ts` writes such a file, since a61189e with cookies and the sources of the agent.
+ * Each holds what the version left: a data directory with one of everything, a backup of it, cookies, the agent's
+ * sources, and what its API said. `tools/write-version-fixture.ts` writes such a file.
  */
-const COMMITS = ['8841b8c', 'a61189e'];
-const API_KEY = 'previous-version-test-api-key-0123456789';
+const VERSIONS = ['0.1.0'];
 const AUTHTOKEN = 'previous-version-test-authtoken-0123456789';
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
-interface Cookies {
+interface Facts {
+  /** The server's clock continues here, so that nothing expires while the file waits. */
+  readonly writtenAtMs: number;
+  readonly contents: StoredContents;
+  /** Name and value of each cookie, as the browser sends it. */
+  readonly guest: { readonly host: string; readonly cookie: string };
   readonly flow: Flow;
-  /** Name and value, as the browser sends it. */
   readonly flowCookie: string;
 }
 
-interface Edge {
-  readonly hostports: readonly string[];
-  readonly routes: readonly [
-    { oidc: { client_secret: string }; compression: object; ip_restriction: object; backend: object },
-  ];
-}
-
-async function unpacked(t: Cleanup, commit: string): Promise<string> {
-  const folder = await tempDir(t);
-  const fixture = fileURLToPath(new URL(`./fixtures/${commit}.tar.gz`, import.meta.url));
+for (const version of VERSIONS) {
+  const folder = await tempDir({ after });
+  const fixture = fileURLToPath(new URL(`./fixtures/${version}.tar.gz`, import.meta.url));
   execFileSync('tar', ['-xzf', fixture, '-C', folder, '--no-same-owner']);
-  return folder;
-}
+  const facts = JSON.parse(readFileSync(join(folder, 'facts.json'), 'utf8')) as Facts;
+  const clock = { nowMs: () => facts.writtenAtMs };
+  // Each test opens a copy: a server writes into it.
+  const copyOf = async (name: string): Promise<string> => {
+    const dataDir = join(folder, name);
+    await cp(join(folder, 'data'), dataDir, { recursive: true });
+    return dataDir;
+  };
 
-async function read<Body>(baseUrl: string, path: string): Promise<Body> {
-  const headers = { authorization: `Bearer ${API_KEY}`, 'service-version': '2' };
-  const response = await fetch(`${baseUrl}${path}`, { headers });
-  assert.equal(response.status, 200, path);
-  return (await response.json()) as Body;
-}
+  suite(`what ${version} wrote`, () => {
+    test('a data directory opens with everything in it, and a guest’s cookies still open the site', async (t) => {
+      const dataDir = await copyOf('opened');
+      const edge = await EdgeWorld.open(t, {}, { dataDir, clock });
+      assertKept(await storedContents(edge), facts.contents);
+      const { host, cookie } = facts.guest;
+      const answer = await edge.ask(host, '/', { headers: { cookie } });
+      assert.deepEqual([answer.status, answer.text], [200, 'for guests']);
+      assert.notEqual((await edge.ask(host, '/')).status, 200);
+    });
 
-async function holdsEverything(baseUrl: string): Promise<void> {
-  const { https_edges: edges } = await read<{ https_edges: Edge[] }>(baseUrl, '/edges/https');
-  assert.deepEqual(
-    edges.map(({ hostports }) => hostports),
-    [['app.localhost:443']],
-  );
-  const [route] = (edges[0] as Edge).routes;
-  assert.equal(route.oidc.client_secret, 'fixture-client-secret');
-  for (const module of [route.compression, route.ip_restriction, route.backend]) assert.ok(module);
-  const { credentials } = await read<{ credentials: { acl: string[] }[] }>(baseUrl, '/credentials');
-  assert.deepEqual(
-    credentials.flatMap(({ acl }) => acl),
-    ['bind:app.example.com'],
-  );
-  assert.equal(credentials.length, 2);
-}
-
-async function opened(commit: string) {
-  const folder = await unpacked({ after }, commit);
-  const dataDir = join(folder, 'data');
-  const ca = await readFile(join(dataDir, 'internal-ca', 'domain-localhost', 'certificate.pem'));
-  const ready = await startServerProcess({ after }, dataDir).ready();
-  const { edge, tunnel } = ready.addresses as unknown as { edge: string; tunnel: string };
-  return { folder, dataDir, ca, baseUrl: ready.base_url, edge, tunnel };
-}
-
-/** Opened by this version's server. */
-const stores = new Map<string, Awaited<ReturnType<typeof opened>>>();
-for (const commit of COMMITS) stores.set(commit, await opened(commit));
-/** `npm test` restores only the newest one. */
-const RESTORED = firstOf(COMMITS.toReversed());
-
-function storeOf(commit: string): Awaited<ReturnType<typeof opened>> {
-  return stores.get(commit) ?? assert.fail(commit);
-}
-
-for (const commit of COMMITS) {
-  suite(`what commit ${commit} wrote`, () => {
-    test('a data directory opens, with its secrets, its deliveries and its CAs', async (t) => {
-      const { dataDir, ca, baseUrl } = storeOf(commit);
-      await holdsEverything(baseUrl);
-      type Deliveries = { event_deliveries: { state: string }[] };
-      const { event_deliveries: deliveries } = await read<Deliveries>(baseUrl, '/event_deliveries');
-      assert.deepEqual(
-        deliveries.map(({ state }) => state),
-        ['delivered'],
-      );
+    test('its internal CAs go on', async (t) => {
+      const dataDir = await copyOf('authorities');
+      const ca = readFileSync(join(dataDir, 'internal-ca', 'domain-localhost', 'certificate.pem'));
       const printed = startPostern(t, { args: ['ca', 'print', '--data-dir', dataDir] });
       await printed.exited;
       const [now = ''] = /-----BEGIN[\s\S]*?-----END CERTIFICATE-----/.exec(printed.stdout()) ?? [];
       assert.equal(new X509Certificate(now).fingerprint256, new X509Certificate(ca).fingerprint256);
     });
 
-    test('its agents’ token still opens a session', async (t) => {
-      const { dataDir, tunnel } = storeOf(commit);
-      const agent = startPostern(t, {
-        args: ['http', '1', '--server-addr', tunnel, '--inspect=false'],
-        env: { POSTERN_AUTHTOKEN: AUTHTOKEN, POSTERN_DATA_DIR: dataDir },
+    for (const engine of ['sqlite', 'postgres'] as const) {
+      test(`a backup restores into an empty store on ${engine}`, async (t) => {
+        const dataDir = join(folder, `restored-${engine}`);
+        await mkdir(dataDir, { mode: 0o700 });
+        await cp(join(folder, 'data', 'secret.key'), join(dataDir, 'secret.key'));
+        const databaseUrl = engine === 'postgres' ? await ownDatabase(t) : undefined;
+        const target =
+          databaseUrl === undefined
+            ? ({ engine: 'sqlite', dataDir } as const)
+            : ({ engine: 'postgres', dataDir, url: databaseUrl } as const);
+        await restoreStore({ target, file: join(folder, 'store.backup'), replace: false });
+        const edge = await EdgeWorld.open(t, {}, { dataDir, clock, ...(databaseUrl !== undefined && { databaseUrl }) });
+        assertKept(await storedContents(edge), facts.contents);
       });
-      for (let tries = 0; tries < 200 && !agent.stdout().includes('online at'); tries += 1) {
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-      assert.match(agent.stdout(), /online at/, agent.stderr());
+    }
+
+    test('its cookie of a login in progress is accepted', () => {
+      const keyring = loadKeyring({ dataDir: join(folder, 'data'), configured: null, mayCreate: false });
+      const randomText = (): string => assert.fail('no cookie is made');
+      const flows = new FlowCookies({
+        seal: (purpose, given) => keyring.seal(given, `purpose/${purpose}`),
+        open: (purpose, sealed) => keyring.open(sealed, `purpose/${purpose}`),
+        randomText,
+      });
+      assert.deepEqual(flows.find([facts.flowCookie], facts.flow.state), facts.flow);
     });
 
-    if (!RESTORED.includes(commit)) return;
-    test('a backup restores into an empty data directory', async (t) => {
-      const { folder } = storeOf(commit);
-      const dataDir = join(folder, 'restored');
-      await mkdir(dataDir, { mode: 0o700 });
-      await cp(join(folder, 'data', 'secret.key'), join(dataDir, 'secret.key'));
-      const restore = startPostern(t, {
-        args: ['store', 'restore', join(folder, 'previous.backup'), '--data-dir', dataDir],
+    test('its agent connects to this server with its token, and carries a request', async (t) => {
+      const dataDir = await copyOf('with-agent');
+      const ready = await startServerProcess(t, dataDir).ready();
+      const { edge, tunnel } = ready.addresses as unknown as { edge: string; tunnel: string };
+      const service = createServer((_request, response) => response.end('served by the old agent'));
+      await once(service.listen(0, '127.0.0.1'), 'listening');
+      t.after(() => service.close());
+      const ca = readFileSync(join(dataDir, 'internal-ca', 'other', 'certificate.pem'), 'utf8');
+
+      await symlink(NODE_MODULES, join(folder, 'agent', 'node_modules'));
+      const { connect } = (await import(
+        pathToFileURL(join(folder, 'agent', 'src', 'agent', 'index.ts')).href
+      )) as typeof import('../../src/agent/index.ts');
+      const { port } = service.address() as AddressInfo;
+      const agent = await connect({
+        serverAddr: tunnel,
+        authtoken: AUTHTOKEN,
+        ca,
+        tunnels: [{ proto: 'https', addr: port, domain: 'old.localhost' }],
       });
-      assert.deepEqual(await restore.exited, { code: 0, signal: null }, restore.stderr());
-      const { base_url: baseUrl } = await startServerProcess(t, dataDir).ready();
-      await holdsEverything(baseUrl);
+      t.after(() => agent.close());
+
+      const [host, edgePort] = edge.split(':');
+      const sent = request({ host, port: edgePort, servername: 'old.localhost', rejectUnauthorized: false });
+      sent.setHeader('host', 'old.localhost').end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      assert.equal(response.statusCode, 200);
+      assert.equal(await text(response), 'served by the old agent');
     });
   });
 }
 
-suite('cookies and agents of commit a61189e', () => {
-  test('its cookie of a login in progress is accepted', async () => {
-    const { folder } = storeOf('a61189e');
-    const { flow, flowCookie } = JSON.parse(await readFile(join(folder, 'cookies.json'), 'utf8')) as Cookies;
-    const keyring = loadKeyring({ dataDir: join(folder, 'data'), configured: null, mayCreate: false });
-    const randomText = (): string => assert.fail('no cookie is made');
-    const flows = new FlowCookies({
-      seal: (purpose, text) => keyring.seal(text, `purpose/${purpose}`),
-      open: (purpose, sealed) => keyring.open(sealed, `purpose/${purpose}`),
-      randomText,
-    });
-    assert.deepEqual(flows.find([flowCookie], flow.state), flow);
-  });
-
-  test('its agent connects to this server and carries a request', async (t) => {
-    const { folder, dataDir, edge, tunnel } = storeOf('a61189e');
-    const service = createServer((_request, response) => response.end('served by the old agent')).listen(
-      0,
-      '127.0.0.1',
-    );
-    await once(service, 'listening');
-    t.after(() => service.close());
-    const ca = await readFile(join(dataDir, 'internal-ca', 'other', 'certificate.pem'), 'utf8');
-
-    await symlink(NODE_MODULES, join(folder, 'agent', 'node_modules'));
-    const { connect } = (await import(
-      pathToFileURL(join(folder, 'agent', 'src', 'agent', 'index.ts')).href
-    )) as typeof import('../../src/agent/index.ts');
-    const { port } = service.address() as AddressInfo;
-    const agent = await connect({
-      serverAddr: tunnel,
-      authtoken: AUTHTOKEN,
-      ca,
-      tunnels: [{ proto: 'https', addr: port, domain: 'old.localhost' }],
-    });
-    t.after(() => agent.close());
-
-    const [host, edgePort] = edge.split(':');
-    const sent = request({ host, port: edgePort, servername: 'old.localhost', rejectUnauthorized: false });
-    sent.setHeader('host', 'old.localhost').end();
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    assert.equal(response.statusCode, 200);
-    assert.equal(await text(response), 'served by the old agent');
-  });
-});
+async function ownDatabase(t: { after(task: () => Promise<void>): void }): Promise<string> {
+  const postgres = await startPostgres();
+  t.after(() => postgres.stop());
+  const database = await freshDatabase(postgres);
+  t.after(() => database.drop());
+  return database.url;
+}
