@@ -16,6 +16,9 @@ const FOR_TESTS = [
   'src/modules/oidc/oidc.ts oidcConfig',
   'src/modules/oidc/provider/oidc-client.ts withoutLongChallenge',
   'src/store/postgres/postgres-engine.ts WRITE',
+  // For the first migration that removes something.
+  'src/store/sql/schema/schema.ts dropIndex',
+  'src/store/sql/schema/schema.ts dropTable',
 ];
 
 /** Types are left out: an exported function needs the names of its parameters exported, whether or not anybody imports them. */

@@ -37,8 +37,6 @@ export function* migrate(options: MigrateOptions): Program<void> {
     yield* writeMeta('schema_version', String(version));
     yield* writeMeta('compatible_from', `${version} ${compatibleFrom}`);
   }
-  if (found > 0 || pending.length === 0) return;
-  yield statement('INSERT INTO counter (name, value) VALUES (?, 0), (?, 0)', ['revision', 'changes_floor']);
 }
 
 /** 0 for a store that does not exist yet. */

@@ -36,8 +36,7 @@ export interface Migration {
   readonly version: number;
   /**
    * The oldest schema whose programs can go on with the changed tables, because the migration only adds what they
-   * ignore: they drain while their successor migrates. Programs that know no more than schema 7 reject every newer one.
-   * Absent: no older program.
+   * ignore: they drain while their successor migrates. Absent: no older program.
    */
   readonly compatibleFrom?: number;
   readonly steps: readonly MigrationStep[];
@@ -49,7 +48,7 @@ export interface Schema {
   readonly indexes: readonly Index[];
 }
 
-const DOCUMENT_COLUMNS: ReadonlySet<string> = new Set(['doc', 'payload', 'event', 'attempts']);
+const DOCUMENT_COLUMNS: ReadonlySet<string> = new Set(['doc', 'payload', 'attempts']);
 
 export function schemaAfter(migrations: readonly Migration[]): Schema {
   let tables: readonly Table[] = [];
