@@ -14,5 +14,4 @@ export interface AuthorityRecords {
 
 export interface AuthorityLog {
   info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
 }

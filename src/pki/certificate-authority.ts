@@ -12,10 +12,10 @@ import {
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { publishCertificate, readAuthorityFiles } from './authority-files.ts';
 import type { AuthorityLog, AuthorityPair, AuthorityRecords } from './authority-records.ts';
 import { pkiErrors } from './errors.ts';
 import { onlyDomain } from './name-constraints.ts';
+import { publishCertificate } from './publish-certificate.ts';
 
 const VALID_YEARS = 10;
 /** A client's clock may be behind ours. */
@@ -32,7 +32,7 @@ export interface CertificateAuthority {
 export interface AuthorityRequest {
   /** Id of its record. */
   readonly id: string;
-  /** Where the certificate is published, and where earlier versions kept the CA. */
+  /** Where the certificate is published. */
   readonly directory: string;
   readonly commonName: string;
   /** The CA can issue certificates for this domain only; null for any name and address. */
@@ -40,10 +40,7 @@ export interface AuthorityRequest {
   readonly nowMs: number;
 }
 
-/**
- * Reads the CA from the store. If there is none, adopts the one that an earlier version left in the directory, or
- * creates one.
- */
+/** Reads the CA from the store, or creates it there. */
 export async function openCertificateAuthority(
   request: AuthorityRequest,
   records: AuthorityRecords,
@@ -52,24 +49,20 @@ export async function openCertificateAuthority(
   const { id, directory } = request;
   const authority = await keptAuthority(request, records);
   if (authority !== null) return published(authority);
-  const files = await readAuthorityFiles(directory);
-  const pair = files ?? (await newAuthority(request));
-  const { certificate } = await opened(pair, directory);
+  const pair = await newAuthority(request);
+  const { certificate } = await opened(pair);
   await records.add(id, pair);
   // Read back, because another process may have added one first.
   const added = await keptAuthority(request, records);
-  if (added === null) throw broken('the store');
+  if (added === null) throw broken();
   if (added.pair.certificatePem === pair.certificatePem) {
     const fields = { id, subject: certificate.subject, not_after: certificate.notAfter.toISOString() };
-    log.info(
-      fields,
-      files === null ? 'created an internal CA' : 'copied the internal CA from the data directory to the store',
-    );
+    log.info(fields, 'created an internal CA');
   }
   return published(added);
 
   async function published({ pair: kept, ...rest }: KeptAuthority): Promise<CertificateAuthority> {
-    await publishCertificate(directory, kept, log);
+    await publishCertificate(directory, kept);
     return rest;
   }
 }
@@ -80,20 +73,20 @@ interface KeptAuthority extends CertificateAuthority {
 
 async function keptAuthority({ id }: AuthorityRequest, records: AuthorityRecords): Promise<KeptAuthority | null> {
   const pair = records.get(id);
-  return pair === null ? null : { ...(await opened(pair, 'the store')), pair };
+  return pair === null ? null : { ...(await opened(pair)), pair };
 }
 
-async function opened({ certificatePem, privateKeyPem }: AuthorityPair, place: string): Promise<CertificateAuthority> {
+async function opened({ certificatePem, privateKeyPem }: AuthorityPair): Promise<CertificateAuthority> {
   try {
     // OpenSSL parses the PEM. The library's PEM parser takes exponential time for some texts, so it gets DER only.
     const found = new CryptoCertificate(certificatePem);
     const key = createPrivateKey(privateKeyPem);
-    if (!found.checkPrivateKey(key)) throw broken(place);
+    if (!found.checkPrivateKey(key)) throw broken();
     const keyDer = key.export({ type: 'pkcs8', format: 'der' });
     const privateKey = await webcrypto.subtle.importKey('pkcs8', keyDer, KEY_ALGORITHM, false, ['sign']);
     return { certificate: new X509Certificate(found.raw), certificatePem, privateKey };
   } catch (cause) {
-    throw broken(place, cause);
+    throw broken(cause);
   }
 }
 
@@ -135,7 +128,7 @@ export function backdated(nowMs: number): Date {
   return new Date(nowMs - BACKDATED_MS);
 }
 
-function broken(place: string, cause?: unknown): Error {
-  const message = `cannot read the internal CA in ${place}: restore it from a backup, or delete the directory so that the server creates a new CA`;
+function broken(cause?: unknown): Error {
+  const message = 'cannot read the internal CA in the store: restore the store from a backup';
   return pkiErrors.create('ERR_POSTERN_INTERNAL_CA', message, { cause });
 }

@@ -26,8 +26,7 @@ export type SignedIn =
       readonly kind: 'person';
       readonly name: string;
       readonly subject: string;
-      /** Absent in sessions of earlier versions. */
-      readonly issuer?: string;
+      readonly issuer: string;
       readonly role: string;
       /** Fingerprint of the settings that gave the role: the session ends when they change. */
       readonly settings: string;

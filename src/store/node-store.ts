@@ -17,8 +17,7 @@ export interface Heartbeat {
   readonly nodes: readonly StoredNode[];
   /** The lease had ended before this renewal, or the row was absent: claims may belong to others by now. */
   readonly hadLapsed: boolean;
-  /** Null: a node of an older version, which renewed for this one, does not tell it. */
-  readonly position: FeedPosition | null;
+  readonly position: FeedPosition;
 }
 
 /** How far the change feeds of records and of logins have come. */

@@ -10,7 +10,7 @@ export interface PendingChange {
   /** By the database's clock. */
   readonly confirmByMs: number;
   readonly confirmWithinMs: number;
-  /** As the history has it; null for a change of an earlier version. */
+  /** As the history has it; null for a change without a note. */
   readonly author: JsonObject | null;
   /** Owners of the objects that it deleted. */
   readonly owners: readonly LostOwner[];

@@ -4,7 +4,7 @@ import { TraceIds } from './trace-ids.ts';
 
 /**
  * Between nodes only, and only for a trace that is recorded: the trace and the span of the tunnel. Clients cannot send it, and the
- * node with the agent removes it. A node of an older version passes it on to the agent's service.
+ * node with the agent removes it.
  */
 export const HOP_TRACE_HEADER = 'postern-trace';
 

@@ -6,7 +6,14 @@ export function consoleSessionPut(id: string, nowMs: number): RecordPut {
   const doc = sessionDoc({
     cookieHash: '',
     tokenHash: '',
-    who: { kind: 'person', name: 'ann@example.com', subject: 'ann', role: 'viewer', settings: '' },
+    who: {
+      kind: 'person',
+      name: 'ann@example.com',
+      subject: 'ann',
+      issuer: 'https://idp.example.com',
+      role: 'viewer',
+      settings: '',
+    },
     createdAtMs: nowMs,
     lastUsedAtMs: nowMs,
     lifetimeMs: 86_400_000,

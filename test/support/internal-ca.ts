@@ -23,5 +23,5 @@ export function openInternalCa(options: {
   readonly clock: Clock;
   readonly records?: AuthorityRecords;
 }): Promise<InternalCa> {
-  return open({ records: memoryRecords(), log: { info() {}, warn() {} }, ...options });
+  return open({ records: memoryRecords(), log: { info() {} }, ...options });
 }

@@ -62,7 +62,7 @@ const NOTHING = {
 export async function readPeers(transport: Transport): Promise<readonly PeerStatus[]> {
   const answer = await transport.send({ method: 'GET', path: '/healthz?verbose' }, { maxRetries: 0 }).catch(() => null);
   if (answer === null) return [];
-  // A server of an earlier version has no such field.
+  // Only a key that may read nodes gets the field.
   return (JSON.parse(answer.text) as { readonly peers?: readonly PeerStatus[] }).peers ?? [];
 }
 

@@ -4,7 +4,7 @@ import type { Transport } from '../../client/transport.ts';
 export interface ServerHealth {
   /** `ready`, `starting`, `draining`. */
   readonly status: string;
-  /** Null: a server of an earlier version does not say. */
+  /** Null: something else than a server answered. */
   readonly store: string | null;
 }
 

@@ -10,7 +10,7 @@ export function principalOf({ id, who }: ConsoleSession, all: readonly string[])
   return {
     apiKeyId: id,
     person: who.name,
-    identity: { issuer: who.issuer ?? null, subject: who.subject },
+    identity: { issuer: who.issuer, subject: who.subject },
     scopes: isRole(who.role) ? scopesOfRole(who.role, all) : [],
   };
 }

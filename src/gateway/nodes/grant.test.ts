@@ -45,7 +45,7 @@ suite('the right to serve sessions of another home', () => {
     former.extend(performance.now(), { grant_ms: 1_500, lease_ms: 1_500 });
     const grant = new Grant('home', unread);
     grant.inherit(former, undefined);
-    assert.equal(grant.mayServe(), false, 'an older node says nothing about the lease');
+    assert.equal(grant.mayServe(), false, 'nothing was said about the lease');
     grant.inherit(former, 1_400);
     assert.equal(grant.mayServe(), true);
   });

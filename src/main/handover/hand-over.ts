@@ -139,7 +139,7 @@ function started({ command, args, env }: HandoverOptions, fds: readonly number[]
   }
 }
 
-/** An older agent closes its connection here a second after it has moved: then visitors have to move as well. */
+/** An agent that has moved may close its connection here: then visitors have to move as well. */
 function oneLeft(agents: MovingAgents, before: number, signal: AbortSignal): Promise<null> {
   return new Promise((resolve) => {
     const timer = setInterval(() => {

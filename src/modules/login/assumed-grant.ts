@@ -29,6 +29,7 @@ export function assumedGrant(request: TrafficRequest, { email, claims }: Assumed
     claims: { email_verified: true, ...claims, email },
     dropped_claims: [],
     access_expires_at_ms: null,
+    refreshed_at_ms: request.nowMs,
   };
   return new Grant({
     id: 'as_assumed',

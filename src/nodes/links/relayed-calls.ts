@@ -7,9 +7,8 @@ const RELAY = 'node.relay';
 const RELAYED = 'node.relayed';
 /** What a node may ask for in the name of another one. */
 const RELAYABLE = /^session\.[a-z]{1,32}$/;
-/** Answers of nodes on the way: another one may know a way. Nodes of an older version know none. */
+/** Answer of a node on the way: another one may know a way. */
 const NO_WAY = 'no_way';
-const UNKNOWN_METHOD = 'unknown_method';
 
 const id = Type.String({ minLength: 1, maxLength: 64 });
 const method = Type.String({ pattern: RELAYABLE.source });
@@ -83,10 +82,7 @@ export class RelayedCalls {
 }
 
 function isNoWay(error: unknown): boolean {
-  return (
-    error instanceof PeerUnreachable ||
-    (error instanceof PeerRefusal && (error.code === NO_WAY || error.code === UNKNOWN_METHOD))
-  );
+  return error instanceof PeerUnreachable || (error instanceof PeerRefusal && error.code === NO_WAY);
 }
 
 function malformed(): PeerRefusal {

@@ -17,8 +17,7 @@ const FAREWELL_TIMEOUT_MS = 500;
 const MAX_NODES_BYTES = 49_152;
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-/** Nodes of an older version do not send it. */
-const durationMs = Type.Optional(Type.Number({ minimum: 0 }));
+const durationMs = Type.Number({ minimum: 0 });
 const linkWord = { linked_ms: durationMs, keeps_ms: durationMs };
 const withoutDatabase = Compile(
   Type.Object({ has_database: Type.Literal(false), silent_ms: Type.Number({ minimum: 0 }), ...linkWord }),
@@ -29,8 +28,8 @@ const withDatabase = Compile(
     has_database: Type.Literal(true),
     had_lapsed: Type.Boolean(),
     now_ms: count,
-    revision: Type.Optional(count),
-    login_seq: Type.Optional(count),
+    revision: count,
+    login_seq: count,
     nodes: Type.Array(
       Type.Object({
         id: Type.String({ minLength: 1, maxLength: 64 }),
@@ -92,13 +91,13 @@ function messageOf({ heartbeat, word }: PeerRenewal): PeerMessage {
       bytes += Buffer.byteLength(JSON.stringify(node));
       return bytes <= MAX_NODES_BYTES;
     });
-  const at = position === null ? {} : { revision: position.revision, login_seq: position.loginSeq };
+  const at = { revision: position.revision, login_seq: position.loginSeq };
   return { has_database: true, had_lapsed: hadLapsed, now_ms: nowMs, nodes: sent, ...at, ...link };
 }
 
 function renewalOf(message: PeerMessage): PeerRenewal {
   if (withoutDatabase.Check(message)) {
-    const { silent_ms: silentMs, linked_ms: linkedMs = 0, keeps_ms: keepsMs = 0 } = message;
+    const { silent_ms: silentMs, linked_ms: linkedMs, keeps_ms: keepsMs } = message;
     return { heartbeat: null, word: { silentMs, linkedMs, keepsMs } };
   }
   if (!withDatabase.Check(message)) throw new Error('a peer answered a renewal with a malformed message');
@@ -112,8 +111,7 @@ function renewalOf(message: PeerMessage): PeerRenewal {
       doc: node.doc as StoredNode['doc'],
     }),
   );
-  const { now_ms: nowMs, had_lapsed: hadLapsed, linked_ms: linkedMs = 0, keeps_ms: keepsMs = 0 } = message;
-  const { revision, login_seq: loginSeq } = message;
-  const position = revision === undefined || loginSeq === undefined ? null : { revision, loginSeq };
+  const { now_ms: nowMs, had_lapsed: hadLapsed, linked_ms: linkedMs, keeps_ms: keepsMs } = message;
+  const position = { revision: message.revision, loginSeq: message.login_seq };
   return { heartbeat: { nowMs, hadLapsed, nodes, position }, word: { silentMs: 0, linkedMs, keepsMs } };
 }

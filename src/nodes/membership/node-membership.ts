@@ -280,7 +280,7 @@ export class NodeMembership implements Membership {
     const { nowMs, position } = heartbeat;
     this.#time.read(nowMs, sentAtMs, { isFromPeer: from !== null });
     if (this.#known.read(heartbeat)) this.#changed();
-    if (position !== null) for (const listener of this.#onPosition) listener(position, sentAtMs, from);
+    for (const listener of this.#onPosition) listener(position, sentAtMs, from);
   }
 
   /** The lease had lapsed: a node that had to stop serves again once everything that it owned is compared with the store. */

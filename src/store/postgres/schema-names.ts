@@ -37,7 +37,7 @@ export function olderServers(versions: readonly number[]): Statement {
 
 export const TRY_NO_SERVERS_LOCK = `SELECT pg_try_advisory_xact_lock(${SERVERS_LOCK}, hashtext(current_schema())) AS locked`;
 
-/** A channel of its own: servers of the previous release read every notification of the other one as a revision. */
+/** A channel of its own: a notification of the other one is a revision. */
 export function loginChannelOf(channel: string): string {
   return `${channel}_logins`;
 }

@@ -62,7 +62,7 @@ export class RogueNode {
   static async open(test: Cleanup, store: Store, options: RogueOptions = {}): Promise<RogueNode> {
     const replica = await Replica.open(store);
     const records = storedAuthorities(store, replica, PEER_AUTHORITY_KIND);
-    const authority = await openPeerAuthority(records, { info: () => {}, warn: () => {} }, Date.now());
+    const authority = await openPeerAuthority(records, { info: () => {} }, Date.now());
     const id = `nd_${randomBytes(14).toString('hex')}`;
     const { certificatePem: cert, privateKeyPem: key } = await authority.mint(id, Date.now());
     const rogue = new RogueNode(id, { cert, key, ca: authority.caPem });

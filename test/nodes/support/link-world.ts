@@ -69,7 +69,7 @@ export class LinkWorld {
 }
 
 export function newAuthority(): Promise<PeerAuthority> {
-  return openPeerAuthority(memoryRecords(), { info() {}, warn() {} }, Date.now());
+  return openPeerAuthority(memoryRecords(), { info() {} }, Date.now());
 }
 
 /** A TCP proxy whose connections can go silent: nothing is forwarded, and nothing is closed. */

@@ -95,9 +95,6 @@ async function answer({ config, place, query: { since } }: Asked, ports: Questio
   };
 }
 
-/** What a record of another version may lack. */
-const UNKNOWN = { email: '', name: '', subject: '', claims: {} };
-
 /** One line per person. The first session is their last login, which has the newest claims. */
 function note(people: Map<string, Person>, session: LoginSession, evaluate: Evaluate): void {
   const { userId, lastActiveMs } = session;
@@ -106,7 +103,7 @@ function note(people: Map<string, Person>, session: LoginSession, evaluate: Eval
     known.lastActiveMs = Math.max(known.lastActiveMs, lastActiveMs);
     return;
   }
-  const { holder } = new Grant({ ...session, doc: { ...UNKNOWN, ...session.doc } });
+  const { holder } = new Grant(session);
   if (holder.kind !== 'user') return;
   people.set(userId, { userId, email: holder.email, decision: evaluate(holder), lastActiveMs });
 }

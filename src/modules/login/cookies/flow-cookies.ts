@@ -18,8 +18,8 @@ export interface Flow {
   readonly askedFor: string;
   readonly redirectUri: string;
   readonly startedAtMs: number;
-  /** The widest network of the visitor's address at that time; absent for logins started under an earlier version. */
-  readonly startedIn?: string;
+  /** The widest network of the visitor's address at that time. */
+  readonly startedIn: string;
 }
 
 const NAME_PREFIX = '__Host-postern-flow-';

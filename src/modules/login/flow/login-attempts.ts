@@ -16,8 +16,8 @@ export interface AttemptLimits {
 export interface Callback {
   readonly issuer: string;
   readonly clientAddress: string;
-  /** The widest network of the address that started the login; unknown for logins started under an earlier version. */
-  readonly startedIn: string | undefined;
+  /** The widest network of the address that started the login. */
+  readonly startedIn: string;
   /** The browser, if its cookies prove that somebody has logged in with it, here or on another node; else null. */
   readonly browser: string | null;
 }

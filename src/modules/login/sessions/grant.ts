@@ -1,4 +1,3 @@
-import { decodeJwt } from 'jose';
 import type { JsonObject } from '../../../lib/json.ts';
 import { isEmailVerified } from '../../../lib/verified-email.ts';
 import type { Identity } from '../../prepared-module.ts';
@@ -29,14 +28,12 @@ export interface GrantDoc {
   readonly email: string;
   readonly name: string;
   readonly claims: JsonObject;
-  /** Names of claims that were too large to keep. Absent in records of earlier versions, which kept 3 KB. */
-  readonly dropped_claims?: readonly string[];
+  /** Names of claims that were too large to keep. */
+  readonly dropped_claims: readonly string[];
   /** When the access token expires; null when the provider did not announce it. */
   readonly access_expires_at_ms: number | null;
-  /**
-   * When the provider last confirmed the login, initially by the login itself. Absent in records of earlier versions.
-   */
-  readonly refreshed_at_ms?: number;
+  /** When the provider last confirmed the login, initially by the login itself. */
+  readonly refreshed_at_ms: number;
   /** The limits at the time of the login, in seconds; the current ones of its route apply. */
   readonly limits?: { readonly inactivity_timeout: number; readonly maximum_duration: number };
   /** What the login asked of the provider beyond its scopes; absent: nothing. */
@@ -117,20 +114,9 @@ export class Grant {
       isEmailVerified: isEmailVerified(claims),
       name,
       claims: { ...claims, sub: subject },
-      droppedClaims: this.doc.dropped_claims ?? this.#droppedEarlier(),
+      droppedClaims: this.doc.dropped_claims,
     };
     return this.#holder;
-  }
-
-  /** Earlier versions did not note what they dropped; the ID token, verified when it arrived, still names it. */
-  #droppedEarlier(): readonly string[] {
-    const { id_token: idToken } = this.secrets;
-    try {
-      const named = idToken === undefined ? [] : Object.keys(decodeJwt(idToken));
-      return named.filter((name) => !Object.hasOwn(this.doc.claims, name));
-    } catch {
-      return [];
-    }
   }
 
   isWithin(limits: SessionLimits, nowMs: number): boolean {
@@ -166,8 +152,7 @@ export class Grant {
   }
 
   get refreshedAtMs(): number {
-    const { refreshed_at_ms: refreshedAtMs, access_expires_at_ms: expiresAtMs } = this.unwritten?.doc ?? this.doc;
-    return refreshedAtMs ?? expiresAtMs ?? this.createdMs;
+    return (this.unwritten?.doc ?? this.doc).refreshed_at_ms;
   }
 
   /** `recheckSeconds`: see `LoginConfig`. */
