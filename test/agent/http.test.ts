@@ -23,9 +23,9 @@ test('sends hello, binds its tunnels and knows their URLs', async (t) => {
     { token: 'token', version: 1, metadata: 'about me', remote_management: true },
   );
   assert.equal(agent.status, 'online');
-  assert.equal(agent.url, 'https://app.gateway.test');
+  assert.equal(agent.publicUrl, 'https://app.gateway.test');
   assert.deepEqual(
-    agent.tunnels.map(({ url, proto, status, forwardsTo }) => ({ url, proto, status, forwardsTo })),
+    agent.tunnels.map(({ publicUrl: url, proto, status, forwardsTo }) => ({ url, proto, status, forwardsTo })),
     [
       { url: 'https://app.gateway.test', proto: 'https', status: 'online', forwardsTo: 'http://localhost:8080' },
       { url: null, proto: null, status: 'online', forwardsTo: 'http://localhost:9090' },

@@ -44,7 +44,7 @@ test('resumes the session with its tunnels after all connections were lost', asy
   const gateway = await fakeGateway(t, { connections: 2 });
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL], onEvent: (event) => events.push(event) });
   await agent.ready;
-  const { id, url } = agent.tunnels[0] ?? {};
+  const { id, publicUrl: url } = agent.tunnels[0] ?? {};
   const [one, two] = [await gateway.connection(0), await gateway.connection(1)];
   const reconnecting = once(agent, 'status');
   one.cut();
@@ -57,7 +57,7 @@ test('resumes the session with its tunnels after all connections were lost', asy
   assert.equal(again.hello.resume?.session, 'ts_1');
   const bind = await again.message('bind');
   assert.equal(bind.id, id);
-  assert.deepEqual([agent.tunnels[0]?.id, agent.url, agent.status], [id, url, 'online']);
+  assert.deepEqual([agent.tunnels[0]?.id, agent.publicUrl, agent.status], [id, url, 'online']);
   const joined = await gateway.connection(3);
   assert.equal(joined.hello.join?.session, 'ts_1');
   assert.notEqual(joined.hello.join?.secret, 'secret-1', 'a resume brings a new secret');

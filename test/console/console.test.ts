@@ -289,7 +289,7 @@ test('the tunnels page shows traffic and latency of a real agent as they are', {
     .waitFor();
   await photograph('agents-online');
   await page.getByRole('tab', { name: 'Tunnels' }).click();
-  const { hostname } = new URL(agent.url ?? '');
+  const { hostname } = new URL(agent.publicUrl ?? '');
   const row = page.locator('tr.row', { hasText: hostname });
   await row.getByText('0', { exact: true }).first().waitFor();
   for (let count = 0; count < 7; count += 1) assert.equal((await world.edge.ask(hostname)).status, 200);

@@ -86,7 +86,7 @@ export class HandoverWorld {
       ],
     });
     test.after(() => agent.close());
-    const [web, raw] = agent.tunnels.map(({ url }) => new URL(url ?? ''));
+    const [web, raw] = agent.tunnels.map(({ publicUrl: url }) => new URL(url ?? ''));
     return new HandoverWorld({
       ...{ postern, dataDir, host, agent },
       apiAddress: api ?? '',

@@ -143,5 +143,5 @@ async function staticSite(edge: EdgeWorld, address: string, tls: boolean): Promi
 /** One connection, so that the agent is connected to this node only. */
 async function tunnelSite(world: TunnelWorld, addr: string): Promise<string> {
   const agent = await world.agent([{ proto: 'https', addr, modules: { compression: {} } }], { connections: 1 });
-  return new URL(agent.url ?? '').hostname;
+  return new URL(agent.publicUrl ?? '').hostname;
 }

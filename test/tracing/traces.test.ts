@@ -176,7 +176,7 @@ suite('a trace', { concurrency: true }, () => {
 
   test('goes through a tunnel to the service', async () => {
     const agent = await world.agent([{ proto: 'https', addr: upstream.address }]);
-    const { hostname } = new URL(agent.url ?? '');
+    const { hostname } = new URL(agent.publicUrl ?? '');
     const [root, sent, tunnel] = await spansFor('/tunnel', {}, hostname);
     assert.deepEqual([sent?.name, sent?.parentSpanId], ['upstream', root.spanId]);
     assert.deepEqual([tunnel?.name, tunnel?.kind, tunnel?.parentSpanId], ['tunnel', INTERNAL, sent?.spanId]);

@@ -37,7 +37,7 @@ test("delivers agents' activity and tcp connections as events, each as GET shows
   const [tunnel] = agent.tunnels;
   const shown = await world.edge.api('GET', `/tunnels/${tunnel?.id}`);
   const session = await world.edge.api('GET', `/tunnel_sessions/${agent.sessionId}`);
-  const { hostname, port } = new URL(tunnel?.url ?? '');
+  const { hostname, port } = new URL(tunnel?.publicUrl ?? '');
   await new Promise<void>((resolve, reject) => {
     const client = connect(Number(port), hostname, () => client.end('ping'));
     client.once('close', () => resolve()).once('error', reject);

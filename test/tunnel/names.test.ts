@@ -35,7 +35,7 @@ suite('names of tunnels', () => {
       { proto: 'http', addr: port, domain },
     ]);
     assert.deepEqual(
-      agent.tunnels.map(({ url }) => new URL(url ?? '').protocol),
+      agent.tunnels.map(({ publicUrl: url }) => new URL(url ?? '').protocol),
       ['https:', 'http:'],
     );
     assert.equal((await world.edge.ask(domain)).text, 'local');

@@ -58,7 +58,7 @@ suite('behind a load balancer with the PROXY protocol', () => {
   test('the port of a tcp tunnel applies IP rules to the client, and hides the header from the service', async () => {
     const modules = { ip_restriction: { allow: ['203.0.113.0/24'], deny: [] } };
     const agent = await world.agent([{ proto: 'tcp', addr, modules }]);
-    const port = Number(new URL(agent.url ?? '').port);
+    const port = Number(new URL(agent.publicUrl ?? '').port);
     for (const mode of [undefined, 'joined', 'bytes'] as const) {
       assert.equal(await echoed(connect(await relay(port, mode), '127.0.0.1')), 'ping', String(mode));
     }
@@ -71,7 +71,7 @@ suite('behind a load balancer with the PROXY protocol', () => {
 
   test('a tls tunnel passes what follows the header, unread', async () => {
     const agent = await world.agent([{ proto: 'tls', addr }]);
-    const { hostname } = new URL(agent.url ?? '');
+    const { hostname } = new URL(agent.publicUrl ?? '');
     const raw = connect(await relay(world.edge.port, 'joined'), '127.0.0.1').on('error', () => {});
     // The service echoes the ClientHello, which is no ServerHello.
     const client = connectTls({ socket: raw, servername: hostname, rejectUnauthorized: false });

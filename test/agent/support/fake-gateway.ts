@@ -255,7 +255,7 @@ export class FakeGateway implements AsyncDisposable {
       t: 'bound',
       ref: bind.ref,
       id,
-      ...(bind.proto !== undefined && { url, proto: bind.proto }),
+      ...(bind.proto !== undefined && { public_url: url, proto: bind.proto }),
       region: 'test',
     });
     return id;

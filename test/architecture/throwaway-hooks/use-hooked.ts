@@ -87,6 +87,6 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
 
   // Asked for by an agent.
   const agent = await world.agent([{ proto: 'https', addr: address, modules: { hooked: { mark: '?' } } }]);
-  const tunnelled = await edge.ask(new URL(agent.url ?? '').hostname);
+  const tunnelled = await edge.ask(new URL(agent.publicUrl ?? '').hostname);
   assert.equal(tunnelled.text, 'body?');
 });

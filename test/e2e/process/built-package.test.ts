@@ -29,7 +29,7 @@ const [, , serverAddr, dataDir] = process.argv;
 const ca = globSync(join(dataDir, 'internal-ca', '*', 'certificate.pem')).map((file) => readFileSync(file, 'utf8'));
 const authtoken = readFileSync(join(dataDir, 'first-authtoken'), 'utf8').trim();
 const agent = await connect({ serverAddr, authtoken, ca, tunnels: [{ proto: 'https', addr: 3000 }] });
-console.log(agent.url);
+console.log(agent.publicUrl);
 await agent.close();
 `;
 

@@ -30,7 +30,7 @@ const agent = await world.agent([{ addr: upstream.address, proto: 'https' }]);
 const ways = [
   { name: 'an HTTP/1.1 upstream', host },
   { name: 'an HTTP/2 upstream', host: http2Host },
-  { name: 'a tunnel', host: new URL(agent.url ?? '').hostname },
+  { name: 'a tunnel', host: new URL(agent.publicUrl ?? '').hostname },
 ];
 for (const way of ways) cancelSuite({ ...way, edge });
 

@@ -79,7 +79,7 @@ test('a process whose file descriptors run out says so, keeps the API, and recov
   const agent = startAgent({ serverAddr: tunnel, ca: [...trustIn(dataDir)], authtoken: TOKEN, tunnels });
   t.after(() => agent.close());
   await agent.ready;
-  const tcpPort = portOf(agent.url ?? '');
+  const tcpPort = portOf(agent.publicUrl ?? '');
 
   const visitor = await sites.http2(site.host);
   const visit = async (path: string): Promise<IncomingHttpHeaders> => {

@@ -54,7 +54,7 @@ const agent = await world.agent(
   ],
   { connections: 1 },
 );
-const [farUrl, farTwoUrl] = agent.tunnels.map(({ url }) => new URL(url ?? '').hostname);
+const [farUrl, farTwoUrl] = agent.tunnels.map(({ publicUrl: url }) => new URL(url ?? '').hostname);
 const WAYS: readonly { readonly name: string; readonly host: string; readonly service: Service }[] = [
   { name: 'an HTTP/1.1 upstream', host: await staticHost(`127.0.0.1:${one.port}`, false), service: one },
   { name: 'an HTTP/2 upstream', host: await staticHost(`localhost:${two.port}`, true), service: two },

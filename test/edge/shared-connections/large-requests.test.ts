@@ -46,7 +46,7 @@ const WAYS = [
     ...{ name: 'an HTTP/2 upstream that accepts 16 KB', service: modest, most: 16_384 },
     host: await staticHost(`localhost:${modest.port}`, true),
   },
-  { name: 'a tunnel', host: new URL(agent.url ?? '').hostname, service: far, most: 131_072 },
+  { name: 'a tunnel', host: new URL(agent.publicUrl ?? '').hostname, service: far, most: 131_072 },
 ];
 
 function fields(sizes: readonly number[]): Record<string, string> {

@@ -59,7 +59,7 @@ const agent = await world.agent([
   { proto: 'https', addr: far.address },
   { proto: 'https', addr: `h2c://127.0.0.1:${farTwo.port}` },
 ]);
-const [farHost = '', farTwoHost = ''] = agent.tunnels.map(({ url }) => new URL(url ?? '').hostname);
+const [farHost = '', farTwoHost = ''] = agent.tunnels.map(({ publicUrl: url }) => new URL(url ?? '').hostname);
 const staticHost = async (address: string, hasTls: boolean): Promise<string> =>
   (await edge.site(await edge.staticBackend(address, hasTls))).host;
 const seenBy =

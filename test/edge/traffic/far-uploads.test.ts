@@ -32,7 +32,7 @@ const far = new EdgeClients({ address: '127.0.0.1', port, ca: edge.ca });
 suite(`uploads over HTTP/2 from ${ONE_WAY_MS} ms away`, () => {
   for (const [way, at] of [
     ['a static backend', host],
-    ['a tunnel', new URL(agent.url ?? '').hostname],
+    ['a tunnel', new URL(agent.publicUrl ?? '').hostname],
   ] as const) {
     for (const count of [1, 3]) {
       test(`${count} × ${BYTES} bytes to ${way} do not wait for a window at each round trip`, async () => {

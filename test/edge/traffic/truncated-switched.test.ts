@@ -55,7 +55,7 @@ async function openRaw(): Promise<Ends> {
   const upstream = await RawUpstream.open({ after }, { protocol: 'http/1.1' });
   const agent = await world.world.agent([{ proto: 'tcp', addr: upstream.port }]);
   const arriving = upstream.next();
-  const port = Number((agent.url ?? '').split(':').at(-1));
+  const port = Number((agent.publicUrl ?? '').split(':').at(-1));
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   const client = new RawPeer(socket, socket, null);
   client.send('greetings');

@@ -95,7 +95,7 @@ async function directWay(name: string, service: ScriptedService, host: string, i
 
 async function tunnelWay(name: string, service: ScriptedService, scheme: string): Promise<Way> {
   const agent = await world.agent([{ proto: 'https', addr: `${scheme}://127.0.0.1:${service.port}` }]);
-  return { name, service, host: new URL(agent.url ?? '').hostname, isTunnel: true };
+  return { name, service, host: new URL(agent.publicUrl ?? '').hostname, isTunnel: true };
 }
 
 /** Pairs with some names, in order, names in lower case. */

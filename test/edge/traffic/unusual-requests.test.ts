@@ -83,7 +83,7 @@ async function directWay(name: string, service: Service, isTls: boolean) {
 
 async function tunnelWay(name: string, service: Service, scheme: string) {
   const agent = await world.agent([{ proto: 'https', addr: `${scheme}://127.0.0.1:${service.port}` }]);
-  return { name, service, host: new URL(agent.url ?? '').hostname };
+  return { name, service, host: new URL(agent.publicUrl ?? '').hostname };
 }
 
 const FIELDS = ['referer', 'if-match', 'range', 'user-agent', 'constructor', '__proto__'].flatMap((name) => [

@@ -203,7 +203,7 @@ test('through a tunnel', async (t) => {
   });
   t.after(() => app.close());
   const agent = await tunnels.agent([{ proto: 'https', addr: (app.address() as AddressInfo).port }]);
-  const host = new URL(agent.tunnels[0]?.url ?? '').hostname;
+  const host = new URL(agent.tunnels[0]?.publicUrl ?? '').hostname;
   const { headers } = await tunnels.edge.ask(host);
   const kept = headers['set-cookie'] as readonly string[];
   // Custom prefixes belong to the edge, and this one has none.

@@ -128,7 +128,7 @@ test('WebSockets that another node forwards to an agent of a node that stops get
   const leaving = await TunnelWorld.open(t, envOf('leaving'), { databaseUrl: database.url });
   const { token: authtoken } = await leaving.edge.api('POST', '/credentials', {});
   const agent = await leaving.agent([{ proto: 'https', addr: upstream.address }], { authtoken });
-  const { hostname: host } = new URL(agent.url ?? '');
+  const { hostname: host } = new URL(agent.publicUrl ?? '');
   const open: readonly (() => Promise<WebSocketEnd>)[] = [
     async () => openWebSocket(await other.connect(host), host),
     async () => openWebSocketOverHttp2(await other.http2(host), host),

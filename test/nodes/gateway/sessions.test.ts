@@ -79,7 +79,7 @@ suite('sessions on several nodes', () => {
     ];
     const agent = cluster.agent(one, { tunnels, connections: 1 });
     await agent.ready;
-    const before = agent.tunnels.map(({ id, url }) => [id, url]);
+    const before = agent.tunnels.map(({ id, publicUrl: url }) => [id, url]);
     const session = agent.sessionId;
     await eventually('its tunnels are stored', async () => {
       const stored = await store.nodes.getSession(session ?? '');
@@ -90,7 +90,7 @@ suite('sessions on several nodes', () => {
     await eventually('all are bound', () => agent.tunnels.every(({ status }) => status === 'online'));
     assert.equal(agent.sessionId, session);
     assert.deepEqual(
-      agent.tunnels.map(({ id, url }) => [id, url]),
+      agent.tunnels.map(({ id, publicUrl: url }) => [id, url]),
       before,
     );
     assert.deepEqual(await store.nodes.claimsOf(one.id), []);

@@ -41,7 +41,7 @@ async function openHosts(): Promise<ReadonlyMap<string, string>> {
   );
   await cluster.visible(agent);
   return new Map([
-    ['an https tunnel', new URL(agent.url ?? '').hostname],
+    ['an https tunnel', new URL(agent.publicUrl ?? '').hostname],
     ['a tunnel group', site.host],
   ]);
 }

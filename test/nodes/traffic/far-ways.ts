@@ -34,7 +34,7 @@ export async function farWays(
     { at: [first], connections: 1 },
   );
   await cluster.visible(agent);
-  const { hostname } = new URL(agent.url ?? '');
+  const { hostname } = new URL(agent.publicUrl ?? '');
   const [near, far] = [cluster.node(1), cluster.node(2)];
   return [
     { name: `an https tunnel of another node, on ${near.name}`, edge: near, host: hostname, isCompressed: false },

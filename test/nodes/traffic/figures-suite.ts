@@ -13,7 +13,7 @@ export function figuresSuite(cluster: Cluster, upstream: RecordingUpstream): voi
     test("has a tunnel's requests of all nodes once, and the round trip at the node of its agent", async (t) => {
       const agent = await cluster.agent([{ proto: 'https', addr: upstream.address }], { at: [first], connections: 1 });
       await cluster.visible(agent);
-      const { hostname } = new URL(agent.url ?? '');
+      const { hostname } = new URL(agent.publicUrl ?? '');
       for (const node of [first, second, second, third, third, third]) assert.equal(await node.status(hostname), 200);
       const view = await LiveView.open(
         { baseUrl: `http://${third.address}:${third.ports.api}` },

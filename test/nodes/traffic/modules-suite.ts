@@ -21,7 +21,7 @@ export function modulesSuite(cluster: Cluster, upstream: RecordingUpstream): voi
       connections: 1,
     });
     await cluster.visible(agent);
-    return new URL(agent.url ?? '').hostname;
+    return new URL(agent.publicUrl ?? '').hostname;
   }
 
   suite("modules of another node's endpoint", () => {

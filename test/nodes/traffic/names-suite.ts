@@ -86,7 +86,7 @@ export function namesSuite(cluster: Cluster): void {
           agents.push(await cluster.agent([{ proto: 'tcp', addr: address }], { at: [node], connections: 1 }));
         }
       }
-      const ports = agents.map((agent) => (agent.url ?? '').split(':').at(-1));
+      const ports = agents.map((agent) => (agent.publicUrl ?? '').split(':').at(-1));
       assert.equal(new Set(ports).size, agents.length, ports.join(' '));
       const wanted = Number(ports[0]);
       const { token } = await first.api('POST', '/credentials', {});
@@ -106,7 +106,7 @@ export function namesSuite(cluster: Cluster): void {
           cluster.agent([{ proto: 'https', addr: address }], { at: [cluster.node(n % 3)], connections: 1 }),
         ),
       );
-      assert.equal(new Set(agents.map(({ url }) => url)).size, agents.length);
+      assert.equal(new Set(agents.map(({ publicUrl: url }) => url)).size, agents.length);
       await Promise.all(agents.map((agent) => agent.close()));
     });
 

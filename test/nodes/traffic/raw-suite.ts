@@ -30,7 +30,7 @@ export function rawSuite(cluster: Cluster): void {
       );
       const agent = await cluster.agent([{ proto: 'tcp', addr: port }], { at: [first], connections: 1 });
       await cluster.visible(agent);
-      const target = Number((agent.url ?? '').split(':').at(-1));
+      const target = Number((agent.publicUrl ?? '').split(':').at(-1));
       for (const { address } of others) {
         const quitter = connect({ port: target, host: address });
         quitter.write('QUIT\r\n');
@@ -97,7 +97,7 @@ export function rawSuite(cluster: Cluster): void {
         connections: 1,
       });
       await cluster.visible(agent);
-      const { host } = new URL(agent.url ?? '');
+      const { host } = new URL(agent.publicUrl ?? '');
       for (const { address, ports } of others) {
         const request = get({ host: address, port: ports.edgeHttp, path: '/', headers: { host }, agent: false });
         const [response] = await once(request, 'response');
@@ -113,7 +113,7 @@ export function rawSuite(cluster: Cluster): void {
       const agent = await cluster.agent([{ proto: 'tcp', addr: port }], { at: [first], connections: 1 });
       await cluster.visible(agent);
       for (const { address } of others) {
-        const client = connect({ port: Number((agent.url ?? '').split(':').at(-1)), host: address });
+        const client = connect({ port: Number((agent.publicUrl ?? '').split(':').at(-1)), host: address });
         assert.equal(await refusal(client), 'ECONNRESET');
       }
       await agent.close();

@@ -144,5 +144,5 @@ test('an agent lost while its tunnel is being bound gets the same one when it re
   await bound;
   await eventually('it is online', () => table.size === 1);
   assert.equal(published.size, 1, 'there is a second endpoint');
-  assert.equal(lost.url, 'https://app.gateway.test');
+  assert.equal(lost.publicUrl, 'https://app.gateway.test');
 });

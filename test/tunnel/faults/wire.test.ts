@@ -41,7 +41,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     const proxy = await FaultyProxy.open(t, world.port);
     // With two, the one that is noticed later would keep the session while the other is replaced.
     const { agent, host, id } = await agentBehind(proxy, { liveness: QUICK_LIVENESS }, 1);
-    const { url } = agent;
+    const { publicUrl: url } = agent;
     const lost = once(agent, 'status');
     const began = performance.now();
     for (const connection of proxy.open) connection.drop();
@@ -50,7 +50,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     assert.deepEqual([event.status, event.reason], ['reconnecting', 'the server no longer responds']);
     await once(agent, 'bound');
     t.diagnostic(`noticed after ${Math.round(noticedMs)} ms, back after ${Math.round(performance.now() - began)} ms`);
-    assert.deepEqual([agent.url, agent.tunnels[0]?.id], [url, id]);
+    assert.deepEqual([agent.publicUrl, agent.tunnels[0]?.id], [url, id]);
     assert.equal((await world.edge.ask(host, '/after')).text, '/after');
     await agent.close();
   });
@@ -257,14 +257,14 @@ suite('a wire that fails', { concurrency: 4 }, () => {
         else callback(null, address, 4);
       },
     });
-    const { url } = agent;
+    const { publicUrl: url } = agent;
     assert.equal(next.accepted, 0);
     address = '127.0.0.2';
     old.isDown = true;
     for (const connection of old.open) connection.cut();
     await eventually('it is served', async () => (await world.edge.ask(hostOf(agent), '/moved')).text === '/moved');
     assert.ok(next.accepted >= 1);
-    assert.equal(agent.url, url);
+    assert.equal(agent.publicUrl, url);
     await agent.close();
   });
 

@@ -82,7 +82,7 @@ suite('issuers named by agents', () => {
 suite('ports of tcp tunnels are our own addresses', () => {
   test('does not dial a static backend at the port of a tunnel', async () => {
     const agent = await world.agent([{ proto: 'tcp', addr: `127.0.0.1:${insidePort}` }]);
-    const { host: address } = new URL((agent.url ?? '').replace('tcp:', 'http:'));
+    const { host: address } = new URL((agent.publicUrl ?? '').replace('tcp:', 'http:'));
     const site = await world.edge.site(await world.edge.staticBackend(address));
     asked.length = 0;
     assert.equal(await world.edge.status(site.host), 502);
@@ -92,7 +92,7 @@ suite('ports of tcp tunnels are our own addresses', () => {
 
   test("does not contact an operator's issuer at the port of a tunnel", async () => {
     const agent = await world.agent([{ proto: 'tcp', addr: `127.0.0.1:${insidePort}` }]);
-    const issuer = (agent.url ?? '').replace('tcp:', 'http:');
+    const issuer = (agent.publicUrl ?? '').replace('tcp:', 'http:');
     const site = await world.edge.site(await world.edge.staticBackend('127.0.0.1:9'));
     await world.edge.api('PUT', `${site.routePath}/oidc`, oidc(issuer));
     asked.length = 0;
@@ -112,7 +112,7 @@ suite('ports of tcp tunnels are our own addresses', () => {
   test('sends no webhook to the port of a tunnel or to the API, whatever ranges are allowed', async () => {
     const agent = await world.agent([{ proto: 'tcp', addr: `127.0.0.1:${insidePort}` }]);
     asked.length = 0;
-    const address = (agent.url ?? '').replace('tcp://', '');
+    const address = (agent.publicUrl ?? '').replace('tcp://', '');
     for (const url of [`http://${address}/hook`, `${world.edge.world.baseUrl}/hook`]) {
       const { id } = await world.edge.api('POST', '/event_destinations', {
         format: 'json',

@@ -99,7 +99,7 @@ test('cuts off endless heads', async () => {
 async function tunnelOf(agent: RawAgent): Promise<string> {
   const bound = await agent.bind({ ref: 0, proto: 'https' });
   assert.equal(bound.t, 'bound');
-  return new URL((bound as { url?: string }).url ?? '').hostname;
+  return new URL((bound as { public_url?: string }).public_url ?? '').hostname;
 }
 
 test('oversized response heads become an error page, and the connection survives', async () => {

@@ -26,7 +26,7 @@ test('a live view has the requests and bytes of each tunnel, and the round trip 
   const idOf = (proto: string): string => tunnels.find((each: { proto: string }) => each.proto === proto).id;
   for (let count = 0; count < 3; count += 1)
     await world.edge.ask(hostOf(agent), '/', { method: 'POST', body: 'y'.repeat(100) });
-  const socket = connect(Number(new URL(agent.tunnels[1]?.url ?? '').port), '127.0.0.1');
+  const socket = connect(Number(new URL(agent.tunnels[1]?.publicUrl ?? '').port), '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'data');
   const figuresOf = (proto: string) => latest()?.tunnels.find(({ id }: { id: string }) => id === idOf(proto));

@@ -30,7 +30,7 @@ for (let at = 0; at < (options.count ?? 1); at += 1) {
     tunnels: [{ proto: 'https', addr: options.port, ...(options.domain !== undefined && { domain: options.domain }) }],
     ...(options.isPatient !== true && { timings: QUICK_TRIES }),
   });
-  const facts = () => ({ at, id: agent.tunnels[0]?.id ?? '', url: agent.url ?? '' });
+  const facts = () => ({ at, id: agent.tunnels[0]?.id ?? '', url: agent.publicUrl ?? '' });
   agent.on('bound', () => tell({ type: 'bound', ...facts(), timeMs: Date.now() }));
   agent.on('status', ({ status, reason }) => tell({ type: 'status', at, status, reason }));
   agent.ready.then(

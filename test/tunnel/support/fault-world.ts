@@ -30,7 +30,7 @@ export async function localHttp(test: Cleanup, handle: RequestListener): Promise
 }
 
 export function hostOf(agent: AgentHandle, at = 0): string {
-  return new URL(agent.tunnels[at]?.url ?? '').hostname;
+  return new URL(agent.tunnels[at]?.publicUrl ?? '').hostname;
 }
 
 /** Ids that the API lists now. */

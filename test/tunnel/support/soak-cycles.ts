@@ -73,7 +73,7 @@ export async function runCycles(test: Cleanup, { warmUp, cycles, withAborts }: S
     const agent = await world.agent(specs);
     assert.equal(await edge.status(hostOf(agent)), 200);
     assert.equal(await edge.status(site.host), 200);
-    const { port: tcpPort } = new URL(agent.tunnels[3]?.url ?? '');
+    const { port: tcpPort } = new URL(agent.tunnels[3]?.publicUrl ?? '');
     const socket = connect(Number(tcpPort), '127.0.0.1');
     await once(socket, 'connect');
     socket.destroy();

@@ -20,7 +20,7 @@ const here = login.servedBy(world.edge);
 /** An endpoint with these modules, for a service that echoes its requests. */
 async function published(modules: AgentOptions['tunnels'][number]['modules']): Promise<string> {
   const agent = await world.agent([{ proto: 'https', addr: login.upstreamAddress, modules }]);
-  return new URL(agent.url ?? '').hostname;
+  return new URL(agent.publicUrl ?? '').hostname;
 }
 
 suite('modules requested by an agent', () => {
@@ -153,6 +153,6 @@ suite('modules requested by an agent', () => {
     ]);
     assert.equal(agent.tunnels[0]?.status, 'refused');
     assert.match(agent.tunnels[0]?.problem ?? '', /^ip_restriction: "all"/);
-    assert.equal(await world.edge.status(new URL(agent.tunnels[1]?.url ?? '').hostname), 200);
+    assert.equal(await world.edge.status(new URL(agent.tunnels[1]?.publicUrl ?? '').hostname), 200);
   });
 });

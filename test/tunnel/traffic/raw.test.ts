@@ -26,7 +26,7 @@ suite('tcp', () => {
     t.after(() => postgres.stop());
     const direct = new URL(postgres.url);
     const agent = await world.agent([{ proto: 'tcp', addr: `${direct.hostname}:${direct.port}` }]);
-    const { hostname, port } = new URL((agent.url ?? '').replace('tcp:', 'http:'));
+    const { hostname, port } = new URL((agent.publicUrl ?? '').replace('tcp:', 'http:'));
     assert.notEqual(port, direct.port);
     const through = new URL(postgres.url);
     through.hostname = hostname;
@@ -63,7 +63,7 @@ suite('tcp', () => {
       }),
     );
     const agent = await world.agent([{ proto: 'tcp', addr: port }]);
-    const target = Number((agent.url ?? '').split(':').at(-1));
+    const target = Number((agent.publicUrl ?? '').split(':').at(-1));
     const quitter = connect({ port: target, host: '127.0.0.1' });
     quitter.write('QUIT\r\n');
     assert.equal(await text(quitter), '220 hello\r\n221 bye\r\n');
@@ -78,7 +78,7 @@ suite('tcp', () => {
     const port = await listening(server);
     await new Promise((resolve) => server.close(resolve));
     const agent = await world.agent([{ proto: 'tcp', addr: port }]);
-    const client = connect({ port: Number((agent.url ?? '').split(':').at(-1)), host: '127.0.0.1' });
+    const client = connect({ port: Number((agent.publicUrl ?? '').split(':').at(-1)), host: '127.0.0.1' });
     const [error] = await once(client, 'error');
     assert.equal(error.code, 'ECONNRESET');
     await agent.close();
@@ -100,7 +100,7 @@ test("tls: the client sees the service's own certificate, and nobody in between 
   });
   const port = await listening(server);
   const agent = await world.agent([{ proto: 'tls', addr: port, domain: host }]);
-  assert.equal(agent.url, `tls://${host}:${world.edge.port}`);
+  assert.equal(agent.publicUrl, `tls://${host}:${world.edge.port}`);
   const dial = (ca: string | readonly string[], servername: string): TLSSocket =>
     connectTls({
       port: world.edge.port,
@@ -127,7 +127,7 @@ test("tls: the client sees the service's own certificate, and nobody in between 
 test('http: on the plain listener, under its name only, and not on the TLS one', async () => {
   const local = await recordingUpstream({ after });
   const agent = await world.agent([{ proto: 'http', addr: local.address }]);
-  const url = new URL(agent.url ?? '');
+  const url = new URL(agent.publicUrl ?? '');
   const plainPort = world.edge.world.server.addresses.edgeHttp?.port;
   assert.deepEqual([url.protocol, Number(url.port)], ['http:', plainPort]);
   const ask = async (host: string): Promise<{ status: number | undefined; body: string }> => {

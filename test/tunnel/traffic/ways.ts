@@ -29,7 +29,7 @@ export async function bothWays(
     { ...spec, proto: 'https' },
     { ...spec, labels: { ...labels, member: 'only' } },
   ]);
-  const { hostname } = new URL(agent.url ?? '');
+  const { hostname } = new URL(agent.publicUrl ?? '');
   const at = (host: string) => ({ host, url: `https://${host}:${edge.port}` });
   return [
     { name: 'an https tunnel', isCompressed: false, ...at(hostname) },
