@@ -98,10 +98,6 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     return this.tunnels[0]?.publicUrl ?? null;
   }
 
-  get url(): string | null {
-    return this.publicUrl;
-  }
-
   get sessionId(): string | null {
     return this.#session?.id ?? null;
   }

@@ -27,8 +27,6 @@ export interface AgentTunnel {
   readonly id: string | null;
   /** Public address. Null for a tunnel with labels, and until the server has assigned one. */
   readonly publicUrl: string | null;
-  /** The former name of `publicUrl`. */
-  readonly url: string | null;
   readonly proto: 'http' | 'https' | 'tcp' | 'tls' | null;
   readonly labels: Readonly<Record<string, string>> | null;
   /** Local address it forwards to, as `host:port` or URL. */
@@ -43,8 +41,6 @@ export interface AgentHandle extends EventEmitter<AgentEventMap> {
   readonly tunnels: readonly AgentTunnel[];
   /** Public address of the first tunnel. */
   readonly publicUrl: string | null;
-  /** The former name of `publicUrl`. */
-  readonly url: string | null;
   readonly status: AgentStatus;
   readonly sessionId: string | null;
   readonly region: string | null;

@@ -15,9 +15,8 @@ export class Tunnel implements AgentTunnel {
   readonly spec: TunnelSpec;
   readonly address: LocalAddress;
   id: string | null = null;
-  publicUrl: string | null = null;
   /** A field, not a getter: programs may copy the tunnel's own fields. */
-  url: string | null = null;
+  publicUrl: string | null = null;
   proto: AgentTunnel['proto'];
   status: TunnelStatus = 'binding';
   problem: string | null = null;
@@ -88,11 +87,9 @@ export class Tunnel implements AgentTunnel {
     };
   }
 
-  bound({ id, public_url: publicUrl, url, proto }: Bound): void {
+  bound({ id, public_url: publicUrl, proto }: Bound): void {
     this.id = id;
-    // A server from before `public_url` sends `url` alone.
-    this.publicUrl = publicUrl ?? url ?? null;
-    this.url = this.publicUrl;
+    this.publicUrl = publicUrl ?? null;
     if (proto !== undefined) this.proto = proto;
     this.status = 'online';
     this.problem = null;

@@ -56,7 +56,7 @@ export class AgentRequests {
       t: 'bound',
       ref,
       id,
-      ...(publicUrl !== null && { public_url: publicUrl, url: publicUrl }),
+      ...(publicUrl !== null && { public_url: publicUrl }),
       ...(proto !== null && { proto }),
       region: ports.region,
     });

@@ -88,8 +88,6 @@ const bound = Type.Object({
   ref: Type.Integer({ minimum: 0 }),
   id: text(64),
   public_url: Type.Optional(text(2048)),
-  /** The former name of `public_url`: still sent and read, so that either end can be older. */
-  url: Type.Optional(text(2048)),
   proto: Type.Optional(Type.Enum(['http', 'https', 'tcp', 'tls'])),
   region: text(64),
 });
