@@ -15,9 +15,7 @@ const VERSIONS_LOCK = 0x706f_0003;
 export const TAKE_MIGRATION_LOCK = `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK}, hashtext(current_schema()))`;
 /** Every open store holds it, shared, on its listening connection, so that a restore can detect running servers. */
 export const TRY_SERVER_LOCK = `SELECT pg_try_advisory_lock_shared(${SERVERS_LOCK}, hashtext(current_schema())) AS locked`;
-/**
- * Held in addition, with the schema version that the server knows. Servers from before it existed hold only the first.
- */
+/** Held in addition, with the schema version that the server knows. */
 export const TAKE_VERSION_LOCK = `SELECT pg_advisory_lock_shared(${VERSIONS_LOCK}, hashtext(current_schema() || $1))`;
 /** Servers that hold the first lock but not the second of these versions. `pg_locks` shows keys as unsigned. */
 export function olderServers(versions: readonly number[]): Statement {
