@@ -26,7 +26,7 @@ suite('every field of a tunnel', () => {
   for (const proto of ['https', 'http', 'tls', 'tcp'] as const) {
     test(proto, async () => {
       const agent = await world.agent([{ proto, addr: port, metadata: `of ${proto}` }], { metadata: 'of the session' });
-      const [{ id, url }] = agent.tunnels as unknown as [{ id: string; url: string }];
+      const [{ id, publicUrl: url }] = agent.tunnels as unknown as [{ id: string; publicUrl: string }];
       const shown = await tunnel(id);
       assert.deepEqual(Object.keys(shown).sort(), [...ALWAYS, 'endpoint', 'proto', 'public_url'].sort());
       assert.equal(shown.public_url, url);
