@@ -53,7 +53,7 @@ suite('postern export', () => {
 
   test('writes what a selector names, with what that refers to', async () => {
     const { stdout } = await postern(['export', '--selector', 'https_edges/first.*']);
-    assert.match(stdout, /first.example.com:[\s\S]*address: "127.0.0.1:3000"/);
+    assert.match(stdout, /first.example.com:[\s\S]*address: "?127.0.0.1:3000/);
     assert.doesNotMatch(stdout, /unrelated/);
     const both = await postern(['export', '--selector', 'backends', '--selector=ip_policies']);
     assert.match(both.stdout, /unrelated/);
