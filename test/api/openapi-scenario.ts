@@ -197,4 +197,13 @@ const LOGIN: JsonObject = {
   user_agent: 'a browser',
   ip_address: '203.0.113.7',
   created_at: STARTED_AT,
+  host: 'x.localhost',
+  scopes: ['openid'],
+  subject: 'alice',
+  email: 'alice@example.com',
+  name: 'Alice',
+  claims: {},
+  dropped_claims: [],
+  access_expires_at_ms: null,
+  refreshed_at_ms: 0,
 };
