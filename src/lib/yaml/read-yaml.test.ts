@@ -94,7 +94,9 @@ suite('readYaml', () => {
       fc.property(fc.json({ maxDepth: 5 }), (text) => {
         const { root, problems } = readYaml(text, FOREIGN);
         if (problems.length > 0) return;
-        assert.deepEqual(root === null ? null : plainValue(root), JSON.parse(text.replaceAll(/-0(?![.\d])/g, '0')));
+        // Written by JSON, because it has no -0.
+        const read = JSON.stringify(root === null ? null : plainValue(root));
+        assert.deepEqual(JSON.parse(read), JSON.parse(JSON.stringify(JSON.parse(text))));
       }),
       { numRuns: 100 },
     );

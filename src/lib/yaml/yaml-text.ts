@@ -5,6 +5,8 @@ const MAX_SIMPLE_KEY = 1000;
 const MAX_FLOW_LIST = 100;
 /** Texts that need no quotes, in any version of YAML. */
 const PLAIN = /^[A-Za-z/*_.][A-Za-z0-9/._*@+-]*(?::[A-Za-z0-9/._*-]+)*(?: [A-Za-z0-9/._*@+-]+)*$/;
+/** An IPv4 address with or without a port: no version of YAML takes it for a number. */
+const ADDRESS = /^\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?$/;
 const PLAIN_START = /^[*]/;
 /** Texts that some version of YAML reads as something else. */
 const OTHER_TYPE = /^(?:true|false|yes|no|on|off|y|n|null|[.]+(?:inf|nan)?|~|[.]?_*(?:e?[-+]?\d.*)?)$/i;
@@ -80,10 +82,13 @@ function writeList(before: string, list: readonly JsonValue[], inner: string, li
 }
 
 function scalarText(value: JsonValue): string {
-  if (typeof value === 'string' && PLAIN.test(value) && !PLAIN_START.test(value) && !OTHER_TYPE.test(value))
-    return value;
+  if (typeof value === 'string' && isPlain(value)) return value;
   // JSON is YAML.
   return JSON.stringify(value).replaceAll(UNSAFE, escaped);
+}
+
+function isPlain(text: string): boolean {
+  return ADDRESS.test(text) || (PLAIN.test(text) && !PLAIN_START.test(text) && !OTHER_TYPE.test(text));
 }
 
 function escaped(character: string): string {
