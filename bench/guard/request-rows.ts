@@ -104,15 +104,15 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** CPU per request, in many short rounds. */
-export async function* requestRows(pairs: readonly WorldPair[], directory: string): AsyncGenerator<Row> {
+/** CPU per request, in many short rounds. `only`: of kinds whose names contain this. */
+export async function* requestRows(pairs: readonly WorldPair[], directory: string, only: string): AsyncGenerator<Row> {
   for (const { before, after } of pairs) {
     for (const world of [before, after]) {
       for (const kind of KINDS)
         if (kind.name.startsWith('HTTP/')) await kind.send(world, COMPILING_REQUESTS, directory);
     }
   }
-  for (const kind of KINDS) {
+  for (const kind of KINDS.filter(({ name }) => name.includes(only))) {
     const compared: Compared<Cost>[] = [];
     for (const { before, after } of pairs) {
       const measured = (world: World): Measured<Cost> => ({ round: () => costOf(kind, world, kind.count, directory) });

@@ -10,25 +10,40 @@ import { helpIfRequested } from '../support/usage.ts';
 import { cliRows, memoryRows, sizeRows, startRows } from './process-rows.ts';
 import { afterIdlingRow, requestRows, type WorldPair } from './request-rows.ts';
 import { isMarked, type Row, tableHead, tableLine } from './row.ts';
-import { prepareSide, type Side } from './sides.ts';
+import { checkoutAt, packedSide, type Side } from './sides.ts';
 import { openWorld } from './world.ts';
 
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 /** Two processes of the same program differ by some percent for as long as they run: each pair is another sample. */
 const PAIRS = isQuick ? 1 : 4;
 
+interface Sides<Each> {
+  readonly before: Each;
+  readonly after: Each;
+}
+
 interface Bench {
-  readonly sides: { readonly before: Side; readonly after: Side };
+  readonly checkouts: Sides<string>;
+  /** Both are built when a part first needs them. */
+  readonly packed: () => Promise<Sides<Side>>;
   readonly directory: string;
   readonly upstreamPort: number;
 }
 
-const parts: Readonly<Record<string, (bench: Bench) => AsyncIterable<Row> | Iterable<Row>>> = {
+const parts: Readonly<Record<string, (bench: Bench) => AsyncIterable<Row>>> = {
   requests,
-  start: ({ sides, directory }) => startRows(sides, directory),
-  cli: ({ sides, directory }) => cliRows(sides, directory),
-  memory: ({ sides, directory, upstreamPort }) => memoryRows(sides, directory, upstreamPort),
-  size: ({ sides }) => sizeRows(sides),
+  start: async function* ({ packed, directory }) {
+    yield* startRows(await packed(), directory);
+  },
+  cli: async function* ({ packed, directory }) {
+    yield* cliRows(await packed(), directory);
+  },
+  memory: async function* ({ packed, directory, upstreamPort }) {
+    yield* memoryRows(await packed(), directory, upstreamPort);
+  },
+  size: async function* ({ packed }) {
+    yield* sizeRows(await packed());
+  },
 };
 
 helpIfRequested({
@@ -42,7 +57,10 @@ helpIfRequested({
     memory: 'memory at rest and after load, from the checkout and from the package',
     size: 'size of the package',
   },
-  flags: { '--before=DIR': 'the checkout to compare with; "npm ci" must have been run there (required)' },
+  flags: {
+    '--before=DIR': 'the checkout to compare with; "npm ci" must have been run there (required)',
+    '--rows=TEXT': 'requests: only the rows whose names contain this, and none after idling',
+  },
 });
 
 const before = flag('before');
@@ -59,15 +77,22 @@ async function guard(beforeCheckout: string, names: readonly string[]): Promise<
   }
   const directory = await mkdtemp(join(tmpdir(), 'postern-bench-guard-'));
   bench.stack.defer(() => rm(directory, { recursive: true, force: true }));
-  say(`${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.version}; building both packages`);
-  const sides = {
-    before: await prepareSide(beforeCheckout, join(directory, 'package-before')),
-    after: await prepareSide(CHECKOUT, join(directory, 'package-after')),
+  const checkouts = { before: checkoutAt(beforeCheckout), after: CHECKOUT };
+  say(`${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.version}`);
+  let built: Promise<Sides<Side>> | null = null;
+  const build = async (): Promise<Sides<Side>> => ({
+    before: await packedSide(checkouts.before, join(directory, 'package-before')),
+    after: await packedSide(checkouts.after, join(directory, 'package-after')),
+  });
+  const packed = (): Promise<Sides<Side>> => {
+    built ??= build();
+    return built;
   };
   say(`\n${tableHead()}`);
   let marked = 0;
   for (const name of names) {
-    for await (const row of parts[name]?.({ sides, directory, upstreamPort: bench.upstream.port }) ?? []) {
+    const part = { checkouts, packed, directory, upstreamPort: bench.upstream.port };
+    for await (const row of parts[name]?.(part) ?? []) {
       say(tableLine(row));
       if (isMarked(ratioOf(row.pairs))) marked += 1;
     }
@@ -76,21 +101,22 @@ async function guard(beforeCheckout: string, names: readonly string[]): Promise<
   if (marked > 0) process.exitCode = 1;
 }
 
-async function* requests({ sides, directory, upstreamPort }: Bench): AsyncGenerator<Row> {
+async function* requests({ checkouts, directory, upstreamPort }: Bench): AsyncGenerator<Row> {
   await using stack = new AsyncDisposableStack();
   const provider = await createIdentityProvider();
   stack.defer(() => provider.stop());
   const pairs: WorldPair[] = [];
   for (let at = 0; at < PAIRS; at += 1) {
     const open = (name: 'before' | 'after') =>
-      openWorld(join(directory, `${name}-${at}`), sides[name].checkout, { upstreamPort, provider, stack });
+      openWorld(join(directory, `${name}-${at}`), checkouts[name], { upstreamPort, provider, stack });
     // The one that started first must not always be the same side.
     const first = at % 2 === 0 ? 'before' : 'after';
     const [one, two] = [await open(first), await open(first === 'before' ? 'after' : 'before')];
     pairs.push(first === 'before' ? { before: one, after: two } : { before: two, after: one });
   }
-  yield* requestRows(pairs, directory);
-  yield await afterIdlingRow(pairs, directory);
+  const only = flag('rows');
+  yield* requestRows(pairs, directory, only ?? '');
+  if (only === null) yield await afterIdlingRow(pairs, directory);
 }
 
 function refuse(problem: string): void {

@@ -16,12 +16,17 @@ export interface Side {
   readonly unpackedMiB: number;
 }
 
-/** Builds and packs a checkout. Throws with what is missing. */
-export async function prepareSide(path: string, directory: string): Promise<Side> {
+/** Throws with what is missing. */
+export function checkoutAt(path: string): string {
   const checkout = resolve(path);
   for (const needed of ['bin/postern.mjs', 'tools/build.ts', 'node_modules'])
     if (!existsSync(join(checkout, needed)))
       throw new Error(`${checkout} has no ${needed}: give a checkout of Postern in which "npm ci" was run`);
+  return checkout;
+}
+
+/** Builds and packs a checkout. */
+export async function packedSide(checkout: string, directory: string): Promise<Side> {
   await mkdir(directory, { recursive: true });
   await run(process.execPath, ['tools/build.ts'], { cwd: checkout });
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', directory];
