@@ -31,7 +31,7 @@ export interface EdgeRuntime {
   /** How long one end of a WebSocket may stay open without data after the other has ended. */
   readonly halfClosedMs: number;
   /** Whether anybody wants to know what the modules decided. */
-  readonly keepsDecisions: boolean;
+  keepsDecisions(): boolean;
   /** Whether responses of upstreams get Postern-Request-Id, as all others do. */
   readonly marksForwarded: boolean;
   /** Null: requests are not traced. */

@@ -154,9 +154,7 @@ export function createEdge(options: EdgeOptions): Edge {
     clock,
     forwarding: settings.forwarding,
     halfClosedMs: settings.http.keepAliveTimeoutMs,
-    get keepsDecisions() {
-      return history?.isWanted === true || tracing !== null;
-    },
+    keepsDecisions: () => history?.isWanted === true || tracing !== null,
     tracing,
     marksForwarded: settings.marksForwarded ?? true,
     newRequestId: createDenseIds('rq'),
@@ -177,7 +175,7 @@ export function createEdge(options: EdgeOptions): Edge {
     answering: (exchange) => {
       if (exchange.isAnswering) return;
       exchange.isAnswering = true;
-      if (runtime.keepsDecisions) exchange.answeredAt = performance.now();
+      if (runtime.keepsDecisions()) exchange.answeredAt = performance.now();
       admission.answer(exchange);
     },
     finish: (exchange) => {

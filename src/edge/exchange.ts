@@ -112,7 +112,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
 
   passed(pass: Pass, at: number, steps: readonly AdmissionStep[]): void {
     if (pass.wouldRefuse !== undefined) this.wouldRefuse = { ...pass.wouldRefuse, module: moduleAt(steps, at) };
-    if (this.runtime.keepsDecisions) this.keepPass(pass, at, steps);
+    if (this.runtime.keepsDecisions()) this.keepPass(pass, at, steps);
   }
 
   refused(refusal: Refusal, at: number, steps: readonly AdmissionStep[]): void {
@@ -133,7 +133,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
       this.#judgeFromStart();
       return;
     }
-    if (this.runtime.keepsDecisions) this.keepWait(moduleAt(steps, at), askedAt);
+    if (this.runtime.keepsDecisions()) this.keepWait(moduleAt(steps, at), askedAt);
     afterLate(verdict, at, steps, this, this);
   }
 
@@ -158,7 +158,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, Request
     this.#permitVersion = this.permit?.version ?? 0;
     this.#admittedAs = this.permit?.identity ?? null;
     this.permit?.touch(this.nowMs);
-    if (this.runtime.keepsDecisions) this.admittedAt = performance.now();
+    if (this.runtime.keepsDecisions()) this.admittedAt = performance.now();
     const { requestChangers } = route;
     if (requestChangers.length === 0) this.#forward(route, this.client, this.client.head.headers);
     else new RequestChanges(this, requestChangers, (...changed) => this.#forward(route, ...changed)).start();

@@ -1,8 +1,8 @@
 import type { ClientSide } from '../../../src/edge/client-side.ts';
 import type { ConnectionFacts } from '../../../src/edge/connection-facts.ts';
-import type { EdgeRuntime } from '../../../src/edge/edge-runtime.ts';
 import { Exchange } from '../../../src/edge/exchange.ts';
 import type { EdgeSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
+import { exchangeRuntime } from './exchange-runtime.ts';
 import type { ScriptedRoute } from './scripted-route.ts';
 
 /** A request through the code of traffic, whose backend never responds. */
@@ -28,18 +28,7 @@ export class JudgedExchange {
         return { abort() {} };
       },
     };
-    const runtime = {
-      clock: { nowMs: () => 0 },
-      forwarding: { dropped: [] },
-      newRequestId: () => 'rq_1',
-      clientAddress: () => '192.0.2.1',
-      trustedChain: () => null,
-      findEdge: () => this.edge,
-      targetsOf: () => [{ kind: 'upstream', name: 'u', upstream }],
-      begin() {},
-      answering() {},
-      finish() {},
-    } as unknown as EdgeRuntime;
+    const runtime = exchangeRuntime(() => this.edge, upstream);
     const writer = {
       isHeadSent: false,
       cut() {},

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientSide } from '../../../src/edge/client-side.ts';
-import type { EdgeRuntime } from '../../../src/edge/edge-runtime.ts';
 import { Exchange } from '../../../src/edge/exchange.ts';
 import type { Permit, PreparedModule, TrafficRequest, Verdict } from '../../../src/modules/prepared-module.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
+import { exchangeRuntime } from '../admission/exchange-runtime.ts';
 
 const PASS: Verdict = { isPass: true, reason: 'member' };
 const REFUSAL: Verdict = { status: 403, code: 'ERR_POSTERN_LOGIN_DENIED', message: 'no', reason: 'group' };
@@ -77,20 +77,7 @@ function underWay(isReadFirst = false, change: Promise<null> | null = null) {
       return { abort() {} };
     },
   };
-  const runtime = {
-    clock: { nowMs: () => 0 },
-    forwarding: { dropped: [] },
-    newRequestId: () => 'req_1',
-    clientAddress: () => '192.0.2.1',
-    trustedChain: () => null,
-    findEdge: () => edge,
-    targetsOf: () => [{ kind: 'upstream', name: 'u', upstream }],
-    begin() {},
-    finish() {},
-    bug: (_exchange: unknown, error: unknown) => {
-      throw error;
-    },
-  } as unknown as EdgeRuntime;
+  const runtime = exchangeRuntime(() => edge, upstream);
   const connection = { edgeId: 'edghts_1', tlsGeneration: 'g', remoteAddress: '192.0.2.1', clientCertificate: null };
   const client = { head, writer, source: null, trailers: () => [] } as unknown as ClientSide;
   const exchange = new Exchange(runtime, connection as unknown as ConstructorParameters<typeof Exchange>[1], client);
