@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { onBug } from '../bug-report.ts';
 import { periodically } from './periodically.ts';
 
 suite('a periodic task', () => {
@@ -45,5 +46,16 @@ suite('a periodic task', () => {
     gate.resolve();
     await closed;
     assert.equal(runs, 1);
+  });
+
+  test('a task that throws at once fails like one that rejects, and runs again', async (t) => {
+    const reported: unknown[] = [];
+    t.after(onBug(({ error }) => reported.push(error)));
+    const periodic = periodically(() => {
+      throw new Error('at once');
+    }, 2);
+    await assert.rejects(periodic.run(), /at once/);
+    while (reported.length < 2) await sleep(2);
+    await periodic.close();
   });
 });

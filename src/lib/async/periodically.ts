@@ -14,7 +14,8 @@ export interface Periodic {
 export function periodically(task: () => Promise<void>, everyMs: number): Periodic {
   let running: Promise<void> | null = null;
   const run = (): Promise<void> => {
-    running ??= task().finally(() => {
+    // A task may throw at once, and nobody owns what a timer throws.
+    running ??= Promise.try(task).finally(() => {
       running = null;
     });
     return running;
