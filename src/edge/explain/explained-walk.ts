@@ -1,3 +1,4 @@
+import { atMost } from '../../lib/async/at-most.ts';
 import type { Module } from '../../modules/module.ts';
 import {
   type AssumedPerson,
@@ -56,7 +57,12 @@ export class ExplainedWalk implements AdmissionWalk {
   }
 
   undecided(verdict: Promise<Verdict>, at: number, steps: readonly AdmissionStep[]): void {
-    decidedInTime(verdict)
+    // Null: it is still undecided, or it fails without the network.
+    atMost(
+      verdict.catch(() => null),
+      DECIDES_WITHIN_MS,
+      null,
+    )
       .then((late) => {
         if (late !== null) afterLate(late, at, steps, this.#request, this);
         else {
@@ -95,15 +101,4 @@ export function skipped(module: string, reason: string, text: string): Explained
 function assuming(step: AdmissionStep, person: AssumedPerson): AdmissionStep {
   const { assume } = step;
   return assume === undefined ? step : { ...step, ask: (request) => assume(request, person) };
-}
-
-/** Null: it is still undecided, or it fails without the network. */
-async function decidedInTime(verdict: Promise<Verdict>): Promise<Verdict | null> {
-  const { promise: late, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), DECIDES_WITHIN_MS);
-  try {
-    return await Promise.race([verdict.catch(() => null), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
