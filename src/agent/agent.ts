@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atMost } from '../lib/async/at-most.ts';
+import { atMost } from '../lib/async/deadline.ts';
 import { until } from '../lib/async/until.ts';
 import type { Command, Hello, Refused, Welcome } from '../tunnel/messages.ts';
 import { AgentError } from './agent-error.ts';

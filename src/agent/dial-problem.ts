@@ -1,5 +1,5 @@
 import type { PeerCertificate } from 'node:tls';
-import { messageOf } from '../lib/message-of.ts';
+import { messageOf } from '../lib/error-text.ts';
 import { codeOf } from '../upstream/upstream-failure.ts';
 
 /** Why the server could not be reached, with a message that says what to do. */

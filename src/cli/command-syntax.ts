@@ -1,4 +1,4 @@
-import type { Flag } from '../lib/flag.ts';
+import type { Flag } from '../lib/flags.ts';
 
 /** What a command understands. The parser, `--help`, completion and docs/reference/cli.md are made from it. */
 export interface CommandSyntax {

@@ -1,5 +1,4 @@
-import type { Flag } from '../lib/flag.ts';
-import { isRepeatable } from '../lib/flags.ts';
+import { type Flag, isRepeatable } from '../lib/flags.ts';
 import { wrapText } from '../lib/wrap-text.ts';
 
 /** Columns of the narrowest usual terminal. */

@@ -1,4 +1,4 @@
-import { messageOf } from '../lib/message-of.ts';
+import { messageOf } from '../lib/error-text.ts';
 import type { CommandContext } from './command.ts';
 
 /** One line that says what to do; the stack only if details were requested. */

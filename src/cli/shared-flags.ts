@@ -1,4 +1,4 @@
-import type { Flag } from '../lib/flag.ts';
+import type { Flag } from '../lib/flags.ts';
 import type { FlagGroup } from './command-syntax.ts';
 
 export const API_URL: Flag = {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { failureCode } from '../lib/failure-code.ts';
+import { failureCode } from '../lib/error-text.ts';
 import { readProgramFile } from '../lib/program-files.ts';
 import type { DeclaredSetting } from '../lib/settings/setting.ts';
 import { checkTogether } from './check-together.ts';

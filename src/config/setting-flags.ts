@@ -1,4 +1,4 @@
-import type { Flag } from '../lib/flag.ts';
+import type { Flag } from '../lib/flags.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { loadConfig } from './load.ts';
 import { flagOf, settingNames, settingOf } from './schema.ts';

@@ -1,4 +1,4 @@
-import { TimeSlice } from '../lib/async/time-slice.ts';
+import { TimeSlice } from '../lib/async/slice-lane.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { OperationResult } from '../resources/operation.ts';
 import { API_LANE } from './api-lane.ts';

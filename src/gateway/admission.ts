@@ -1,4 +1,4 @@
-import { within } from '../lib/async/within.ts';
+import { within } from '../lib/async/deadline.ts';
 import { rfc3339 } from '../lib/clock.ts';
 import type { Hello } from '../tunnel/messages.ts';
 import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';

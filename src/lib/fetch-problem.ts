@@ -1,5 +1,5 @@
+import { messageOf } from './error-text.ts';
 import { ForbiddenAddressError } from './guarded-lookup.ts';
-import { messageOf } from './message-of.ts';
 
 export type FetchProblemReason = 'address_refused' | 'plain_http' | 'timeout' | 'too_large' | 'unreachable' | 'tls';
 

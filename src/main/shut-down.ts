@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Health } from '../api/health.ts';
 import type { Config } from '../config/schema.ts';
 import type { EdgeDrainOptions } from '../edge/drain-edge.ts';
-import { atMost } from '../lib/async/at-most.ts';
+import { atMost } from '../lib/async/deadline.ts';
 import { until } from '../lib/async/until.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
 import type { MovingAgents } from './handover/hand-over.ts';

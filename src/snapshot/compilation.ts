@@ -1,4 +1,4 @@
-import type { TimeSlice } from '../lib/async/time-slice.ts';
+import type { TimeSlice } from '../lib/async/slice-lane.ts';
 import type { Change } from '../store/store.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
 

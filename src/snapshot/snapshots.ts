@@ -1,5 +1,4 @@
-import { type SliceBudget, SliceLane } from '../lib/async/slice-lane.ts';
-import { TimeSlice } from '../lib/async/time-slice.ts';
+import { type SliceBudget, SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
 import type { Replica } from '../replica/replica.ts';
 import { revisionOf } from '../store/revision-of.ts';
 import type { Change } from '../store/store.ts';

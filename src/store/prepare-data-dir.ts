@@ -1,5 +1,5 @@
 import { access, constants, mkdir } from 'node:fs/promises';
-import { failureCode } from '../lib/failure-code.ts';
+import { failureCode } from '../lib/error-text.ts';
 import { storeErrors } from './errors.ts';
 
 /** Creates the data directory for this user alone, or fails now if it is not writable. */

@@ -1,5 +1,5 @@
 import type { BatchSpanProcessor, ExportResult, HrTime, ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
-import { atMost } from '../lib/async/at-most.ts';
+import { atMost } from '../lib/async/deadline.ts';
 import { type FinishedSpan, SPAN_KINDS, type SpanSink } from './finished-span.ts';
 
 /** Spans that wait or are being sent: 8 MiB at most, since texts in them are bounded. */

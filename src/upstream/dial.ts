@@ -1,9 +1,9 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity, type SecureContext, connect as tlsConnect } from 'node:tls';
+import { messageOf } from '../lib/error-text.ts';
 import { attach, closing, guarded, ignoreErrors, listen, reporting } from '../lib/guarded-listeners.ts';
 import { ForbiddenAddressError, guardedLookup } from '../lib/guarded-lookup.ts';
-import { messageOf } from '../lib/message-of.ts';
 import { Inlet } from './inlet.ts';
 import { NoDescriptorError, roomyLookup } from './roomy-lookup.ts';
 import type { UpstreamFailure } from './upstream.ts';

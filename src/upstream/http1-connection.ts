@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { reportBug } from '../lib/bug-report.ts';
+import { messageOf } from '../lib/error-text.ts';
 import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import { messageOf } from '../lib/message-of.ts';
 import { isAccepted } from '../lib/web-socket-accept.ts';
 import type { BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';

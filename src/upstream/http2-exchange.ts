@@ -1,9 +1,9 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import { breakOff } from '../lib/break-off.ts';
 import { reportBug } from '../lib/bug-report.ts';
+import { messageOf } from '../lib/error-text.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { headBytes } from '../lib/http2-heads.ts';
-import { messageOf } from '../lib/message-of.ts';
 import { neverIndexed } from '../lib/never-indexed.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
 import type { Carried, Carrier, RequestChannel } from './carrier.ts';

@@ -4,7 +4,7 @@ import { flagGroups, usageOf } from '../../src/cli/command-help.ts';
 import type { CommandSyntax, FlagGroup } from '../../src/cli/command-syntax.ts';
 import { flagDescription, flagText } from '../../src/cli/help-table.ts';
 import { CONNECTION } from '../../src/cli/shared-flags.ts';
-import type { Flag } from '../../src/lib/flag.ts';
+import type { Flag } from '../../src/lib/flags.ts';
 import { COMMANDS } from '../../src/main/commands/command-list.ts';
 
 const PAGE_PATH = 'docs/reference/cli.md';

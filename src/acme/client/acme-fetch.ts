@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Agent as HttpsAgent } from 'node:https';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { certificatesIn } from '../../lib/describe-certificate.ts';
-import { failureCode } from '../../lib/failure-code.ts';
+import { failureCode } from '../../lib/error-text.ts';
 import { createGuardedFetch, type GuardedFetch } from '../../lib/guarded-fetch.ts';
 import { Agent as HttpAgent } from '../../lib/node-http.ts';
 import { AcmeFailure } from './acme-failure.ts';

@@ -1,4 +1,4 @@
-import { TimeSlice } from '../../lib/async/time-slice.ts';
+import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { lowerCaseHost } from '../../lib/host-name.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import type { Replica } from '../../replica/replica.ts';

@@ -1,9 +1,9 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
+import { messageOf } from '../../lib/error-text.ts';
 import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
 import { localhostLookup } from '../../lib/localhost-lookup.ts';
-import { messageOf } from '../../lib/message-of.ts';
 import { splice } from '../../lib/splice.ts';
 import { reasonOf } from '../../upstream/upstream-failure.ts';
 import type { LocalAddress } from './local-address.ts';

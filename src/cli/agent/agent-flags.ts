@@ -1,4 +1,4 @@
-import type { Flag } from '../../lib/flag.ts';
+import type { Flag } from '../../lib/flags.ts';
 import { fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
 import { moduleFlags } from './modules/module-flags.ts';
 

@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
-import type { FlagKind } from '../../lib/flag.ts';
+import type { FlagKind } from '../../lib/flags.ts';
 import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import type { ApiFlag } from './flag.ts';
 import { kebab } from './resource-names.ts';

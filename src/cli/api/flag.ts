@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import type { Flag } from '../../lib/flag.ts';
+import type { Flag } from '../../lib/flags.ts';
 
 /** A flag of `postern api RESOURCE VERB`. */
 export interface ApiFlag extends Flag {

@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
-import type { Flag } from '../../lib/flag.ts';
+import type { Flag } from '../../lib/flags.ts';
 import { outputFlag } from '../output/output-format.ts';
 import { WATCH_FLAGS } from '../output/watch.ts';
 import { CONNECTION, fileFlag, switchFlag, textFlag } from '../shared-flags.ts';

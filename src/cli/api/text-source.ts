@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
-import { failureCode } from '../../lib/failure-code.ts';
+import { failureCode } from '../../lib/error-text.ts';
 import { usage } from '../../lib/flags.ts';
 
 /** Source of long and secret values. */

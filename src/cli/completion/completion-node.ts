@@ -1,4 +1,4 @@
-import type { Flag } from '../../lib/flag.ts';
+import type { Flag } from '../../lib/flags.ts';
 import type { ApiResource } from '../api/api-resources.ts';
 import { operationFlags } from '../api/operation-flags.ts';
 import type { CommandSyntax } from '../command-syntax.ts';

@@ -1,5 +1,4 @@
-import type { Flag } from '../../lib/flag.ts';
-import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import { type Flag, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { switchFlag } from '../shared-flags.ts';
 
 export const FILES: Flag = {

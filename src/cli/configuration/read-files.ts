@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_FILE_BYTES } from '../../configuration-file/format.ts';
 import type { ConfigurationText } from '../../configuration-file/read-configuration.ts';
-import { failureCode } from '../../lib/failure-code.ts';
+import { failureCode } from '../../lib/error-text.ts';
 import { usage } from '../../lib/flags.ts';
 import { createTextSource } from '../api/text-source.ts';
 

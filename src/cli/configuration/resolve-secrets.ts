@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { FileConfig, FileObject } from '../../configuration-file/file-object.ts';
 import type { FileProblem } from '../../configuration-file/file-problem.ts';
 import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
-import { failureCode } from '../../lib/failure-code.ts';
+import { failureCode } from '../../lib/error-text.ts';
 import type { CommandContext } from '../command.ts';
 
 const MAX_SECRET_BYTES = 1024 * 1024;

@@ -8,7 +8,7 @@ import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import { Resources } from '../../client/generated/resources.ts';
 import { Transport } from '../../client/transport.ts';
 import type { Config } from '../../config/schema.ts';
-import { messageOf } from '../../lib/message-of.ts';
+import { messageOf } from '../../lib/error-text.ts';
 import { type ApiKey, findApiKey, isOnThisMachine } from '../api/connection.ts';
 import type { TextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';

@@ -1,5 +1,4 @@
-import type { Flag } from '../../lib/flag.ts';
-import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import { type Flag, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { isId } from '../names/is-id.ts';
 
 /** What `postern edge` is to make. */

@@ -1,5 +1,4 @@
-import type { Flag } from '../../lib/flag.ts';
-import type { ParsedFlags } from '../../lib/flags.ts';
+import type { Flag, ParsedFlags } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
 import { fileFlag, textFlag } from '../shared-flags.ts';
 import type { AgentFile } from './agent-file.ts';

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Flag } from '../../lib/flag.ts';
-import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
+import { type Flag, isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
 import type { OutputFormat } from './output-format.ts';
 import { appendingView, repaintingView, type WatchView } from './watch-view.ts';

@@ -1,6 +1,5 @@
 import type { Transport } from '../../client/transport.ts';
-import type { Flag } from '../../lib/flag.ts';
-import type { ParsedFlags } from '../../lib/flags.ts';
+import type { Flag, ParsedFlags } from '../../lib/flags.ts';
 import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';

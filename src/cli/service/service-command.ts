@@ -1,6 +1,5 @@
 import { settingFlags } from '../../config/setting-flags.ts';
-import type { Flag } from '../../lib/flag.ts';
-import { usage } from '../../lib/flags.ts';
+import { type Flag, usage } from '../../lib/flags.ts';
 import type { Command } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';

@@ -1,7 +1,7 @@
 import { type Finding, findingsOf } from '../../checks/finding.ts';
 import { loadConfig } from '../../config/load.ts';
+import { messageOf } from '../../lib/error-text.ts';
 import { isOn } from '../../lib/flags.ts';
-import { messageOf } from '../../lib/message-of.ts';
 import type { Command } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { countByLevel, textReport } from '../doctor/report.ts';

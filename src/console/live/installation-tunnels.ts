@@ -1,7 +1,7 @@
 import { API_LANE } from '../../documents/api-lane.ts';
 import { greatestInSlices } from '../../lib/async/greatest-in-slices.ts';
 import { SharedResult } from '../../lib/async/shared-result.ts';
-import { TimeSlice } from '../../lib/async/time-slice.ts';
+import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { AgentFigures, AllFigures, NodeTunnels, TunnelFigures } from '../../lib/tunnel-figures.ts';
 import { packedTunnels, rounded, unpackedTunnels } from './node-tunnels.ts';

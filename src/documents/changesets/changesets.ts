@@ -1,6 +1,6 @@
 import type { TObject } from 'typebox';
 import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
-import { TimeSlice } from '../../lib/async/time-slice.ts';
+import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { refuseWithout } from '../../resources/errors.ts';

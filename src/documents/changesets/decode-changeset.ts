@@ -1,5 +1,5 @@
 import type { TObject } from 'typebox';
-import { TimeSlice } from '../../lib/async/time-slice.ts';
+import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { type BodyDecoder, createDecoder } from '../../lib/schema/decode-body.ts';
 import { API_LANE } from '../api-lane.ts';

@@ -1,4 +1,4 @@
-import { TimeSlice } from '../../lib/async/time-slice.ts';
+import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { OWNERSHIP_KIND, ownershipId } from '../../lib/ownership-records.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';

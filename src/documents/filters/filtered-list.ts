@@ -1,5 +1,5 @@
 import Type, { type TObject, type TSchema } from 'typebox';
-import { TimeSlice } from '../../lib/async/time-slice.ts';
+import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../../resources/operation.ts';
 import { API_LANE } from '../api-lane.ts';

@@ -9,7 +9,7 @@ import type {
   PeerStatus,
   UnpreparedModule,
 } from '../../checks/facts.ts';
-import type { TimeSlice } from '../../lib/async/time-slice.ts';
+import type { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { moduleRecordKey } from '../../modules/module.ts';

@@ -1,4 +1,4 @@
-import { TimeSlice } from '../../lib/async/time-slice.ts';
+import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { OperationRequest, SearchPort, SearchResult } from '../../resources/operation.ts';
 import type { StoredRecord } from '../../store/store.ts';

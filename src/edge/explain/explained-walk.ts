@@ -1,4 +1,4 @@
-import { atMost } from '../../lib/async/at-most.ts';
+import { atMost } from '../../lib/async/deadline.ts';
 import type { Module } from '../../modules/module.ts';
 import {
   type AssumedPerson,

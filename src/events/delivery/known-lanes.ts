@@ -1,4 +1,4 @@
-import { atMost } from '../../lib/async/at-most.ts';
+import { atMost } from '../../lib/async/deadline.ts';
 import type { LaneLedger } from '../../store/store.ts';
 
 /** A database that answers does so long before. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../lib/async/within.ts';
+import { within } from '../../lib/async/deadline.ts';
 import type { SessionsElsewhere } from '../admission.ts';
 import type { AgentConnection } from '../agent-connection.ts';
 import type { ClaimRefusal } from '../claims.ts';

@@ -1,4 +1,4 @@
-import { atMost } from '../../lib/async/at-most.ts';
+import { atMost } from '../../lib/async/deadline.ts';
 import type { AgentConnection } from '../agent-connection.ts';
 import type { AgentRequests } from '../agent-requests.ts';
 import type { AgentSession } from '../agent-session.ts';

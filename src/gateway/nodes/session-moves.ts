@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../lib/async/within.ts';
+import { within } from '../../lib/async/deadline.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { PeerRefusal } from '../../nodes/links/peer-links.ts';
 import type { AgentRequests } from '../agent-requests.ts';

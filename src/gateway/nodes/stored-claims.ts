@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../lib/async/deadline.ts';
 import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
-import { within } from '../../lib/async/within.ts';
 import { PeerRefusal } from '../../nodes/links/peer-links.ts';
 import type { StoredClaim } from '../../store/node-store.ts';
 import type { AgentSession } from '../agent-session.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../lib/async/deadline.ts';
 import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
-import { within } from '../../lib/async/within.ts';
 import type { NodeStore } from '../../store/node-store.ts';
 import type { AgentSession } from '../agent-session.ts';
 import type { SessionRecords } from '../claims.ts';

@@ -1,5 +1,4 @@
-import type { SliceLane } from './slice-lane.ts';
-import { TimeSlice } from './time-slice.ts';
+import { type SliceLane, TimeSlice } from './slice-lane.ts';
 
 /** About a millisecond with figures of tunnels, at most five measured: below what traffic notices. */
 const ITEMS_PER_TURN = 4_000;

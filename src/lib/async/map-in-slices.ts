@@ -1,5 +1,4 @@
-import type { SliceLane } from './slice-lane.ts';
-import { TimeSlice } from './time-slice.ts';
+import { type SliceLane, TimeSlice } from './slice-lane.ts';
 
 /** `items.map(convert)`, which yields to the event loop if it takes long. */
 export async function mapInSlices<Item, Result>(

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { SliceLane } from './slice-lane.ts';
-import { TimeSlice } from './time-slice.ts';
+import { SliceLane, TimeSlice } from './slice-lane.ts';
 
 /** Work without end, in slices; the count of its slices. */
 function endless(lane: SliceLane): { slices: number; isEnded: boolean } {

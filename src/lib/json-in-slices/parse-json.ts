@@ -1,5 +1,4 @@
-import type { SliceLane } from '../async/slice-lane.ts';
-import { TimeSlice } from '../async/time-slice.ts';
+import { type SliceLane, TimeSlice } from '../async/slice-lane.ts';
 import { JsonAssembly } from './json-assembly.ts';
 
 /** About a millisecond. */

@@ -1,5 +1,4 @@
-import { SliceLane } from '../async/slice-lane.ts';
-import { TimeSlice } from '../async/time-slice.ts';
+import { SliceLane, TimeSlice } from '../async/slice-lane.ts';
 import { derOf, type PemBlock, scanPem } from '../pem-blocks.ts';
 import { ListProblem } from './list-problem.ts';
 import type { RevocationList } from './revocation-list.ts';

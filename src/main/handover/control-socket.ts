@@ -7,6 +7,7 @@ import {
   type RestartReply,
   type RestartRequest,
 } from '../../cli/restart/control-protocol.ts';
+import { messageOf } from '../../lib/error-text.ts';
 import {
   closing,
   ignoreErrors,
@@ -15,7 +16,6 @@ import {
   listenOnce,
   listenPer,
 } from '../../lib/guarded-listeners.ts';
-import { messageOf } from '../../lib/message-of.ts';
 
 const MAX_REQUEST_BYTES = 65_536;
 /** Paths of Unix sockets are short: sun_path of unix(7). */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { atMost } from '../../lib/async/at-most.ts';
+import { atMost } from '../../lib/async/deadline.ts';
 import { reporting } from '../../lib/guarded-listeners.ts';
 import { descriptorOf, type OpenSocket } from '../listening-sockets.ts';
 import { programVersion } from '../version.ts';

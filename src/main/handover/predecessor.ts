@@ -1,7 +1,7 @@
-import { atMost } from '../../lib/async/at-most.ts';
+import { atMost } from '../../lib/async/deadline.ts';
 import { until } from '../../lib/async/until.ts';
+import { messageOf } from '../../lib/error-text.ts';
 import { reporting } from '../../lib/guarded-listeners.ts';
-import { messageOf } from '../../lib/message-of.ts';
 import { ListeningSockets } from '../listening-sockets.ts';
 import { programVersion } from '../version.ts';
 import { Channel, type ChannelEnd } from './channel.ts';

@@ -1,7 +1,7 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import { reportBug } from '../../lib/bug-report.ts';
+import { messageOf } from '../../lib/error-text.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
-import { messageOf } from '../../lib/message-of.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
 import type { Carried, Carrier } from '../../upstream/carrier.ts';
 import { sendableTrailers } from '../../upstream/http2-headers.ts';

@@ -1,5 +1,4 @@
-import { SliceLane } from '../../lib/async/slice-lane.ts';
-import { TimeSlice } from '../../lib/async/time-slice.ts';
+import { SliceLane, TimeSlice } from '../../lib/async/slice-lane.ts';
 import { reportBug } from '../../lib/bug-report.ts';
 import type { FeedFollower } from '../links/peer-links.ts';
 import type { AnnouncedSession } from './announced.ts';

@@ -1,5 +1,4 @@
-import { SliceLane } from '../../lib/async/slice-lane.ts';
-import { TimeSlice } from '../../lib/async/time-slice.ts';
+import { SliceLane, TimeSlice } from '../../lib/async/slice-lane.ts';
 import { reportBug } from '../../lib/bug-report.ts';
 
 /** Long tasks in slices, one after the other. */

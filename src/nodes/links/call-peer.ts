@@ -1,9 +1,9 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import { reportBug } from '../../lib/bug-report.ts';
+import { messageOf } from '../../lib/error-text.ts';
 import { ignoreErrors, type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
 import { cancelStream } from '../../lib/http2-reset.ts';
 import { watchStreamEnd } from '../../lib/http2-stream-end.ts';
-import { messageOf } from '../../lib/message-of.ts';
 import { gatherMessage } from './gathered-message.ts';
 import type { OutgoingLink } from './outgoing-link.ts';
 import { type PeerMessage, PeerRefusal, PeerUnreachable } from './peer-links.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../lib/async/within.ts';
+import { within } from '../../lib/async/deadline.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { Heartbeat } from '../../store/node-store.ts';
 import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';

@@ -1,4 +1,4 @@
-import { within } from '../../lib/async/within.ts';
+import { within } from '../../lib/async/deadline.ts';
 import type { Heartbeat, NodeStore } from '../../store/node-store.ts';
 import { NODE_LEASE_MS } from './membership.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../lib/async/within.ts';
+import { within } from '../../lib/async/deadline.ts';
 import type { HeardChanges, Replica } from '../../replica/replica.ts';
 import type { FeedPosition } from '../../store/node-store.ts';
 import type { LoginChange, Store } from '../../store/store.ts';

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import { isAbsolute, sep } from 'node:path';
-import { failureCode } from '../../lib/failure-code.ts';
+import { failureCode } from '../../lib/error-text.ts';
 
 /** As much as the API accepts in a body. */
 const MAX_BYTES = 262_144;

@@ -1,6 +1,6 @@
 import pg from 'pg';
+import { messageOf } from '../../lib/error-text.ts';
 import { PosternError } from '../../lib/errors.ts';
-import { messageOf } from '../../lib/message-of.ts';
 import { storeErrors } from '../errors.ts';
 import { addressOf, type CurrentServer } from './current-server.ts';
 import { fromPostgresError } from './postgres-error.ts';

@@ -1,5 +1,5 @@
 import { deserialize, serialize } from 'node:v8';
-import { TimeSlice } from '../../lib/async/time-slice.ts';
+import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { Job } from '../sql/programs.ts';
 import type { AppliedChange, ApplyResult, SealedWriteSet } from '../sql/sealing/sealed-write-set.ts';
 import { isLargeWriteSet, LISTS, type ListsOfWriteSet } from '../sql/sealing/write-set-lists.ts';

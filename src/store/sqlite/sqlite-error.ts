@@ -1,5 +1,5 @@
+import { messageOf } from '../../lib/error-text.ts';
 import { PosternError } from '../../lib/errors.ts';
-import { messageOf } from '../../lib/message-of.ts';
 import { storeErrors } from '../errors.ts';
 import { damaged } from './database-files.ts';
 

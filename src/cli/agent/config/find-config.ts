@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { failureCode } from '../../../lib/failure-code.ts';
+import { failureCode } from '../../../lib/error-text.ts';
 import type { AgentPorts } from '../agent-ports.ts';
 import { agentCommandErrors } from '../errors.ts';
 import type { AgentConfig } from './agent-config.ts';

@@ -1,4 +1,4 @@
-import type { Flag, FlagKind } from '../../../lib/flag.ts';
+import type { Flag, FlagKind } from '../../../lib/flags.ts';
 import type { CommandField, CommandForm } from '../../../modules/command-form.ts';
 import { moduleForms } from './module-forms.ts';
 

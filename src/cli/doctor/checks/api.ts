@@ -1,8 +1,8 @@
 import { type Finding, findingsOf } from '../../../checks/finding.ts';
 import { PosternApiError } from '../../../client/postern-api-error.ts';
 import type { Transport } from '../../../client/transport.ts';
+import { messageOf } from '../../../lib/error-text.ts';
 import { isJsonObject } from '../../../lib/json.ts';
-import { messageOf } from '../../../lib/message-of.ts';
 import type { ApiKey } from '../../api/connection.ts';
 
 const TIMEOUT_MS = 5000;

@@ -1,4 +1,4 @@
-import { TimeSlice } from '../../../lib/async/time-slice.ts';
+import { TimeSlice } from '../../../lib/async/slice-lane.ts';
 import { storeErrors } from '../../errors.ts';
 import type { HistoryDocument, HistoryHead, HistoryItem, HistoryStore, LinkableEntry } from '../../history-store.ts';
 import type { Keyring } from '../../keyring.ts';

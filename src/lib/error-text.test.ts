@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { messageOf } from './message-of.ts';
+import { messageOf } from './error-text.ts';
 
 suite('the text of an error', () => {
   test('names what happened at each address of a host', () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { atMost } from './at-most.ts';
-import { within } from './within.ts';
+import { atMost, within } from './deadline.ts';
 
 const never = (): Promise<never> => new Promise(() => {});
 
