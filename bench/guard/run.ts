@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createIdentityProvider } from '../../tools/dev-idp/create-identity-provider.ts';
 import { flag, isQuick, say, words } from '../support/flags.ts';
@@ -10,7 +10,7 @@ import { helpIfRequested } from '../support/usage.ts';
 import { cliRows, memoryRows, sizeRows, startRows } from './process-rows.ts';
 import { afterIdlingRow, requestRows, type WorldPair } from './request-rows.ts';
 import { isMarked, type Row, tableHead, tableLine } from './row.ts';
-import { checkoutAt, packedSide, type Side } from './sides.ts';
+import { packedSide, problemOf, type Side } from './sides.ts';
 import { openWorld } from './world.ts';
 
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
@@ -63,13 +63,22 @@ helpIfRequested({
   },
 });
 
-const before = flag('before');
-const unknown = words.find((word) => parts[word] === undefined);
-if (before === null) refuse('--before=DIR is missing: give the checkout to compare with');
-else if (unknown !== undefined) refuse(`unknown part "${unknown}": use ${Object.keys(parts).join(', ')}`);
-else await guard(before, words.length === 0 ? Object.keys(parts) : words);
+const given = flag('before');
+const before = given === null ? '' : resolve(given);
+const problem = problemOfCall();
+if (problem !== null) {
+  say(problem);
+  process.exitCode = 2;
+} else await guard(words.length === 0 ? Object.keys(parts) : words);
 
-async function guard(beforeCheckout: string, names: readonly string[]): Promise<void> {
+function problemOfCall(): string | null {
+  if (given === null) return '--before=DIR is missing: give the checkout to compare with';
+  const unknown = words.find((word) => parts[word] === undefined);
+  if (unknown !== undefined) return `unknown part "${unknown}": use ${Object.keys(parts).join(', ')}`;
+  return problemOf(before);
+}
+
+async function guard(names: readonly string[]): Promise<void> {
   await using bench = await openBench();
   if (bench === null) {
     process.exitCode = 2;
@@ -77,7 +86,7 @@ async function guard(beforeCheckout: string, names: readonly string[]): Promise<
   }
   const directory = await mkdtemp(join(tmpdir(), 'postern-bench-guard-'));
   bench.stack.defer(() => rm(directory, { recursive: true, force: true }));
-  const checkouts = { before: checkoutAt(beforeCheckout), after: CHECKOUT };
+  const checkouts = { before, after: CHECKOUT };
   say(`${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.version}`);
   let built: Promise<Sides<Side>> | null = null;
   const build = async (): Promise<Sides<Side>> => ({
@@ -117,9 +126,4 @@ async function* requests({ checkouts, directory, upstreamPort }: Bench): AsyncGe
   const only = flag('rows');
   yield* requestRows(pairs, directory, only ?? '');
   if (only === null) yield await afterIdlingRow(pairs, directory);
-}
-
-function refuse(problem: string): void {
-  say(problem);
-  process.exitCode = 2;
 }

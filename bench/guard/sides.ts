@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -16,13 +16,13 @@ export interface Side {
   readonly unpackedMiB: number;
 }
 
-/** Throws with what is missing. */
-export function checkoutAt(path: string): string {
-  const checkout = resolve(path);
-  for (const needed of ['bin/postern.mjs', 'tools/build.ts', 'node_modules'])
-    if (!existsSync(join(checkout, needed)))
-      throw new Error(`${checkout} has no ${needed}: give a checkout of Postern in which "npm ci" was run`);
-  return checkout;
+/** What a folder lacks to be compared; null: nothing. */
+export function problemOf(checkout: string): string | null {
+  const missing = ['bin/postern.mjs', 'tools/build.ts', 'node_modules'].find(
+    (path) => !existsSync(join(checkout, path)),
+  );
+  if (missing === undefined) return null;
+  return `${checkout} has no ${missing}: give a checkout of Postern in which "npm ci" was run`;
 }
 
 /** Builds and packs a checkout. */
