@@ -1,4 +1,6 @@
-/** About 5 ms of work. */
+import { performance } from 'node:perf_hooks';
+
+/** About 5 ms of work, and at most twice as much in one turn. */
 const TASKS_PER_TURN = 50;
 /** A waiting request takes about 9 KB. */
 const MAX_WAITING = 10_000;
@@ -8,7 +10,9 @@ const MAX_WAITING = 10_000;
  * of connections in one turn: everything else on the loop (the API, heartbeats of agents) would wait for all of them.
  */
 export class TurnBudget {
-  #left = TASKS_PER_TURN;
+  #left = 0;
+  /** The turn in which the budget was last renewed. */
+  #turn = -1;
   #waiting: (() => void)[] = [];
   #isScheduled = false;
 
@@ -19,9 +23,8 @@ export class TurnBudget {
 
   /** Whether a task may run now, even if only to be rejected; otherwise it has to use `later`. */
   take(): boolean {
-    this.#schedule();
     if (this.isFull) return true;
-    if (this.#left === 0 || this.#waiting.length > 0) return false;
+    if (this.#waiting.length > 0 || (this.#left === 0 && !this.#renew())) return false;
     this.#left -= 1;
     return true;
   }
@@ -37,19 +40,29 @@ export class TurnBudget {
     this.#schedule();
   }
 
+  /**
+   * False: the budget of this turn is used up. Called only when nothing is left, so a turn may also use what an earlier
+   * one left over. Renewal by `setImmediate` made the loop poll twice per turn, for smaller batches: 3 % of a request.
+   */
+  #renew(): boolean {
+    const { loopCount } = performance.nodeTiming.uvMetricsInfo;
+    if (loopCount === this.#turn) return false;
+    this.#turn = loopCount;
+    this.#left = TASKS_PER_TURN;
+    return true;
+  }
+
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => this.#turn());
+    setImmediate(() => this.#runWaiting());
   }
 
-  #turn(): void {
+  #runWaiting(): void {
     this.#isScheduled = false;
-    this.#left = TASKS_PER_TURN;
-    if (this.#waiting.length === 0) return;
     const tasks = this.#waiting.splice(0, TASKS_PER_TURN);
-    this.#left -= tasks.length;
-    this.#schedule();
+    this.#left = 0;
+    if (this.#waiting.length > 0) this.#schedule();
     for (const task of tasks) task();
   }
 }
