@@ -1,6 +1,6 @@
 import type { Upstream, UpstreamExchange, UpstreamHandler, UpstreamRequest } from '../../upstream/upstream.ts';
 import { failed } from '../../upstream/upstream-failure.ts';
-import { Patience } from './patience.ts';
+import { RetryWhileSuspended } from './retry-while-suspended.ts';
 
 export interface AwaitedMembersPorts {
   /** The best member now; null: there is none. */
@@ -21,12 +21,12 @@ export class AwaitedMembers implements Upstream {
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
     const { member, isUnsettled } = this.#ports;
-    const patience = new Patience();
+    const retry = new RetryWhileSuspended();
     let inner: UpstreamExchange | null = null;
     const { body } = request;
     if (body.framing !== 'none') body.source.pause();
     const owner = { contain: (error: unknown) => handler.onBug(error) };
-    patience.await(owner, {
+    retry.await(owner, {
       isSuspended: isUnsettled,
       attempt: () => {
         inner = member()?.send(request, handler) ?? null;
@@ -37,7 +37,7 @@ export class AwaitedMembers implements Upstream {
     return {
       resume: () => inner?.resume(),
       abort: () => {
-        patience.stop();
+        retry.stop();
         inner?.abort();
       },
     };

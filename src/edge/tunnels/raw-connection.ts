@@ -9,7 +9,7 @@ import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protoco
 import { isSessionOver } from '../../upstream/unsendable.ts';
 import { knownReason } from './agent-failure.ts';
 import type { AgentLink, OnlineTunnel } from './online-tunnels.ts';
-import { Patience } from './patience.ts';
+import { RetryWhileSuspended } from './retry-while-suspended.ts';
 
 export interface RawConnectionOptions {
   readonly socket: Socket;
@@ -38,7 +38,7 @@ export class RawConnection implements ListenerOwner {
   readonly #options: RawConnectionOptions;
   #stream: ClientHttp2Stream | null = null;
   #timer: NodeJS.Timeout | null = null;
-  #patience: Patience | null = null;
+  #retry: RetryWhileSuspended | null = null;
   /** A node that announces the tunnel did not take it. */
   #isRefusedByNode = false;
   #tried: AgentLink[] | null = null;
@@ -87,8 +87,8 @@ export class RawConnection implements ListenerOwner {
       giveUp();
       return;
     }
-    this.#patience ??= new Patience();
-    this.#patience.await(this, {
+    this.#retry ??= new RetryWhileSuspended();
+    this.#retry.await(this, {
       isSuspended: () => this.#isSuspended,
       attempt: () => {
         this.#tried = null;
@@ -207,7 +207,7 @@ export class RawConnection implements ListenerOwner {
     if (this.#outcome !== null) return;
     this.#outcome = outcome;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#patience?.stop();
+    this.#retry?.stop();
     const stream = this.#stream;
     if (stream !== null && !stream.closed) {
       if (outcome === 'done') stream.close(constants.NGHTTP2_NO_ERROR);

@@ -18,7 +18,7 @@ import { failed, REQUEST_BODY } from '../../upstream/upstream-failure.ts';
 import { agentFailure } from './agent-failure.ts';
 import { declinedHead } from './declined-head.ts';
 import type { AgentLink } from './online-tunnels.ts';
-import { Patience } from './patience.ts';
+import { RetryWhileSuspended } from './retry-while-suspended.ts';
 import type { TunnelUpstream } from './tunnel-upstream.ts';
 
 /** Ways to the agent that one request tries: its connections here, and nodes that announced the tunnel. */
@@ -45,7 +45,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   /** The first way, once more, when there is no other. */
   #lastResort: AgentLink | null = null;
   #refusal: NodeJS.Immediate | null = null;
-  #patience: Patience | null = null;
+  #retry: RetryWhileSuspended | null = null;
   /** A node that announces the tunnel did not take it. */
   #isRefusedByNode = false;
   #losses = 0;
@@ -76,7 +76,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   abort(): void {
     if (this.#refusal !== null) clearImmediate(this.#refusal);
     this.#refusal = null;
-    this.#patience?.stop();
+    this.#retry?.stop();
     this.#inner?.abort();
   }
 
@@ -216,8 +216,8 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
       giveUp();
       return;
     }
-    this.#patience ??= new Patience();
-    this.#patience.await(
+    this.#retry ??= new RetryWhileSuspended();
+    this.#retry.await(
       { contain: (error) => this.onBug(error) },
       {
         isSuspended: () => this.#upstream.isSuspended,

@@ -1,7 +1,7 @@
 import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
 
 /** Longer than a node needs to renew a lease that ended while it stood still, or to take over the sessions of a lost one. */
-const PATIENCE_MS = 2_000;
+const RETRY_FOR_MS = 2_000;
 const LOOK_EVERY_MS = 25;
 
 interface Awaited {
@@ -16,9 +16,9 @@ interface Awaited {
  * A visitor waits for a moment while nobody may serve the name of an agent: most nodes regain the right as soon as the
  * database answers, and take over the sessions of a lost one. Nothing is sent without the right.
  */
-export class Patience {
+export class RetryWhileSuspended {
   // Looks, not time: a process that stands still again must not give up before it has read the database's answer.
-  #looksLeft = PATIENCE_MS / LOOK_EVERY_MS;
+  #looksLeft = RETRY_FOR_MS / LOOK_EVERY_MS;
   #timer: NodeJS.Timeout | null = null;
   #attemptedAtMs: number | null = null;
 
