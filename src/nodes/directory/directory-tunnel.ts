@@ -1,5 +1,5 @@
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
-import { RefusedStreams } from '../../edge/tunnels/refused-streams.ts';
+import { TunnelCircuitBreaker } from '../../edge/tunnels/tunnel-circuit-breaker.ts';
 import { TunnelUse } from '../../lib/tunnel-use.ts';
 import type { PeerLinks } from '../links/peer-links.ts';
 import type { AnnouncedEndpoint, AnnouncedTunnel } from './announced.ts';
@@ -34,7 +34,7 @@ export class DirectoryTunnel implements OnlineTunnel, Rank {
   /** Requests that this node has in progress. */
   inFlight = 0;
   /** Null: nobody refuses its streams. */
-  #refused: RefusedStreams | null = null;
+  #breaker: TunnelCircuitBreaker | null = null;
   readonly use = new TunnelUse();
   readonly #ways: Ways;
 
@@ -58,19 +58,19 @@ export class DirectoryTunnel implements OnlineTunnel, Rank {
   /** Nodes that announce it and refuse its streams may not serve it at the moment. Otherwise they would withdraw it. */
   get isSuspended(): boolean {
     if (this.#ways.local.get(this.id)?.isSuspended === true) return true;
-    return this.#refused?.isOpen === true && this.isReachable;
+    return this.#breaker?.isOpen === true && this.isReachable;
   }
 
   mayTry(): boolean {
-    if (this.#refused === null) return true;
-    const mayTry = this.#refused.mayTry();
-    if (!this.#refused.isOpen) this.#refused = null;
+    if (this.#breaker === null) return true;
+    const mayTry = this.#breaker.mayTry();
+    if (!this.#breaker.isOpen) this.#breaker = null;
     return mayTry;
   }
 
   refused(): void {
-    this.#refused ??= new RefusedStreams();
-    this.#refused.refused();
+    this.#breaker ??= new TunnelCircuitBreaker();
+    this.#breaker.refused();
   }
 
   link(tried?: readonly AgentLink[]): AgentLink | null {

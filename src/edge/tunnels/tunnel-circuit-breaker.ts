@@ -21,7 +21,7 @@ const SYSTEM: Times = {
  * *Closed* lets every stream through → *open* by a refusal → after a while one visitor *tries* → *open* again, or
  * *closed* when no refusal follows.
  */
-export class RefusedStreams {
+export class TunnelCircuitBreaker {
   readonly #times: Times;
   #state: 'closed' | 'open' | 'trying' = 'closed';
   #refusedAtMs = 0;
