@@ -1,9 +1,9 @@
 import { reportBug } from '../../lib/bug-report.ts';
 import type { AnnouncedSession, AnnouncedTunnel, RemoteDirectory } from './announced.ts';
 import { Announcement, type Claim } from './announcement.ts';
-import { Contests } from './contests.ts';
 import { DirectorySession } from './directory-session.ts';
 import { DirectoryTunnel, nameKeyOf, type Ways } from './directory-tunnel.ts';
+import { OwnershipDisputes } from './ownership-disputes.ts';
 import type { RefusalLog } from './refusal-log.ts';
 import { rightClaims, variantOf } from './right-claims.ts';
 import { SlicedTasks } from './sliced-tasks.ts';
@@ -38,7 +38,7 @@ export class TunnelDirectory implements RemoteDirectory {
   readonly #homeLost = new Set<HomeLost>();
   readonly #listeners = new Set<DirectoryListener>();
   readonly #slices = new SlicedTasks();
-  readonly #contests = new Contests();
+  readonly #disputes = new OwnershipDisputes();
 
   constructor(options: DirectoryOptions) {
     this.#options = options;
@@ -47,7 +47,7 @@ export class TunnelDirectory implements RemoteDirectory {
       log: options.log,
       listeners: this.#listeners,
       keepsIncumbent: options.rights !== undefined,
-      onConflict: (key, tunnels) => this.#contested(key, tunnels),
+      onConflict: (key, tunnels) => this.#disputed(key, tunnels),
     });
   }
 
@@ -162,7 +162,7 @@ export class TunnelDirectory implements RemoteDirectory {
 
   close(): void {
     this.#slices.close();
-    this.#contests.close();
+    this.#disputes.close();
   }
 
   #newSession(id: string): DirectorySession {
@@ -213,7 +213,7 @@ export class TunnelDirectory implements RemoteDirectory {
     const { rights } = this.#options;
     const variant = variantOf(claim);
     if (rights === undefined || entry.verdicts?.has(variant) === true) return;
-    this.#contests.ask(`${entry.id} ${variant}`, async () => {
+    this.#disputes.ask(`${entry.id} ${variant}`, async () => {
       const isRight = await rights.isRight(claim.session);
       if (this.#sessions.get(entry.id) !== entry) return;
       entry.verdicts ??= new Map();
@@ -223,7 +223,7 @@ export class TunnelDirectory implements RemoteDirectory {
   }
 
   /** Two sessions have the same tunnel or name: at most one of them is real, or has the name in the store. */
-  #contested(name: string | null, tunnels: readonly DirectoryTunnel[]): void {
+  #disputed(name: string | null, tunnels: readonly DirectoryTunnel[]): void {
     const { rights } = this.#options;
     if (rights === undefined) return;
     for (const { sessionId } of tunnels) {
@@ -232,7 +232,7 @@ export class TunnelDirectory implements RemoteDirectory {
       if (entry !== undefined && claim !== undefined && !claim.by.isOwn) this.#verify(entry, claim);
     }
     if (name === null) return;
-    this.#contests.ask(name, async () => {
+    this.#disputes.ask(name, async () => {
       const sessionId = await rights.nameOwner(name);
       if (sessionId !== null) this.#index.decideName(name, sessionId);
     });

@@ -5,7 +5,7 @@ const MAX_WAITING = 1_000;
 const RETRY_MS = 2_000;
 
 /** Questions that only the store can answer, one at a time. A question that rejects is asked again later. */
-export class Contests {
+export class OwnershipDisputes {
   readonly #waiting = new Map<string, () => Promise<void>>();
   #isAsking = false;
   #isClosed = false;
@@ -13,7 +13,8 @@ export class Contests {
   ask(about: string, question: () => Promise<void>): void {
     if (this.#isClosed || (!this.#waiting.has(about) && this.#waiting.size >= MAX_WAITING)) return;
     this.#waiting.set(about, question);
-    if (!this.#isAsking) this.#askAll().catch((error: unknown) => reportBug(error, { part: 'contests between nodes' }));
+    if (!this.#isAsking)
+      this.#askAll().catch((error: unknown) => reportBug(error, { part: 'ownership disputes between nodes' }));
   }
 
   close(): void {
