@@ -27,7 +27,7 @@ export class KnownNodes {
   }
 
   /** Whether a node that is none of these has a valid lease. */
-  hasStrangers({ nodes, nowMs }: Pick<Heartbeat, 'nodes' | 'nowMs'>, linked: readonly string[]): boolean {
+  hasUnknownNodes({ nodes, nowMs }: Pick<Heartbeat, 'nodes' | 'nowMs'>, linked: readonly string[]): boolean {
     const others = this.othersWith(linked);
     return nodes.some(({ id, leaseEndsAtMs }) => leaseEndsAtMs > nowMs && id !== this.#selfId && !others.includes(id));
   }

@@ -269,7 +269,7 @@ export class NodeMembership implements Membership {
   #renewed(heartbeat: Heartbeat, sentAtMs: number, from: string | null, isFirst = false): void {
     const isKept = this.#right.renewed(sentAtMs, {
       hadLapsed: heartbeat.hadLapsed,
-      hasStrangers: this.#known.hasStrangers(heartbeat, this.#peers.linked()),
+      hasUnknownNodes: this.#known.hasUnknownNodes(heartbeat, this.#peers.linked()),
     });
     if (!isKept) this.#lapses += 1;
     this.#read(heartbeat, sentAtMs, from);

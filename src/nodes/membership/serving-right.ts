@@ -78,16 +78,16 @@ export class ServingRight {
 
   /**
    * A renewal that was sent at this time succeeded. False: the lease had ended, by the database's clock or by this one.
-   * An earlier renewal may have told the database so, and its answer was lost. `hasStrangers`: there are nodes that
+   * An earlier renewal may have told the database so, and its answer was lost. `hasUnknownNodes`: there are nodes that
    * this one did not count on, and that may have had the database.
    */
-  renewed(sentAtMs: number, { hadLapsed, hasStrangers }: { hadLapsed: boolean; hasStrangers: boolean }): boolean {
+  renewed(sentAtMs: number, { hadLapsed, hasUnknownNodes }: { hadLapsed: boolean; hasUnknownNodes: boolean }): boolean {
     const isLapse = hadLapsed || sentAtMs >= this.#leaseEndsMs;
     if (isLapse) {
-      this.#isDoubtful = hasStrangers || !this.may();
+      this.#isDoubtful = hasUnknownNodes || !this.may();
       this.#isRecovering = true;
     }
-    if (hasStrangers) this.#certainUntilMs = Number.NEGATIVE_INFINITY;
+    if (hasUnknownNodes) this.#certainUntilMs = Number.NEGATIVE_INFINITY;
     this.#leaseEndsMs = Math.max(this.#leaseEndsMs, sentAtMs + NODE_LEASE_MS - MARGIN_MS);
     this.#failedAtMs = Number.NEGATIVE_INFINITY;
     if (this.#isDoubtful) this.#heldUntilMs = Number.NEGATIVE_INFINITY;
