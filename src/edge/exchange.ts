@@ -3,7 +3,7 @@ import { reportBug } from '../lib/bug-report.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { Identity, OwnPathRequest, Pass, Permit, Refusal, Verdict } from '../modules/prepared-module.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
-import type { RequestWay } from '../upstream/upstream.ts';
+import type { RouteTaken } from '../upstream/upstream.ts';
 import { answerExchange } from './answer-or-cut.ts';
 import { type AdmissionWalk, afterLate, askSteps } from './ask-steps.ts';
 import type { ClientSide } from './client-side.ts';
@@ -33,7 +33,7 @@ const BUG_MESSAGE = 'An internal error occurred. Try again later.';
  *
  * Objects with methods instead of closures: this is the hot path.
  */
-export class Exchange extends ObservedRequest implements OwnPathRequest, RequestWay, AdmissionWalk {
+export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTaken, AdmissionWalk {
   readonly id: string;
   readonly nowMs: number;
   readonly runtime: EdgeRuntime;

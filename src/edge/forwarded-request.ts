@@ -3,7 +3,7 @@ import { firstValue, type HeaderList } from '../lib/header-list.ts';
 import type { TrafficRequest } from '../modules/prepared-module.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
-import type { RequestBody, RequestWay, UpstreamRequest } from '../upstream/upstream.ts';
+import type { RequestBody, RouteTaken, UpstreamRequest } from '../upstream/upstream.ts';
 import type { ClientSide } from './client-side.ts';
 import { type ForwardingSettings, forwardedHeaders } from './forwarded-headers.ts';
 import type { RequestHead } from './http/request-head.ts';
@@ -18,7 +18,7 @@ export interface ForwardingRuntime {
 }
 
 /** What a request that is forwarded must know: an exchange, or one that is only explained. */
-export interface ForwardableRequest extends TrafficRequest, RequestWay {
+export interface ForwardableRequest extends TrafficRequest, RouteTaken {
   readonly connection: { readonly remoteAddress: string };
   readonly runtime: ForwardingRuntime;
   /** Null: the client's own trace context passes unchanged. */
@@ -49,7 +49,7 @@ export function forwardedRequest(
     headers.push('sec-websocket-key', randomBytes(16).toString('base64'));
   }
   const body = requestBody(exchange, client);
-  const request = { method, target: path.target, authority, headers, standing, body, switchTo, way: exchange };
+  const request = { method, target: path.target, authority, headers, standing, body, switchTo, routeTaken: exchange };
   const hopTrace = trace?.forHop;
   return hopTrace === undefined ? request : { ...request, hopTrace };
 }

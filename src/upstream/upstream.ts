@@ -16,13 +16,13 @@ export interface UpstreamRequest {
   readonly body: RequestBody;
   /** `websocket` when the client asked to switch: `onSwitch` is called instead of `onHead` if the upstream agrees. */
   readonly switchTo: string | null;
-  /** Where the upstream client notes the way that the request took; for logs. */
-  readonly way?: RequestWay;
+  /** Where the upstream client notes the route that the request took; for logs. */
+  readonly routeTaken?: RouteTaken;
   /** The trace for another node that passes the request on to its agent. Absent: it records nothing. */
   readonly hopTrace?: string;
 }
 
-export interface RequestWay {
+export interface RouteTaken {
   /** Name of the node that passed the request on to its agent; null when no other node was involved. */
   tunnelNode: string | null;
   /** Counts the request when it has ended; null for an upstream that nobody counts. */

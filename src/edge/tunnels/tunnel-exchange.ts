@@ -186,10 +186,10 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     try {
       const request = awaitsBodyWanted ? withHopTrace(this.#request) : this.#request;
       this.#inner = this.#upstream.sendOn(link, { request, handler: this, isRetry, awaitsBodyWanted });
-      const { way } = this.#request;
-      if (way !== undefined) {
-        way.tunnelNode = link.nodeName ?? null;
-        way.counter = this.#upstream.tunnel.use;
+      const { routeTaken } = this.#request;
+      if (routeTaken !== undefined) {
+        routeTaken.tunnelNode = link.nodeName ?? null;
+        routeTaken.counter = this.#upstream.tunnel.use;
       }
       return true;
     } catch (error) {
