@@ -311,7 +311,7 @@ export function createEdge(options: EdgeOptions): Edge {
     upstreams.release(addressesInUse.swap(before, now));
     // Before requests are cut: those of a deleted route would be counted in its series, which are removed with it.
     metrics.edgeSwapped(edgeId, now);
-    live.judgeAgain(edgeId, now);
+    live.reevaluate(edgeId, now);
     if (before !== null && before.isPlain !== true) {
       const gone = before.hosts.filter((host) => now?.hosts.includes(host) !== true);
       front.forget(options.certificates.forget(gone), before.tls);

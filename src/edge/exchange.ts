@@ -185,9 +185,9 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   }
 
   /** The configuration changed: a request that would now be rejected ends, others are not affected. */
-  judgeAgain(edge: EdgeSnapshot | null, held: Permit | null = null): void {
+  reevaluate(edge: EdgeSnapshot | null, held: Permit | null = null): void {
     try {
-      this.#judgeAgain(edge, held);
+      this.#reevaluate(edge, held);
     } catch (error) {
       // A request that cannot be re-evaluated does not continue, and the others are still re-evaluated.
       this.bug(error);
@@ -213,7 +213,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   }
 
   /** With a `held` permit its module has already decided: other modules re-evaluate the user. */
-  #judgeAgain(edge: EdgeSnapshot | null, held: Permit | null): void {
+  #reevaluate(edge: EdgeSnapshot | null, held: Permit | null): void {
     if (this.#isDone || (this.route === null && this.#awaited === null)) return;
     const route = currentRoute(this, edge);
     if (this.#awaited !== null) {
@@ -248,7 +248,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
     if (!permit.isHeld(nowMs)) this.cut('permit_ended');
     else if (permit.version !== this.#permitVersion && this.#awaited === null) {
       this.#permitVersion = permit.version;
-      this.judgeAgain(this.runtime.findEdge(this.host) ?? null, permit);
+      this.reevaluate(this.runtime.findEdge(this.host) ?? null, permit);
     }
   }
 

@@ -23,7 +23,7 @@ class Judged implements LiveExchange {
     return false;
   }
 
-  judgeAgain(): void {
+  reevaluate(): void {
     this.judgments += 1;
     if (this.#isCut) this.#live.delete(this);
   }
@@ -34,7 +34,7 @@ suite('live exchanges', () => {
     const live = new LiveExchanges();
     const mine = Array.from({ length: 20 }, (_, at) => new Judged(live, 'one', at % 3 === 0));
     const other = new Judged(live, 'two');
-    live.judgeAgain('one', null);
+    live.reevaluate('one', null);
     assert(mine.every(({ judgments }) => judgments === 1));
     assert.equal(other.judgments, 0);
     assert.equal(live.count, 14);
@@ -45,7 +45,7 @@ suite('live exchanges', () => {
     const all = Array.from({ length: 50 }, () => new Judged(live, 'one'));
     const leaving = all.filter((_, at) => (at * 7) % 5 < 3).toReversed();
     for (const exchange of [...leaving, ...leaving]) live.delete(exchange);
-    live.judgeAgain('one', null);
+    live.reevaluate('one', null);
     assert.equal(live.count, all.length - leaving.length);
     for (const exchange of all) assert.equal(exchange.judgments, leaving.includes(exchange) ? 0 : 1);
   });

@@ -5,7 +5,7 @@ export interface LiveExchange {
   readonly connection: { readonly edgeId: string };
   /** Maintained by the list; -1 when it is not listed. */
   livePosition: number;
-  judgeAgain(edge: EdgeSnapshot | null): void;
+  reevaluate(edge: EdgeSnapshot | null): void;
   checkPermit(nowMs: number): void;
   /** The server stops: closes it if it is a WebSocket, and returns whether it is one. */
   goAway(): boolean;
@@ -70,9 +70,9 @@ export class LiveExchanges<T extends LiveExchange = LiveExchange> {
     return count;
   }
 
-  judgeAgain(edgeId: string, now: EdgeSnapshot | null): void {
+  reevaluate(edgeId: string, now: EdgeSnapshot | null): void {
     const list = this.#byEdge.get(edgeId);
-    for (const exchange of list === undefined ? [] : [...list]) exchange.judgeAgain(now);
+    for (const exchange of list === undefined ? [] : [...list]) exchange.reevaluate(now);
     // Empty lists stay for a while: an edge with one request at a time would create one for each.
     if (now === null && list?.length === 0) this.#byEdge.delete(edgeId);
   }

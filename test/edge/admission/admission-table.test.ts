@@ -120,13 +120,13 @@ test('every combination of verdicts ends as the table says, on all four ways', a
     ...(await section('A request', request)),
     ...(await section(
       'A request in progress, after a change of the configuration',
-      inProgress((_, { exchange, edge }) => exchange.judgeAgain(edge)),
+      inProgress((_, { exchange, edge }) => exchange.reevaluate(edge)),
     )),
     ...(await section(
       'A request in progress that is now that of somebody else',
       inProgress((route, { exchange, edge }) => {
         route.user.id = 'bob';
-        exchange.judgeAgain(edge);
+        exchange.reevaluate(edge);
       }),
     )),
     ...(await section(

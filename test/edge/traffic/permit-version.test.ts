@@ -104,12 +104,12 @@ test('when the configuration changes, the modules decide one after the other, al
   const { exchange, edge, user, judged } = underWay();
   judged.length = 0;
   user.isReadFirst = true;
-  exchange.judgeAgain(edge);
+  exchange.reevaluate(edge);
   assert.deepEqual(judged, ['gives']);
   await new Promise(setImmediate);
   assert.deepEqual([judged, exchange.refusedBy], [['gives', 'looks'], null]);
   user.isMember = false;
-  exchange.judgeAgain(edge);
+  exchange.reevaluate(edge);
   await new Promise(setImmediate);
   assert.equal(exchange.refusedBy, 'cut:looks');
 });
@@ -120,7 +120,7 @@ test('a request whose slow verdict a configuration change outdates starts again 
   const refuses = { module: 'refuses', grantsPermit: false, ask: () => REFUSAL };
   site.route = { ...site.route, steps: [...site.route.steps, refuses] };
   user.isReadFirst = false;
-  exchange.judgeAgain(edge);
+  exchange.reevaluate(edge);
   assert.deepEqual(judged.splice(0), [], 'no second evaluation beside the pending one');
   await new Promise(setImmediate);
   assert.deepEqual([judged, sent, answers], [['gives', 'looks'], [], [403]]);
@@ -149,7 +149,7 @@ test('a request that the replaced rules would refuse late passes by the new ones
   assert.ok(second.wouldRefuse !== null && second.isExemptFromLogin);
   site.route = before;
   user.isReadFirst = false;
-  second.judgeAgain(edge);
+  second.reevaluate(edge);
   await new Promise(setImmediate);
   assert.deepEqual([second.wouldRefuse, second.isExemptFromLogin, second.refusedBy], [null, false, null]);
   assert.deepEqual([answers, second.route, second.permit?.userId], [[], before, 'au_1']);
@@ -164,7 +164,7 @@ test('a request that a module still changes is not forwarded while another decid
     assert.ok(gives);
     const waits = { ...gives, ask: (request: TrafficRequest) => known.then(() => gives.ask(request)) };
     site.route = { ...site.route, steps: [waits, ...others] };
-    exchange.judgeAgain(edge);
+    exchange.reevaluate(edge);
     resolve(null);
     await new Promise(setImmediate);
     assert.deepEqual(senders, [], 'forwarded without a sender');
