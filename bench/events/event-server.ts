@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config/load.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createKsuidSource } from '../../src/lib/ksuid.ts';
+import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
 import { openStore } from '../../src/main/open-store.ts';
 import { freshDatabase, type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
 import { call } from '../support/call.ts';

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { loadConfig } from '../../src/config/load.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createKsuidSource } from '../../src/lib/ksuid.ts';
+import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
 import { openStore } from '../../src/main/open-store.ts';
 import { SessionCookies } from '../../src/modules/login/cookies/session-cookie.ts';
 

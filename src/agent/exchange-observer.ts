@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
 
 export interface ObservedRequest {
   readonly tunnel: { readonly ref: number; readonly name: string };

@@ -1,5 +1,5 @@
-import { parseListenAddress } from '../lib/listen-address.ts';
-import { localhostLookup } from '../lib/localhost-lookup.ts';
+import { parseListenAddress } from '../lib/net/listen-address.ts';
+import { localhostLookup } from '../lib/net/localhost-lookup.ts';
 import { upstreamSecureContext } from '../upstream/upstream-secure-context.ts';
 import { AgentError } from './agent-error.ts';
 import type { GatewayAddress } from './dial-gateway.ts';

@@ -2,11 +2,11 @@ import { constants, performServerHandshake, type ServerHttp2Session, type Server
 import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
-import { destroySession } from '../lib/http2-destroy.ts';
-import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../lib/http2-heads.ts';
-import { outliveStreams } from '../lib/http2-outlive-streams.ts';
-import { SHARED_SESSION } from '../lib/http2-shared-session.ts';
-import { watchStreamEnd } from '../lib/http2-stream-end.ts';
+import { destroySession } from '../lib/http2/destroy.ts';
+import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../lib/http2/heads.ts';
+import { outliveStreams } from '../lib/http2/outlive-streams.ts';
+import { SHARED_SESSION } from '../lib/http2/shared-session.ts';
+import { watchStreamEnd } from '../lib/http2/stream-end.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeGatewayMessage, type GatewayMessage } from '../tunnel/messages.ts';

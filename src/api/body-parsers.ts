@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { API_LANE } from '../documents/api-lane.ts';
 import { PosternError } from '../lib/errors.ts';
-import { parseJsonInSlices } from '../lib/json-in-slices/parse-json.ts';
-import { exceededLimit } from '../lib/json-shape.ts';
+import { parseJsonInSlices } from '../lib/text/json-in-slices/parse-json.ts';
+import { exceededLimit } from '../lib/text/json-shape.ts';
 import type { Operation } from '../resources/operation.ts';
 import { contentTypeError } from './error-response.ts';
 import { LARGE_BODY_BYTES, type LargeBody } from './large-bodies.ts';

@@ -1,5 +1,5 @@
-import { ownerOf } from '../lib/address-owner.ts';
 import type { Clock } from '../lib/clock.ts';
+import { ownerOf } from '../lib/net/address-owner.ts';
 import { apiErrors } from './errors.ts';
 
 const FREE_FAILURES = 20;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { accepts } from '../lib/accepted-value.ts';
+import { accepts } from '../lib/http/accepted-value.ts';
 
 const compressed = promisify(gzip);
 

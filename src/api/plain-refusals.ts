@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { PosternError } from '../lib/errors.ts';
 import { closing, listen, listenOnce } from '../lib/guarded-listeners.ts';
-import { STATUS_CODES } from '../lib/node-http.ts';
+import { STATUS_CODES } from '../lib/http/node-http.ts';
 import { errorBody } from './error-response.ts';
 
 /** Time for a client to read the response to a request that ends its connection. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasScope, requireScopes } from '../documents/scopes.ts';
-import { accepts } from '../lib/accepted-value.ts';
+import { accepts } from '../lib/http/accepted-value.ts';
 import { READ_METRICS } from '../resources/covers-scope.ts';
 import type { Authenticate } from './authentication.ts';
 import type { BuiltDocument } from './docs/documentation.ts';

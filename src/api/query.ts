@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
-import { didYouMean } from '../lib/near-match.ts';
+import { didYouMean } from '../lib/text/near-match.ts';
 import { resourceErrors } from '../resources/errors.ts';
 
 export type QueryDecoder = (query: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 import { withoutAddedFields } from '../documents/unwrap-body.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import type { JsonLimits } from '../lib/json-shape.ts';
+import type { JsonLimits } from '../lib/text/json-shape.ts';
 import type { Operation, OperationBody } from '../resources/operation.ts';
 import { apiErrors } from './errors.ts';
 

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
-import { createDenseIds } from '../lib/dense-ids.ts';
+import { createDenseIds } from '../lib/text/dense-ids.ts';
 import { startingError } from './authentication.ts';
 import { PlainRefusals } from './plain-refusals.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';

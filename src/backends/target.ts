@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../lib/errors.ts';
-import type { HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 
 /** The destination of one attempt. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
-import { writeDurably } from '../lib/durable-file.ts';
+import { writeDurably } from '../lib/process/durable-file.ts';
 
 /** Created once per store so that somebody can start: the first API key, the first agent credential. */
 export type BootstrapKind = 'api_key' | 'credential';

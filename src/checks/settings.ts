@@ -1,6 +1,6 @@
 import { moduleRisks } from '../config/module-settings.ts';
 import { type Config, variableOf } from '../config/schema.ts';
-import { formatListenAddress, isLoopbackHost } from '../lib/listen-address.ts';
+import { formatListenAddress, isLoopbackHost } from '../lib/net/listen-address.ts';
 import type { Check } from './check.ts';
 import { type Finding, findingsOf } from './finding.ts';
 

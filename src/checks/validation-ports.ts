@@ -1,4 +1,4 @@
-import type { ListenAddress } from '../lib/listen-address.ts';
+import type { ListenAddress } from '../lib/net/listen-address.ts';
 import type { Check } from './check.ts';
 import { findingMaker } from './finding.ts';
 

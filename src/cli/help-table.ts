@@ -1,5 +1,5 @@
 import { type Flag, isRepeatable } from '../lib/flags.ts';
-import { wrapText } from '../lib/wrap-text.ts';
+import { wrapText } from '../lib/text/wrap-text.ts';
 
 /** Columns of the narrowest usual terminal. */
 const HELP_WIDTH = 80;

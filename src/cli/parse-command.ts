@@ -1,5 +1,5 @@
 import { type ParsedFlags, parseFlags, usage } from '../lib/flags.ts';
-import { didYouMean } from '../lib/near-match.ts';
+import { didYouMean } from '../lib/text/near-match.ts';
 import type { CommandSyntax, SubcommandSyntax } from './command-syntax.ts';
 
 export interface ParsedCommand extends ParsedFlags {

@@ -1,4 +1,4 @@
-import { formatListenAddress, isLoopbackHost, overlapping } from '../lib/listen-address.ts';
+import { formatListenAddress, isLoopbackHost, overlapping } from '../lib/net/listen-address.ts';
 import { configErrors } from './errors.ts';
 import { type Config, INTERNAL_CERTIFICATE } from './schema.ts';
 

@@ -1,7 +1,7 @@
-import { isAddressClaim } from '../lib/address-claims.ts';
-import { emailAddress } from '../lib/email-address.ts';
 import { optional, required } from '../lib/settings/setting.ts';
 import { integer, text, textList, visibleText } from '../lib/settings/setting-kinds.ts';
+import { isAddressClaim } from '../lib/text/address-claims.ts';
+import { emailAddress } from '../lib/text/email-address.ts';
 
 const issuer = text('an OpenID issuer, such as https://accounts.example.com', (value) => {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && !/[?#\s]/.test(value);

@@ -1,4 +1,4 @@
-import { didYouMean } from '../lib/near-match.ts';
+import { didYouMean } from '../lib/text/near-match.ts';
 import { isUnset } from './decode.ts';
 import { configErrors } from './errors.ts';
 import { settingNames, variableOf } from './schema.ts';

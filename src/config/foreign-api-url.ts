@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../lib/listen-address.ts';
+import { isLoopbackHost } from '../lib/net/listen-address.ts';
 import type { LoadedConfig } from './load.ts';
 import { variableOf } from './schema.ts';
 

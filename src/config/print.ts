@@ -1,6 +1,6 @@
-import { databaseServers, withServersOf } from '../lib/database-url.ts';
+import { databaseServers, withServersOf } from '../lib/net/database-url.ts';
 import type { WireValue } from '../lib/settings/setting.ts';
-import { yamlLine } from '../lib/yaml/yaml-text.ts';
+import { yamlLine } from '../lib/text/yaml/yaml-text.ts';
 import type { LoadedConfig } from './load.ts';
 import { settingNames, settingOf } from './schema.ts';
 

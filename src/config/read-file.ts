@@ -1,6 +1,6 @@
-import { didYouMean } from '../lib/near-match.ts';
-import { readYaml } from '../lib/yaml/read-yaml.ts';
-import { plainValue } from '../lib/yaml/yaml-node.ts';
+import { didYouMean } from '../lib/text/near-match.ts';
+import { readYaml } from '../lib/text/yaml/read-yaml.ts';
+import { plainValue } from '../lib/text/yaml/yaml-node.ts';
 import { configErrors } from './errors.ts';
 import { settingNames } from './schema.ts';
 

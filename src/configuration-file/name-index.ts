@@ -1,6 +1,6 @@
-import { didYouMean } from '../lib/near-match.ts';
 import type { ReferenceAnnotation } from '../lib/schema/annotations.ts';
-import type { YamlEntry, YamlMap } from '../lib/yaml/yaml-node.ts';
+import { didYouMean } from '../lib/text/near-match.ts';
+import type { YamlEntry, YamlMap } from '../lib/text/yaml/yaml-node.ts';
 import type { FilePlace, MissingName, StandInIds } from './file-object.ts';
 import type { FileProblem } from './file-problem.ts';
 import { quoted } from './file-problem.ts';

@@ -1,5 +1,5 @@
-import { didYouMean } from '../lib/near-match.ts';
-import type { YamlEntry, YamlMap } from '../lib/yaml/yaml-node.ts';
+import { didYouMean } from '../lib/text/near-match.ts';
+import type { YamlEntry, YamlMap } from '../lib/text/yaml/yaml-node.ts';
 import { type FileObject, type MissingName, StandInIds } from './file-object.ts';
 import type { FileProblem } from './file-problem.ts';
 import { quoted } from './file-problem.ts';

@@ -1,5 +1,5 @@
-import { readYaml } from '../lib/yaml/read-yaml.ts';
-import type { YamlMap } from '../lib/yaml/yaml-node.ts';
+import { readYaml } from '../lib/text/yaml/read-yaml.ts';
+import type { YamlMap } from '../lib/text/yaml/yaml-node.ts';
 import type { FileProblem } from './file-problem.ts';
 import { MAX_FILE_BYTES } from './format.ts';
 

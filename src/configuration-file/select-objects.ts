@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { didYouMean } from '../lib/near-match.ts';
+import { didYouMean } from '../lib/text/near-match.ts';
 import { type InstallationDocuments, type InstalledObject, installedObjects } from './documents.ts';
 import { sections } from './sections.ts';
 

@@ -1,11 +1,11 @@
 import type { TObject, TSchema } from 'typebox';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
-import { didYouMean } from '../lib/near-match.ts';
 import { type ReferenceAnnotation, referenceAnnotation } from '../lib/schema/annotations.ts';
 import { pointerTo } from '../lib/schema/field-problem.ts';
 import { isObjectSchema, secretVisibility } from '../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault } from '../lib/schema/wire-forms.ts';
-import { plainValue, type YamlMap, type YamlNode } from '../lib/yaml/yaml-node.ts';
+import { didYouMean } from '../lib/text/near-match.ts';
+import { plainValue, type YamlMap, type YamlNode } from '../lib/text/yaml/yaml-node.ts';
 import { fileFieldName } from './file-form.ts';
 import { quoted } from './file-problem.ts';
 import { parseSecretReference, SECRET_FORMS, type SecretReference } from './secret-reference.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { yamlText } from '../lib/yaml/yaml-text.ts';
+import { yamlText } from '../lib/text/yaml/yaml-text.ts';
 import { comparableForm } from './comparable-form.ts';
 import { type InstallationDocuments, type InstalledObject, installedObjects } from './documents.ts';
 import { type FormPorts, fileForm } from './file-form.ts';

@@ -1,4 +1,4 @@
-import { KSUID_PATTERN } from '../lib/ksuid.ts';
+import { KSUID_PATTERN } from '../lib/text/ksuid.ts';
 import type { Module } from '../modules/module.ts';
 import type { EventType } from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';

@@ -1,5 +1,5 @@
-import type { HeaderList } from '../lib/header-list.ts';
-import { HeadTooLargeError } from '../lib/http2-heads.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
+import { HeadTooLargeError } from '../lib/http2/heads.ts';
 import { CLIENT_LIMIT } from '../upstream/unsendable.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import { edgeErrors } from './errors.ts';

@@ -1,4 +1,4 @@
-import { type AddressMatcher, cidrMatcher, parseAddress, parseWrittenAddress } from '../lib/cidr.ts';
+import { type AddressMatcher, cidrMatcher, parseAddress, parseWrittenAddress } from '../lib/net/cidr.ts';
 import type { RequestHead } from './http/request-head.ts';
 
 /** Used when a trusted proxy did not send an address; no address rule matches it. */

@@ -1,5 +1,5 @@
 import { until } from '../lib/async/until.ts';
-import { CLOSE_WITHIN_MS } from '../lib/web-socket-direction.ts';
+import { CLOSE_WITHIN_MS } from '../lib/http/web-socket-direction.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpServers } from './http/http-servers.ts';
 import type { LiveExchanges } from './live-exchanges.ts';

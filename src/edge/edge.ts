@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
-import { createDenseIds } from '../lib/dense-ids.ts';
-import { type ArrivedClient, type ArrivingClients, peerOf } from '../lib/proxy-protocol/arriving-clients.ts';
+import { type ArrivedClient, type ArrivingClients, peerOf } from '../lib/net/proxy-protocol/arriving-clients.ts';
 import type { RequestFacts } from '../lib/request-facts.ts';
+import { createDenseIds } from '../lib/text/dense-ids.ts';
 import type { ReservedNames } from '../modules/reserved-names.ts';
 import type { RequestHistory } from '../requests/request-history.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';

@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../lib/errors.ts';
-import type { HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
+import { STATUS_CODES } from '../lib/http/node-http.ts';
+import { escapedHtml, linkButton, PAGE_STYLE_SOURCE, plainPage } from '../lib/http/plain-page.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { STATUS_CODES } from '../lib/node-http.ts';
-import { escapedHtml, linkButton, PAGE_STYLE_SOURCE, plainPage } from '../lib/plain-page.ts';
 
 export interface ErrorAnswer {
   readonly status: number;

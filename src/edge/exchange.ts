@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { reportBug } from '../lib/bug-report.ts';
-import type { HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
 import type { Identity, OwnPathRequest, Pass, Permit, Refusal, Verdict } from '../modules/prepared-module.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { RouteTaken } from '../upstream/upstream.ts';

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Target } from '../backends/target.ts';
-import { breakOff } from '../lib/break-off.ts';
-import type { HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
+import { breakOff } from '../lib/net/break-off.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { CLIENT_LIMIT, isUnsendable, unsendable } from '../upstream/unsendable.ts';
 import type { ResponseHead, UpstreamExchange, UpstreamFailure, UpstreamHandler } from '../upstream/upstream.ts';

@@ -1,5 +1,5 @@
-import type { HeaderList } from '../lib/header-list.ts';
-import { HOP_BY_HOP } from '../lib/hop-by-hop.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
+import { HOP_BY_HOP } from '../lib/http/hop-by-hop.ts';
 import type { HeaderChange } from '../modules/prepared-module.ts';
 import type { RequestChanger } from '../snapshot/edge-snapshot.ts';
 import { SPECIAL } from './http/dropped-headers.ts';

@@ -1,5 +1,5 @@
-import { withoutMarked } from '../lib/cookie-header.ts';
-import type { HeaderList } from '../lib/header-list.ts';
+import { withoutMarked } from '../lib/http/cookie-header.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
 import { OWN_COOKIE_MARK } from '../modules/prepared-module.ts';
 import type { OwnCookieNames } from '../snapshot/own-cookie-names.ts';
 

@@ -1,4 +1,4 @@
-import { combinedValue, firstValue, valuesOf } from '../lib/header-list.ts';
+import { combinedValue, firstValue, valuesOf } from '../lib/http/header-list.ts';
 import type { ClientCertificate } from '../modules/prepared-module.ts';
 import { BodyReader } from './body-reader.ts';
 import type { ClientSide } from './client-side.ts';

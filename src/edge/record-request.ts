@@ -1,4 +1,4 @@
-import { firstValue, type HeaderList } from '../lib/header-list.ts';
+import { firstValue, type HeaderList } from '../lib/http/header-list.ts';
 import { keptText } from '../requests/kept-text.ts';
 import type { CountedRequest, RecordedRequest } from '../requests/recorded-request.ts';
 import type { CanonicalPath } from '../snapshot/canonical-path.ts';

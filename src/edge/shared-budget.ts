@@ -1,4 +1,4 @@
-import { ownerOf } from '../lib/address-owner.ts';
+import { ownerOf } from '../lib/net/address-owner.ts';
 
 /** An address may hold this many even of a small budget: browsers open dozens of requests at once, and offices share an address. */
 const LEAST_SHARE = 64;

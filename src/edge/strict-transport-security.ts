@@ -1,5 +1,5 @@
-import type { HeaderList } from '../lib/header-list.ts';
-import { isLoopbackHost } from '../lib/listen-address.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
+import { isLoopbackHost } from '../lib/net/listen-address.ts';
 import { NO_HEADERS } from './http/own-headers.ts';
 import type { HeadReading } from './http/request-head.ts';
 

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
-import { breakOff } from '../lib/break-off.ts';
 import { guarded, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
-import { splice } from '../lib/splice.ts';
+import { breakOff } from '../lib/net/break-off.ts';
+import { splice } from '../lib/net/splice.ts';
 import { WebSocketClose } from './web-socket-close.ts';
 
 /** Counts the bytes of a switched exchange. */

@@ -1,4 +1,4 @@
-import { labelsProblem } from '../lib/labels.ts';
+import { labelsProblem } from '../lib/text/labels.ts';
 import type { Bind } from '../tunnel/messages.ts';
 import { MAX_TUNNELS_PER_SESSION } from '../tunnel/protocol.ts';
 import type { AgentSession } from './agent-session.ts';

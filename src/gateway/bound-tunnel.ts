@@ -1,6 +1,6 @@
 import type { AgentLink, OnlineTunnel } from '../edge/tunnels/online-tunnels.ts';
-import { TunnelUse } from '../lib/tunnel-use.ts';
 import type { Bind } from '../tunnel/messages.ts';
+import { TunnelUse } from '../tunnel/tunnel-use.ts';
 import type { AgentSession } from './agent-session.ts';
 
 /** One owner per host, on both listeners. */

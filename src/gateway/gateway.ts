@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls';
-import { peerOf } from '../lib/proxy-protocol/arriving-clients.ts';
+import { peerOf } from '../lib/net/proxy-protocol/arriving-clients.ts';
 import type { AgentFigures } from '../lib/tunnel-figures.ts';
 import type { AgentMessage } from '../tunnel/messages.ts';
 import { Admission } from './admission.ts';

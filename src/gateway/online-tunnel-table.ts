@@ -1,5 +1,5 @@
 import type { OnlineTunnel, OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
-import { LabelIndex } from '../lib/label-index.ts';
+import { LabelIndex } from '../tunnel/label-index.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
 
 /** Tunnels that can receive traffic now. */

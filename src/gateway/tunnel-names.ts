@@ -1,4 +1,4 @@
-import { hostNameProblem } from '../lib/host-name.ts';
+import { hostNameProblem } from '../lib/net/host-name.ts';
 import type { Bind } from '../tunnel/messages.ts';
 import type { Acl } from './acl.ts';
 import type { AgentSession } from './agent-session.ts';

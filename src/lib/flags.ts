@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { errorTable } from './errors.ts';
-import { didYouMean } from './near-match.ts';
+import { didYouMean } from './text/near-match.ts';
 
 /**
  * `text` is one value; `switch` is `--x` or `--no-x`; `repeated` may be given several times; `list` and `map` too, and

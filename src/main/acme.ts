@@ -11,7 +11,7 @@ import { DnsHook } from '../acme/orders/dns-hook.ts';
 import { type Config, INTERNAL_CERTIFICATE } from '../config/schema.ts';
 import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createKsuidSource } from '../lib/ksuid.ts';
+import { createKsuidSource } from '../lib/text/ksuid.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import type { OpenedApi } from './api.ts';

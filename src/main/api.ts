@@ -28,7 +28,7 @@ import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import type { Clock } from '../lib/clock.ts';
 import { PosternError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { createKsuidSource } from '../lib/ksuid.ts';
+import { createKsuidSource } from '../lib/text/ksuid.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
 import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';

@@ -1,4 +1,4 @@
-import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
+import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/net/listen-address.ts';
 
 /** The API's address as clients on this machine dial it: a wildcard listener has none of its own. */
 export function derivedBaseUrl({ host, port }: ListenAddress, isTls: boolean): string {

@@ -2,7 +2,7 @@ import { isatty } from 'node:tty';
 import { type CommandContext, isHelp } from '../cli/command.ts';
 import { problemText } from '../cli/problem-text.ts';
 import { PosternError } from '../lib/errors.ts';
-import { tuneRuntime } from '../lib/tune-runtime.ts';
+import { tuneRuntime } from '../lib/process/tune-runtime.ts';
 import { COMMANDS } from './commands/command-list.ts';
 import { findCommand, overview } from './commands/overview.ts';
 import { exitIfInterrupted, onInterrupt, waitingPrinter } from './commands/own-process.ts';

@@ -1,7 +1,7 @@
 import { highestRole, parseRoleRule, type RoleRule } from '../console/people/role-rules.ts';
 import type { Role } from '../console/roles.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { isEmailVerified } from '../lib/verified-email.ts';
+import { isEmailVerified } from '../lib/text/verified-email.ts';
 import { compileRules } from '../modules/access/rules.ts';
 import { textClaim } from '../modules/login/identity/claims.ts';
 

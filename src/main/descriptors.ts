@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
-import { DescriptorBudget } from '../lib/descriptor-budget.ts';
-import { descriptorLimit, openDescriptors } from '../lib/open-descriptors.ts';
+import { DescriptorBudget } from '../lib/process/descriptor-budget.ts';
+import { descriptorLimit, openDescriptors } from '../lib/process/open-descriptors.ts';
 
 export interface Descriptors {
   readonly budget: DescriptorBudget;

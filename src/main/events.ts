@@ -17,8 +17,8 @@ import { createTrafficReporter, type TrafficReporter } from '../events/traffic-r
 import { WantedTypes } from '../events/wanted-types.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { createKsuidSource } from '../lib/ksuid.ts';
-import { publicAddressGuard } from '../lib/public-address-guard.ts';
+import { publicAddressGuard } from '../lib/net/public-address-guard.ts';
+import { createKsuidSource } from '../lib/text/ksuid.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { DestinationTester } from '../resources/operation.ts';
 import type { Store } from '../store/store.ts';

@@ -1,4 +1,4 @@
-import { formatListenAddress, type ListenAddress } from '../lib/listen-address.ts';
+import { formatListenAddress, type ListenAddress } from '../lib/net/listen-address.ts';
 import type { OpenedEdge } from './edge.ts';
 import type { RunningServer } from './running-server.ts';
 

@@ -4,11 +4,11 @@ import type { AddressInfo, Server } from 'node:net';
 import { answerProtocolErrors } from '../api/protocol-errors.ts';
 import type { ApiHandler } from '../api/starting-api.ts';
 import { type Config, variableOf } from '../config/schema.ts';
-import { type DrainingServer, drainingServer } from '../lib/draining-server.ts';
 import { closing, ignoreErrors, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
-import { formatListenAddress, isIpv6Only, type ListenAddress } from '../lib/listen-address.ts';
-import { createServer } from '../lib/node-http.ts';
-import { serveInTurn } from '../lib/serve-in-turn.ts';
+import { type DrainingServer, drainingServer } from '../lib/http/draining-server.ts';
+import { createServer } from '../lib/http/node-http.ts';
+import { serveInTurn } from '../lib/http/serve-in-turn.ts';
+import { formatListenAddress, isIpv6Only, type ListenAddress } from '../lib/net/listen-address.ts';
 import type { TlsSource } from '../pki/tls-source.ts';
 import { mainErrors } from './errors.ts';
 

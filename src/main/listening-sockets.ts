@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import type { AddressInfo, Server } from 'node:net';
 import { ignoreErrors, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
-import { formatListenAddress, type ListenAddress } from '../lib/listen-address.ts';
+import { formatListenAddress, type ListenAddress } from '../lib/net/listen-address.ts';
 import { type ListenSetting, listenOn } from './listener.ts';
 
 /** A listening socket that this process was given: by the process before it, or by systemd. */

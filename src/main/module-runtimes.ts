@@ -5,10 +5,10 @@ import { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createGuardedFetch } from '../lib/guarded-fetch.ts';
+import { createGuardedFetch } from '../lib/http/guarded-fetch.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { createKsuidSource } from '../lib/ksuid.ts';
-import { localhostLookup } from '../lib/localhost-lookup.ts';
+import { localhostLookup } from '../lib/net/localhost-lookup.ts';
+import { createKsuidSource } from '../lib/text/ksuid.ts';
 import { type Module, moduleRecordKey } from '../modules/module.ts';
 import type {
   ModuleNetwork,

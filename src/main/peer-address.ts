@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
-import { databaseServers } from '../lib/database-url.ts';
 import { closing, ignoreErrors, listenOnce } from '../lib/guarded-listeners.ts';
-import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
+import { databaseServers } from '../lib/net/database-url.ts';
+import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/net/listen-address.ts';
 
 const POSTGRES_PORT = 5432;
 const REACH_TIMEOUT_MS = 2_000;

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { closing, listenOnce, listenPer, reporting } from '../lib/guarded-listeners.ts';
-import type { ListenAddress } from '../lib/listen-address.ts';
+import type { ListenAddress } from '../lib/net/listen-address.ts';
 import { listenOn } from './listener.ts';
 import type { ListeningSockets } from './listening-sockets.ts';
 

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
-import type { DescriptorBudget } from '../lib/descriptor-budget.ts';
-import { type ArrivalProblem, ArrivingClients } from '../lib/proxy-protocol/arriving-clients.ts';
+import { type ArrivalProblem, ArrivingClients } from '../lib/net/proxy-protocol/arriving-clients.ts';
+import type { DescriptorBudget } from '../lib/process/descriptor-budget.ts';
 
 /** Names of listeners in metrics and log. `tcp`: the ports of tcp tunnels. */
 export type ProxiedListener = 'edge' | 'edge_http' | 'tunnel' | 'tcp';

@@ -1,5 +1,5 @@
 import type { Bootstrapped } from '../bootstrap/bootstrap.ts';
-import type { ListenAddress, ListenAddresses } from '../lib/listen-address.ts';
+import type { ListenAddress, ListenAddresses } from '../lib/net/listen-address.ts';
 import type { ServerLog } from '../logging/logger.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { RequestHistory } from '../requests/request-history.ts';

@@ -61,7 +61,7 @@ export interface AgentField {
   readonly example: string;
   /** It must have a value; its flag represents the module. */
   readonly isNeeded?: true;
-  /** Name of a rule in src/lib/field-rules.ts, for a text or each item of a list. */
+  /** Name of a rule in src/lib/net/field-rules.ts, for a text or each item of a list. */
   readonly rule?: 'cidr';
   /** The agent's user names PEM files; their certificates are sent. */
   readonly isCertificateFile?: true;

@@ -1,4 +1,4 @@
-import { isSameSecret } from '../lib/is-same-secret.ts';
+import { isSameSecret } from '../lib/text/is-same-secret.ts';
 
 /** Where guests open and redeem links. */
 export const GUEST_PATH = '/.postern/guest';

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { ErrorRows } from '../lib/errors.ts';
-import type { GuardedFetch, GuardedFetchOptions } from '../lib/guarded-fetch.ts';
+import type { GuardedFetch, GuardedFetchOptions } from '../lib/http/guarded-fetch.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { DeclaredSettings } from '../lib/settings/setting.ts';
 

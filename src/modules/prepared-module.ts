@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import type { Transform } from 'node:stream';
 import type { ErrorCode } from '../lib/errors.ts';
-import type { HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { ModuleRuntime } from './module-runtime.ts';
 

@@ -1,6 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeDurably } from '../lib/durable-file.ts';
+import { writeDurably } from '../lib/process/durable-file.ts';
 import type { AuthorityPair } from './authority-records.ts';
 import { CERTIFICATE_FILE } from './internal-ca-places.ts';
 

@@ -5,7 +5,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { type Config, INTERNAL_CERTIFICATE } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/error-text.ts';
-import { isHostName, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
+import { isHostName, isWildcardHost, type ListenAddress } from '../lib/net/listen-address.ts';
 import { pkiErrors } from './errors.ts';
 import type { InternalCa } from './internal-ca.ts';
 import type { ManagedRecords } from './managed-certificates.ts';

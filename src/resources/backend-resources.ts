@@ -2,8 +2,8 @@ import Type from 'typebox';
 import { type Backend, type LivePorts, recordKindOf } from '../backends/backend.ts';
 import { backendRecordKinds } from '../backends/record-kinds.ts';
 import { backends } from '../backends/registry.ts';
-import { allPages } from '../lib/all-pages.ts';
 import type { StoredRecord } from '../store/store.ts';
+import { allPages } from './all-pages.ts';
 import type { OperationPorts } from './operation.ts';
 import { type ConfigurationResource, defineResource, describedFields, type LiveFields } from './resource.ts';
 

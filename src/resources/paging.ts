@@ -1,5 +1,5 @@
 import Type, { type TProperties, type TString } from 'typebox';
-import { KSUID_PATTERN } from '../lib/ksuid.ts';
+import { KSUID_PATTERN } from '../lib/text/ksuid.ts';
 
 const MAX_LIMIT = 100;
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../lib/json.ts';
-import { listsInPem } from '../lib/revocation-list/read-lists.ts';
-import type { RevocationList } from '../lib/revocation-list/revocation-list.ts';
+import { listsInPem } from '../lib/pki/revocation-list/read-lists.ts';
+import type { RevocationList } from '../lib/pki/revocation-list/revocation-list.ts';
 
 export const CRL_MODES = ['off', 'soft', 'hard'] as const;
 export type CrlMode = (typeof CRL_MODES)[number];

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../lib/json.ts';
-import { isNewer, type ListState, stateOf } from '../lib/revocation-list/revocation-list.ts';
+import { isNewer, type ListState, stateOf } from '../lib/pki/revocation-list/revocation-list.ts';
 import { authorityCertificate } from './authority-certificate.ts';
 import { crlModeOf, crlUrlOf, uploadedLists } from './authority-crl.ts';
 import { type DescribedList, describeList } from './stored-crl.ts';

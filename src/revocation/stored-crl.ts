@@ -2,8 +2,8 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { rfc3339 } from '../lib/clock.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
-import { listsInBytes } from '../lib/revocation-list/read-lists.ts';
-import type { RevocationList } from '../lib/revocation-list/revocation-list.ts';
+import { listsInBytes } from '../lib/pki/revocation-list/read-lists.ts';
+import type { RevocationList } from '../lib/pki/revocation-list/revocation-list.ts';
 
 /** Limit for one authority. A list of 200,000 entries has 7 MB. */
 export const MAX_CRL_BYTES = 16 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
-import { fieldsOf } from '../lib/revocation-list/certificate-fields.ts';
-import { isSignedBy } from '../lib/revocation-list/list-signature.ts';
-import type { RevocationList } from '../lib/revocation-list/revocation-list.ts';
+import { fieldsOf } from '../lib/pki/revocation-list/certificate-fields.ts';
+import { isSignedBy } from '../lib/pki/revocation-list/list-signature.ts';
+import type { RevocationList } from '../lib/pki/revocation-list/revocation-list.ts';
 
 export const NO_CRL_SIGN =
   'its certificate may not sign revocation lists (keyUsage lacks cRLSign): issue it again with cRLSign';

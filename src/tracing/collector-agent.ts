@@ -3,7 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { reportBug } from '../lib/bug-report.ts';
 import { listen, listenOnce } from '../lib/guarded-listeners.ts';
-import { Agent as HttpAgent } from '../lib/node-http.ts';
+import { Agent as HttpAgent } from '../lib/http/node-http.ts';
 
 /** From the lookup of the name to the end of the response. */
 const MAX_MS = 10_000;

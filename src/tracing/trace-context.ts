@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
 
 /** Where a request stands in the trace of its sender (W3C Trace Context). */
 export interface TraceParent {

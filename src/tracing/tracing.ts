@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
 import type { FinishedSpan } from './finished-span.ts';
 import { NewContexts } from './new-contexts.ts';
 import { RecordedTrace, type RequestTrace } from './request-trace.ts';

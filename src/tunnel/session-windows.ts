@@ -1,6 +1,6 @@
 import type { Http2Session } from 'node:http2';
 import { closing, guarded, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
-import { destroySession } from '../lib/http2-destroy.ts';
+import { destroySession } from '../lib/http2/destroy.ts';
 
 /** Unread data that one connection may hold, as far as windows decide it. */
 const BUDGET_BYTES = 64 * 1024 * 1024;

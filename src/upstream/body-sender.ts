@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { reportBug } from '../lib/bug-report.ts';
 import { attach, guarded, ignoreErrors, type ListenerOwner } from '../lib/guarded-listeners.ts';
-import type { HeaderList } from '../lib/header-list.ts';
-import { bufferPassed } from '../lib/passing-buffers.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
+import { bufferPassed } from '../lib/net/passing-buffers.ts';
 import type { RequestBody } from './upstream.ts';
 
 export type StreamedBody = Exclude<RequestBody, { readonly framing: 'none' }>;

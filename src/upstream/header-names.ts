@@ -1,4 +1,4 @@
-import { HOP_BY_HOP } from '../lib/hop-by-hop.ts';
+import { HOP_BY_HOP } from '../lib/http/hop-by-hop.ts';
 
 /** How a header must be treated before it is forwarded. */
 export type HeaderKind =

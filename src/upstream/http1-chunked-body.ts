@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
 import { CarriedBytes } from './carried-bytes.ts';
 import { isAllowedInTrailers } from './header-names.ts';
 import { chunkSize, MAX_CHUNK_LINE_BYTES } from './http1-chunk-line.ts';

@@ -1,5 +1,5 @@
-import type { HeaderList } from '../lib/header-list.ts';
-import { bufferPassed } from '../lib/passing-buffers.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
+import { bufferPassed } from '../lib/net/passing-buffers.ts';
 import { CarriedBytes } from './carried-bytes.ts';
 import { Http1ChunkedBody } from './http1-chunked-body.ts';
 import { Http1HeaderBlock } from './http1-header-block.ts';

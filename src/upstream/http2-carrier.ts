@@ -2,10 +2,10 @@ import { type ClientHttp2Stream, constants } from 'node:http2';
 import { reportBug } from '../lib/bug-report.ts';
 import { messageOf } from '../lib/error-text.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
-import type { HeaderList } from '../lib/header-list.ts';
-import { sendTrailers } from '../lib/http2-heads.ts';
-import { hasStreamEnd, watchStreamEnd } from '../lib/http2-stream-end.ts';
-import { bufferPassed } from '../lib/passing-buffers.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
+import { sendTrailers } from '../lib/http2/heads.ts';
+import { hasStreamEnd, watchStreamEnd } from '../lib/http2/stream-end.ts';
+import { bufferPassed } from '../lib/net/passing-buffers.ts';
 import type { Carried, Carrier } from './carrier.ts';
 import { sendableTrailers } from './http2-headers.ts';
 

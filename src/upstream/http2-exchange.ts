@@ -1,10 +1,10 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
-import { breakOff } from '../lib/break-off.ts';
 import { reportBug } from '../lib/bug-report.ts';
 import { messageOf } from '../lib/error-text.ts';
-import type { HeaderList } from '../lib/header-list.ts';
-import { headBytes } from '../lib/http2-heads.ts';
-import { neverIndexed } from '../lib/never-indexed.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
+import { headBytes } from '../lib/http2/heads.ts';
+import { neverIndexed } from '../lib/http2/never-indexed.ts';
+import { breakOff } from '../lib/net/break-off.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
 import type { Carried, Carrier, RequestChannel } from './carrier.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
 import { headerName, isAllowedInTrailers, isToken } from './header-names.ts';
 import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from './request-headers.ts';
 import { standingLines } from './standing-headers.ts';

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
-import { parseAddress } from '../lib/cidr.ts';
-import { isLoopbackHost, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
+import { parseAddress } from '../lib/net/cidr.ts';
+import { isLoopbackHost, isWildcardHost, type ListenAddress } from '../lib/net/listen-address.ts';
 
 /** Current ports of tcp tunnels, all on one host. */
 export interface HeldPorts {

@@ -1,5 +1,5 @@
 import { messageOf } from '../lib/error-text.ts';
-import { HeadTooLargeError } from '../lib/http2-heads.ts';
+import { HeadTooLargeError } from '../lib/http2/heads.ts';
 import { RequestTooLargeError, UnsafeRequestError } from './request-headers.ts';
 import type { UpstreamFailure } from './upstream.ts';
 import { codeOf, failed } from './upstream-failure.ts';

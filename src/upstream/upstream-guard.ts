@@ -1,4 +1,4 @@
-import { cidrMatcher, parseAddress } from '../lib/cidr.ts';
+import { cidrMatcher, parseAddress } from '../lib/net/cidr.ts';
 import type { OwnAddresses } from './own-addresses.ts';
 
 /** Link-local, where clouds keep their metadata services, the same inside IPv6 (NAT64, 6to4, RFC 6145, RFC 4291 §2.5.5.1), and those of AWS, Alibaba and Azure elsewhere. */

@@ -1,5 +1,5 @@
 import type { Duplex, Readable } from 'node:stream';
-import type { HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from '../lib/http/header-list.ts';
 
 /**
  * The contract between the edge and an upstream client: a pooled HTTP/1.1 socket, an HTTP/2 session, or a tunnel.

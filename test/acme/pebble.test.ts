@@ -4,7 +4,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
-import { certificatesIn } from '../../src/lib/describe-certificate.ts';
+import { certificatesIn } from '../../src/lib/pki/describe-certificate.ts';
 import { hasFailed, isIssued, managedRecord, untilManaged } from '../support/acme/acme-world.ts';
 import { MovedClock } from '../support/acme/manager-world.ts';
 import { type Pebble, pebbleIsMissing, startPebble } from '../support/acme/pebble.ts';

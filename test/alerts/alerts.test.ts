@@ -5,7 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import type { AlertFacts, AlertLimits } from '../../src/alerts/alert-kind.ts';
 import { AlertWatch } from '../../src/alerts/alert-watch.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { createKsuidSource } from '../../src/lib/ksuid.ts';
+import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
 import { Replica } from '../../src/replica/replica.ts';
 import type { Store } from '../../src/store/store.ts';
 import { operatorEnv, runCommand } from '../cli/run-command.ts';

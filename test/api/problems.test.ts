@@ -5,7 +5,7 @@ import { createCatalog } from '../../src/documents/catalog.ts';
 import { Problems } from '../../src/documents/problems/problems.ts';
 import type { KnownHere } from '../../src/documents/problems/read-facts.ts';
 import { Renderer } from '../../src/documents/renderer.ts';
-import { createKsuidSource } from '../../src/lib/ksuid.ts';
+import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
 import { resources } from '../../src/resources/registry.ts';
 import type { StoredRecord } from '../../src/store/store.ts';
 import { issue } from '../edge/tls/test-authority.ts';

@@ -34,7 +34,7 @@ for (const entry of ENTRIES) {
   });
 }
 
-test('values of node:http come from src/lib/node-http.ts, which does not load undici', () => {
+test('values of node:http come from src/lib/http/node-http.ts, which does not load undici', () => {
   const others = [...files.values()].filter(({ imports }) =>
     imports.some(({ target, isTypeOnly }) => target === 'node:http' && !isTypeOnly),
   );

@@ -32,8 +32,8 @@ test('a module imports lib, the contract, what modules share and itself, never a
             !line.target.startsWith(SHARED) &&
             !CONTRACTS.includes(line.target) &&
             !(own === 'src/modules/backend' && line.target === 'src/backends/record-kinds.ts') &&
-            // Shared with the resource that creates links and shows their use.
-            !(own === 'src/modules/access' && line.target.startsWith('src/modules/guest-link-')) &&
+            // Shared with the resources that create links and tokens and show their use.
+            !(own === 'src/modules/access' && /^src\/modules\/(guest-link|service-account)-/.test(line.target)) &&
             // Shared with the resource that shows and checks the same lists.
             !(own === 'src/modules/mutual_tls' && line.target.startsWith('src/revocation/')),
         )
@@ -122,12 +122,13 @@ function findCycle(graph: ReadonlyMap<SourceFile['path'], readonly string[]>): r
 
 test("no PEM text reaches the certificate library's parser, which takes exponential time", () => {
   const users = files.filter(({ text }) => /\bPemConverter\b/.test(text)).map(({ path }) => path);
-  assert.deepEqual(users, [], 'use src/lib/pem-blocks.ts, or node:crypto, and give DER to @peculiar/x509');
+  assert.deepEqual(users, [], 'use src/lib/pki/pem-blocks.ts, or node:crypto, and give DER to @peculiar/x509');
 });
 
-test('program files are read through lib/program-files.ts, which also finds them inside the single executable', () => {
+test('program files are read through lib/process/program-files.ts, which also finds them inside the single executable', () => {
   const wrong = files.filter(
-    ({ path, text }) => path !== 'src/lib/program-files.ts' && /\bimport\.meta\.(url|dirname|filename)\b/.test(text),
+    ({ path, text }) =>
+      path !== 'src/lib/process/program-files.ts' && /\bimport\.meta\.(url|dirname|filename)\b/.test(text),
   );
   assert.deepEqual(
     wrong.map((file) => file.path),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
-import { TOKEN_USE_KIND, tokenUseId } from '../../src/lib/service-account-records.ts';
+import { TOKEN_USE_KIND, tokenUseId } from '../../src/modules/service-account-records.ts';
 import { backupStore } from '../../src/store/backup/backup-store.ts';
 import { restoreStore } from '../../src/store/backup/restore-store.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';

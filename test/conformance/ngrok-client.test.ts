@@ -5,7 +5,7 @@ import { createCatalog } from '../../src/documents/catalog.ts';
 import type { Documents } from '../../src/documents/documents.ts';
 import { operationsOf } from '../../src/documents/operations.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createKsuidSource } from '../../src/lib/ksuid.ts';
+import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { resources } from '../../src/resources/registry.ts';
 import type { Lease } from '../../src/store/store.ts';

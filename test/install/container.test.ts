@@ -66,7 +66,7 @@ suite('the Dockerfile', { timeout: TIMEOUT_MS }, () => {
       'node_modules/x',
       'postern-data/secret.key',
       '.env',
-      'src/lib/cidr.test.ts',
+      'src/lib/net/cidr.test.ts',
       'dist/x',
     ])
       assert(!isInContext(path), path);

@@ -4,7 +4,7 @@ import { readRequest } from '../../src/agent/local/request-reading.ts';
 import { responseHeadersProblem } from '../../src/backends/http_response/response-headers-problem.ts';
 import { SPECIAL } from '../../src/edge/http/dropped-headers.ts';
 import { webhook } from '../../src/events/destinations/webhook/webhook.ts';
-import { HOP_BY_HOP } from '../../src/lib/hop-by-hop.ts';
+import { HOP_BY_HOP } from '../../src/lib/http/hop-by-hop.ts';
 import { headerName, isAllowedInTrailers } from '../../src/upstream/header-names.ts';
 import { assertSafeName } from '../../src/upstream/request-headers.ts';
 import { productFiles } from '../architecture/source-files.ts';
@@ -41,7 +41,7 @@ suite('hop-by-hop headers', () => {
     const copies = productFiles().filter(({ text }) => /['` ]proxy-connection['` ]/.test(text));
     assert.deepEqual(
       copies.map(({ path }) => path),
-      ['src/lib/hop-by-hop.ts'],
+      ['src/lib/http/hop-by-hop.ts'],
     );
   });
 });

@@ -3,7 +3,7 @@ import { before, suite, test } from 'node:test';
 import { createCatalog } from '../../src/documents/catalog.ts';
 import type { Documents } from '../../src/documents/documents.ts';
 import { operationsOf } from '../../src/documents/operations.ts';
-import { createKsuidSource } from '../../src/lib/ksuid.ts';
+import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { resources } from '../../src/resources/registry.ts';
 import { cleanupAfterSuite, ENGINES, made, makeRoute, openWorld, usePostgres } from '../concurrency/worlds.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { before, suite, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createKsuidSource } from '../../src/lib/ksuid.ts';
+import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
 import { backupStore } from '../../src/store/backup/backup-store.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { currentSchema } from '../../src/store/sql/schema/migrations.ts';

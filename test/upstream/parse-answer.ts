@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../src/lib/header-list.ts';
+import type { HeaderList } from '../../src/lib/http/header-list.ts';
 import { Http1ResponseParser, type ParserProblem, type ParserState } from '../../src/upstream/http1-response-parser.ts';
 import type { ResponseHead } from '../../src/upstream/upstream.ts';
 

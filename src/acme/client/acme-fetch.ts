@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { Agent as HttpsAgent } from 'node:https';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
-import { certificatesIn } from '../../lib/describe-certificate.ts';
 import { failureCode } from '../../lib/error-text.ts';
-import { createGuardedFetch, type GuardedFetch } from '../../lib/guarded-fetch.ts';
-import { Agent as HttpAgent } from '../../lib/node-http.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../lib/http/guarded-fetch.ts';
+import { Agent as HttpAgent } from '../../lib/http/node-http.ts';
+import { certificatesIn } from '../../lib/pki/describe-certificate.ts';
 import { AcmeFailure } from './acme-failure.ts';
 
 const TIMEOUT_MS = 30_000;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { GuardedFetch } from '../../lib/guarded-fetch.ts';
+import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { AccountKey } from './account-key.ts';
 import { AcmeFailure } from './acme-failure.ts';

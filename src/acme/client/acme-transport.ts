@@ -1,5 +1,5 @@
-import { FetchProblem } from '../../lib/fetch-problem.ts';
-import type { GuardedFetch } from '../../lib/guarded-fetch.ts';
+import { FetchProblem } from '../../lib/http/fetch-problem.ts';
+import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { AcmeFailure } from './acme-failure.ts';
 

@@ -1,6 +1,6 @@
 import { createPrivateKey, type X509Certificate } from 'node:crypto';
-import { certificatesIn } from '../../lib/describe-certificate.ts';
-import { fieldsOf } from '../../lib/revocation-list/certificate-fields.ts';
+import { certificatesIn } from '../../lib/pki/describe-certificate.ts';
+import { fieldsOf } from '../../lib/pki/revocation-list/certificate-fields.ts';
 import { AcmeFailure } from './acme-failure.ts';
 
 export interface IssuedCertificate {

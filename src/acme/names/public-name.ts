@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { hostNameProblem } from '../../lib/host-name.ts';
+import { hostNameProblem } from '../../lib/net/host-name.ts';
 
 /** Suffixes that no public CA issues for: RFC 6761, RFC 6762, RFC 7686, RFC 8375, and ICANN's "internal". */
 const PRIVATE_SUFFIXES = ['localhost', 'local', 'internal', 'test', 'invalid', 'home.arpa', 'onion'];

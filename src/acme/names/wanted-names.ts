@@ -1,6 +1,6 @@
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
-import { lowerCaseHost } from '../../lib/host-name.ts';
 import { isJsonObject } from '../../lib/json.ts';
+import { lowerCaseHost } from '../../lib/net/host-name.ts';
 import type { Replica } from '../../replica/replica.ts';
 import { ACME_LANE } from '../acme-lane.ts';
 import type { PrivateKeyType } from '../records.ts';

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
-import { parseAddress } from '../../lib/cidr.ts';
+import { parseAddress } from '../../lib/net/cidr.ts';
 
 /** Resolves a name to its addresses. Rejects like node:dns. */
 export type ResolveName = (host: string) => Promise<readonly string[]>;

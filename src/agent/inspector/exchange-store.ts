@@ -1,4 +1,4 @@
-import { createKsuidSource } from '../../lib/ksuid.ts';
+import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import type { ObservedRequest } from '../exchange-observer.ts';
 import { type ExchangeKeeper, KeptExchange } from './kept-exchange.ts';
 

@@ -1,4 +1,4 @@
-import { combinedValue, type HeaderList } from '../../lib/header-list.ts';
+import { combinedValue, type HeaderList } from '../../lib/http/header-list.ts';
 import { decodeBody } from './decode-body.ts';
 import type { KeptBody } from './kept-body.ts';
 import type { KeptExchange } from './kept-exchange.ts';

@@ -1,4 +1,4 @@
-import { formatListenAddress, isWildcardHost, type ListenAddress } from '../../lib/listen-address.ts';
+import { formatListenAddress, isWildcardHost, type ListenAddress } from '../../lib/net/listen-address.ts';
 import type { ObserveExchange } from '../exchange-observer.ts';
 import { ExchangeStore } from './exchange-store.ts';
 import { InspectorApi } from './inspector-api.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { closing, ignoreErrors, type ListenerOwner } from '../../lib/guarded-listeners.ts';
-import { createServer } from '../../lib/node-http.ts';
-import { serveInTurn } from '../../lib/serve-in-turn.ts';
+import { createServer } from '../../lib/http/node-http.ts';
+import { serveInTurn } from '../../lib/http/serve-in-turn.ts';
 import { type InspectorApi, methodRefused, sendJson } from './inspector-api.ts';
 import { loadInspectorPage } from './inspector-page.ts';
 import { InspectorRefusal } from './inspector-refusal.ts';

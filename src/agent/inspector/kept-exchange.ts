@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { ExchangeObserver, ObservedRequest } from '../exchange-observer.ts';
 import { KeptBody } from './kept-body.ts';
 

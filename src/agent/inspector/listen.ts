@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { formatListenAddress, type ListenAddress } from '../../lib/listen-address.ts';
+import { formatListenAddress, type ListenAddress } from '../../lib/net/listen-address.ts';
 import { AgentError } from '../agent-error.ts';
 
 const MORE_PORTS = 10;

@@ -1,5 +1,5 @@
-import type { HeaderList } from '../../lib/header-list.ts';
-import { HOP_BY_HOP } from '../../lib/hop-by-hop.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
 import { isToken } from '../../upstream/header-names.ts';
 import { InspectorRefusal } from './inspector-refusal.ts';
 import type { KeptExchange } from './kept-exchange.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { isSameSecret } from '../../lib/is-same-secret.ts';
+import { isSameSecret } from '../../lib/text/is-same-secret.ts';
 import { InspectorRefusal } from './inspector-refusal.ts';
 
 const TOKEN_HEADER = 'postern-inspector-token';

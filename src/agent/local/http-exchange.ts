@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { breakOff } from '../../lib/break-off.ts';
 import { reportBug } from '../../lib/bug-report.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { firstValue, type HeaderList, withoutHeader } from '../../lib/header-list.ts';
-import { HeadTooLargeError, sendInformational, sendResponse, sendTrailers } from '../../lib/http2-heads.ts';
-import { cancelStream, failStream } from '../../lib/http2-reset.ts';
-import { hasStreamEnd } from '../../lib/http2-stream-end.ts';
-import { splice } from '../../lib/splice.ts';
+import { firstValue, type HeaderList, withoutHeader } from '../../lib/http/header-list.ts';
+import { HeadTooLargeError, sendInformational, sendResponse, sendTrailers } from '../../lib/http2/heads.ts';
+import { cancelStream, failStream } from '../../lib/http2/reset.ts';
+import { hasStreamEnd } from '../../lib/http2/stream-end.ts';
+import { breakOff } from '../../lib/net/break-off.ts';
+import { splice } from '../../lib/net/splice.ts';
 import { TUNNEL_STATUS_HEADER } from '../../tunnel/protocol.ts';
 import { isUnsendable } from '../../upstream/unsendable.ts';
 import type {

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { formatListenAddress, parseListenAddress } from '../../lib/listen-address.ts';
+import { formatListenAddress, parseListenAddress } from '../../lib/net/listen-address.ts';
 import { AgentError } from '../agent-error.ts';
 
 /** Address of a local service. */

@@ -1,4 +1,4 @@
-import { HOP_BY_HOP } from '../../lib/hop-by-hop.ts';
+import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 
 /** The request that a gateway stream carries. */

@@ -3,7 +3,7 @@ import {
   isWildcardHost,
   type ListenAddress,
   parseListenAddress,
-} from '../../lib/listen-address.ts';
+} from '../../lib/net/listen-address.ts';
 import type { OtherNode } from '../../tunnel/messages.ts';
 import type { GatewayAddress } from '../dial-gateway.ts';
 import type { AgentNode } from '../handle.ts';

@@ -1,5 +1,5 @@
+import { STATUS_CODES } from '../../lib/http/node-http.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { STATUS_CODES } from '../../lib/node-http.ts';
 import type { MediaType, ParameterObject, ResponseObject } from '../openapi/document.ts';
 import { curlCommand } from './curl-command.ts';
 import type { DocumentReader, PathOperation } from './document-reader.ts';

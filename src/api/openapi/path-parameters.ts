@@ -1,4 +1,4 @@
-import { KSUID_PATTERN } from '../../lib/ksuid.ts';
+import { KSUID_PATTERN } from '../../lib/text/ksuid.ts';
 import type { Resource } from '../../resources/resource.ts';
 import type { ParameterObject } from './document.ts';
 import { sampleId } from './sample-ids.ts';

@@ -1,4 +1,4 @@
-import { HOP_BY_HOP } from '../../lib/hop-by-hop.ts';
+import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
 
 /** The edge computes framing, and nobody may forge its own headers. */
 const NOT_ALLOWED = new RegExp(`^(content-length|proxy-.*|postern-.*|${HOP_BY_HOP.join('|')})$`, 'i');

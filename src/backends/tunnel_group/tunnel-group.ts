@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import { hasLabels, labelsProblem } from '../../lib/labels.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
+import { hasLabels, labelsProblem } from '../../lib/text/labels.ts';
 import { defineBackend } from '../backend.ts';
 
 const MAX_LABELS = 50;

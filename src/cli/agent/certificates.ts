@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { dirname, isAbsolute, join } from 'node:path';
 import { failureCode } from '../../lib/error-text.ts';
 import { usage } from '../../lib/flags.ts';
-import { derOf, pemBlocks } from '../../lib/pem-blocks.ts';
+import { derOf, pemBlocks } from '../../lib/pki/pem-blocks.ts';
 import type { AgentPorts } from './agent-ports.ts';
 import { agentCommandErrors } from './errors.ts';
 

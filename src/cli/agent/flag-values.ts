@@ -1,5 +1,5 @@
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
-import { didYouMean } from '../../lib/near-match.ts';
+import { didYouMean } from '../../lib/text/near-match.ts';
 import type { TextSource } from '../api/text-source.ts';
 
 /** Values of flags, rejected with the flag's name. */

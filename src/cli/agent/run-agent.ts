@@ -2,7 +2,7 @@ import { AgentError } from '../../agent/agent-error.ts';
 import type { AgentEvent } from '../../agent/events.ts';
 import type { AgentHandle } from '../../agent/handle.ts';
 import { onBug } from '../../lib/bug-report.ts';
-import { isLoopbackHost, isWildcardHost } from '../../lib/listen-address.ts';
+import { isLoopbackHost, isWildcardHost } from '../../lib/net/listen-address.ts';
 import type { CommandContext } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';
 import { AgentState } from './agent-state.ts';

@@ -1,6 +1,6 @@
 import type { AgentOptions, TunnelSpec } from '../../agent/options.ts';
 import { usage } from '../../lib/flags.ts';
-import { type ListenAddress, parseListenAddress } from '../../lib/listen-address.ts';
+import { type ListenAddress, parseListenAddress } from '../../lib/net/listen-address.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './agent-flags.ts';
 import { hostPortProblem } from './config/read-agent-config.ts';
 import { metadataProblem } from './config/text-problems.ts';

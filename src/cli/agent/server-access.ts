@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { usage } from '../../lib/flags.ts';
-import { isLoopbackHost, parseListenAddress } from '../../lib/listen-address.ts';
+import { isLoopbackHost, parseListenAddress } from '../../lib/net/listen-address.ts';
 import type { TextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';

@@ -1,6 +1,6 @@
 import type { TunnelSpec } from '../../agent/options.ts';
 import { usage } from '../../lib/flags.ts';
-import { didYouMean } from '../../lib/near-match.ts';
+import { didYouMean } from '../../lib/text/near-match.ts';
 import { createTextSource, type TextSource } from '../api/text-source.ts';
 import type { Command } from '../command.ts';
 import { parseCommand } from '../parse-command.ts';

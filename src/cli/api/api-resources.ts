@@ -1,5 +1,5 @@
 import { usage } from '../../lib/flags.ts';
-import { didYouMean } from '../../lib/near-match.ts';
+import { didYouMean } from '../../lib/text/near-match.ts';
 import { type OperationDescription, resourceDescription } from './operation-list.ts';
 import { kebab, listItems, resourceName } from './resource-names.ts';
 

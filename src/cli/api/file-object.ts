@@ -7,8 +7,8 @@ export async function fileObject(file: string, source: TextSource): Promise<Json
   const text = await source.read(file, 'from-file');
   // Loaded when it is needed: the parser takes a third of the start of a command.
   const [{ readYaml }, { plainValue }] = await Promise.all([
-    import('../../lib/yaml/read-yaml.ts'),
-    import('../../lib/yaml/yaml-node.ts'),
+    import('../../lib/text/yaml/read-yaml.ts'),
+    import('../../lib/text/yaml/yaml-node.ts'),
   ]);
   // JSON is YAML.
   const { root, problems } = readYaml(text, { hasAliases: true, isForeign: true });

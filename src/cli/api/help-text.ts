@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { shellWord } from '../../lib/shell-word.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { flagDescription, flagText, type HelpRow, helpTable, paragraph } from '../help-table.ts';
 import type { ApiResource } from './api-resources.ts';

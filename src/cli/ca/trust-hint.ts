@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { shellWord } from '../../lib/shell-word.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
 import type { CaCertificate } from './ca-ports.ts';
 
 /** Instructions to trust the CA, as lines to copy. */

@@ -1,5 +1,5 @@
 import { usage } from '../../lib/flags.ts';
-import { didYouMean } from '../../lib/near-match.ts';
+import { didYouMean } from '../../lib/text/near-match.ts';
 import { apiResources } from '../api/api-resources.ts';
 import { operationList } from '../api/operation-list.ts';
 import type { Command } from '../command.ts';

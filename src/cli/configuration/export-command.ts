@@ -1,8 +1,8 @@
 import { selectObjects } from '../../configuration-file/select-objects.ts';
 import { writeConfigurationFile } from '../../configuration-file/write-configuration-file.ts';
-import { writeDurably } from '../../lib/durable-file.ts';
 import { failureCode } from '../../lib/error-text.ts';
 import { usage } from '../../lib/flags.ts';
+import { writeDurably } from '../../lib/process/durable-file.ts';
 import { printable } from '../api/cell-text.ts';
 import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../api/run-with-api.ts';

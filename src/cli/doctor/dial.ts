@@ -1,8 +1,8 @@
 import type { X509Certificate } from 'node:crypto';
 import { connect as connectTcp, createServer } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { cidrMatcher, parseAddress } from '../../lib/cidr.ts';
-import { formatListenAddress, isWildcardHost, type ListenAddress } from '../../lib/listen-address.ts';
+import { cidrMatcher, parseAddress } from '../../lib/net/cidr.ts';
+import { formatListenAddress, isWildcardHost, type ListenAddress } from '../../lib/net/listen-address.ts';
 
 const TIMEOUT_MS = 3000;
 

@@ -3,7 +3,7 @@ import { type Finding, findingsOf } from '../../checks/finding.ts';
 import { type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
-import { formatListenAddress } from '../../lib/listen-address.ts';
+import { formatListenAddress } from '../../lib/net/listen-address.ts';
 import { clientVariable, OWN_URL } from '../api/client-variables.ts';
 import { isOnThisMachine, trustRootCa } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';

@@ -1,4 +1,4 @@
-import { shellWord } from '../../lib/shell-word.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
 import { printable } from '../api/cell-text.ts';
 import type { EdgePlan } from './plan-edge.ts';
 import type { WantedEdge } from './wanted-edge.ts';

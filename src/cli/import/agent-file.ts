@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { yamlText } from '../../lib/yaml/yaml-text.ts';
+import { yamlText } from '../../lib/text/yaml/yaml-text.ts';
 import { examineAgentConfig } from '../agent/config/read-agent-config.ts';
 import { nameProblem } from '../agent/config/text-problems.ts';
 import { type ImportReport, isUnset } from './import-report.ts';

@@ -1,7 +1,7 @@
 import { parse, TomlError } from 'smol-toml';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { readYaml } from '../../lib/yaml/read-yaml.ts';
-import { plainValue } from '../../lib/yaml/yaml-node.ts';
+import { readYaml } from '../../lib/text/yaml/read-yaml.ts';
+import { plainValue } from '../../lib/text/yaml/yaml-node.ts';
 import { type ImportInput, inputError } from './read-input.ts';
 
 const MAX_DEPTH = 64;

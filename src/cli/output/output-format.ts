@@ -1,5 +1,5 @@
 import { type Flag, type ParsedFlags, usage } from '../../lib/flags.ts';
-import { didYouMean } from '../../lib/near-match.ts';
+import { didYouMean } from '../../lib/text/near-match.ts';
 
 /** `table` is text for people; `id` prints one id per line. */
 const OUTPUT_FORMATS = ['table', 'json', 'yaml', 'id'] as const;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
-import { yamlText } from '../../lib/yaml/yaml-text.ts';
+import { yamlText } from '../../lib/text/yaml/yaml-text.ts';
 import type { CommandContext } from '../command.ts';
 
 /** C1 controls and format characters, such as those that reverse the direction of text. JSON escapes only the C0 controls. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
-import { cookieValues } from '../../lib/cookie-header.ts';
+import { cookieValues } from '../../lib/http/cookie-header.ts';
 import type { Store } from '../../store/store.ts';
 import { consoleErrors } from '../errors.ts';
 import type { LoginStart } from './people-provider.ts';

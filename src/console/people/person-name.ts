@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
-import { isEmailVerified } from '../../lib/verified-email.ts';
+import { isEmailVerified } from '../../lib/text/verified-email.ts';
 
 const MAX_EMAIL = 320;
 const MAX_PART = 100;

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { PosternError } from '../../lib/errors.ts';
-import { escapedHtml, PAGE_STYLE_SOURCE, plainPage } from '../../lib/plain-page.ts';
+import { escapedHtml, PAGE_STYLE_SOURCE, plainPage } from '../../lib/http/plain-page.ts';
 import { PAGE_HEADERS } from './page-headers.ts';
 
 export interface ErrorPageText {

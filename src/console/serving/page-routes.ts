@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { apiErrors } from '../../api/errors.ts';
-import { accepts } from '../../lib/accepted-value.ts';
+import { accepts } from '../../lib/http/accepted-value.ts';
 import { consoleErrors } from '../errors.ts';
 import type { ConsoleFile, ConsoleFiles } from './console-files.ts';
 import { sendErrorPage } from './error-page.ts';

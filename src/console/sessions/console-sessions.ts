@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
-import { isSameSecret } from '../../lib/is-same-secret.ts';
-import { hashToken } from '../../lib/token-hash.ts';
+import { isSameSecret } from '../../lib/text/is-same-secret.ts';
+import { hashToken } from '../../lib/text/token-hash.ts';
 import type { Replica } from '../../replica/replica.ts';
 import {
   CONSOLE_SESSION_KIND,

@@ -1,4 +1,4 @@
-import { cookiesWhere } from '../../lib/cookie-header.ts';
+import { cookiesWhere } from '../../lib/http/cookie-header.ts';
 
 const NAME = 'postern_console';
 /** Several servers on one host share cookies. A sibling host can add those without `__Host-`. */

@@ -1,9 +1,9 @@
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { OWNERSHIP_KIND, ownershipId } from '../../lib/ownership-records.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type { Principal } from '../../resources/operation.ts';
+import { OWNERSHIP_KIND, ownershipId } from '../../store/ownership-records.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import { API_LANE } from '../api-lane.ts';
 import { authorize } from '../authorize.ts';

@@ -1,4 +1,4 @@
-import { OWNERSHIP_KIND, ownershipId } from '../../lib/ownership-records.ts';
+import { OWNERSHIP_KIND, ownershipId } from '../../store/ownership-records.ts';
 import type { PendingChange } from '../../store/pending-change.ts';
 import type { PlacedPut, PlacedWriteSet } from '../record-puts.ts';
 

@@ -1,5 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { didYouMean } from '../../lib/near-match.ts';
+import { didYouMean } from '../../lib/text/near-match.ts';
 import { durationMs } from './duration-ms.ts';
 import { type Known, memberNames, memberOf, type ScalarType, scalarType } from './field-schema.ts';
 import { invalidFilter } from './invalid-filter.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { isSameSecret } from '../../lib/is-same-secret.ts';
+import { isSameSecret } from '../../lib/text/is-same-secret.ts';
 import { addSealedRecord } from '../../replica/add-sealed-record.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { HistoryLink, Store } from '../../store/store.ts';

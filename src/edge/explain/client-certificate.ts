@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
-import { certificatesIn } from '../../lib/describe-certificate.ts';
-import { type CertificateFields, fieldsOf } from '../../lib/revocation-list/certificate-fields.ts';
+import { certificatesIn } from '../../lib/pki/describe-certificate.ts';
+import { type CertificateFields, fieldsOf } from '../../lib/pki/revocation-list/certificate-fields.ts';
 import type { ClientCertificate, TlsPolicy } from '../../modules/prepared-module.ts';
 import { describedCertificate, MAX_PRESENTED } from '../tls/client-certificate.ts';
 

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { Module } from '../../modules/module.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { edgeErrors } from '../errors.ts';

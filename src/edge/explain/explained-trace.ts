@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 import { formatTraceparent, traceParentOf, writeTraceContext } from '../../tracing/trace-context.ts';
 import type { ForwardableRequest } from '../forwarded-request.ts';
 

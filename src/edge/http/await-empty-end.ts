@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { guarded, ignoreErrors, type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
-import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
+import { hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
 
 export interface EmptyEndOptions {
   readonly owner: ListenerOwner;

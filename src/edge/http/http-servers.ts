@@ -19,10 +19,10 @@ import {
   listenPer,
   reporting,
 } from '../../lib/guarded-listeners.ts';
-import type { HeaderList } from '../../lib/header-list.ts';
-import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
-import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
-import { createServer as createHttp1Server } from '../../lib/node-http.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import { createServer as createHttp1Server } from '../../lib/http/node-http.ts';
+import { outliveStreams } from '../../lib/http2/outlive-streams.ts';
+import { hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
 import { awaitEmptyEnd } from './await-empty-end.ts';
 import type { HttpLimits } from './http-limits.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen } from '../../lib/guarded-listeners.ts';
-import { Http1Pipeline, type Http1PipelineOptions } from '../../lib/http1-pipeline.ts';
+import { Http1Pipeline, type Http1PipelineOptions } from '../../lib/http/http1-pipeline.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
 import { Http1ResponseWriter } from './http1-response-writer.ts';
 import { NOT_TAKEN, problemOf, type RequestProblem, TOO_SLOW } from './request-problem.ts';

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { breakOff } from '../../lib/break-off.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { type HeaderList, pairsOf } from '../../lib/header-list.ts';
+import { type HeaderList, pairsOf } from '../../lib/http/header-list.ts';
+import { breakOff } from '../../lib/net/break-off.ts';
 import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
 import type { RequestProblem } from './request-problem.ts';
 import type { ResponseWriter } from './response-writer.ts';

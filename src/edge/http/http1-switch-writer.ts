@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import type { HeaderList } from '../../lib/header-list.ts';
-import { STATUS_CODES } from '../../lib/node-http.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import { STATUS_CODES } from '../../lib/http/node-http.ts';
 import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
 import type { RequestProblem } from './request-problem.ts';
 import type { ResponseWriter } from './response-writer.ts';

@@ -2,7 +2,7 @@ import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
-import { destroySession } from '../../lib/http2-destroy.ts';
+import { destroySession } from '../../lib/http2/destroy.ts';
 import { CONNECTION_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';

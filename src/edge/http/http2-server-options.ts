@@ -1,7 +1,7 @@
 import type { ServerOptions } from 'node:http2';
-import { MAX_HEADER_LIST_SIZE, MAX_SEND_BLOCK_BYTES } from '../../lib/http2-heads.ts';
-import { UNLIMITED_SESSION_MEMORY } from '../../lib/http2-session-memory.ts';
-import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
+import { REPEATED_FIELDS } from '../../lib/http/repeated-fields.ts';
+import { MAX_HEADER_LIST_SIZE, MAX_SEND_BLOCK_BYTES } from '../../lib/http2/heads.ts';
+import { UNLIMITED_SESSION_MEMORY } from '../../lib/http2/session-memory.ts';
 import { INITIAL_WINDOW_BYTES } from '../../tunnel/session-windows.ts';
 import type { HttpLimits } from './http-limits.ts';
 

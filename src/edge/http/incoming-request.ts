@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
-import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { HeadReading } from './request-head.ts';
 import type { ResponseWriter } from './response-writer.ts';
 

@@ -1,5 +1,5 @@
-import type { HeaderList } from '../../lib/header-list.ts';
-import { METHODS } from '../../lib/node-http.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import { METHODS } from '../../lib/http/node-http.ts';
 import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
 import type { EdgeErrorCode } from '../errors.ts';
 import { type DroppedHeaders, SPECIAL } from './dropped-headers.ts';

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { closing, type ListenerOwner, listen, listenOnce, listenPer, reporting } from '../../lib/guarded-listeners.ts';
-import type { ListenAddress, ListenAddresses } from '../../lib/listen-address.ts';
-import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/proxy-protocol/arriving-clients.ts';
+import type { ListenAddress, ListenAddresses } from '../../lib/net/listen-address.ts';
+import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 
 /** Opens a server at the configured address, and returns the actual port. */
 export type OpenServer = (server: Server) => Promise<ListenAddress>;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { closing, ignoreErrors, listenOnce } from '../../lib/guarded-listeners.ts';
-import type { ArrivedClient } from '../../lib/proxy-protocol/arriving-clients.ts';
+import type { ArrivedClient } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import { AddressCounter } from '../tls/address-counter.ts';
 import { type EdgeListener, type EdgeListenerOptions, openEdgeListener } from './edge-listener.ts';
 

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { hostNameProblem } from '../../lib/host-name.ts';
+import { hostNameProblem } from '../../lib/net/host-name.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
 import type { EarlyAnswers } from '../early-answers.ts';
 import { errorPage } from '../error-page.ts';

@@ -1,4 +1,4 @@
-import { ownerOf } from '../../lib/address-owner.ts';
+import { ownerOf } from '../../lib/net/address-owner.ts';
 
 /** Counts what clients currently hold, in total and per address. A limit of 0 means none. */
 export class AddressCounter {

@@ -1,4 +1,4 @@
-import { hostNameProblem } from '../../lib/host-name.ts';
+import { hostNameProblem } from '../../lib/net/host-name.ts';
 import { ByteCursor } from './byte-cursor.ts';
 
 /** What a client sends about itself before anything is encrypted. */

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import { ignoreErrors } from '../../lib/guarded-listeners.ts';
-import { type ArrivedClient, peerOf } from '../../lib/proxy-protocol/arriving-clients.ts';
-import { readProxyHeader } from '../../lib/proxy-protocol/proxy-header.ts';
+import { type ArrivedClient, peerOf } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import { readProxyHeader } from '../../lib/net/proxy-protocol/proxy-header.ts';
 import type { ClientCertificate, TlsPolicy } from '../../modules/prepared-module.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { judgeRevocation } from '../judge-revocation.ts';

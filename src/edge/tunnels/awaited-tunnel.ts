@@ -1,4 +1,4 @@
-import { TunnelUse } from '../../lib/tunnel-use.ts';
+import { TunnelUse } from '../../tunnel/tunnel-use.ts';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from './online-tunnels.ts';
 
 /**

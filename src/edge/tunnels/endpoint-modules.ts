@@ -1,5 +1,5 @@
-import { FIELD_RULES } from '../../lib/field-rules.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { FIELD_RULES } from '../../lib/net/field-rules.ts';
 import { createDecoder } from '../../lib/schema/decode-body.ts';
 import { type FieldProblem, fieldName } from '../../lib/schema/field-problem.ts';
 import type { AcceptedForm, AgentField } from '../../modules/agent-form.ts';

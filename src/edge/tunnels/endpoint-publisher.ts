@@ -1,4 +1,4 @@
-import { formatListenAddress, isWildcardHost, type PortRange } from '../../lib/listen-address.ts';
+import { formatListenAddress, isWildcardHost, type PortRange } from '../../lib/net/listen-address.ts';
 import type { CheckContext, Module } from '../../modules/module.ts';
 import type { ModuleSettings } from '../../modules/module-settings.ts';
 import { isPass, type TrafficRequest } from '../../modules/prepared-module.ts';

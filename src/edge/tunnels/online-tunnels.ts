@@ -1,5 +1,5 @@
 import type { ClientHttp2Stream } from 'node:http2';
-import type { TunnelUse } from '../../lib/tunnel-use.ts';
+import type { TunnelUse } from '../../tunnel/tunnel-use.ts';
 import type { RequestChannel } from '../../upstream/carrier.ts';
 
 /** Tunnels available to traffic: exactly those that are online. */

@@ -10,8 +10,8 @@ import {
   listenPer,
   reporting,
 } from '../../lib/guarded-listeners.ts';
-import type { PortRange } from '../../lib/listen-address.ts';
-import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/proxy-protocol/arriving-clients.ts';
+import type { PortRange } from '../../lib/net/listen-address.ts';
+import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import { AddressCounter } from '../tls/address-counter.ts';
 
 export interface TcpPortsOptions {

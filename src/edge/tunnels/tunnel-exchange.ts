@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded } from '../../lib/guarded-listeners.ts';
-import { firstValue, type HeaderList, withoutHeader } from '../../lib/header-list.ts';
-import { webSocketAccept } from '../../lib/web-socket-accept.ts';
+import { firstValue, type HeaderList, withoutHeader } from '../../lib/http/header-list.ts';
+import { webSocketAccept } from '../../lib/http/web-socket-accept.ts';
 import { HOP_TRACE_HEADER } from '../../tracing/hop-trace.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSafe } from '../../upstream/request-headers.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TunnelUse } from '../../lib/tunnel-use.ts';
+import { TunnelUse } from '../../tunnel/tunnel-use.ts';
 import type { OnlineTunnel } from './online-tunnels.ts';
 import { tunnelFigures } from './tunnel-figures.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { ArrivingClients } from '../../lib/proxy-protocol/arriving-clients.ts';
+import type { ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import type { RawConnectionFacts } from '../../lib/raw-connection-facts.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';

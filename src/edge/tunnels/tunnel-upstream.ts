@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import { Http2Exchange, type Http2ExchangeOwner, type Http2ExchangeParts } from '../../upstream/http2-exchange.ts';

@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
-import { didYouMean } from '../near-match.ts';
+import { didYouMean } from '../text/near-match.ts';
 import { type FieldProblem, lastName, pointerTo } from './field-problem.ts';
 import { isObjectSchema } from './schema-facts.ts';
 

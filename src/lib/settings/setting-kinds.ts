@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { isCidr } from '../cidr.ts';
-import { databaseServers } from '../database-url.ts';
-import { HTTP_URL_FORM, parseHttpUrl } from '../http-url.ts';
+import { HTTP_URL_FORM, parseHttpUrl } from '../http/http-url.ts';
+import { isCidr } from '../net/cidr.ts';
+import { databaseServers } from '../net/database-url.ts';
 import {
   formatListenAddress,
   formatPortRange,
@@ -11,7 +11,7 @@ import {
   type PortRange,
   parseListenAddress,
   parsePortRange,
-} from '../listen-address.ts';
+} from '../net/listen-address.ts';
 import type { SettingKind, WireValue } from './setting.ts';
 
 export function text(allowed: string, accepts: (value: string) => boolean = () => true): SettingKind<string> {

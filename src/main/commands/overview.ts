@@ -1,6 +1,6 @@
 import type { CommandContext } from '../../cli/command.ts';
 import { helpTable, leftWidth, paragraph } from '../../cli/help-table.ts';
-import { didYouMean } from '../../lib/near-match.ts';
+import { didYouMean } from '../../lib/text/near-match.ts';
 import { mainErrors } from '../errors.ts';
 import { programVersion } from '../version.ts';
 

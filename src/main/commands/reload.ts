@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ConfigInput, type LoadedConfig, loadConfig } from '../../config/load.ts';
-import type { ServiceManager } from '../../lib/service-manager.ts';
+import type { ServiceManager } from '../../lib/process/service-manager.ts';
 import type { RunningServer } from '../running-server.ts';
 
 const NS_PER_US = 1000n;

@@ -9,7 +9,7 @@ import { printConfig } from '../../config/print.ts';
 import { settingFlags } from '../../config/setting-flags.ts';
 import { shownSettings } from '../../config/shown-settings.ts';
 import { isOn } from '../../lib/flags.ts';
-import { serviceManager } from '../../lib/service-manager.ts';
+import { serviceManager } from '../../lib/process/service-manager.ts';
 import { Predecessor } from '../handover/predecessor.ts';
 import { Restarts } from '../handover/restarts.ts';
 import { ListeningSockets } from '../listening-sockets.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync } f
 import { dirname, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import type { ServicePorts } from '../../cli/service/service-ports.ts';
-import { writeDurably } from '../../lib/durable-file.ts';
+import { writeDurably } from '../../lib/process/durable-file.ts';
 
 const OTHERS_MAY_READ = 0o004;
 const OTHERS_MAY_ENTER = 0o001;

@@ -1,6 +1,6 @@
 import { basename, relative, resolve } from 'node:path';
 import { isSea } from 'node:sea';
-import { formatListenAddress, isWildcardHost } from '../../lib/listen-address.ts';
+import { formatListenAddress, isWildcardHost } from '../../lib/net/listen-address.ts';
 import type { RunningServer } from '../running-server.ts';
 import { programVersion } from '../version.ts';
 

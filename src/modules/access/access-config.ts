@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { reference } from '../../lib/schema/annotations.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
-import { ACCOUNT_KIND } from '../../lib/service-account-records.ts';
 import { enabledField } from '../module.ts';
+import { ACCOUNT_KIND } from '../service-account-records.ts';
 
 const MAX_RULES = 100;
 const MAX_VALUES = 100;

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import { isAddressClaim } from '../../lib/address-claims.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { isAddressClaim } from '../../lib/text/address-claims.ts';
 import type { AcceptedForm } from '../agent-form.ts';
 import type { AccessConfig, Rule } from './access-config.ts';
 import type { accessAgentSchema } from './agent-form.ts';

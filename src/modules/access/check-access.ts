@@ -1,6 +1,6 @@
-import { isAddressClaim } from '../../lib/address-claims.ts';
-import { emailAddress } from '../../lib/email-address.ts';
 import { type FieldProblem, pointerTo } from '../../lib/schema/field-problem.ts';
+import { isAddressClaim } from '../../lib/text/address-claims.ts';
+import { emailAddress } from '../../lib/text/email-address.ts';
 import { checkIssuer } from '../login/check-issuer.ts';
 import type { LoginSettings } from '../login/settings.ts';
 import type { CheckContext } from '../module.ts';

@@ -1,4 +1,4 @@
-import { domainName } from '../../lib/email-address.ts';
+import { domainName } from '../../lib/text/email-address.ts';
 
 export type DomainMatcher = (domain: string) => boolean;
 

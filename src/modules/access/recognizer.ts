@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { HeaderChange, Pass, Refusal, TrafficRequest, Verdict } from '../prepared-module.ts';
 
 /** Recognizes requesters that need no login, such as programs by their token. */

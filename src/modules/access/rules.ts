@@ -1,5 +1,5 @@
-import { isAddressClaim } from '../../lib/address-claims.ts';
-import { type EmailAddress, emailAddress } from '../../lib/email-address.ts';
+import { isAddressClaim } from '../../lib/text/address-claims.ts';
+import { type EmailAddress, emailAddress } from '../../lib/text/email-address.ts';
 import type { Identity } from '../prepared-module.ts';
 import type { AllowRule, BearerEntry, Rule, RuleSet } from './access-config.ts';
 import { claimText, ReadClaims } from './claim-texts.ts';

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 
 /** RFC 9110 §8.8.3. */
 const STRONG = /^"[\x21\x23-\x7e\x80-\xff]*"$/;

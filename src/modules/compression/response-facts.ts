@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 
 /** Facts in a response's headers that decide whether it may be compressed. */
 export interface ResponseFacts {

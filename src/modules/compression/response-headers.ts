@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { Coding } from './accept-encoding.ts';
 import { weakened } from './entity-tag.ts';
 

@@ -1,4 +1,4 @@
-import { type AddressMatcher, cidrMatcher, parseAddress } from '../../lib/cidr.ts';
+import { type AddressMatcher, cidrMatcher, parseAddress } from '../../lib/net/cidr.ts';
 import type { Preparation, PreparePorts, Refusal, Verdict } from '../prepared-module.ts';
 
 const REFUSED: Refusal = {

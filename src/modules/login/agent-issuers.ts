@@ -1,7 +1,7 @@
-import { cidrMatcher, parseAddress } from '../../lib/cidr.ts';
-import { FetchProblem } from '../../lib/fetch-problem.ts';
-import type { GuardedFetch } from '../../lib/guarded-fetch.ts';
-import { publicAddressGuard } from '../../lib/public-address-guard.ts';
+import { FetchProblem } from '../../lib/http/fetch-problem.ts';
+import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
+import { cidrMatcher, parseAddress } from '../../lib/net/cidr.ts';
+import { publicAddressGuard } from '../../lib/net/public-address-guard.ts';
 import type { ModuleNetwork } from '../module-runtime.ts';
 
 export interface AgentIssuerOptions {

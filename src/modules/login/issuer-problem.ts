@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isLoopbackHost } from '../../lib/listen-address.ts';
+import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import type { IssuerLimits } from './agent-issuers.ts';
 
 /** The problem with an issuer's URL, or null. OpenID Connect Discovery 1.0 §3: https, no query, no fragment. */

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import { certificatesIn, describeCertificate } from '../../lib/describe-certificate.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { certificatesIn, describeCertificate } from '../../lib/pki/describe-certificate.ts';
 import type { AcceptedForm } from '../agent-form.ts';
 import type { mutualTlsAgentSchema } from './agent-form.ts';
 

@@ -1,5 +1,5 @@
-import type { HeaderList } from '../../lib/header-list.ts';
-import { headerText } from '../../lib/header-text.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import { headerText } from '../../lib/http/header-text.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { authorityCertificate } from '../../revocation/authority-certificate.ts';
 import { CRL_KIND, crlId, crlModeOf, crlUrlOf, uploadedLists } from '../../revocation/authority-crl.ts';

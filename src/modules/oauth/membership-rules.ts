@@ -1,4 +1,4 @@
-import { emailAddress } from '../../lib/email-address.ts';
+import { emailAddress } from '../../lib/text/email-address.ts';
 import type { Identity, Refusal } from '../prepared-module.ts';
 import type { ProviderConfig } from './oauth-config.ts';
 import type { ProviderDefinition } from './provider-definition.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { GuardedFetch } from '../../lib/guarded-fetch.ts';
+import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import type {
   KnownLogin,
   LoginCallback,

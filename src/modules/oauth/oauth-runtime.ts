@@ -1,4 +1,4 @@
-import type { GuardedFetch } from '../../lib/guarded-fetch.ts';
+import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import { plainHttpHosts } from '../login/issuer-problem.ts';
 import { login } from '../login/login.ts';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { FetchProblem } from '../../lib/fetch-problem.ts';
-import type { GuardedFetch } from '../../lib/guarded-fetch.ts';
+import { FetchProblem } from '../../lib/http/fetch-problem.ts';
+import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { jsonOf, statusProblem } from '../login/provider/ask-provider.ts';
 import { LoginProblem, unansweredProblem } from '../login/provider/login-problem.ts';

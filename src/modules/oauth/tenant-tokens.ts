@@ -1,6 +1,6 @@
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import type { Clock } from '../../lib/clock.ts';
-import type { GuardedFetch } from '../../lib/guarded-fetch.ts';
+import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { askForJson } from '../login/provider/ask-provider.ts';
 import { CachedResponse } from '../login/provider/cached-response.ts';

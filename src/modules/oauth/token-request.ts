@@ -1,5 +1,5 @@
-import { FetchProblem } from '../../lib/fetch-problem.ts';
-import type { GuardedFetch } from '../../lib/guarded-fetch.ts';
+import { FetchProblem } from '../../lib/http/fetch-problem.ts';
+import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { isBusyStatus, statusProblem } from '../login/provider/ask-provider.ts';
 import { foreignText, LoginProblem, unansweredProblem } from '../login/provider/login-problem.ts';

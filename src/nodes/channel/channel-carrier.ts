@@ -1,8 +1,8 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import { reportBug } from '../../lib/bug-report.ts';
 import { messageOf } from '../../lib/error-text.ts';
-import type { HeaderList } from '../../lib/header-list.ts';
-import { bufferPassed } from '../../lib/passing-buffers.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import { bufferPassed } from '../../lib/net/passing-buffers.ts';
 import type { Carried, Carrier } from '../../upstream/carrier.ts';
 import { sendableTrailers } from '../../upstream/http2-headers.ts';
 import {

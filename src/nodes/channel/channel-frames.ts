@@ -1,5 +1,5 @@
-import type { HeaderList } from '../../lib/header-list.ts';
-import { MAX_HEAD_BYTES, MAX_HEAD_FIELDS } from '../../lib/http2-heads.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import { MAX_HEAD_BYTES, MAX_HEAD_FIELDS } from '../../lib/http2/heads.ts';
 
 /** Frames of the channel between two nodes, documented in `docs/internals/decisions/0046-a-channel-for-hops.md`. */
 

@@ -1,7 +1,7 @@
 import type { Http2Stream } from 'node:http2';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded, reporting } from '../../lib/guarded-listeners.ts';
-import { readMore, type StreamTaker, takeStream } from '../../lib/http2-taken-stream.ts';
+import { readMore, type StreamTaker, takeStream } from '../../lib/http2/taken-stream.ts';
 import { windowFor } from '../../tunnel/session-windows.ts';
 import {
   ChannelViolation,

@@ -1,6 +1,6 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import { guarded, reporting } from '../../lib/guarded-listeners.ts';
-import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { Carried, Carrier, ChannelRequest, RequestChannel } from '../../upstream/carrier.ts';
 import { RequestTooLargeError, UnsafeRequestError } from '../../upstream/request-headers.ts';
 import { Channel, type ChannelOwner } from './channel.ts';

@@ -1,6 +1,6 @@
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
 import { TunnelCircuitBreaker } from '../../edge/tunnels/tunnel-circuit-breaker.ts';
-import { TunnelUse } from '../../lib/tunnel-use.ts';
+import { TunnelUse } from '../../tunnel/tunnel-use.ts';
 import type { PeerLinks } from '../links/peer-links.ts';
 import type { AnnouncedEndpoint, AnnouncedTunnel } from './announced.ts';
 import type { Announcement } from './announcement.ts';

@@ -1,4 +1,4 @@
-import { LabelIndex } from '../../lib/label-index.ts';
+import { LabelIndex } from '../../tunnel/label-index.ts';
 import { type DirectoryTunnel, nameKeyOf } from './directory-tunnel.ts';
 import { Owners } from './owners.ts';
 import type { RefusalLog } from './refusal-log.ts';

@@ -1,12 +1,12 @@
 import { type ClientHttp2Stream, constants, type Http2Stream } from 'node:http2';
 import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../../lib/bug-report.ts';
-import { firstValue } from '../../lib/header-list.ts';
-import { sendTrailers } from '../../lib/http2-heads.ts';
-import { resetStream } from '../../lib/http2-reset.ts';
-import { readMore, type StreamTaker, takeStream } from '../../lib/http2-taken-stream.ts';
-import { neverIndexed } from '../../lib/never-indexed.ts';
-import { bufferPassed } from '../../lib/passing-buffers.ts';
+import { firstValue } from '../../lib/http/header-list.ts';
+import { sendTrailers } from '../../lib/http2/heads.ts';
+import { neverIndexed } from '../../lib/http2/never-indexed.ts';
+import { resetStream } from '../../lib/http2/reset.ts';
+import { readMore, type StreamTaker, takeStream } from '../../lib/http2/taken-stream.ts';
+import { bufferPassed } from '../../lib/net/passing-buffers.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';

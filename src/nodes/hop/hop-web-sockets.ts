@@ -1,5 +1,5 @@
 import { until } from '../../lib/async/until.ts';
-import { CLOSE_WITHIN_MS } from '../../lib/web-socket-direction.ts';
+import { CLOSE_WITHIN_MS } from '../../lib/http/web-socket-direction.ts';
 
 interface LeavingHop {
   goAway(): void;

@@ -1,5 +1,5 @@
 import type { Http2Stream } from 'node:http2';
-import { WebSocketDirection } from '../../lib/web-socket-direction.ts';
+import { WebSocketDirection } from '../../lib/http/web-socket-direction.ts';
 
 /** The frames of a WebSocket that passes through. */
 export class PassedFrames {

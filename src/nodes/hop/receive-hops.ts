@@ -1,5 +1,5 @@
 import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
-import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 import { HOP_TRACE_HEADER, type HopTracing, withoutHopTrace } from '../../tracing/hop-trace.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';

@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { closing, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { cancelStream } from '../../lib/http2-reset.ts';
+import { cancelStream } from '../../lib/http2/reset.ts';
 import { type FeedFollower, MAX_LINE_BYTES, MAX_UNSENT_BYTES } from './peer-links.ts';
 
 /** Another node that reads a feed of this one. */

@@ -1,7 +1,7 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded, ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { cancelStream } from '../../lib/http2-reset.ts';
+import { cancelStream } from '../../lib/http2/reset.ts';
 import type { OutgoingLink } from './outgoing-link.ts';
 import { type FeedHandler, type FollowedFeed, MAX_LINE_BYTES } from './peer-links.ts';
 import { FEED_PATH, NODE_AUTHORITY } from './peer-protocol.ts';

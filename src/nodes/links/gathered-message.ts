@@ -1,6 +1,6 @@
 import type { Http2Stream } from 'node:http2';
 import { type ListenerOwner, listen } from '../../lib/guarded-listeners.ts';
-import { hasStreamEnd } from '../../lib/http2-stream-end.ts';
+import { hasStreamEnd } from '../../lib/http2/stream-end.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import type { PeerMessage } from './peer-links.ts';
 import { MAX_CALL_BYTES } from './peer-protocol.ts';

@@ -8,12 +8,12 @@ import {
 import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../../lib/bug-report.ts';
 import { attach, guarded, ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { destroySession } from '../../lib/http2-destroy.ts';
-import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../../lib/http2-heads.ts';
-import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
-import { resetStream } from '../../lib/http2-reset.ts';
-import { SHARED_SESSION } from '../../lib/http2-shared-session.ts';
-import { watchStreamEnd } from '../../lib/http2-stream-end.ts';
+import { destroySession } from '../../lib/http2/destroy.ts';
+import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../../lib/http2/heads.ts';
+import { outliveStreams } from '../../lib/http2/outlive-streams.ts';
+import { resetStream } from '../../lib/http2/reset.ts';
+import { SHARED_SESSION } from '../../lib/http2/shared-session.ts';
+import { watchStreamEnd } from '../../lib/http2/stream-end.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
 import type { ChannelOwner } from '../channel/channel.ts';

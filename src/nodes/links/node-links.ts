@@ -1,6 +1,6 @@
 import type { Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { peerOf } from '../../lib/proxy-protocol/arriving-clients.ts';
+import { peerOf } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import { RepeatedWarnings } from '../../lib/repeated-warnings.ts';
 import type { PeerAuthority } from '../../pki/peer-authority.ts';
 import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';

@@ -2,11 +2,11 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings
 import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { destroySession } from '../../lib/http2-destroy.ts';
-import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../../lib/http2-heads.ts';
-import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
-import { cancelStream } from '../../lib/http2-reset.ts';
-import { SHARED_SESSION } from '../../lib/http2-shared-session.ts';
+import { destroySession } from '../../lib/http2/destroy.ts';
+import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../../lib/http2/heads.ts';
+import { outliveStreams } from '../../lib/http2/outlive-streams.ts';
+import { cancelStream } from '../../lib/http2/reset.ts';
+import { SHARED_SESSION } from '../../lib/http2/shared-session.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
 import { OutgoingChannel, type OutgoingChannelOwner } from '../channel/outgoing-channel.ts';
 import { PEER_PING_MS, PEER_SILENT_MS, type PeerLink } from './peer-links.ts';

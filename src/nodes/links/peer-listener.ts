@@ -9,7 +9,7 @@ import {
   listenPer,
   reporting,
 } from '../../lib/guarded-listeners.ts';
-import { Handshakes } from '../../lib/handshakes.ts';
+import { Handshakes } from '../../lib/net/handshakes.ts';
 import { certifiedNode } from '../../pki/peer-authority.ts';
 import type { NodeIdentity } from './node-identity.ts';
 import { PEER_ALPN } from './peer-protocol.ts';

@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { reportBug } from '../../lib/bug-report.ts';
 import { closing } from '../../lib/guarded-listeners.ts';
-import { cancelStream } from '../../lib/http2-reset.ts';
+import { cancelStream } from '../../lib/http2/reset.ts';
 import { gatherMessage, type MessageProblem } from './gathered-message.ts';
 import { type PeerCallHandler, type PeerMessage, PeerRefusal } from './peer-links.ts';
 import { MAX_CALL_BYTES, MAX_CALLS } from './peer-protocol.ts';

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { nearMatches } from '../../lib/near-match.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { hashToken } from '../../lib/token-hash.ts';
+import { nearMatches } from '../../lib/text/near-match.ts';
+import { hashToken } from '../../lib/text/token-hash.ts';
 import { ALL_SCOPES, coversScope } from '../covers-scope.ts';
 import { ownerId } from '../owner-id.ts';
 import { defineResource, describedFields } from '../resource.ts';

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { JsonObject } from '../../lib/json.ts';
-import { hashToken } from '../../lib/token-hash.ts';
+import { hashToken } from '../../lib/text/token-hash.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { Principal } from '../operation.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { certificatesIn, describeCertificate } from '../../lib/describe-certificate.ts';
+import { certificatesIn, describeCertificate } from '../../lib/pki/describe-certificate.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { CRL_FETCH_KIND, CRL_KIND, CRL_MODES } from '../../revocation/authority-crl.ts';
 import { type Creation, defineResource, describedFields, timestamp } from '../resource.ts';

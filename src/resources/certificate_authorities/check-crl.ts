@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
-import { fieldsOf } from '../../lib/revocation-list/certificate-fields.ts';
-import { ListProblem } from '../../lib/revocation-list/list-problem.ts';
-import { isSupported } from '../../lib/revocation-list/list-signature.ts';
-import { listsInPem } from '../../lib/revocation-list/read-lists.ts';
-import type { RevocationList } from '../../lib/revocation-list/revocation-list.ts';
+import { fieldsOf } from '../../lib/pki/revocation-list/certificate-fields.ts';
+import { ListProblem } from '../../lib/pki/revocation-list/list-problem.ts';
+import { isSupported } from '../../lib/pki/revocation-list/list-signature.ts';
+import { listsInPem } from '../../lib/pki/revocation-list/read-lists.ts';
+import type { RevocationList } from '../../lib/pki/revocation-list/revocation-list.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import type { CrlMode } from '../../revocation/authority-crl.ts';

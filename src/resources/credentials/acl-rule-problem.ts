@@ -1,5 +1,5 @@
-import { hostNameProblem } from '../../lib/host-name.ts';
-import { labelsProblem } from '../../lib/labels.ts';
+import { hostNameProblem } from '../../lib/net/host-name.ts';
+import { labelsProblem } from '../../lib/text/labels.ts';
 import { agentModules } from '../../modules/agent-modules.ts';
 import { modules } from '../../modules/registry.ts';
 

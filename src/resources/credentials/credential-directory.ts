@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
-import { hashToken } from '../../lib/token-hash.ts';
+import { hashToken } from '../../lib/text/token-hash.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { StoredRecord } from '../../store/store.ts';
 

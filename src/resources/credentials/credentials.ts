@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { hashToken } from '../../lib/token-hash.ts';
+import { hashToken } from '../../lib/text/token-hash.ts';
 import { ownerId } from '../owner-id.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { aclRuleProblem } from './acl-rule-problem.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
-import { parseRfc3339 } from '../../lib/rfc3339-time.ts';
+import { parseRfc3339 } from '../../lib/text/rfc3339-time.ts';
 import type { DeliveryFilter, DeliveryState } from '../../store/store.ts';
 import { resourceErrors } from '../errors.ts';
 

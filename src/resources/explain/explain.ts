@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
-import { certificatesIn } from '../../lib/describe-certificate.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { legacyCertificate } from '../../lib/legacy-certificate.ts';
+import { certificatesIn } from '../../lib/pki/describe-certificate.ts';
+import { legacyCertificate } from '../../lib/pki/legacy-certificate.ts';
 import type { Operation, OperationPorts } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
 import { explanationSchema, questionSchema } from './explain-schema.ts';

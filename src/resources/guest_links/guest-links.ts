@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import Type, { type Static } from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
-import { hostNameProblem, lowerCaseHost } from '../../lib/host-name.ts';
-import { parseRfc3339 } from '../../lib/rfc3339-time.ts';
+import { hostNameProblem, lowerCaseHost } from '../../lib/net/host-name.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { hashToken } from '../../lib/token-hash.ts';
+import { parseRfc3339 } from '../../lib/text/rfc3339-time.ts';
+import { hashToken } from '../../lib/text/token-hash.ts';
 import { guestLinkUrl, newGuestSecret } from '../../modules/guest-link-secret.ts';
 import { GUEST_LINK_USE_KIND } from '../../modules/guest-link-use.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';

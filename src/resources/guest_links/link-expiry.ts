@@ -1,4 +1,4 @@
-import { parseRfc3339 } from '../../lib/rfc3339-time.ts';
+import { parseRfc3339 } from '../../lib/text/rfc3339-time.ts';
 
 const MAX_DAYS = 90;
 const MAX_MS = MAX_DAYS * 86_400_000;

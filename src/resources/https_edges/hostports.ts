@@ -1,4 +1,4 @@
-import { hostNameProblem } from '../../lib/host-name.ts';
+import { hostNameProblem } from '../../lib/net/host-name.ts';
 
 const ANY_OF = new Intl.ListFormat('en', { type: 'disjunction' });
 

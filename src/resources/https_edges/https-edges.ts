@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { lowerCaseHost } from '../../lib/host-name.ts';
+import { lowerCaseHost } from '../../lib/net/host-name.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { hostOf, hostportProblem } from './hostports.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { cidrProblem } from '../../lib/cidr.ts';
+import { cidrProblem } from '../../lib/net/cidr.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { defineResource, describedFields } from '../resource.ts';

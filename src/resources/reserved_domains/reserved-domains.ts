@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { ManagedCertificateDoc } from '../../acme/records.ts';
-import { hostNameProblem, lowerCaseHost } from '../../lib/host-name.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { hostNameProblem, lowerCaseHost } from '../../lib/net/host-name.ts';
 import { reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { StoredRecord } from '../../store/store.ts';

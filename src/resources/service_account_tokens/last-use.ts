@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
-import { TOKEN_USE_KIND, tokenUseId } from '../../lib/service-account-records.ts';
+import { TOKEN_USE_KIND, tokenUseId } from '../../modules/service-account-records.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { OperationPorts } from '../operation.ts';
 import { type LiveFields, timestamp } from '../resource.ts';

@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
-import { parseRfc3339 } from '../../lib/rfc3339-time.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { TOKEN_PREFIX, TOKEN_USE_KIND } from '../../lib/service-account-records.ts';
-import { hashToken } from '../../lib/token-hash.ts';
+import { parseRfc3339 } from '../../lib/text/rfc3339-time.ts';
+import { hashToken } from '../../lib/text/token-hash.ts';
+import { TOKEN_PREFIX, TOKEN_USE_KIND } from '../../modules/service-account-records.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { lastUse } from './last-use.ts';
 

@@ -1,7 +1,11 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import Type, { type Static } from 'typebox';
-import { type CertificateDescription, certificatesIn, describeCertificate } from '../../lib/describe-certificate.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import {
+  type CertificateDescription,
+  certificatesIn,
+  describeCertificate,
+} from '../../lib/pki/describe-certificate.ts';
 import { secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';

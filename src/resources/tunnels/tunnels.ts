@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
-import { hasLabels } from '../../lib/labels.ts';
 import { type Ref, reference, refSchema } from '../../lib/schema/annotations.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
+import { hasLabels } from '../../lib/text/labels.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import type { OnlineItem, OperationPorts, OperationRequest } from '../operation.ts';

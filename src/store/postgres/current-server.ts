@@ -1,4 +1,4 @@
-import { databaseServers } from '../../lib/database-url.ts';
+import { databaseServers } from '../../lib/net/database-url.ts';
 
 /**
  * The server that new connections go to, of those in the URL. It changes when one cannot be reached or is read-only, so

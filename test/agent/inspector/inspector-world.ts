@@ -13,7 +13,7 @@ import { readRequest } from '../../../src/agent/local/request-reading.ts';
 import type { TunnelSpec } from '../../../src/agent/options.ts';
 import { serveStream } from '../../../src/agent/serve-stream.ts';
 import { Tunnel } from '../../../src/agent/tunnel.ts';
-import { watchStreamEnd } from '../../../src/lib/http2-stream-end.ts';
+import { watchStreamEnd } from '../../../src/lib/http2/stream-end.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 
 export interface Seen {

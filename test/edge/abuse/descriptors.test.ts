@@ -146,7 +146,7 @@ test('a process whose file descriptors run out says so, keeps the API, and recov
   open.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   assert.match(String((await once(open, 'data'))[0]), /^HTTP\/1.1 200 /);
   open.destroy();
-  // After ten quiet seconds; src/lib/descriptor-budget.test.ts has them with a clock of its own.
+  // After ten quiet seconds; src/lib/process/descriptor-budget.test.ts has them with a clock of its own.
   if (isLong) await until(() => logged(ENOUGH) === 1, 'the log says that it is over');
   assert.equal(logged(SCARCE), 1);
 

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { suite, test } from 'node:test';
 import { loadConfig } from '../../../src/config/load.ts';
 import { printConfig } from '../../../src/config/print.ts';
-import { formatListenAddress } from '../../../src/lib/listen-address.ts';
+import { formatListenAddress } from '../../../src/lib/net/listen-address.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { TestWorld } from '../../support/test-world.ts';

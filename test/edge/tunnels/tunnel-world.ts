@@ -14,7 +14,7 @@ import { AcmeChallenges } from '../../../src/edge/tls/acme-challenges.ts';
 import { createCertificateStore } from '../../../src/edge/tls/certificate-store.ts';
 import type { NewEndpoint, Publication } from '../../../src/edge/tunnels/endpoints.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import type { ListenAddress, PortRange } from '../../../src/lib/listen-address.ts';
+import type { ListenAddress, PortRange } from '../../../src/lib/net/listen-address.ts';
 import type { RawConnectionFacts } from '../../../src/lib/raw-connection-facts.ts';
 import { openModuleRuntimes } from '../../../src/main/module-runtimes.ts';
 import { modules } from '../../../src/modules/registry.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
+import { createGuardedFetch } from '../../../src/lib/http/guarded-fetch.ts';
 import { LoginOnRoute } from '../../../src/modules/login/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/login/login-runtime.ts';
 import type { LoginRecords } from '../../../src/modules/login/login-store.ts';

@@ -7,7 +7,7 @@ import { after, afterEach, suite, test } from 'node:test';
 import { createServer, type TLSSocket } from 'node:tls';
 import type { AgentLink, OnlineTunnel } from '../../../src/edge/tunnels/online-tunnels.ts';
 import { TunnelUpstream } from '../../../src/edge/tunnels/tunnel-upstream.ts';
-import { TunnelUse } from '../../../src/lib/tunnel-use.ts';
+import { TunnelUse } from '../../../src/tunnel/tunnel-use.ts';
 import { DeadlineTicker } from '../../../src/upstream/deadline-ticker.ts';
 import type { RequestBody } from '../../../src/upstream/upstream.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';

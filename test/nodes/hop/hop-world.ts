@@ -1,9 +1,9 @@
 import type { AgentLink, OnlineTunnel } from '../../../src/edge/tunnels/online-tunnels.ts';
-import { TunnelUse } from '../../../src/lib/tunnel-use.ts';
 import { HopWebSockets } from '../../../src/nodes/hop/hop-web-sockets.ts';
 import { receiveChannelHops, receiveHops } from '../../../src/nodes/hop/receive-hops.ts';
 import type { PeerLink } from '../../../src/nodes/links/peer-links.ts';
 import type { HopTracing } from '../../../src/tracing/hop-trace.ts';
+import { TunnelUse } from '../../../src/tunnel/tunnel-use.ts';
 import { FakeAgent, FakeTunnels } from '../../edge/tunnels/fake-agent.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';

@@ -5,7 +5,7 @@ import { openAcmeFetch } from '../../../src/acme/client/acme-fetch.ts';
 import { AcmeServer } from '../../../src/acme/client/acme-server.ts';
 import { KeyedMutex } from '../../../src/lib/async/keyed-mutex.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
-import { createKsuidSource } from '../../../src/lib/ksuid.ts';
+import { createKsuidSource } from '../../../src/lib/text/ksuid.ts';
 import { Replica } from '../../../src/replica/replica.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open-postgres-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';

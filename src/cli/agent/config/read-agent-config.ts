@@ -1,5 +1,5 @@
-import { parseListenAddress } from '../../../lib/listen-address.ts';
-import { readYaml, type YamlProblem } from '../../../lib/yaml/read-yaml.ts';
+import { parseListenAddress } from '../../../lib/net/listen-address.ts';
+import { readYaml, type YamlProblem } from '../../../lib/text/yaml/read-yaml.ts';
 import { agentCommandErrors } from '../errors.ts';
 import type { AgentConfig, TunnelConfig } from './agent-config.ts';
 import { readTunnel } from './read-tunnel.ts';

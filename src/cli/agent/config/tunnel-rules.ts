@@ -1,8 +1,8 @@
 import { AgentError } from '../../../agent/agent-error.ts';
 import { parseLocalAddress } from '../../../agent/local/local-address.ts';
-import { hostNameProblem } from '../../../lib/host-name.ts';
-import { labelsProblem } from '../../../lib/labels.ts';
-import { parseListenAddress } from '../../../lib/listen-address.ts';
+import { hostNameProblem } from '../../../lib/net/host-name.ts';
+import { parseListenAddress } from '../../../lib/net/listen-address.ts';
+import { labelsProblem } from '../../../lib/text/labels.ts';
 import type { CommandForm } from '../../../modules/command-form.ts';
 import { goesWith } from '../modules/module-flags.ts';
 import { moduleForms } from '../modules/module-forms.ts';

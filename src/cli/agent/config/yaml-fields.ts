@@ -1,5 +1,5 @@
-import { didYouMean } from '../../../lib/near-match.ts';
-import type { YamlEntry, YamlMap } from '../../../lib/yaml/yaml-node.ts';
+import { didYouMean } from '../../../lib/text/near-match.ts';
+import type { YamlEntry, YamlMap } from '../../../lib/text/yaml/yaml-node.ts';
 
 /** A YAML file being read. Problems are collected, so that the user can correct all of them at once. */
 export class YamlSource {

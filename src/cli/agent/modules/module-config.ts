@@ -1,4 +1,4 @@
-import { FIELD_RULES } from '../../../lib/field-rules.ts';
+import { FIELD_RULES } from '../../../lib/net/field-rules.ts';
 import type { CommandField, CommandForm } from '../../../modules/command-form.ts';
 
 /** A module as the user requests it: the fields of the bind message, with file names instead of certificates. */

@@ -1,6 +1,6 @@
 import { type Finding, findingsOf } from '../../../checks/finding.ts';
 import { type Config, variableOf } from '../../../config/schema.ts';
-import type { ListenAddress } from '../../../lib/listen-address.ts';
+import type { ListenAddress } from '../../../lib/net/listen-address.ts';
 import { addressText, dialled, dialProblem, listenProblem } from '../dial.ts';
 import type { Installation } from '../installation.ts';
 import { whoListens } from '../who-listens.ts';

@@ -1,7 +1,7 @@
 import { Agent as HttpsAgent } from 'node:https';
-import { FetchProblem } from '../../../lib/fetch-problem.ts';
-import { createGuardedFetch } from '../../../lib/guarded-fetch.ts';
-import { Agent as HttpAgent } from '../../../lib/node-http.ts';
+import { FetchProblem } from '../../../lib/http/fetch-problem.ts';
+import { createGuardedFetch } from '../../../lib/http/guarded-fetch.ts';
+import { Agent as HttpAgent } from '../../../lib/http/node-http.ts';
 import type { DestinationPorts, DestinationSender, SendOutcome } from '../destination-kind.ts';
 import { contentTypeOf, formatBody, type WebhookFormat } from './formats/format-body.ts';
 import { signatureOf } from './sign.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { HOP_BY_HOP } from '../../../lib/hop-by-hop.ts';
+import { HOP_BY_HOP } from '../../../lib/http/hop-by-hop.ts';
 import { secret } from '../../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../../lib/schema/field-problem.ts';

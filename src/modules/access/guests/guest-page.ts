@@ -1,4 +1,4 @@
-import { escapedHtml, PAGE_STYLE_SOURCE, plainPage } from '../../../lib/plain-page.ts';
+import { escapedHtml, PAGE_STYLE_SOURCE, plainPage } from '../../../lib/http/plain-page.ts';
 import { GUEST_PATH } from '../../guest-link-secret.ts';
 import type { OwnAnswer } from '../../prepared-module.ts';
 import type { GuestLink } from './guest-link.ts';

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../../lib/header-list.ts';
+import type { HeaderList } from '../../../lib/http/header-list.ts';
 import { storeUnavailable } from '../../login/flow/login-failures.ts';
 import { GrantPermit } from '../../login/grant-permit.ts';
 import type { Grant } from '../../login/sessions/grant.ts';

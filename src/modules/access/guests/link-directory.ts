@@ -1,4 +1,4 @@
-import { hashToken } from '../../../lib/token-hash.ts';
+import { hashToken } from '../../../lib/text/token-hash.ts';
 import type { FollowedRecords } from '../../module-runtime.ts';
 import { GUEST_LINK_KIND, type GuestLink, guestLinkOf } from './guest-link.ts';
 

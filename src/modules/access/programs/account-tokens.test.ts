@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ACCOUNT_KIND, TOKEN_KIND } from '../../../lib/service-account-records.ts';
-import { hashToken } from '../../../lib/token-hash.ts';
+import { hashToken } from '../../../lib/text/token-hash.ts';
 import type { FollowedKey, FollowedRecords } from '../../module-runtime.ts';
+import { ACCOUNT_KIND, TOKEN_KIND } from '../../service-account-records.ts';
 import { AccountTokens } from './account-tokens.ts';
 
 const TEXT = `pst_${'a'.repeat(43)}`;

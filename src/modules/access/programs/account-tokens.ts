@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../lib/json.ts';
-import { ACCOUNT_KIND, TOKEN_KIND } from '../../../lib/service-account-records.ts';
-import { hashToken } from '../../../lib/token-hash.ts';
+import { hashToken } from '../../../lib/text/token-hash.ts';
 import type { FollowedKey, FollowedRecords } from '../../module-runtime.ts';
+import { ACCOUNT_KIND, TOKEN_KIND } from '../../service-account-records.ts';
 import { AccountToken, ServiceAccount } from './account-token.ts';
 
 /** Lines of Authorization fields whose token is known without its hash. */

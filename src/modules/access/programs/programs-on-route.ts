@@ -1,6 +1,5 @@
-import { bearerCredentials } from '../../../lib/bearer-credentials.ts';
-import type { HeaderList } from '../../../lib/header-list.ts';
-import { TOKEN_PREFIX } from '../../../lib/service-account-records.ts';
+import { bearerCredentials } from '../../../lib/http/bearer-credentials.ts';
+import type { HeaderList } from '../../../lib/http/header-list.ts';
 import { originOf } from '../../login/flow/return-target.ts';
 import { LoginProblem } from '../../login/provider/login-problem.ts';
 import type {
@@ -12,6 +11,7 @@ import type {
   TrafficRequest,
   Verdict,
 } from '../../prepared-module.ts';
+import { TOKEN_PREFIX } from '../../service-account-records.ts';
 import type { AccessConfig } from '../access-config.ts';
 import type { Recognizer } from '../recognizer.ts';
 import { AccountToken, type TokenState } from './account-token.ts';

@@ -1,6 +1,6 @@
 import { type Clock, rfc3339 } from '../../../lib/clock.ts';
-import { TOKEN_USE_KIND, tokenUseId } from '../../../lib/service-account-records.ts';
 import type { FollowedRecords, ModuleLog, ModuleTimers, OwnRecordPut } from '../../module-runtime.ts';
+import { TOKEN_USE_KIND, tokenUseId } from '../../service-account-records.ts';
 import type { AccountToken } from './account-token.ts';
 
 const MINUTE_MS = 60_000;

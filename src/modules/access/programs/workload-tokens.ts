@@ -1,6 +1,6 @@
 import { decodeJwt, type JWTPayload } from 'jose';
 import { LruMap } from '../../../lib/lru-map.ts';
-import { hashToken } from '../../../lib/token-hash.ts';
+import { hashToken } from '../../../lib/text/token-hash.ts';
 import { isSubject } from '../../login/provider/subject.ts';
 import type { TokenIssuer, TokenIssuers } from '../../login/provider/token-issuer.ts';
 import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from '../../login/provider/verify-token.ts';

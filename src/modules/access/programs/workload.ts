@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../lib/json.ts';
-import { isEmailVerified } from '../../../lib/verified-email.ts';
+import { isEmailVerified } from '../../../lib/text/verified-email.ts';
 import { textClaim } from '../../login/identity/claims.ts';
 import { sentEmail } from '../../login/identity/sent-email.ts';
 import type { SentIdentity } from '../../login/identity/upstream-identity.ts';

@@ -1,4 +1,4 @@
-import { clearCookie, cookieValues, setCookie } from '../../../lib/cookie-header.ts';
+import { clearCookie, cookieValues, setCookie } from '../../../lib/http/cookie-header.ts';
 import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
 
 const NAME = '__Host-postern-trail';

@@ -1,4 +1,4 @@
-import { parseAddress } from '../../../lib/cidr.ts';
+import { parseAddress } from '../../../lib/net/cidr.ts';
 
 /** Multiple of a single address's limit that a network has. */
 export type NetworkSize = 1 | 2 | 4;

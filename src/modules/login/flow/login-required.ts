@@ -1,5 +1,5 @@
-import { bearerCredentials } from '../../../lib/bearer-credentials.ts';
-import { cookieValues } from '../../../lib/cookie-header.ts';
+import { bearerCredentials } from '../../../lib/http/bearer-credentials.ts';
+import { cookieValues } from '../../../lib/http/cookie-header.ts';
 import type { Refusal, TrafficRequest } from '../../prepared-module.ts';
 import { clearSessionCookies } from '../cookies/session-cookie.ts';
 import type { LoginOnRoute } from '../login-on-route.ts';

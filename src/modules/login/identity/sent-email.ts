@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../lib/json.ts';
-import { isEmailVerified } from '../../../lib/verified-email.ts';
+import { isEmailVerified } from '../../../lib/text/verified-email.ts';
 
 /** The address as sent upstream; null when it is withheld. */
 export interface SentEmail {

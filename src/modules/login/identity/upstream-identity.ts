@@ -1,4 +1,4 @@
-import { headerText } from '../../../lib/header-text.ts';
+import { headerText } from '../../../lib/http/header-text.ts';
 import type { TrafficRequest } from '../../prepared-module.ts';
 import type { Grant } from '../sessions/grant.ts';
 import { type Assertion, type AssertionSigner, isFresh } from './assertion-signer.ts';

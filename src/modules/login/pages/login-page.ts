@@ -1,4 +1,4 @@
-import { escapedHtml, linkButton } from '../../../lib/plain-page.ts';
+import { escapedHtml, linkButton } from '../../../lib/http/plain-page.ts';
 import type { OwnAnswer } from '../../prepared-module.ts';
 import { htmlPage } from './page.ts';
 

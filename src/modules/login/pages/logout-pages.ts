@@ -1,4 +1,4 @@
-import { linkButton } from '../../../lib/plain-page.ts';
+import { linkButton } from '../../../lib/http/plain-page.ts';
 import type { OwnAnswer } from '../../prepared-module.ts';
 import { htmlPage } from './page.ts';
 

@@ -1,5 +1,5 @@
-import type { HeaderList } from '../../../lib/header-list.ts';
-import { PAGE_STYLE_SOURCE, plainPage, sourceHash } from '../../../lib/plain-page.ts';
+import type { HeaderList } from '../../../lib/http/header-list.ts';
+import { PAGE_STYLE_SOURCE, plainPage, sourceHash } from '../../../lib/http/plain-page.ts';
 import type { OwnAnswer } from '../../prepared-module.ts';
 
 export interface Page {

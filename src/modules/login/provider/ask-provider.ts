@@ -1,7 +1,7 @@
-import { parseExactJson } from '../../../lib/exact-json.ts';
-import { FetchProblem } from '../../../lib/fetch-problem.ts';
-import type { GuardedFetch, GuardedFetchInit } from '../../../lib/guarded-fetch.ts';
+import { FetchProblem } from '../../../lib/http/fetch-problem.ts';
+import type { GuardedFetch, GuardedFetchInit } from '../../../lib/http/guarded-fetch.ts';
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
+import { parseExactJson } from '../../../lib/text/exact-json.ts';
 import { LoginProblem, unansweredProblem } from './login-problem.ts';
 
 /** Calls one of the provider's endpoints; any status but 200 is a problem. */

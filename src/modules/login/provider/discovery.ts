@@ -1,7 +1,7 @@
 import type { ServerMetadata } from 'openid-client';
-import type { GuardedFetch } from '../../../lib/guarded-fetch.ts';
+import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
-import { isLoopbackHost } from '../../../lib/listen-address.ts';
+import { isLoopbackHost } from '../../../lib/net/listen-address.ts';
 import { askForJson } from './ask-provider.ts';
 import { foreignText, LoginProblem } from './login-problem.ts';
 import { SIGNING_ALGORITHMS } from './signing-algorithms.ts';

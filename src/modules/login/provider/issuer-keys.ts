@@ -1,6 +1,6 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../../lib/clock.ts';
-import type { GuardedFetch } from '../../../lib/guarded-fetch.ts';
+import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
 import { askForJson } from './ask-provider.ts';
 import { CachedResponse } from './cached-response.ts';
 import { LoginProblem } from './login-problem.ts';

@@ -1,6 +1,6 @@
 import type { JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../../lib/clock.ts';
-import type { GuardedFetch } from '../../../lib/guarded-fetch.ts';
+import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
 import { CachedResponse } from './cached-response.ts';
 import { type DiscoveredMetadata, discover } from './discovery.ts';
 import { IssuerKeys } from './issuer-keys.ts';

@@ -1,7 +1,7 @@
 import { errors, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import type { Clock } from '../../../lib/clock.ts';
-import { parseExactJson } from '../../../lib/exact-json.ts';
 import type { JsonObject } from '../../../lib/json.ts';
+import { parseExactJson } from '../../../lib/text/exact-json.ts';
 import { KeyNotYetKnownError } from './issuer-keys.ts';
 import { LoginProblem, type TokenFault, type TokenName } from './login-problem.ts';
 import { SIGNING_ALGORITHMS } from './signing-algorithms.ts';

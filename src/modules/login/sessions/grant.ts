@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../lib/json.ts';
-import { isEmailVerified } from '../../../lib/verified-email.ts';
+import { isEmailVerified } from '../../../lib/text/verified-email.ts';
 import type { Identity } from '../../prepared-module.ts';
 import { GUEST_ISSUER } from '../guest-issuer.ts';
 import type { SentIdentity } from '../identity/upstream-identity.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../lib/clock.ts';
-import { cookieValues } from '../../../lib/cookie-header.ts';
+import { cookieValues } from '../../../lib/http/cookie-header.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
 import type { BrowserKey, CookieNames, SessionCookies } from '../cookies/session-cookie.ts';
 import type { LoginChange, LoginRecord, LoginRecords } from '../login-store.ts';

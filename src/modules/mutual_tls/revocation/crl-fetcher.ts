@@ -1,6 +1,6 @@
-import type { GuardedFetch } from '../../../lib/guarded-fetch.ts';
-import { listsInBytes } from '../../../lib/revocation-list/read-lists.ts';
-import type { RevocationList } from '../../../lib/revocation-list/revocation-list.ts';
+import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
+import { listsInBytes } from '../../../lib/pki/revocation-list/read-lists.ts';
+import type { RevocationList } from '../../../lib/pki/revocation-list/revocation-list.ts';
 import { authorityCertificate } from '../../../revocation/authority-certificate.ts';
 import { CRL_FETCH_KIND, CRL_KIND, crlFetchId, crlId } from '../../../revocation/authority-crl.ts';
 import {

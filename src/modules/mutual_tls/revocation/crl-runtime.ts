@@ -1,6 +1,6 @@
 import { KeyedMutex } from '../../../lib/async/keyed-mutex.ts';
-import { isSignedByLater } from '../../../lib/revocation-list/list-signature.ts';
-import { type RevocationList, stateOf } from '../../../lib/revocation-list/revocation-list.ts';
+import { isSignedByLater } from '../../../lib/pki/revocation-list/list-signature.ts';
+import { type RevocationList, stateOf } from '../../../lib/pki/revocation-list/revocation-list.ts';
 import { authorityCertificate } from '../../../revocation/authority-certificate.ts';
 import {
   CRL_FETCH_KIND,

@@ -1,6 +1,6 @@
-import { FetchProblem } from '../../../lib/fetch-problem.ts';
-import type { GuardedFetch } from '../../../lib/guarded-fetch.ts';
-import { ListProblem } from '../../../lib/revocation-list/list-problem.ts';
+import { FetchProblem } from '../../../lib/http/fetch-problem.ts';
+import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
+import { ListProblem } from '../../../lib/pki/revocation-list/list-problem.ts';
 
 /** Validators of the response in use (RFC 9110 §8.8), sent back to ask for something newer. */
 export interface Validators {

@@ -1,8 +1,8 @@
 import type { X509Certificate } from 'node:crypto';
-import { fieldsOf } from '../../../lib/revocation-list/certificate-fields.ts';
-import { ListProblem } from '../../../lib/revocation-list/list-problem.ts';
-import { isSignedByLater, isSupported } from '../../../lib/revocation-list/list-signature.ts';
-import { type RevocationList, stateOf } from '../../../lib/revocation-list/revocation-list.ts';
+import { fieldsOf } from '../../../lib/pki/revocation-list/certificate-fields.ts';
+import { ListProblem } from '../../../lib/pki/revocation-list/list-problem.ts';
+import { isSignedByLater, isSupported } from '../../../lib/pki/revocation-list/list-signature.ts';
+import { type RevocationList, stateOf } from '../../../lib/pki/revocation-list/revocation-list.ts';
 import { hasIssuerName, NO_CRL_SIGN, remember } from '../../../revocation/verified-lists.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
-import { FetchProblem } from '../../../lib/fetch-problem.ts';
+import { FetchProblem } from '../../../lib/http/fetch-problem.ts';
 import { isJsonObject } from '../../../lib/json.ts';
 import { isBusyStatus, statusProblem } from '../../login/provider/ask-provider.ts';
 import { foreignText, LoginProblem, unansweredProblem } from '../../login/provider/login-problem.ts';

@@ -1,5 +1,5 @@
-import { OWNERSHIP_KIND } from '../../../lib/ownership-records.ts';
 import type { HistoryAnchor, HistoryLink, HistoryQuery } from '../../history-store.ts';
+import { OWNERSHIP_KIND } from '../../ownership-records.ts';
 import { PENDING_CHANGE } from '../../pending-change.ts';
 import type { RecordKey } from '../../store.ts';
 import { readCounter } from '../commits/revision-rows.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../lib/json.ts';
-import { OWNERSHIP_KIND } from '../../../lib/ownership-records.ts';
+import { OWNERSHIP_KIND } from '../../ownership-records.ts';
 import { type LostOwner, PENDING_CHANGE } from '../../pending-change.ts';
 import type { RecordKey, UniqueKey } from '../../store.ts';
 import { reachable } from '../records/judge-references.ts';

@@ -1,4 +1,4 @@
-import { createKsuidSource } from '../../../lib/ksuid.ts';
+import { createKsuidSource } from '../../../lib/text/ksuid.ts';
 import type { Keyring } from '../../keyring.ts';
 import { type KeySource, loadKeyring, sealKeyCheck, verifyKeyCheck } from '../../load-keyring.ts';
 import { adoptCommit, type CommitMark } from '../commits/commit-rows.ts';

@@ -1,0 +1,140 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { guarded, type ListenerOwner, listen, listenOnce } from '../guarded-listeners.ts';
+
+/** Waiting requests of all connections of a server. */
+export interface WaitingCount {
+  waiting: number;
+}
+
+export interface Http1PipelineOptions {
+  readonly owner: ListenerOwner;
+  readonly count: WaitingCount;
+  /** Runs a task now or in a later turn of the event loop. Default: now. */
+  readonly schedule?: (task: () => void) => void;
+}
+
+interface Waiting {
+  readonly request: Pick<IncomingMessage, 'complete'>;
+  /** Null: the connection ends with it. */
+  readonly response: ServerResponse | null;
+  readonly start: () => void;
+}
+
+/** The runtime parses a whole read of up to 64 KiB, however many requests are in it: about 1.6 KB of memory each. */
+const MAX_WAITING = 10_000;
+/** With more, nothing is read: a client that disconnects is then noticed only when a response is sent to it. */
+const MAX_WHILE_READING = 16;
+/** A connection may have this many even if all connections together have too many. */
+const MAX_OWN_WAITING = 100;
+
+/**
+ * Serves the requests of one HTTP/1.1 connection one after the other. The runtime delivers pipelined requests as soon as
+ * it has parsed them. Served in parallel, an unsafe request could take effect before an earlier one (RFC 9112 §9.3.2), or
+ * although the response to an earlier one closes the connection.
+ *
+ * *Idle* → *serving* → *serving with others waiting* (with too many, nothing more is read from the socket) → … → *idle*. When the
+ * connection ends, those that wait are dropped.
+ */
+export class Http1Pipeline {
+  readonly #socket: Socket;
+  readonly #options: Http1PipelineOptions;
+  #current: ServerResponse | null = null;
+  #waiting: Waiting[] = [];
+  #isPaused = false;
+  #hasListeners = false;
+
+  constructor(socket: Socket, options: Http1PipelineOptions) {
+    this.#socket = socket;
+    this.#options = options;
+  }
+
+  /** The response to an earlier request has not been sent completely. */
+  get isBusy(): boolean {
+    return this.#waiting.length > 0 || this.#current?.closed === false;
+  }
+
+  /** Nothing is read from the client until those that wait have been served. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  serve(request: Waiting['request'], response: ServerResponse | null, start: () => void): void {
+    if (this.isBusy) {
+      this.#wait({ request, response, start });
+      return;
+    }
+    this.#current = response;
+    start();
+  }
+
+  /** The last request cannot be read to its end, or what follows it cannot be read: `start` responds to that. */
+  refuseRest(start: () => void): void {
+    const last = this.#waiting.at(-1);
+    if (last?.request.complete === false) {
+      this.#waiting.pop();
+      this.#options.count.waiting -= 1;
+    }
+    this.serve({ complete: true }, null, start);
+  }
+
+  /** The connection ends with the current response. */
+  drop(): void {
+    this.#options.count.waiting -= this.#waiting.length;
+    this.#waiting = [];
+  }
+
+  #wait(waiting: Waiting): void {
+    const { count } = this.#options;
+    if (count.waiting >= MAX_WAITING && this.#waiting.length >= MAX_OWN_WAITING) {
+      this.#socket.destroy();
+      this.drop();
+      return;
+    }
+    if (this.#waiting.length === 0) this.#continueAfter(this.#current);
+    this.#waiting.push(waiting);
+    count.waiting += 1;
+    if (this.#waiting.length > MAX_WHILE_READING) this.#pause();
+  }
+
+  #next(): void {
+    if (!this.#socket.writable) this.drop();
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    this.#options.count.waiting -= 1;
+    this.#current = next.response;
+    if (next.response === null) this.drop();
+    if (this.#waiting.length === 0) this.#resume();
+    else this.#continueAfter(next.response);
+    const { schedule, owner } = this.#options;
+    if (schedule === undefined) next.start();
+    else schedule(guarded(owner, () => this.#startIfOpen(next)));
+  }
+
+  /** A request that starts after its connection closed would never learn that its client is gone. */
+  #startIfOpen({ start }: Waiting): void {
+    if (this.#socket.writable) start();
+    else this.drop();
+  }
+
+  #continueAfter(response: ServerResponse | null): void {
+    if (response !== null) listenOnce(response, 'close', this.#options.owner, () => this.#next());
+  }
+
+  #pause(): void {
+    this.#isPaused = true;
+    this.#socket.pause();
+    if (this.#hasListeners) return;
+    this.#hasListeners = true;
+    // The runtime resumes the socket when a response drains.
+    listen(this.#socket, 'resume', this.#options.owner, () => {
+      if (this.#isPaused) this.#socket.pause();
+    });
+  }
+
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+}
