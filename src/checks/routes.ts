@@ -28,7 +28,7 @@ function* checkEdge(edge: CheckedEdge, unprepared: Facts['unprepared']): Generat
     yield null;
     yield* ofRoute;
   }
-  if (isFine) yield found.ok(`${name} and its ${edge.routes.length} routes can be served`);
+  if (isFine) yield found.ok(`${name} and all its routes can be served`);
 }
 
 function withoutUse(edge: CheckedEdge, name: string, about: Subject): readonly Finding[] {

@@ -15,8 +15,9 @@ export const tutorialPlans: Readonly<Record<string, readonly Treatment[]>> = {
   'README.md': [
     start,
     { service: '3000' },
-    { run: /enabled/ },
+    { run: /^\+ edge hello\.localhost:7443$/m },
     { run: /^Hello from port \d+$/m },
+    { run: /enabled[\s\S]*Edges +1, with 1 route\n +hello\.localhost:7443/ },
     { run: /"https_edges":\[\{/ },
   ],
   'docs/tutorials/1-first-edge.md': [

@@ -111,11 +111,11 @@ suite('the single executable', { timeout: TIMEOUT_MS }, () => {
       env: user.env,
     });
     assert.deepEqual(command, [join(user.home, 'postern')]);
-    while (!terminal.stdout().includes('https-edges create')) {
+    while (!terminal.stdout().includes(' edge app.localhost')) {
       assert.equal(terminal.child.exitCode, null, terminal.stdout());
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    assert.match(terminal.stdout(), /^ {2}\.\/postern api https-edges create/m);
+    assert.match(terminal.stdout(), /^ {2}\.\/postern edge app\.localhost/m);
   });
 
   test('reports a failure of its database thread without its own source text', async (t) => {

@@ -9,7 +9,8 @@ test('prints first commands that fit the running server', () => {
   const addresses = { api: local(7080), edge: local(18443), tunnel: { host: '0.0.0.0', port: 17444 } };
   const text = welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses }, '/var/lib/postern');
   assert.match(text, /export POSTERN_API_URL=http:\/\/127\.0\.0\.1:7080 POSTERN_API_KEY=key-1\n/);
-  assert.match(text, /https-edges create --hostports app\.localhost:18443\n/);
+  assert.match(text, /Console +http:\/\/127\.0\.0\.1:7080\/console\n/);
+  assert.match(text, / edge app\.localhost:18443 --to 3000\n/);
   assert.match(
     text,
     /export POSTERN_AUTHTOKEN=token-1 POSTERN_SERVER_ADDR=127\.0\.0\.1:17444 POSTERN_DATA_DIR=\/var\/lib\/postern\n.* http 3000\n/,
@@ -21,5 +22,5 @@ test('omits what an agent finds automatically and what a server without the role
   const of = (addresses: Parameters<typeof welcomeText>[0]['addresses']) =>
     welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses }, 'postern-data');
   assert.match(of({ api: local(7080), tunnel: local(7444) }), /export POSTERN_AUTHTOKEN=YOUR-AUTHTOKEN\n/);
-  assert.doesNotMatch(of({ api: local(7080) }), /http 3000|https-edges/);
+  assert.doesNotMatch(of({ api: local(7080) }), /http 3000|app\.localhost/);
 });

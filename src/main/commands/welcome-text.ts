@@ -13,11 +13,11 @@ type Welcomed = Pick<RunningServer, 'addresses' | 'baseUrl' | 'bootstrapped'>;
 export function welcomeText(server: Welcomed, dataDir: string): string {
   const { baseUrl, bootstrapped, addresses } = server;
   const { apiKey, authtoken } = bootstrapped;
-  const rows = [`  API         ${baseUrl}`, `  Docs        ${baseUrl}/docs`];
+  const rows = [`  API         ${baseUrl}`, `  Docs        ${baseUrl}/docs`, `  Console     ${baseUrl}/console`];
   if (apiKey !== null) rows.push(`  API key     ${apiKey}`);
   if (authtoken !== null) rows.push(`  Authtoken   ${authtoken}`);
   if (apiKey !== null || authtoken !== null)
-    rows.push('', '  They are shown only once and stored as hashes: save them now.');
+    rows.push('', '  The secrets are shown only once and stored as hashes: save them now.');
   const key = apiKey ?? 'YOUR-API-KEY';
   return [
     '',
@@ -25,12 +25,14 @@ export function welcomeText(server: Welcomed, dataDir: string): string {
     '',
     ...rows,
     '',
-    '  Next, in another terminal:',
+    addresses.edge === undefined
+      ? '  Next, in another terminal:'
+      : '  Next, in another terminal, serve a host from port 3000 of this machine:',
     '',
     `  export POSTERN_API_URL=${baseUrl} POSTERN_API_KEY=${key}`,
     addresses.edge === undefined
       ? `  ${ownCommand()} api --help`
-      : `  ${ownCommand()} api https-edges create --hostports app.localhost:${addresses.edge.port}`,
+      : `  ${ownCommand()} edge app.localhost:${addresses.edge.port} --to 3000`,
     ...firstTunnel(server, dataDir),
     '',
   ].join('\n');
@@ -46,7 +48,7 @@ function firstTunnel({ addresses: { tunnel }, bootstrapped }: Welcomed, dataDir:
   ];
   return [
     '',
-    '  Or expose the service on port 3000 at a public address:',
+    '  Or expose the service on port 3000 through a tunnel:',
     '',
     `  export ${variables.join(' ')}`,
     `  ${ownCommand()} http 3000`,

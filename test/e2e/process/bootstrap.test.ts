@@ -48,12 +48,12 @@ suite('bootstrap', { timeout: TIMEOUT_MS }, () => {
     let output = '';
     for await (const text of terminal.stdout.setEncoding('utf8')) {
       output += text as string;
-      if (output.includes('https-edges create')) break;
+      if (output.includes(' edge app.localhost')) break;
     }
     const [, key = ''] = /API key +(\S+)/.exec(output) ?? [];
     assert.match(key, /^postern_ak_[\w-]{43}$/);
     assert.match(output, /API +http:\/\/127\.0\.0\.1:\d+/);
-    assert.match(output, /node bin\/postern\.mjs api https-edges create/);
+    assert.match(output, /node bin\/postern\.mjs edge app\.localhost:\d+ --to 3000/);
     assert(!(await readdir(dataDir)).some((name) => name.startsWith('first-')));
   });
 
