@@ -62,23 +62,3 @@ test('nothing in the project refers to paths outside of it', () => {
   const pointing = tracked.filter((path) => outside.test(readFileSync(join(projectRoot, path), 'latin1')));
   assert.deepEqual(pointing, []);
 });
-
-test('every direct dependency has a row in docs/dependencies.md, and every row is one', () => {
-  const manifest = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as Record<
-    string,
-    Record<string, string>
-  >;
-  const consoleManifest = JSON.parse(
-    readFileSync(join(projectRoot, 'console/package.json'), 'utf8'),
-  ) as typeof manifest;
-  const direct = [
-    ...Object.keys(manifest['dependencies'] ?? {}),
-    ...Object.keys(manifest['optionalDependencies'] ?? {}),
-    ...Object.keys(manifest['devDependencies'] ?? {}),
-    ...Object.keys(consoleManifest['devDependencies'] ?? {}),
-  ].sort();
-  const text = readFileSync(join(projectRoot, 'docs/dependencies.md'), 'utf8');
-  const rows = Array.from(text.matchAll(/^\| `([^`]+)` \|/gm), (match) => match[1] ?? '').sort();
-  assert.deepEqual(rows, direct);
-  assert.ok(Object.keys(manifest['dependencies'] ?? {}).length <= 15);
-});
