@@ -1,11 +1,11 @@
-import type { LoginStore } from '../modules/login/login-store.ts';
-import type { ModuleRecord, SharedPorts } from '../modules/module-runtime.ts';
+import type { LoginRecords } from '../modules/login/login-store.ts';
+import type { ModuleRecord, StatePorts } from '../modules/module-runtime.ts';
 
 /**
  * The same ports without effects, for explanations: a module with these reads what traffic reads, and does nothing. Keys
  * that it makes stay in memory, so that what it signs is accepted nowhere.
  */
-export function inertPorts(ports: SharedPorts): SharedPorts {
+export function inertPorts(ports: StatePorts): StatePorts {
   const made = new Map<string, ModuleRecord[]>();
   return {
     ...ports,
@@ -32,7 +32,6 @@ export function inertPorts(ports: SharedPorts): SharedPorts {
       catchUp: () => Promise.resolve(),
       recompile: () => {},
     },
-    ownStore: ports.ownStore === null ? null : readOnlyLogins(ports.ownStore as OwnLogins),
     // What it seals opens nowhere.
     seal: () => '',
     randomText: (bytes) => 'A'.repeat(Math.ceil((bytes * 4) / 3)),
@@ -40,19 +39,14 @@ export function inertPorts(ports: SharedPorts): SharedPorts {
   };
 }
 
-type OwnLogins = LoginStore & { readonly isShared: boolean };
-
 /** Reads as the store does; writes are ignored. */
-function readOnlyLogins(logins: OwnLogins): OwnLogins {
+export function readOnlyLogins(logins: LoginRecords): LoginRecords {
   return {
     get isShared() {
       return logins.isShared;
     },
     findByKey: (keyHash) => logins.findByKey(keyHash),
-    getUser: (id) => logins.getUser(id),
     getSession: (id) => logins.getSession(id),
-    listUsers: (query) => logins.listUsers(query),
-    listSessions: (query) => logins.listSessions(query),
     changesSince: (seq) => logins.changesSince(seq),
     currentSeq: () => logins.currentSeq(),
     onChanged: (listener) => logins.onChanged(listener),
@@ -64,7 +58,6 @@ function readOnlyLogins(logins: OwnLogins): OwnLogins {
     replaceTokens: () => Promise.resolve(null),
     releaseRefresh: () => Promise.resolve(),
     deleteSession: () => Promise.resolve(false),
-    deleteUser: () => Promise.resolve(false),
     endByKey: () => Promise.resolve([]),
     endByProvider: () => Promise.resolve(null),
     claimOnce: () => Promise.resolve(false),

@@ -9,22 +9,23 @@ import { createGuardedFetch } from '../lib/http/guarded-fetch.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { localhostLookup } from '../lib/net/localhost-lookup.ts';
 import { createKsuidSource } from '../lib/text/ksuid.ts';
+import type { LoginRecords } from '../modules/login/login-store.ts';
 import { type Module, moduleRecordKey } from '../modules/module.ts';
 import type {
   ModuleNetwork,
   ModuleRuntime,
   ModuleTimers,
   RuntimePorts,
-  SharedPorts,
   SharedRuntime,
   SharedState,
+  StatePorts,
 } from '../modules/module-runtime.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import type { NodeNews } from '../nodes/news/node-news.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import { followedRecords } from './followed-records.ts';
-import { inertPorts } from './inert-ports.ts';
+import { inertPorts, readOnlyLogins } from './inert-ports.ts';
 import { moduleCounter } from './module-counter.ts';
 import { moduleRecords } from './module-records.ts';
 import { othersWrites } from './others-writes.ts';
@@ -72,16 +73,17 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
   };
   const ksuid = createKsuidSource();
   const { moduleSettings } = deps.config;
+  const logins = loginsOf(deps);
   const shared = new Map<SharedRuntime, SharedState>();
   const byModule = new Map<string, ModuleRuntime>();
   for (const module of deps.catalog.modules) {
     for (const definition of module.shared ?? []) {
       if (shared.has(definition)) continue;
-      const ports = sharedPorts(definition, deps, network, ksuid);
+      const ports = { ...statePorts(definition, deps, network, ksuid), logins };
       shared.set(definition, await definition.open(ports, settingsOf(moduleSettings, definition)));
     }
     const ports = {
-      ...sharedPorts(module, deps, network, ksuid),
+      ...statePorts(module, deps, network, ksuid),
       ownConfigs: (edgeId: string) => ownConfigs(module, deps.replica, edgeId),
       shared: sharedWith(module, shared),
     };
@@ -128,12 +130,12 @@ const timers: ModuleTimers = {
   sleep: (ms) => sleep(ms),
 };
 
-function sharedPorts(
+function statePorts(
   owner: Pick<Module, 'name' | 'recordKinds' | 'followedKinds'>,
   deps: RuntimeDependencies,
   network: ModuleNetwork,
   ksuid: (nowMs: number) => string,
-): SharedPorts {
+): StatePorts {
   return deps.isInert === true
     ? inertPorts(actualPorts(owner, { ...deps, registry: new Registry() }, network, ksuid))
     : actualPorts(owner, deps, network, ksuid);
@@ -144,7 +146,7 @@ function actualPorts(
   { store, replica, news, clock, logger, registry, recompile }: RuntimeDependencies,
   network: ModuleNetwork,
   ksuid: (nowMs: number) => string,
-): SharedPorts {
+): StatePorts {
   return {
     clock,
     timers,
@@ -152,7 +154,6 @@ function actualPorts(
     network,
     records: moduleRecords(owner, store, replica),
     followed: followedRecords(owner, { store, replica, recompile, others: othersWrites(store, replica, news) }),
-    ownStore: ownStores(store, news).get(owner.name) ?? null,
     mac: (purpose, data) => store.mac(purpose, data),
     seal: (purpose, text) => store.seal(purpose, text),
     open: (purpose, sealed) => store.open(purpose, sealed),
@@ -162,8 +163,7 @@ function actualPorts(
   };
 }
 
-/** Parts of the store that were made for one module or shared runtime, by its name. */
-function ownStores(store: Store, news: NodeNews | null): ReadonlyMap<string, unknown> {
+function loginsOf({ store, news, isInert }: RuntimeDependencies): LoginRecords {
   const { logins: stored } = store;
   const logins = {
     ...stored,
@@ -182,5 +182,5 @@ function ownStores(store: Store, news: NodeNews | null): ReadonlyMap<string, unk
       return store.sharing.isShared;
     },
   };
-  return new Map([['login', logins]]);
+  return isInert === true ? readOnlyLogins(logins) : logins;
 }

@@ -3,6 +3,7 @@ import type { ErrorRows } from '../lib/errors.ts';
 import type { GuardedFetch, GuardedFetchOptions } from '../lib/http/guarded-fetch.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { DeclaredSettings } from '../lib/settings/setting.ts';
+import type { LoginRecords } from './login/login-store.ts';
 
 /** State of a module for the whole process, shared by everything that it prepares. */
 export interface ModuleRuntime {
@@ -33,13 +34,22 @@ export interface SharedState extends ModuleRuntime {
   modulesOpened?(): Promise<void>;
 }
 
-export type SharedPorts = Omit<RuntimePorts, 'ownConfigs' | 'shared'>;
+/** What a shared runtime may use. */
+export interface SharedPorts extends StatePorts {
+  /** The part of the store that was made for logins: they change with traffic, which `records` are not made for. */
+  readonly logins: LoginRecords;
+}
 
-/**
- * Services that the program offers to a module with a runtime. Every effect of the module goes through them: with ports
- * that do nothing, the module does nothing.
- */
-export interface RuntimePorts {
+/** What a module with a runtime may use. */
+export interface RuntimePorts extends StatePorts {
+  /** The current configurations of this module on an edge, one per route, including disabled ones. */
+  ownConfigs(edgeId: string): readonly JsonObject[];
+  /** The instance of a shared runtime that the module declares in `shared`. */
+  shared<Runtime extends SharedState>(definition: SharedRuntime<Runtime>): Runtime;
+}
+
+/** Services of the program. Every effect of a module goes through them: with ports that do nothing, it does nothing. */
+export interface StatePorts {
   readonly clock: Clock;
   readonly timers: ModuleTimers;
   readonly log: ModuleLog;
@@ -48,11 +58,6 @@ export interface RuntimePorts {
   readonly records: ModuleRecords;
   /** The same, with the configuration that the module declares in `followedKinds`, for a runtime that acts on changes. */
   readonly followed: FollowedRecords;
-  /**
-   * The part of the store that was made for this module, for state that `records` cannot hold: it changes with traffic.
-   * The module declares its interface, and the store implements it. Null when there is none.
-   */
-  readonly ownStore: unknown;
   /** HMAC-SHA256, in hex, under a separate key per purpose. */
   mac(purpose: string, data: string): string;
   /** Authenticated encryption, as text that fits a cookie; a value sealed for one purpose opens for no other. */
@@ -62,10 +67,6 @@ export interface RuntimePorts {
   newId(prefix: string): string;
   /** So many random bytes, in base64url: cannot be guessed. */
   randomText(bytes: number): string;
-  /** The current configurations of this module on an edge, one per route, including disabled ones. */
-  ownConfigs(edgeId: string): readonly JsonObject[];
-  /** The instance of a shared runtime that the module declares in `shared`. */
-  shared<Runtime extends SharedState>(definition: SharedRuntime<Runtime>): Runtime;
   /** A counter of the metrics page, by the values of one label. Called once per counter. */
   counter(metric: { readonly name: string; readonly help: string; readonly label: string }): (value: string) => void;
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { LoginRecords } from '../../src/modules/login/login-store.ts';
-import type { RuntimePorts } from '../../src/modules/module-runtime.ts';
+import type { RuntimePorts, SharedPorts } from '../../src/modules/module-runtime.ts';
 
 /** Ports that perform nothing: a module that has them has no effect. A test replaces those that it looks at. */
-export function inertPorts(ports: Partial<RuntimePorts> = {}): RuntimePorts {
+export function inertPorts(ports: Partial<RuntimePorts & SharedPorts> = {}): RuntimePorts & SharedPorts {
   return {
     clock: { nowMs: () => Date.now() },
     timers: { every: () => () => {}, sleep: () => Promise.resolve() },
@@ -24,7 +24,7 @@ export function inertPorts(ports: Partial<RuntimePorts> = {}): RuntimePorts {
       isCurrent: () => true,
       recompile: () => {},
     },
-    ownStore: null,
+    logins: idleLogins(),
     mac: () => '',
     seal: () => '',
     open: () => null,
@@ -38,13 +38,15 @@ export function inertPorts(ports: Partial<RuntimePorts> = {}): RuntimePorts {
 }
 
 /** A store of logins in which nothing ever happens. */
-export function idleLogins(): Partial<LoginRecords> {
-  return {
+export function idleLogins(logins: Partial<LoginRecords> = {}): LoginRecords {
+  const idle: Partial<LoginRecords> = {
     onChanged: () => () => {},
     onForeignChange: () => () => {},
     onReset: () => () => {},
     currentSeq: () => Promise.resolve(0),
     listEdgeIds: () => Promise.resolve([]),
     isShared: false,
+    ...logins,
   };
+  return idle as LoginRecords;
 }

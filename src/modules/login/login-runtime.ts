@@ -72,8 +72,7 @@ export class LoginRuntime implements SharedState {
   #isClosed = false;
 
   private constructor(ports: SharedPorts, settings: LoginSettings) {
-    const { clock, log, network, timers } = ports;
-    const logins = ports.ownStore as LoginRecords;
+    const { clock, log, logins, network, timers } = ports;
     const isPlainHttpAllowed = plainHttpHosts(settings.oidc_http_issuers);
     this.#ports = ports;
     this.#retentionSeconds = settings.login_retention_days * DAY_SECONDS;

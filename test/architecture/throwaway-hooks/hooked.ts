@@ -41,7 +41,6 @@ class HookedRuntime implements ModuleRuntime {
     seen['random'] = ports.randomText(32).length;
     seen['opened'] = ports.open('hooked', ports.seal('hooked', 'text'));
     seen['mac'] = ports.mac('hooked', 'text').length;
-    seen['own store'] = ports.ownStore;
     seen['configs'] = ports.ownConfigs('edghts_none').length;
     seen['may reach metadata'] = ports.network.isAddressAllowed('169.254.169.254', 80);
     ports.log.info({ hooked: true }, 'the hooked module is open');

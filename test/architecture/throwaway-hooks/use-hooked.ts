@@ -71,7 +71,6 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
     random: 43,
     opened: 'text',
     mac: 64,
-    'own store': null,
     configs: 0,
     'may reach metadata': false,
     records: [{ id: 'note', doc: { text: 'a note' }, secret: { field: 'key', text: 'a secret' } }],

@@ -3,13 +3,12 @@ import { test } from 'node:test';
 import { createGuardedFetch } from '../../../src/lib/http/guarded-fetch.ts';
 import { LoginOnRoute } from '../../../src/modules/login/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/login/login-runtime.ts';
-import type { LoginRecords } from '../../../src/modules/login/login-store.ts';
 import type { LoginSettings } from '../../../src/modules/login/settings.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
 import { OidcRuntime } from '../../../src/modules/oidc/oidc-runtime.ts';
 import type { ConfiguredBy } from '../../../src/modules/prepared-module.ts';
-import { idleLogins, inertPorts } from '../../support/inert-ports.ts';
+import { inertPorts } from '../../support/inert-ports.ts';
 import { openHostileWorld, refused } from '../hostile/hostile-world.ts';
 
 const defaults: LoginSettings = settingsOf(new Map(), oidc);
@@ -29,7 +28,6 @@ test("cached data of an operator's issuer on a private network does not serve an
         isAddressAllowed: () => true,
         createFetch: (limits) => createGuardedFetch({ ...limits, lookup }),
       },
-      ownStore: idleLogins() as LoginRecords,
     }),
     settings,
   );

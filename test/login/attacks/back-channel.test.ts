@@ -5,7 +5,7 @@ import { backChannelLogout } from '../../../src/modules/login/flow/back-channel-
 import { LoginOnRoute } from '../../../src/modules/login/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/login/login-runtime.ts';
 import type { LoginRecords } from '../../../src/modules/login/login-store.ts';
-import type { RuntimePorts } from '../../../src/modules/module-runtime.ts';
+import type { SharedPorts } from '../../../src/modules/module-runtime.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
 import type { OwnPathRequest, OwnPathSite } from '../../../src/modules/prepared-module.ts';
@@ -13,13 +13,13 @@ import { idleLogins, inertPorts } from '../../support/inert-ports.ts';
 import { openHostileWorld } from '../hostile/hostile-world.ts';
 
 /** A login runtime with a store that can only end logins, and fail at that. */
-function portsWith(logins: Partial<LoginRecords>): RuntimePorts {
+function portsWith(logins: Partial<LoginRecords>): SharedPorts {
   return inertPorts({
     network: {
       isAddressAllowed: () => true,
       createFetch: () => createGuardedFetch({ isAddressAllowed: () => true, isPlainHttpAllowed: () => true }),
     },
-    ownStore: { ...idleLogins(), ...logins },
+    logins: idleLogins(logins),
   });
 }
 

@@ -4,7 +4,8 @@ import { after, afterEach, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import type { SigningKeyRecord } from '../../../src/modules/login/identity/signing-keys.ts';
 import { LoginRuntime } from '../../../src/modules/login/login-runtime.ts';
-import type { RuntimePorts } from '../../../src/modules/module-runtime.ts';
+import type { LoginRecords } from '../../../src/modules/login/login-store.ts';
+import type { SharedPorts } from '../../../src/modules/module-runtime.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
 import { storeErrors } from '../../../src/store/errors.ts';
@@ -46,7 +47,7 @@ test('a session cookie that cannot be looked up gets an error page, and nothing 
   assert.deepEqual(seen, []);
 });
 
-function runtimePorts(keys: readonly SigningKeyRecord[], ownStore: object = idleLogins()): RuntimePorts {
+function runtimePorts(keys: readonly SigningKeyRecord[], logins: LoginRecords = idleLogins()): SharedPorts {
   return inertPorts({
     records: {
       list: () =>
@@ -58,7 +59,7 @@ function runtimePorts(keys: readonly SigningKeyRecord[], ownStore: object = idle
       add: () => Promise.reject(new Error('the disk is full')),
       remove: () => Promise.resolve(),
     },
-    ownStore,
+    logins,
   });
 }
 
@@ -74,14 +75,13 @@ test('a store that accepts no new signing key prevents a start only when there i
 test('a database that is away does not disturb the end of the process', async () => {
   let changed = (): void => {};
   let reject = (_error: Error): void => {};
-  const logins = {
-    ...idleLogins(),
+  const logins = idleLogins({
     onForeignChange: (listener: () => void) => {
       changed = listener;
       return () => {};
     },
     changesSince: () => new Promise((_resolve, rejected) => (reject = rejected)),
-  };
+  });
   const runtime = await LoginRuntime.open(runtimePorts([signingKey(0)], logins), settingsOf(new Map(), oidc));
   changed();
   const closed = runtime.close();
