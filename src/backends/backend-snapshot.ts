@@ -28,3 +28,6 @@ export interface TargetPorts {
   /** Targets of a backend that this one names. */
   targetsOf(backend: BackendSnapshot): readonly Target[];
 }
+
+/** The single tunnel behind an endpoint. No record has this kind, so it has no folder here. */
+export const TUNNEL_BACKEND_KIND = 'tunnel';

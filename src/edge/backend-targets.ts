@@ -1,7 +1,8 @@
 import type { BackendSnapshot, TargetPorts } from '../backends/backend-snapshot.ts';
+import { TUNNEL_BACKEND_KIND } from '../backends/backend-snapshot.ts';
 import { backendOfRecordKind } from '../backends/record-kinds.ts';
 import type { Target } from '../backends/target.ts';
-import { TUNNEL_BACKEND_KIND, tunnelTargets } from './tunnels/tunnel-backend.ts';
+import { tunnelTargets } from './tunnels/tunnel-backend.ts';
 import type { TunnelTargets } from './tunnels/tunnel-targets.ts';
 
 export interface BackendTargetsOptions extends Pick<TargetPorts, 'upstreamFor' | 'random'> {

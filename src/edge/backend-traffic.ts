@@ -1,5 +1,5 @@
-import type { Exchange } from './exchange.ts';
-import { TUNNEL_BACKEND_KIND } from './tunnels/tunnel-backend.ts';
+import { TUNNEL_BACKEND_KIND } from '../backends/backend-snapshot.ts';
+import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 
 /** Answers of the edge that say that no upstream of the backend did its work. */
 const FAILURES: ReadonlySet<string> = new Set([
@@ -15,13 +15,18 @@ export interface BackendCounts {
   readonly succeeded: number;
 }
 
-type CountedExchange = Pick<Exchange, 'route' | 'status' | 'errorCode' | 'targetName'>;
+interface CountedRequest {
+  readonly route: RouteSnapshot | null;
+  readonly status: number;
+  readonly errorCode: string | null;
+  readonly targetName: string | null;
+}
 
 /** Counts forwarded requests by the backend of their route, until they are taken. There are as many as backends in use. */
 export class BackendTraffic {
   #counts = new Map<string, { failed: number; succeeded: number }>();
 
-  finished({ route, status, errorCode, targetName }: CountedExchange): void {
+  finished({ route, status, errorCode, targetName }: CountedRequest): void {
     const backend = route?.backend ?? null;
     if (backend === null || backend.kind === TUNNEL_BACKEND_KIND) return;
     const isFailed = errorCode !== null && FAILURES.has(errorCode);

@@ -1,13 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { TUNNEL_BACKEND_KIND } from '../backends/backend-snapshot.ts';
 import type { RawConnectionFacts } from '../lib/raw-connection-facts.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
-import { unreadReason } from './access-log.ts';
-import type { AdmissionLimit } from './admission.ts';
-import type { UnreadRefusal } from './edge-runtime.ts';
-import type { Exchange } from './exchange.ts';
 import { MetricSeries, type MetricsLevel, type SeriesLabels } from './metric-series.ts';
-import type { ChallengeType } from './tls/acme-challenges.ts';
-import { TUNNEL_BACKEND_KIND } from './tunnels/tunnel-backend.ts';
 
 interface RouteCounters {
   readonly labels: SeriesLabels;
@@ -15,6 +10,15 @@ interface RouteCounters {
   readonly bytesIn: { inc(value: number): void };
   readonly bytesOut: { inc(value: number): void };
   readonly requests: Map<number, { inc(): void }>;
+}
+
+/** What is counted of a finished request. */
+export interface FinishedRequest {
+  readonly route: RouteSnapshot | null;
+  readonly status: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly refusedBy: string | null;
 }
 
 export interface LiveCounts {
@@ -159,7 +163,7 @@ export class EdgeMetrics {
     });
   }
 
-  finished(exchange: Exchange, seconds: number): void {
+  finished(exchange: FinishedRequest, seconds: number): void {
     const counters = this.#of(exchange.route);
     const known = counters.requests.get(exchange.status);
     if (known !== undefined) known.inc();
@@ -189,7 +193,7 @@ export class EdgeMetrics {
     this.#handshakes.labels(reason).inc();
   }
 
-  challengeAnswered(type: ChallengeType): void {
+  challengeAnswered(type: string): void {
     this.#challenges.labels(type).inc();
   }
 
@@ -201,7 +205,7 @@ export class EdgeMetrics {
     this.#sessions.labels(reason).inc();
   }
 
-  overloaded(limit: AdmissionLimit): void {
+  overloaded(limit: string): void {
     this.#overload.labels(limit).inc();
   }
 
@@ -217,12 +221,12 @@ export class EdgeMetrics {
   }
 
   /** Requests that could not be parsed belong to no route. */
-  unread({ status, code }: UnreadRefusal): void {
+  unread(status: number, reason: string): void {
     this.#requests.labels('', '', String(status)).inc();
-    this.#refused.labels('', '', 'edge', unreadReason(code)).inc();
+    this.#refused.labels('', '', 'edge', reason).inc();
   }
 
-  #newStatus(counters: RouteCounters, exchange: Exchange): void {
+  #newStatus(counters: RouteCounters, exchange: FinishedRequest): void {
     const { labels } = counters;
     const status = String(exchange.status);
     const child = this.#requests.labels(labels.edge, labels.route, status);

@@ -10,7 +10,7 @@ import type { Snapshots } from '../snapshot/snapshots.ts';
 import { RecordedTrace } from '../tracing/request-trace.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { TOO_MANY_FILES } from '../upstream/upstream-failure.ts';
-import { accessLine, unreadLine } from './access-log.ts';
+import { accessLine, unreadLine, unreadReason } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
 import { Admission } from './admission.ts';
 import { answerVacant } from './answer-vacant.ts';
@@ -200,7 +200,7 @@ export function createEdge(options: EdgeOptions): Edge {
       log.warn({ request_id: exchange.id, upstream: exchange.targetName, ...failure }, 'an upstream failed');
     },
     unread: (connection, refusal) => {
-      metrics.unread(refusal);
+      metrics.unread(refusal.status, unreadReason(refusal.code));
       accessLog?.(unreadLine(connection, refusal));
       // Rare enough to be described for the statistics alone.
       history?.record(recordedUnread(connection, refusal, clock.nowMs()));

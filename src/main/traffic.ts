@@ -4,6 +4,7 @@ import type { LiveSources } from '../console/live/live-streams.ts';
 import { OthersRequests } from '../console/live/others-requests.ts';
 import { InstallationSeries } from '../console/series/installation-series.ts';
 import { SHORT_STEP_SECONDS, TrafficSeries } from '../console/series/traffic-series.ts';
+import { API_LANE } from '../documents/api-lane.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { AllFigures } from '../lib/tunnel-figures.ts';
@@ -47,7 +48,7 @@ export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
     ),
   );
   const series = new InstallationSeries(own, questions, clock);
-  const tunnels = new InstallationTunnels(deps.ownTunnels, questions);
+  const tunnels = new InstallationTunnels(deps.ownTunnels, questions, API_LANE);
   const others = new OthersRequests((sinceMs) => requests.ofOthers({ sinceMs }, OTHERS_AT_ONCE), clock);
   return {
     series,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { SliceLane } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { NodeTunnels } from '../../lib/tunnel-figures.ts';
 import { InstallationTunnels } from './installation-tunnels.ts';
@@ -10,12 +11,16 @@ const OWN: NodeTunnels = {
 };
 
 function documentWith(own: NodeTunnels, answers: Readonly<Record<string, JsonObject | null>>): Promise<JsonObject> {
-  const tunnels = new InstallationTunnels(() => own, {
-    ownName: 'one',
-    answer: () => {},
-    askOthers: async () =>
-      Object.entries(answers).map(([name, answer]) => ({ name, answer, problem: answer === null ? 'lost' : '' })),
-  });
+  const tunnels = new InstallationTunnels(
+    () => own,
+    {
+      ownName: 'one',
+      answer: () => {},
+      askOthers: async () =>
+        Object.entries(answers).map(([name, answer]) => ({ name, answer, problem: answer === null ? 'lost' : '' })),
+    },
+    new SliceLane(),
+  );
   return tunnels.document();
 }
 
@@ -88,16 +93,20 @@ suite('latency and traffic of tunnels', () => {
       searches += 1;
       return OWN;
     };
-    const tunnels = new InstallationTunnels(own, {
-      ownName: 'one',
-      answer: (_kind, given) => {
-        answer = given;
+    const tunnels = new InstallationTunnels(
+      own,
+      {
+        ownName: 'one',
+        answer: (_kind, given) => {
+          answer = given;
+        },
+        askOthers: async () => {
+          asked += 1;
+          return [];
+        },
       },
-      askOthers: async () => {
-        asked += 1;
-        return [];
-      },
-    });
+      new SliceLane(),
+    );
     assert.deepEqual([searches, asked], [0, 0]);
     const [document, other, packed] = await Promise.all([tunnels.document(), tunnels.document(), answer({})]);
     assert.equal(document, other);

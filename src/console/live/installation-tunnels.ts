@@ -1,7 +1,6 @@
-import { API_LANE } from '../../documents/api-lane.ts';
 import { greatestInSlices } from '../../lib/async/greatest-in-slices.ts';
 import { SharedResult } from '../../lib/async/shared-result.ts';
-import { TimeSlice } from '../../lib/async/slice-lane.ts';
+import { type SliceLane, TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { AgentFigures, AllFigures, NodeTunnels, TunnelFigures } from '../../lib/tunnel-figures.ts';
 import { packedTunnels, rounded, unpackedTunnels } from './node-tunnels.ts';
@@ -29,9 +28,12 @@ export class InstallationTunnels {
   readonly #own: SharedResult<NodeTunnels>;
   readonly #document = new SharedResult(() => this.#gather(), KEPT_MS);
   readonly #questions: TunnelQuestions;
+  readonly #lane: SliceLane;
 
-  constructor(own: () => AllFigures, questions: TunnelQuestions) {
-    this.#own = new SharedResult(() => busiest(own()), KEPT_MS);
+  /** `lane`: shared with other long answers. */
+  constructor(own: () => AllFigures, questions: TunnelQuestions, lane: SliceLane) {
+    this.#lane = lane;
+    this.#own = new SharedResult(() => busiest(own(), lane), KEPT_MS);
     this.#questions = questions;
     questions.answer(KIND, async () => packedTunnels(await this.#own.get()));
   }
@@ -50,17 +52,17 @@ export class InstallationTunnels {
       for (const each of figures.agents) agents.set(each.id, withConnections(agents.get(each.id), each, node));
     };
     add(ownName, own);
-    const slice = new TimeSlice(API_LANE);
+    const slice = new TimeSlice(this.#lane);
     for (const { name, answer } of answers) {
       if (answer !== null) add(name, unpackedTunnels(answer));
       if (slice.isOver) await slice.next();
     }
-    const listed = await greatestInSlices(API_LANE, tunnels.values(), MAX_LISTED, ({ requests }) => requests);
+    const listed = await greatestInSlices(this.#lane, tunnels.values(), MAX_LISTED, ({ requests }) => requests);
     return {
       tunnels: listed.map(({ id, requests, inProgress, bytesIn, bytesOut }) => ({
         ...{ id, requests, in_progress: inProgress, bytes_in: bytesIn, bytes_out: bytesOut },
       })),
-      agents: await greatestInSlices(API_LANE, agents.values(), MAX_LISTED, ({ bytes_received: bytes }) => bytes),
+      agents: await greatestInSlices(this.#lane, agents.values(), MAX_LISTED, ({ bytes_received: bytes }) => bytes),
       asked_nodes: [
         { name: ownName, answered: true },
         ...answers.map(({ name, answer, problem }) =>
@@ -71,10 +73,10 @@ export class InstallationTunnels {
   }
 }
 
-async function busiest({ tunnels, agents }: AllFigures): Promise<NodeTunnels> {
+async function busiest({ tunnels, agents }: AllFigures, lane: SliceLane): Promise<NodeTunnels> {
   return {
-    tunnels: once(await greatestInSlices(API_LANE, tunnels, MAX_LISTED, ({ requests }) => requests)),
-    agents: once(await greatestInSlices(API_LANE, agents, MAX_LISTED, ({ bytesReceived }) => bytesReceived)),
+    tunnels: once(await greatestInSlices(lane, tunnels, MAX_LISTED, ({ requests }) => requests)),
+    agents: once(await greatestInSlices(lane, agents, MAX_LISTED, ({ bytesReceived }) => bytesReceived)),
   };
 }
 

@@ -1,11 +1,11 @@
 import type { BackendSnapshot } from '../../backends/backend-snapshot.ts';
+import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
 import { backendOfRecordKind } from '../../backends/record-kinds.ts';
 import type { Target } from '../../backends/target.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import { AGENT_OFFLINE, NO_TUNNEL, NODE_ISOLATED } from '../tunnels/no-tunnel.ts';
 import type { OnlineTunnel, OnlineTunnels } from '../tunnels/online-tunnels.ts';
-import { TUNNEL_BACKEND_KIND } from '../tunnels/tunnel-backend.ts';
 import type { ExplainedTarget } from './explanation.ts';
 
 export interface TunnelView {

@@ -1,3 +1,4 @@
+import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
 import { formatListenAddress, isWildcardHost, type PortRange } from '../../lib/net/listen-address.ts';
 import type { CheckContext, Module } from '../../modules/module.ts';
 import type { ModuleSettings } from '../../modules/module-settings.ts';
@@ -8,7 +9,6 @@ import { decodeModules, ModuleRefusal, type Proto } from './endpoint-modules.ts'
 import type { EndpointPublisher, NewEndpoint, Publication } from './endpoints.ts';
 import type { RawConnections, RawEndpoint } from './raw-connections.ts';
 import type { NoPort, TcpPorts } from './tcp-ports.ts';
-import { TUNNEL_BACKEND_KIND } from './tunnel-backend.ts';
 
 /** Settings of endpoints beside traffic. */
 export interface EndpointSettings {

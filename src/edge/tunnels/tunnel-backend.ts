@@ -3,9 +3,6 @@ import type { Target } from '../../backends/target.ts';
 import { AGENT_OFFLINE, NODE_ISOLATED } from './no-tunnel.ts';
 import type { TunnelTargets } from './tunnel-targets.ts';
 
-/** The single tunnel behind an endpoint. No record has this kind, so it has no folder in `src/backends`. */
-export const TUNNEL_BACKEND_KIND = 'tunnel';
-
 const OFFLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'agent_offline', error: AGENT_OFFLINE }];
 const ISOLATED: readonly Target[] = [{ kind: 'unreachable', reason: 'node_isolated', error: NODE_ISOLATED }];
 
