@@ -59,7 +59,7 @@ export async function liveView(directory: string): Promise<void> {
     await cost(opened.server, directory, PROFILE_SECONDS);
     view.close();
   }
-  const share = shareOf(profiles, '/console/live/', '#offer');
+  const share = shareOf(profiles, '/telemetry/live/', '#offer');
   say(`the code of the live view has ${(share * 100).toFixed(2)} % of the CPU time of a profile with it`);
 }
 

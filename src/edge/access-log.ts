@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../lib/request-facts.ts';
+import type { RequestFacts } from '../telemetry/facts/request-facts.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { RecordedRequest } from '../requests/recorded-request.ts';
+import type { RecordedRequest } from '../telemetry/requests/recorded-request.ts';
 import { EarlyAnswers } from './early-answers.ts';
 
 const CONNECTION = { edgeId: 'edghts_1', remoteAddress: '192.0.2.1' } as never;

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import type { RequestHistory } from '../requests/request-history.ts';
+import type { RequestHistory } from '../telemetry/requests/request-history.ts';
 import { unreadReason } from './access-log.ts';
 import { type AdmissionLimit, SETTING_OF_LIMIT } from './admission.ts';
 import type { ClientAddresses } from './client-address.ts';

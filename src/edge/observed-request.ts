@@ -1,6 +1,6 @@
 import type { Pass } from '../modules/prepared-module.ts';
-import type { PassedBy } from '../requests/recorded-request.ts';
 import type { AdmissionStep } from '../snapshot/edge-snapshot.ts';
+import type { PassedBy } from '../telemetry/requests/recorded-request.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { TrafficCounter } from '../upstream/upstream.ts';
 import { ReceivedRequest } from './received-request.ts';

@@ -1,7 +1,7 @@
 import { firstValue, type HeaderList } from '../lib/http/header-list.ts';
-import { keptText } from '../requests/kept-text.ts';
-import type { CountedRequest, RecordedRequest } from '../requests/recorded-request.ts';
 import type { CanonicalPath } from '../snapshot/canonical-path.ts';
+import { keptText } from '../telemetry/requests/kept-text.ts';
+import type { CountedRequest, RecordedRequest } from '../telemetry/requests/recorded-request.ts';
 import { unreadReason } from './access-log.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';

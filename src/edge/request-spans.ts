@@ -1,4 +1,4 @@
-import { keptText } from '../requests/kept-text.ts';
+import { keptText } from '../telemetry/requests/kept-text.ts';
 import type { FinishedSpan } from '../tracing/finished-span.ts';
 import type { Attempt, RecordedTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { RawConnectionFacts } from '../lib/raw-connection-facts.ts';
-import type { RequestFacts } from '../lib/request-facts.ts';
+import type { RawConnectionFacts } from '../telemetry/facts/raw-connection-facts.ts';
+import type { RequestFacts } from '../telemetry/facts/request-facts.ts';
 
 export const REQUEST_COMPLETE = 'http_request_complete.v0';
 export const CONNECTION_CLOSED = 'tcp_connection_closed.v0';

@@ -1,5 +1,5 @@
-import type { RawConnectionFacts } from '../lib/raw-connection-facts.ts';
-import type { RequestFacts } from '../lib/request-facts.ts';
+import type { RawConnectionFacts } from '../telemetry/facts/raw-connection-facts.ts';
+import type { RequestFacts } from '../telemetry/facts/request-facts.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import { CONNECTION_CLOSED, connectionObject, REQUEST_COMPLETE, requestObject } from './traffic-events.ts';
 

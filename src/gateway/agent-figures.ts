@@ -1,4 +1,4 @@
-import type { AgentFigures } from '../lib/tunnel-figures.ts';
+import type { AgentFigures } from '../telemetry/live/tunnel-figures.ts';
 import type { AgentSession } from './agent-session.ts';
 
 /** Pings take a moment of this process; the other connections have their turn later. */

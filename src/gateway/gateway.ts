@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import { peerOf } from '../lib/net/proxy-protocol/arriving-clients.ts';
-import type { AgentFigures } from '../lib/tunnel-figures.ts';
+import type { AgentFigures } from '../telemetry/live/tunnel-figures.ts';
 import type { AgentMessage } from '../tunnel/messages.ts';
 import { Admission } from './admission.ts';
 import { AgentConnection, type ConnectionHandler, untilIdle } from './agent-connection.ts';

@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import { AlertWatch } from '../alerts/alert-watch.ts';
 import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
-import type { BackendTraffic } from '../edge/backend-traffic.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { DescriptorBudget } from '../lib/process/descriptor-budget.ts';
 import { createKsuidSource } from '../lib/text/ksuid.ts';
@@ -12,6 +11,7 @@ import type { Replica } from '../replica/replica.ts';
 import { allPages } from '../resources/all-pages.ts';
 import type { OnlinePort } from '../resources/operation.ts';
 import type { Store } from '../store/store.ts';
+import type { BackendTraffic } from '../telemetry/metrics/backend-traffic.ts';
 import { onlineInStore } from './online-in-store.ts';
 
 export interface AlertDependencies {

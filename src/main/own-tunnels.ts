@@ -1,7 +1,7 @@
 import { tunnelFigures } from '../edge/tunnels/tunnel-figures.ts';
 import type { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
-import type { AllFigures } from '../lib/tunnel-figures.ts';
 import type { TunnelDirectory } from '../nodes/directory/tunnel-directory.ts';
+import type { AllFigures } from '../telemetry/live/tunnel-figures.ts';
 import type { OpenedGateway } from './gateway.ts';
 
 /** Latency and traffic of tunnels at this node, with agents connected here or elsewhere. */

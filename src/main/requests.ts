@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { NodeQuestions } from '../nodes/questions/node-questions.ts';
-import { InstallationRequests } from '../requests/installation-requests.ts';
-import { RequestHistory } from '../requests/request-history.ts';
+import { InstallationRequests } from '../telemetry/requests/installation-requests.ts';
+import { RequestHistory } from '../telemetry/requests/request-history.ts';
 import type { OpenedNodes } from './nodes.ts';
 
 export interface OpenedRequests {

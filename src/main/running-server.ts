@@ -2,8 +2,8 @@ import type { Bootstrapped } from '../bootstrap/bootstrap.ts';
 import type { ListenAddress, ListenAddresses } from '../lib/net/listen-address.ts';
 import type { ServerLog } from '../logging/logger.ts';
 import type { Replica } from '../replica/replica.ts';
-import type { RequestHistory } from '../requests/request-history.ts';
 import type { Store } from '../store/store.ts';
+import type { RequestHistory } from '../telemetry/requests/request-history.ts';
 import type { HandoverParts } from './handover/hand-over.ts';
 
 export interface CloseOptions {

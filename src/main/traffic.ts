@@ -1,19 +1,19 @@
 import type { Logger } from 'pino';
-import { InstallationTunnels } from '../console/live/installation-tunnels.ts';
-import type { LiveSources } from '../console/live/live-streams.ts';
-import { OthersRequests } from '../console/live/others-requests.ts';
-import { InstallationSeries } from '../console/series/installation-series.ts';
-import { SHORT_STEP_SECONDS, TrafficSeries } from '../console/series/traffic-series.ts';
 import { API_LANE } from '../documents/api-lane.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { AllFigures } from '../lib/tunnel-figures.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
 import type { Replica } from '../replica/replica.ts';
-import type { RecordedRequest } from '../requests/recorded-request.ts';
-import { requestDocument } from '../requests/request-document.ts';
-import { matches, type RequestFilter } from '../requests/request-filter.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
+import { InstallationTunnels } from '../telemetry/live/installation-tunnels.ts';
+import type { LiveSources } from '../telemetry/live/live-streams.ts';
+import { OthersRequests } from '../telemetry/live/others-requests.ts';
+import type { AllFigures } from '../telemetry/live/tunnel-figures.ts';
+import type { RecordedRequest } from '../telemetry/requests/recorded-request.ts';
+import { requestDocument } from '../telemetry/requests/request-document.ts';
+import { matches, type RequestFilter } from '../telemetry/requests/request-filter.ts';
+import { InstallationSeries } from '../telemetry/series/installation-series.ts';
+import { SHORT_STEP_SECONDS, TrafficSeries } from '../telemetry/series/traffic-series.ts';
 import type { OpenedRequests } from './requests.ts';
 
 const OTHERS_AT_ONCE = 100;

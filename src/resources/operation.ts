@@ -4,9 +4,9 @@ import type { ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Ref } from '../lib/schema/annotations.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { FoundRequests } from '../requests/installation-requests.ts';
-import type { RequestFilter } from '../requests/request-filter.ts';
 import type { HistoryQuery, Lease, PageQuery, RecordKey, Store, StoredRecord } from '../store/store.ts';
+import type { FoundRequests } from '../telemetry/requests/installation-requests.ts';
+import type { RequestFilter } from '../telemetry/requests/request-filter.ts';
 import type { ExplainedRequest, HypotheticalRequest } from './explain/explained-request.ts';
 import type { ProblemsPort } from './problems-port.ts';
 

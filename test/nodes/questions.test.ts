@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { OthersRequests } from '../../src/console/live/others-requests.ts';
-import { InstallationSeries } from '../../src/console/series/installation-series.ts';
-import { TrafficSeries } from '../../src/console/series/traffic-series.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { NodeQuestions } from '../../src/nodes/questions/node-questions.ts';
-import { InstallationRequests } from '../../src/requests/installation-requests.ts';
-import { RequestHistory } from '../../src/requests/request-history.ts';
+import { OthersRequests } from '../../src/telemetry/live/others-requests.ts';
+import { InstallationRequests } from '../../src/telemetry/requests/installation-requests.ts';
+import { RequestHistory } from '../../src/telemetry/requests/request-history.ts';
+import { InstallationSeries } from '../../src/telemetry/series/installation-series.ts';
+import { TrafficSeries } from '../../src/telemetry/series/traffic-series.ts';
 import { recorded } from '../support/recorded-request.ts';
 import { eventually } from '../tunnel/support/fault-world.ts';
 import { LinkWorld } from './support/link-world.ts';

@@ -1,5 +1,5 @@
 import { createDenseIds } from '../../src/lib/text/dense-ids.ts';
-import type { RecordedRequest } from '../../src/requests/recorded-request.ts';
+import type { RecordedRequest } from '../../src/telemetry/requests/recorded-request.ts';
 
 const newId = createDenseIds('rq');
 

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { PassedBy } from './recorded-request.ts';
 
 type Passes = readonly (string | PassedBy)[];

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../lib/json.ts';
-import { isJsonObject } from '../lib/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { isJsonObject } from '../../lib/json.ts';
 import { type RequestDocument, requestDocument } from './request-document.ts';
 import { filterFrom, type RequestFilter } from './request-filter.ts';
 import type { RequestHistory } from './request-history.ts';

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { TUNNEL_BACKEND_KIND } from '../backends/backend-snapshot.ts';
-import type { RawConnectionFacts } from '../lib/raw-connection-facts.ts';
-import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
+import type { EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { RawConnectionFacts } from '../facts/raw-connection-facts.ts';
 import { MetricSeries, type MetricsLevel, type SeriesLabels } from './metric-series.ts';
 
 interface RouteCounters {

@@ -1,6 +1,6 @@
-import { rfc3339 } from '../lib/clock.ts';
-import type { HeaderList } from '../lib/http/header-list.ts';
-import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { rfc3339 } from '../../lib/clock.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { PassedBy, RecordedRequest } from './recorded-request.ts';
 
 /** What a module decided about a request. */

@@ -6,7 +6,7 @@ import { queryDecoder } from '../../api/query.ts';
 import { requireScopes } from '../../documents/scopes.ts';
 import { coversScope } from '../../resources/covers-scope.ts';
 import { resourceErrors } from '../../resources/errors.ts';
-import type { LiveStreams } from './live-streams.ts';
+import type { LiveStreams } from '../../telemetry/live/live-streams.ts';
 
 const MAX_TEXT = 256;
 /** The scopes that each topic needs. */

@@ -2,8 +2,8 @@ import { greatestInSlices } from '../../lib/async/greatest-in-slices.ts';
 import { SharedResult } from '../../lib/async/shared-result.ts';
 import { type SliceLane, TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { AgentFigures, AllFigures, NodeTunnels, TunnelFigures } from '../../lib/tunnel-figures.ts';
 import { packedTunnels, rounded, unpackedTunnels } from './node-tunnels.ts';
+import type { AgentFigures, AllFigures, NodeTunnels, TunnelFigures } from './tunnel-figures.ts';
 
 /** Questions to the other nodes, as this part needs them. */
 export interface TunnelQuestions {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../lib/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { RecordedRequest } from './recorded-request.ts';
 
 /** Which requests of the history are wanted. */

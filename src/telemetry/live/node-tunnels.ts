@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { NodeTunnels } from '../../lib/tunnel-figures.ts';
+import type { NodeTunnels } from './tunnel-figures.ts';
 
 /** For another node: short, since an answer is bounded. */
 export function packedTunnels({ tunnels, agents }: NodeTunnels): JsonObject {

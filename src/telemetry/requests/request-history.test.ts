@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { recorded } from '../../test/support/recorded-request.ts';
-import { onBug } from '../lib/bug-report.ts';
+import { recorded } from '../../../test/support/recorded-request.ts';
+import { onBug } from '../../lib/bug-report.ts';
 import { keptText } from './kept-text.ts';
 import { RequestHistory } from './request-history.ts';
 

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
 
 /**
  * A finished request as the history gets and returns it: one flat object. It refers to no snapshot, so that a replaced
