@@ -20,7 +20,7 @@ export interface RunOptions {
 export interface Outcome {
   readonly passed: number;
   readonly skipped: number;
-  /** File and test of each failure. A test that several test files share is in a file of its own. */
+  /** File, suites and test of each failure. A test that several test files share is in a file of its own. */
   readonly failures: readonly string[];
   /** The test files in which something failed, relative to the root, and the batches whose process ended. */
   readonly failedFiles: readonly string[];
@@ -51,6 +51,9 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
     concurrency: options.concurrency,
     timeout: options.fileTimeoutMs * Math.max(...batches.map((batch) => batch.files.length)),
   });
+  // Node reports in the order of declaration, also of tests that run at the same time.
+  const around: string[] = [];
+  tests.on('test:start', ({ name, nesting }) => around.splice(nesting, around.length, name));
   tests.on('test:pass', (event) => {
     if (isFileItself(event) || event.details.type === 'suite') return;
     if (event.skip === undefined || event.skip === false) outcome.passed += 1;
@@ -64,9 +67,11 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
     } else if (isFileItself(event)) {
       failedFiles.add(event.name);
       if (!failedInSubtests(event)) outcome.failures.push(`${event.name}: the file itself`);
-    } else if (event.details.type !== 'suite') {
+    } else if (event.details.type !== 'suite' || !failedInSubtests(event)) {
       if (event.nesting === 0) for (const name of names) if (event.name === leavesNothing(name)) failedFiles.add(name);
-      outcome.failures.push(`${event.file === undefined ? '' : relative(options.root, event.file)}: ${event.name}`);
+      const file = event.file === undefined ? '' : relative(options.root, event.file);
+      const path = [...around.slice(1, event.nesting), event.name].join(' › ');
+      outcome.failures.push(`${file}: ${path}${event.details.type === 'suite' ? ': the suite itself' : ''}`);
     }
   });
   for await (const text of tests.compose(spec())) process.stdout.write(text as string);

@@ -117,6 +117,45 @@ suite('runFiles', () => {
     assert.deepEqual(outcome.failedFiles, ['test/one.test.ts']);
   });
 
+  test('names the suites around a failing test, and the test around a failing subtest', async (t) => {
+    const wrong = `() => { throw new Error('expected'); }`;
+    const outcome = await run(t, {
+      one: `${HEAD} import { suite } from 'node:test';
+        suite('outer', () => {
+          suite('inner', () => { test('wrong', ${wrong}); test('right', () => {}); });
+          suite('concurrent', { concurrency: 2 }, () => {
+            test('late', () => new Promise((resolve) => setTimeout(resolve, 50)).then(${wrong}));
+            test('early', ${wrong});
+          });
+          test('parent', async (t) => { await t.test('child', ${wrong}); });
+        });
+        test('alone', ${wrong});`,
+      two: `${HEAD} import { suite } from 'node:test'; suite('other', () => { test('wrong', ${wrong}); });`,
+    });
+    assert.deepEqual(outcome.failures, [
+      'test/one.test.ts: outer › inner › wrong',
+      'test/one.test.ts: outer › concurrent › late',
+      'test/one.test.ts: outer › concurrent › early',
+      'test/one.test.ts: outer › parent › child',
+      'test/one.test.ts: outer › parent',
+      'test/one.test.ts: alone',
+      'test/two.test.ts: other › wrong',
+    ]);
+  });
+
+  test('fails for a suite whose own code or hook throws, although all tests pass', async (t) => {
+    const outcome = await run(t, {
+      one: `${HEAD} import { suite } from 'node:test';
+        test('right', () => {}); suite('throws', () => { throw new Error('expected'); });`,
+      two: `${HEAD} import { after, suite } from 'node:test';
+        suite('cleans up', () => { after(() => { throw new Error('expected'); }); test('right', () => {}); });`,
+    });
+    assert.deepEqual(outcome.failures, [
+      'test/one.test.ts: throws: the suite itself',
+      'test/two.test.ts: cleans up: the suite itself',
+    ]);
+  });
+
   test('fails a file that cannot be loaded and runs the other files', async (t) => {
     const outcome = await run(t, {
       one: `import './missing.ts';`,
