@@ -51,3 +51,15 @@ test('a long form names a short form that npm test runs', () => {
     [],
   );
 });
+
+test('a comment for the test runner has a form that the runner reads', () => {
+  const form = /^\/\/ (Own process: \S|Process of [\w ]+: \S|Long form: \S.* Short form: \S+\.test\.ts$)/;
+  const wrong = files
+    .filter(({ path }) => path.endsWith('.test.ts'))
+    .flatMap(({ path, text }) =>
+      (text.match(/^[ \t]*\/\/\s*(own process|process of|long form|short form)\b.*$/gim) ?? [])
+        .filter((line) => !form.test(line))
+        .map((line) => `${path}: ${line.trim()}`),
+    );
+  assert.deepEqual(wrong, []);
+});
