@@ -2,7 +2,7 @@ import type { TObject } from 'typebox';
 import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { YamlMap } from '../lib/text/yaml/yaml-node.ts';
-import type { Module } from '../modules/module.ts';
+import type { Module } from '../modules/contract/module.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import { MAX_METADATA_BYTES } from '../resources/resource.ts';
 import { checkConfig, shownPath } from './check-config.ts';

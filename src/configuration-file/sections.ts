@@ -1,4 +1,4 @@
-import type { Module } from '../modules/module.ts';
+import type { Module } from '../modules/contract/module.ts';
 import { modules } from '../modules/registry.ts';
 import { resources } from '../resources/registry.ts';
 import type { ConfigurationResource } from '../resources/resource.ts';

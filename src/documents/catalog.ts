@@ -1,5 +1,5 @@
 import { KSUID_PATTERN } from '../lib/text/ksuid.ts';
-import type { Module } from '../modules/module.ts';
+import type { Module } from '../modules/contract/module.ts';
 import type { EventType } from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';
 import { type CompiledResource, compileResource } from './compiled.ts';

@@ -1,6 +1,7 @@
 import type { TObject } from 'typebox';
 import { type BodyDecoder, createDecoder, patchDecoder } from '../lib/schema/decode-body.ts';
-import { type Module, moduleRecordKey } from '../modules/module.ts';
+import type { Module } from '../modules/contract/module.ts';
+import { moduleRecordKey } from '../modules/module-record-key.ts';
 import type { ConfigurationResource } from '../resources/resource.ts';
 import type { RecordKey } from '../store/store.ts';
 import { type ReferenceField, referenceFieldsOf } from './reference-fields.ts';

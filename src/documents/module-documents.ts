@@ -1,5 +1,5 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { ModuleQuestion } from '../modules/module-question.ts';
+import type { ModuleQuestion } from '../modules/contract/module-question.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import type { OperationPorts, OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { Expectation, StoredRecord, WriteSet } from '../store/store.ts';

@@ -4,7 +4,7 @@ import { createDecoder } from '../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import { createForm } from '../lib/schema/wire-forms.ts';
 import { parseRfc3339 } from '../lib/text/rfc3339-time.ts';
-import type { Asked, ModuleQuestion, QuestionPorts } from '../modules/module-question.ts';
+import type { Asked, ModuleQuestion, QuestionPorts } from '../modules/contract/module-question.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../resources/operation.ts';
 import type { ResourceSettings } from '../resources/resource.ts';

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../lib/json.ts';
 import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
-import type { Module } from '../modules/module.ts';
-import { moduleRecordKey } from '../modules/module.ts';
+import type { Module } from '../modules/contract/module.ts';
+import { moduleRecordKey } from '../modules/module-record-key.ts';
 import type { Expectation } from '../store/store.ts';
 import type { CompiledModule } from './compiled.ts';
 import type { DocumentsContext } from './documents-context.ts';

@@ -1,4 +1,4 @@
-import type { ClientCertificate } from '../modules/prepared-module.ts';
+import type { ClientCertificate } from '../modules/contract/traffic-request.ts';
 
 /** Facts established by a connection's handshake. */
 export interface ConnectionFacts {

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import type { RevocationPolicy } from '../modules/prepared-module.ts';
+import type { RevocationPolicy } from '../modules/contract/requires-tls.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import { judgeRevocation } from './judge-revocation.ts';

@@ -1,6 +1,6 @@
 import type { HeaderList } from '../lib/http/header-list.ts';
 import { HOP_BY_HOP } from '../lib/http/hop-by-hop.ts';
-import type { HeaderChange } from '../modules/prepared-module.ts';
+import type { HeaderChange } from '../modules/contract/changes-requests.ts';
 import type { RequestChanger } from '../snapshot/edge-snapshot.ts';
 import { SPECIAL } from './http/dropped-headers.ts';
 

@@ -1,4 +1,4 @@
-import type { Pass } from '../modules/prepared-module.ts';
+import type { Pass } from '../modules/contract/decides.ts';
 import type { AdmissionStep } from '../snapshot/edge-snapshot.ts';
 import type { PassedBy } from '../telemetry/requests/recorded-request.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';

@@ -1,5 +1,5 @@
 import { combinedValue, firstValue, valuesOf } from '../lib/http/header-list.ts';
-import type { ClientCertificate } from '../modules/prepared-module.ts';
+import type { ClientCertificate } from '../modules/contract/traffic-request.ts';
 import { BodyReader } from './body-reader.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ConnectionFacts } from './connection-facts.ts';

@@ -1,4 +1,4 @@
-import type { Refusal, Verdict } from '../modules/prepared-module.ts';
+import type { Refusal, Verdict } from '../modules/contract/decides.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { type AdmissionWalk, afterLate, askSteps } from './ask-steps.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,5 +1,5 @@
 import type { HeaderList } from '../lib/http/header-list.ts';
-import type { BodyDemand, RequestTransform } from '../modules/prepared-module.ts';
+import type { BodyDemand, RequestTransform } from '../modules/contract/changes-requests.ts';
 import type { RequestChanger } from '../snapshot/edge-snapshot.ts';
 import { BodyReader } from './body-reader.ts';
 import { endBrokenBody } from './broken-body.ts';

@@ -1,5 +1,6 @@
 import type { Transform } from 'node:stream';
-import type { ResponseTransform, TrafficRequest, TrafficResponseHead } from '../modules/prepared-module.ts';
+import type { ResponseTransform, TrafficResponseHead } from '../modules/contract/changes-responses.ts';
+import type { TrafficRequest } from '../modules/contract/traffic-request.ts';
 import type { NamedModule } from '../snapshot/edge-snapshot.ts';
 import { assertResponseHeaders } from './module-headers.ts';
 

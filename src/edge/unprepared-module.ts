@@ -1,4 +1,4 @@
-import { moduleErrors } from '../modules/errors.ts';
+import { moduleErrors } from '../modules/contract/errors.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { ErrorAnswer } from './error-page.ts';
 

@@ -12,7 +12,7 @@ import { edgeErrors } from '../edge/errors.ts';
 import { gatewayErrors } from '../gateway/errors.ts';
 import type { ErrorCode, ErrorRow, ErrorRows } from '../lib/errors.ts';
 import { flagErrors } from '../lib/flags.ts';
-import { moduleErrors } from '../modules/errors.ts';
+import { moduleErrors } from '../modules/contract/errors.ts';
 import { modules } from '../modules/registry.ts';
 import { sharedRuntimes } from '../modules/shared-runtimes.ts';
 import { nodeErrors } from '../nodes/errors.ts';

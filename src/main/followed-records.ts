@@ -1,6 +1,6 @@
 import type { OthersWrites } from '../api/others-writes.ts';
-import type { Module } from '../modules/module.ts';
-import type { FollowedRecords } from '../modules/module-runtime.ts';
+import type { FollowedRecords } from '../modules/contract/kept-records.ts';
+import type { Module } from '../modules/contract/module.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { RecordKey, Store } from '../store/store.ts';
 

@@ -1,7 +1,8 @@
 import type { Config } from '../config/schema.ts';
+import type { Module } from '../modules/contract/module.ts';
 import { login } from '../modules/login/login.ts';
 import type { LoginSettings } from '../modules/login/settings.ts';
-import { type Module, moduleRecordKey } from '../modules/module.ts';
+import { moduleRecordKey } from '../modules/module-record-key.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { OperationPorts } from '../resources/operation.ts';

@@ -1,5 +1,5 @@
-import type { Module } from '../modules/module.ts';
-import type { ModuleRecords } from '../modules/module-runtime.ts';
+import type { ModuleRecords } from '../modules/contract/kept-records.ts';
+import type { Module } from '../modules/contract/module.ts';
 import { addSealedRecord } from '../replica/add-sealed-record.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';

@@ -9,8 +9,6 @@ import { createGuardedFetch } from '../lib/http/guarded-fetch.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { localhostLookup } from '../lib/net/localhost-lookup.ts';
 import { createKsuidSource } from '../lib/text/ksuid.ts';
-import type { LoginRecords } from '../modules/login/login-store.ts';
-import { type Module, moduleRecordKey } from '../modules/module.ts';
 import type {
   ModuleNetwork,
   ModuleRuntime,
@@ -19,7 +17,10 @@ import type {
   SharedRuntime,
   SharedState,
   StatePorts,
-} from '../modules/module-runtime.ts';
+} from '../modules/contract/keeps-state.ts';
+import type { Module } from '../modules/contract/module.ts';
+import type { LoginRecords } from '../modules/login/login-store.ts';
+import { moduleRecordKey } from '../modules/module-record-key.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import type { NodeNews } from '../nodes/news/node-news.ts';
 import type { Replica } from '../replica/replica.ts';

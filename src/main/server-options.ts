@@ -2,7 +2,7 @@ import type { DestinationStream } from 'pino';
 import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { Module } from '../modules/module.ts';
+import type { Module } from '../modules/contract/module.ts';
 import type { SessionCommands } from '../resources/operation.ts';
 import type { Predecessor } from './handover/predecessor.ts';
 import type { ListeningSockets } from './listening-sockets.ts';

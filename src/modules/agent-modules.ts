@@ -1,5 +1,5 @@
-import type { AgentAccess } from './agent-form.ts';
-import type { Module } from './module.ts';
+import type { AgentAccess } from './contract/agent-form.ts';
+import type { Module } from './contract/module.ts';
 
 export type AgentModule = Module & { readonly agent: AgentAccess };
 

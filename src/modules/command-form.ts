@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
 import { secretVisibility } from '../lib/schema/schema-facts.ts';
-import type { AgentField, AgentFlag, AgentForm } from './agent-form.ts';
 import type { AgentModule } from './agent-modules.ts';
+import type { AgentField, AgentFlag, AgentForm } from './contract/agent-form.ts';
 
 /** A form as the agent's commands read it: the declaration, and the facts of each field's schema. */
 export interface CommandForm extends Omit<AgentForm, 'fields'> {

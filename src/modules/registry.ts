@@ -1,8 +1,8 @@
 import { access } from './access/access.ts';
 import { backend } from './backend/backend.ts';
 import { compression } from './compression/compression.ts';
+import type { Module } from './contract/module.ts';
 import { ipRestriction } from './ip_restriction/ip-restriction.ts';
-import type { Module } from './module.ts';
 import { mutualTls } from './mutual_tls/mutual-tls.ts';
 import { oauth } from './oauth/oauth.ts';
 import { oidc } from './oidc/oidc.ts';

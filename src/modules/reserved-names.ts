@@ -1,4 +1,4 @@
-import type { Module } from './module.ts';
+import type { Module } from './contract/module.ts';
 import { namesOf, sharedRuntimes } from './shared-runtimes.ts';
 
 /** Names that belong to modules on every host, whether or not the host uses the module. Collected once, at start. */

@@ -1,5 +1,5 @@
-import type { Module } from './module.ts';
-import type { SharedRuntime } from './module-runtime.ts';
+import type { SharedRuntime } from './contract/keeps-state.ts';
+import type { Module } from './contract/module.ts';
 
 /** The runtimes that modules share, each once, in the order of the modules. */
 export function sharedRuntimes(modules: readonly Module[]): readonly SharedRuntime[] {

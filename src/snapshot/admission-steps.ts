@@ -1,5 +1,5 @@
-import type { Module } from '../modules/module.ts';
-import type { PreparedModule } from '../modules/prepared-module.ts';
+import type { Module } from '../modules/contract/module.ts';
+import type { PreparedModule } from '../modules/contract/prepared-module.ts';
 import type { AdmissionStep, NamedModule } from './edge-snapshot.ts';
 
 /**

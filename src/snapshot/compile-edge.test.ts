@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { moduleRecordKey } from '../modules/module.ts';
+import { moduleRecordKey } from '../modules/module-record-key.ts';
 import { modules } from '../modules/registry.ts';
 import { RecordTable } from '../replica/record-table.ts';
 import { compileEdge, OWNER_KINDS } from './compile-edge.ts';

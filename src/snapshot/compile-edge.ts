@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto';
-import { type Module, moduleRecordId } from '../modules/module.ts';
-import type { ModuleRuntime } from '../modules/module-runtime.ts';
+import type { ModuleRuntime } from '../modules/contract/keeps-state.ts';
+import type { Module } from '../modules/contract/module.ts';
+import type { ConfiguredBy, PreparePorts } from '../modules/contract/prepare.ts';
+import type { PreparedModule } from '../modules/contract/prepared-module.ts';
+import type { TlsPolicy } from '../modules/contract/requires-tls.ts';
+import { moduleRecordId } from '../modules/module-record-key.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
-import type { ConfiguredBy, PreparedModule, PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
 import { namesOf } from '../modules/shared-runtimes.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { admissionSteps } from './admission-steps.ts';

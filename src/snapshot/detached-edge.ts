@@ -1,5 +1,6 @@
 import type { JsonObject } from '../lib/json.ts';
-import { type Module, moduleRecordKey } from '../modules/module.ts';
+import type { Module } from '../modules/contract/module.ts';
+import { moduleRecordKey } from '../modules/module-record-key.ts';
 import type { BrowsableReader } from '../replica/record-reader.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { type CompileDefinitions, compileEdge } from './compile-edge.ts';

@@ -1,12 +1,10 @@
 import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
-import type {
-  AssumedPerson,
-  PreparationProblem,
-  PreparedModule,
-  TlsPolicy,
-  TrafficRequest,
-  Verdict,
-} from '../modules/prepared-module.ts';
+import type { Verdict } from '../modules/contract/decides.ts';
+import type { PreparationProblem } from '../modules/contract/prepare.ts';
+import type { PreparedModule } from '../modules/contract/prepared-module.ts';
+import type { AssumedPerson } from '../modules/contract/recognizes-requesters.ts';
+import type { TlsPolicy } from '../modules/contract/requires-tls.ts';
+import type { TrafficRequest } from '../modules/contract/traffic-request.ts';
 import type { OwnCookieNames } from './own-cookie-names.ts';
 import type { MatchableRoute, RouteTable } from './route-table.ts';
 

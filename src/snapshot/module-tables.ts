@@ -1,4 +1,5 @@
-import { type Module, moduleNameOf, moduleRecordKey } from '../modules/module.ts';
+import type { Module } from '../modules/contract/module.ts';
+import { moduleNameOf, moduleRecordKey } from '../modules/module-record-key.ts';
 import { foreignHeaders, nameMatcher } from '../modules/reserved-names.ts';
 import { namesOf } from '../modules/shared-runtimes.ts';
 

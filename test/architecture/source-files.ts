@@ -4,6 +4,9 @@ import { fileURLToPath } from 'node:url';
 
 export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
+/** Stands beside the folders of modules, and is none. */
+export const MODULE_CONTRACT = 'src/modules/contract/';
+
 export interface ImportLine {
   /** Path relative to the project root, for our own files; otherwise the package's name. */
   readonly target: string;

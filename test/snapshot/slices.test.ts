@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { createCatalog } from '../../src/documents/catalog.ts';
-import { isPass } from '../../src/modules/prepared-module.ts';
+import { isPass } from '../../src/modules/contract/decides.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { resources } from '../../src/resources/registry.ts';
 import type { EdgeSnapshot } from '../../src/snapshot/edge-snapshot.ts';

@@ -7,7 +7,7 @@ import { shownSettings } from '../../src/config/shown-settings.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { RunningServer } from '../../src/main/running-server.ts';
 import { type ServerOptions, startServer } from '../../src/main/server.ts';
-import type { Module } from '../../src/modules/module.ts';
+import type { Module } from '../../src/modules/contract/module.ts';
 import type { SessionCommand } from '../../src/resources/operation.ts';
 import type { Cleanup } from './cleanup.ts';
 

@@ -1,7 +1,7 @@
 import { type Catalog, createCatalog } from '../../documents/catalog.ts';
 import type { Documents } from '../../documents/documents.ts';
 import { operationsOf } from '../../documents/operations.ts';
-import type { Module } from '../../modules/module.ts';
+import type { Module } from '../../modules/contract/module.ts';
 import type { Operation } from '../../resources/operation.ts';
 import type { Resource } from '../../resources/resource.ts';
 

@@ -3,7 +3,7 @@ import type { TObject } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault } from '../../lib/schema/wire-forms.ts';
-import type { Module } from '../../modules/module.ts';
+import type { Module } from '../../modules/contract/module.ts';
 import { shownPath } from '../check-config.ts';
 import { fileFieldName } from '../file-form.ts';
 import type { FileConfig, FileObject } from '../file-object.ts';

@@ -12,7 +12,7 @@ import type {
 import type { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { moduleRecordKey } from '../../modules/module.ts';
+import { moduleRecordKey } from '../../modules/module-record-key.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { OperationPorts } from '../../resources/operation.ts';
 import type { StoredRecord } from '../../store/store.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Module } from '../../modules/module.ts';
+import type { Module } from '../../modules/contract/module.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { unreadReason } from '../access-log.ts';
 import type { ClientAddresses } from '../client-address.ts';

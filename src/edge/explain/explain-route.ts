@@ -1,5 +1,5 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import type { Module } from '../../modules/module.ts';
+import type { Module } from '../../modules/contract/module.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { edgeErrors } from '../errors.ts';
 import { forwardedRequest } from '../forwarded-request.ts';

@@ -1,13 +1,8 @@
 import { atMost } from '../../lib/async/deadline.ts';
-import type { Module } from '../../modules/module.ts';
-import {
-  type AssumedPerson,
-  isPass,
-  type Pass,
-  type Refusal,
-  type TrafficRequest,
-  type Verdict,
-} from '../../modules/prepared-module.ts';
+import { isPass, type Pass, type Refusal, type Verdict } from '../../modules/contract/decides.ts';
+import type { Module } from '../../modules/contract/module.ts';
+import type { AssumedPerson } from '../../modules/contract/recognizes-requesters.ts';
+import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
 import type { AdmissionStep } from '../../snapshot/edge-snapshot.ts';
 import { type AdmissionWalk, afterLate, askSteps } from '../ask-steps.ts';
 import type { ExplainedDecision, HypotheticalQuestion } from './explanation.ts';

@@ -1,4 +1,5 @@
-import type { ClientCertificate, Permit, TrafficRequest } from '../../modules/prepared-module.ts';
+import type { Permit } from '../../modules/contract/recognizes-requesters.ts';
+import type { ClientCertificate, TrafficRequest } from '../../modules/contract/traffic-request.ts';
 import type { ClientSide } from '../client-side.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
 import type { ForwardableRequest, ForwardingRuntime } from '../forwarded-request.ts';

@@ -2,9 +2,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts
 import { FIELD_RULES } from '../../lib/net/field-rules.ts';
 import { createDecoder } from '../../lib/schema/decode-body.ts';
 import { type FieldProblem, fieldName } from '../../lib/schema/field-problem.ts';
-import type { AcceptedForm, AgentField } from '../../modules/agent-form.ts';
 import { type AgentModule, agentModules } from '../../modules/agent-modules.ts';
-import type { CheckContext, Module } from '../../modules/module.ts';
+import type { AcceptedForm, AgentField } from '../../modules/contract/agent-form.ts';
+import type { CheckContext, Module } from '../../modules/contract/module.ts';
 import { type ModuleSettings, settingsOf } from '../../modules/module-settings.ts';
 import type { DetachedRecord } from '../../snapshot/detached-edge.ts';
 import type { EndpointModules } from '../../tunnel/messages.ts';

@@ -1,8 +1,9 @@
 import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
 import { formatListenAddress, isWildcardHost, type PortRange } from '../../lib/net/listen-address.ts';
-import type { CheckContext, Module } from '../../modules/module.ts';
+import { isPass } from '../../modules/contract/decides.ts';
+import type { CheckContext, Module } from '../../modules/contract/module.ts';
+import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
 import type { ModuleSettings } from '../../modules/module-settings.ts';
-import { isPass, type TrafficRequest } from '../../modules/prepared-module.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 import { decodeModules, ModuleRefusal, type Proto } from './endpoint-modules.ts';

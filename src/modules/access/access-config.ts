@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { reference } from '../../lib/schema/annotations.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
-import { enabledField } from '../module.ts';
+import { enabledField } from '../contract/module.ts';
 import { ACCOUNT_KIND } from '../service-account-records.ts';
 
 const MAX_RULES = 100;

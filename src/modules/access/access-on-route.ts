@@ -1,20 +1,11 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderChange } from '../contract/changes-requests.ts';
+import { isPass, type Pass, type Refusal, type Verdict } from '../contract/decides.ts';
+import type { PreparedModule } from '../contract/prepared-module.ts';
+import type { Identity, Permit } from '../contract/recognizes-requesters.ts';
+import type { OwnAnswer, OwnPathRequest, OwnPathSite, OwnPaths } from '../contract/serves-paths.ts';
+import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { GUEST_PATH } from '../guest-link-secret.ts';
-import {
-  type HeaderChange,
-  type Identity,
-  isPass,
-  type OwnAnswer,
-  type OwnPathRequest,
-  type OwnPathSite,
-  type OwnPaths,
-  type Pass,
-  type Permit,
-  type PreparedModule,
-  type Refusal,
-  type TrafficRequest,
-  type Verdict,
-} from '../prepared-module.ts';
 import type { AccessRuntime, CountedDecision } from './access-runtime.ts';
 import { serveGuestPath } from './guests/own-guest-path.ts';
 import { firstOf, identifyInTurn, type Recognizer } from './recognizer.ts';

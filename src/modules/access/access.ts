@@ -1,9 +1,9 @@
 import { fieldName } from '../../lib/schema/field-problem.ts';
+import { defineModule } from '../contract/module.ts';
+import type { Preparation, PreparePorts } from '../contract/prepare.ts';
 import { GUEST_PATH } from '../guest-link-secret.ts';
 import { GUEST_LINK_USE_KIND } from '../guest-link-use.ts';
 import { login } from '../login/login.ts';
-import { defineModule } from '../module.ts';
-import type { Preparation, PreparePorts } from '../prepared-module.ts';
 import { ACCOUNT_KIND, TOKEN_KIND, TOKEN_USE_KIND } from '../service-account-records.ts';
 import { type AccessConfig, accessConfig } from './access-config.ts';
 import { AccessOnRoute } from './access-on-route.ts';

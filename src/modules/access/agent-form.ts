@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { AgentForm } from '../agent-form.ts';
+import type { AgentForm } from '../contract/agent-form.ts';
 
 const texts = (maxLength: number) =>
   Type.Array(Type.String({ minLength: 1, maxLength }), { default: [], maxItems: 100 });

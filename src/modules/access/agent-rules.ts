@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { isAddressClaim } from '../../lib/text/address-claims.ts';
-import type { AcceptedForm } from '../agent-form.ts';
+import type { AcceptedForm } from '../contract/agent-form.ts';
 import type { AccessConfig, Rule } from './access-config.ts';
 import type { accessAgentSchema } from './agent-form.ts';
 

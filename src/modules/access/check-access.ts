@@ -1,9 +1,9 @@
 import { type FieldProblem, pointerTo } from '../../lib/schema/field-problem.ts';
 import { isAddressClaim } from '../../lib/text/address-claims.ts';
 import { emailAddress } from '../../lib/text/email-address.ts';
+import type { CheckContext } from '../contract/module.ts';
 import { checkIssuer } from '../login/check-issuer.ts';
 import type { LoginSettings } from '../login/settings.ts';
-import type { CheckContext } from '../module.ts';
 import type { AccessConfig, AllowRule, Rule, RuleSet } from './access-config.ts';
 import { domainPatternProblem } from './domain-matcher.ts';
 

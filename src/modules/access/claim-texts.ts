@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import type { Identity } from '../prepared-module.ts';
+import type { Identity } from '../contract/recognizes-requesters.ts';
 
 /** `unknown`: the claim exists and was too large to keep. */
 export type ClaimTexts = ReadonlySet<string> | 'unknown';

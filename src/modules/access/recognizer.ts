@@ -1,5 +1,7 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import type { HeaderChange, Pass, Refusal, TrafficRequest, Verdict } from '../prepared-module.ts';
+import type { HeaderChange } from '../contract/changes-requests.ts';
+import type { Pass, Refusal, Verdict } from '../contract/decides.ts';
+import type { TrafficRequest } from '../contract/traffic-request.ts';
 
 /** Recognizes requesters that need no login, such as programs by their token. */
 export interface Recognizer {

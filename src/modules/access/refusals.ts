@@ -1,5 +1,7 @@
+import type { Refusal } from '../contract/decides.ts';
+import type { Identity } from '../contract/recognizes-requesters.ts';
+import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { loginUrl, targetToKeep } from '../login/flow/return-target.ts';
-import type { Identity, Refusal, TrafficRequest } from '../prepared-module.ts';
 import { tokenForbidden } from './programs/token-refusals.ts';
 import type { Decision } from './rules.ts';
 

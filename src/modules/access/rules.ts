@@ -1,6 +1,6 @@
 import { isAddressClaim } from '../../lib/text/address-claims.ts';
 import { type EmailAddress, emailAddress } from '../../lib/text/email-address.ts';
-import type { Identity } from '../prepared-module.ts';
+import type { Identity } from '../contract/recognizes-requesters.ts';
 import type { AllowRule, BearerEntry, Rule, RuleSet } from './access-config.ts';
 import { claimText, ReadClaims } from './claim-texts.ts';
 import { type DomainMatcher, domainMatcher } from './domain-matcher.ts';

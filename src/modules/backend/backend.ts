@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { backendRecordKinds } from '../../backends/record-kinds.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
-import { defineModule, enabledField } from '../module.ts';
+import { defineModule, enabledField } from '../contract/module.ts';
 
 const backendConfig = Type.Object({
   enabled: enabledField,

@@ -1,4 +1,4 @@
-import type { AgentForm } from '../agent-form.ts';
+import type { AgentForm } from '../contract/agent-form.ts';
 
 export const compressionAgentForm: AgentForm = {
   order: 4,

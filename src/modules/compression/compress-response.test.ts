@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { trafficRequest } from '../../../test/support/traffic-request.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import type { ResponseTransform } from '../prepared-module.ts';
+import type { ResponseTransform } from '../contract/changes-responses.ts';
 import { compressResponse } from './compress-response.ts';
 import { MIN_BODY_BYTES } from './eligibility.ts';
 

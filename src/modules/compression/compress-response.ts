@@ -1,4 +1,5 @@
-import type { ResponseTransform, TrafficRequest, TrafficResponseHead } from '../prepared-module.ts';
+import type { ResponseTransform, TrafficResponseHead } from '../contract/changes-responses.ts';
+import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { type Coding, chooseCoding } from './accept-encoding.ts';
 import { codecs, MAX_WHOLE_BYTES } from './codecs.ts';
 import { isEventStream } from './compressible-type.ts';

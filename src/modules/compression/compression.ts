@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { defineModule, enabledField } from '../module.ts';
+import { defineModule, enabledField } from '../contract/module.ts';
 import { compressionAgentForm } from './agent-form.ts';
 import { compressResponse } from './compress-response.ts';
 

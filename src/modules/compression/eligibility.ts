@@ -1,4 +1,4 @@
-import type { TrafficResponseHead } from '../prepared-module.ts';
+import type { TrafficResponseHead } from '../contract/changes-responses.ts';
 import { isCompressibleType } from './compressible-type.ts';
 import type { ResponseFacts } from './response-facts.ts';
 

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { AgentForm } from '../agent-form.ts';
+import type { AgentForm } from '../contract/agent-form.ts';
 
 const ranges = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 });
 

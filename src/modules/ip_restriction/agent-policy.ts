@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
-import type { AcceptedForm, AgentRecord } from '../agent-form.ts';
+import type { AcceptedForm, AgentRecord } from '../contract/agent-form.ts';
 import type { ipRestrictionAgentSchema } from './agent-form.ts';
 
 const EVERYBODY = ['0.0.0.0/0', '::/0'];

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { defineModule, enabledField } from '../module.ts';
+import { defineModule, enabledField } from '../contract/module.ts';
 import { ipRestrictionAgentForm, ipRestrictionAgentSchema } from './agent-form.ts';
 import { agentPolicy } from './agent-policy.ts';
 import { ipRestrictionErrors } from './errors.ts';

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { isPass, type PreparePorts, type TrafficRequest, type Verdict } from '../prepared-module.ts';
+import { isPass, type Verdict } from '../contract/decides.ts';
+import type { PreparePorts } from '../contract/prepare.ts';
+import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { restrictAddresses } from './restrict-addresses.ts';
 
 const RULES = [

@@ -1,5 +1,6 @@
 import { type AddressMatcher, cidrMatcher, parseAddress } from '../../lib/net/cidr.ts';
-import type { Preparation, PreparePorts, Refusal, Verdict } from '../prepared-module.ts';
+import type { Refusal, Verdict } from '../contract/decides.ts';
+import type { Preparation, PreparePorts } from '../contract/prepare.ts';
 
 const REFUSED: Refusal = {
   status: 403,

@@ -2,7 +2,7 @@ import { FetchProblem } from '../../lib/http/fetch-problem.ts';
 import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { cidrMatcher, parseAddress } from '../../lib/net/cidr.ts';
 import { publicAddressGuard } from '../../lib/net/public-address-guard.ts';
-import type { ModuleNetwork } from '../module-runtime.ts';
+import type { ModuleNetwork } from '../contract/keeps-state.ts';
 
 export interface AgentIssuerOptions {
   /** `agent_issuer_allow_cidrs`. */

@@ -1,4 +1,5 @@
-import type { AssumedPerson, TrafficRequest } from '../prepared-module.ts';
+import type { AssumedPerson } from '../contract/recognizes-requesters.ts';
+import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { originOf } from './flow/return-target.ts';
 import { Grant, type GrantDoc } from './sessions/grant.ts';
 

@@ -1,4 +1,4 @@
-import type { CheckContext } from '../module.ts';
+import type { CheckContext } from '../contract/module.ts';
 import { agentIssuerLimits } from './agent-issuers.ts';
 import { agentIssuerProblem, issuerProblem, plainHttpHosts } from './issuer-problem.ts';
 import type { LoginSettings } from './settings.ts';

@@ -1,4 +1,4 @@
-import type { Identity, Permit } from '../prepared-module.ts';
+import type { Identity, Permit } from '../contract/recognizes-requesters.ts';
 import type { Grant } from './sessions/grant.ts';
 
 /** Decides whether a stored login still admits a request in progress. */

@@ -1,15 +1,8 @@
-import {
-  type AssumedPerson,
-  type Identity,
-  isPass,
-  type OwnPaths,
-  type Pass,
-  type Permit,
-  type PreparedModule,
-  type Refusal,
-  type TrafficRequest,
-  type Verdict,
-} from '../prepared-module.ts';
+import { isPass, type Pass, type Refusal, type Verdict } from '../contract/decides.ts';
+import type { PreparedModule } from '../contract/prepared-module.ts';
+import type { AssumedPerson, Identity, Permit } from '../contract/recognizes-requesters.ts';
+import type { OwnPaths } from '../contract/serves-paths.ts';
+import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { assumedGrant } from './assumed-grant.ts';
 import { type CookieNames, cookieNames } from './cookies/session-cookie.ts';
 import { loginRequired } from './flow/login-required.ts';

@@ -1,5 +1,8 @@
-import type { ModuleLog, SharedPorts, SharedState } from '../module-runtime.ts';
-import type { ConfiguredBy, OwnPathRequest, OwnPaths, Refusal, TrafficRequest } from '../prepared-module.ts';
+import type { Refusal } from '../contract/decides.ts';
+import type { ModuleLog, SharedPorts, SharedState } from '../contract/keeps-state.ts';
+import type { ConfiguredBy } from '../contract/prepare.ts';
+import type { OwnPathRequest, OwnPaths } from '../contract/serves-paths.ts';
+import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { agentIssuers } from './agent-issuers.ts';
 import { FlowCookies } from './cookies/flow-cookies.ts';
 import { type BrowserKey, type CookieNames, SessionCookies } from './cookies/session-cookie.ts';

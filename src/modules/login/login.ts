@@ -1,4 +1,4 @@
-import type { SharedRuntime } from '../module-runtime.ts';
+import type { SharedRuntime } from '../contract/keeps-state.ts';
 import { loginErrors } from './errors.ts';
 import { LOGIN_PATHS } from './flow/own-login-paths.ts';
 import { SIGNING_KEY_KIND } from './identity/signing-keys.ts';

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { certificatesIn, describeCertificate } from '../../lib/pki/describe-certificate.ts';
-import type { AcceptedForm } from '../agent-form.ts';
+import type { AcceptedForm } from '../contract/agent-form.ts';
 import type { mutualTlsAgentSchema } from './agent-form.ts';
 
 const MAX_AUTHORITIES = 10;

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { AgentForm } from '../agent-form.ts';
+import type { AgentForm } from '../contract/agent-form.ts';
 
 /** In the bind message: certificates instead of the authorities that an operator would refer to. */
 export const mutualTlsAgentSchema = Type.Object({

@@ -3,14 +3,10 @@ import { headerText } from '../../lib/http/header-text.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { authorityCertificate } from '../../revocation/authority-certificate.ts';
 import { CRL_KIND, crlId, crlModeOf, crlUrlOf, uploadedLists } from '../../revocation/authority-crl.ts';
-import type {
-  ClientCertificate,
-  Pass,
-  Preparation,
-  PreparePorts,
-  Refusal,
-  RevocationPolicy,
-} from '../prepared-module.ts';
+import type { Pass, Refusal } from '../contract/decides.ts';
+import type { Preparation, PreparePorts } from '../contract/prepare.ts';
+import type { RevocationPolicy } from '../contract/requires-tls.ts';
+import type { ClientCertificate } from '../contract/traffic-request.ts';
 import { CrlRuntime } from './revocation/crl-runtime.ts';
 import { revocationPolicy } from './revocation/revocation-policy.ts';
 

@@ -3,7 +3,7 @@ import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { CRL_FETCH_KIND, CRL_KIND } from '../../revocation/authority-crl.ts';
-import { defineModule, enabledField } from '../module.ts';
+import { defineModule, enabledField } from '../contract/module.ts';
 import { agentAuthorities } from './agent-authorities.ts';
 import { mutualTlsAgentForm, mutualTlsAgentSchema } from './agent-form.ts';
 import { demandCertificates } from './demand-certificates.ts';

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { fieldName } from '../../lib/schema/field-problem.ts';
-import type { AcceptedForm, AgentForm } from '../agent-form.ts';
+import type { AcceptedForm, AgentForm } from '../contract/agent-form.ts';
 import { checkOauth } from './check-oauth.ts';
 import { type OauthConfig, providerFields, sessionFields } from './oauth-config.ts';
 import { PROVIDER_NAMES } from './provider-definition.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Identity } from '../prepared-module.ts';
+import type { Identity } from '../contract/recognizes-requesters.ts';
 import { membership } from './membership-rules.ts';
 import { google } from './providers/google.ts';
 

@@ -1,5 +1,6 @@
 import { emailAddress } from '../../lib/text/email-address.ts';
-import type { Identity, Refusal } from '../prepared-module.ts';
+import type { Refusal } from '../contract/decides.ts';
+import type { Identity } from '../contract/recognizes-requesters.ts';
 import type { ProviderConfig } from './oauth-config.ts';
 import type { ProviderDefinition } from './provider-definition.ts';
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { secret } from '../../lib/schema/annotations.ts';
-import { enabledField } from '../module.ts';
+import { enabledField } from '../contract/module.ts';
 import { PROVIDER_NAMES, type ProviderName } from './provider-definition.ts';
 
 const MAX_UINT32 = 4_294_967_295;

@@ -1,10 +1,10 @@
 import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { LruMap } from '../../lib/lru-map.ts';
+import type { ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';
 import { plainHttpHosts } from '../login/issuer-problem.ts';
 import { login } from '../login/login.ts';
 import type { LoginRuntime } from '../login/login-runtime.ts';
 import type { LoginSettings } from '../login/settings.ts';
-import type { ModuleRuntime, RuntimePorts } from '../module-runtime.ts';
 import { chosenProvider } from './oauth-config.ts';
 import type { ProviderEndpoints, ProviderName } from './provider-definition.ts';
 import { providerDefinitions } from './providers/provider-definitions.ts';

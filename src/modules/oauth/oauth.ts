@@ -1,7 +1,8 @@
+import type { Refusal } from '../contract/decides.ts';
+import { defineModule } from '../contract/module.ts';
+import type { Preparation, PreparePorts } from '../contract/prepare.ts';
 import { login } from '../login/login.ts';
 import { LOGIN_REASONS, type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
-import { defineModule } from '../module.ts';
-import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
 import { acceptOauthForm, oauthAgentForm, oauthFormSchema } from './agent-form.ts';
 import { checkOauth } from './check-oauth.ts';
 import { oauthErrors } from './errors.ts';

@@ -1,4 +1,4 @@
-import type { AgentForm } from '../agent-form.ts';
+import type { AgentForm } from '../contract/agent-form.ts';
 
 /** The fields are those of the module's configuration. */
 export const oidcAgentForm: AgentForm = {

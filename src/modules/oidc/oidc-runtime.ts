@@ -1,6 +1,6 @@
+import type { ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';
 import { login } from '../login/login.ts';
 import type { LoginRuntime } from '../login/login-runtime.ts';
-import type { ModuleRuntime, RuntimePorts } from '../module-runtime.ts';
 
 /** The module's part of the logins of this process. */
 export class OidcRuntime implements ModuleRuntime {

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { defineModule, enabledField } from '../module.ts';
+import { defineModule, enabledField } from '../contract/module.ts';
 
 const tlsTerminationConfig = Type.Object({
   enabled: enabledField,

@@ -4,9 +4,10 @@ import { errorTable } from '../../../src/lib/errors.ts';
 import { bodyProblem } from '../../../src/lib/schema/decode-body.ts';
 import { declared } from '../../../src/lib/settings/setting.ts';
 import { integer } from '../../../src/lib/settings/setting-kinds.ts';
-import { defineModule, enabledField } from '../../../src/modules/module.ts';
-import type { ModuleRuntime, RuntimePorts } from '../../../src/modules/module-runtime.ts';
-import type { Pass, PreparedModule, Refusal } from '../../../src/modules/prepared-module.ts';
+import type { Pass, Refusal } from '../../../src/modules/contract/decides.ts';
+import type { ModuleRuntime, RuntimePorts } from '../../../src/modules/contract/keeps-state.ts';
+import { defineModule, enabledField } from '../../../src/modules/contract/module.ts';
+import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
 
 const { rows } = errorTable({
   ERR_POSTERN_HOOKED: { status: 402, explanation: 'The hooked module refuses the request.' },

@@ -1,4 +1,4 @@
-import type { AgentForm } from '../../../src/modules/agent-form.ts';
+import type { AgentForm } from '../../../src/modules/contract/agent-form.ts';
 
 export const throwawayAgentForm: AgentForm = {
   order: 5,

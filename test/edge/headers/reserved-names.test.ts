@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DroppedHeaders } from '../../../src/edge/http/dropped-headers.ts';
-import type { Module } from '../../../src/modules/module.ts';
+import type { Module } from '../../../src/modules/contract/module.ts';
 import { modules } from '../../../src/modules/registry.ts';
 import { nameMatcher, reservedNames } from '../../../src/modules/reserved-names.ts';
 

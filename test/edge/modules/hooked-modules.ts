@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { defineModule, enabledField, type Module } from '../../../src/modules/module.ts';
-import type { PreparedModule } from '../../../src/modules/prepared-module.ts';
+import { defineModule, enabledField, type Module } from '../../../src/modules/contract/module.ts';
+import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
 
 type Hooks = Pick<PreparedModule, 'judge' | 'transformRequest' | 'transform'>;
 

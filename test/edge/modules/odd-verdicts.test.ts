@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { after, beforeEach, suite, test } from 'node:test';
-import type { PreparedModule } from '../../../src/modules/prepared-module.ts';
+import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
 import { ask, begin, PROTOCOLS } from './hooked-client.ts';
 import { HookedWorld } from './hooked-world.ts';
 

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientSide } from '../../../src/edge/client-side.ts';
 import { Exchange } from '../../../src/edge/exchange.ts';
-import type { Permit, PreparedModule, TrafficRequest, Verdict } from '../../../src/modules/prepared-module.ts';
+import type { Verdict } from '../../../src/modules/contract/decides.ts';
+import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
+import type { Permit } from '../../../src/modules/contract/recognizes-requesters.ts';
+import type { TrafficRequest } from '../../../src/modules/contract/traffic-request.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 import { exchangeRuntime } from '../admission/exchange-runtime.ts';
 

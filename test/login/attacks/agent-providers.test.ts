@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createGuardedFetch } from '../../../src/lib/http/guarded-fetch.ts';
+import type { ConfiguredBy } from '../../../src/modules/contract/prepare.ts';
 import { LoginOnRoute } from '../../../src/modules/login/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/login/login-runtime.ts';
 import type { LoginSettings } from '../../../src/modules/login/settings.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
 import { OidcRuntime } from '../../../src/modules/oidc/oidc-runtime.ts';
-import type { ConfiguredBy } from '../../../src/modules/prepared-module.ts';
 import { inertPorts } from '../../support/inert-ports.ts';
 import { openHostileWorld, refused } from '../hostile/hostile-world.ts';
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createGuardedFetch } from '../../../src/lib/http/guarded-fetch.ts';
+import type { SharedPorts } from '../../../src/modules/contract/keeps-state.ts';
+import type { OwnPathRequest, OwnPathSite } from '../../../src/modules/contract/serves-paths.ts';
 import { backChannelLogout } from '../../../src/modules/login/flow/back-channel-logout.ts';
 import { LoginOnRoute } from '../../../src/modules/login/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/login/login-runtime.ts';
 import type { LoginRecords } from '../../../src/modules/login/login-store.ts';
-import type { SharedPorts } from '../../../src/modules/module-runtime.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
-import type { OwnPathRequest, OwnPathSite } from '../../../src/modules/prepared-module.ts';
 import { idleLogins, inertPorts } from '../../support/inert-ports.ts';
 import { openHostileWorld } from '../hostile/hostile-world.ts';
 

@@ -1,4 +1,4 @@
-import type { FollowedRecord } from '../../module-runtime.ts';
+import type { FollowedRecord } from '../../contract/kept-records.ts';
 
 export const GUEST_LINK_KIND = 'guest_link';
 

@@ -1,6 +1,6 @@
 import { escapedHtml, PAGE_STYLE_SOURCE, plainPage } from '../../../lib/http/plain-page.ts';
+import type { OwnAnswer } from '../../contract/serves-paths.ts';
 import { GUEST_PATH } from '../../guest-link-secret.ts';
-import type { OwnAnswer } from '../../prepared-module.ts';
 import type { GuestLink } from './guest-link.ts';
 
 const UNTIL = new Intl.DateTimeFormat('en-GB', {

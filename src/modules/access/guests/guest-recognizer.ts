@@ -1,8 +1,9 @@
 import type { HeaderList } from '../../../lib/http/header-list.ts';
+import type { Pass, Verdict } from '../../contract/decides.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import { storeUnavailable } from '../../login/flow/login-failures.ts';
 import { GrantPermit } from '../../login/grant-permit.ts';
 import type { Grant } from '../../login/sessions/grant.ts';
-import type { Pass, TrafficRequest, Verdict } from '../../prepared-module.ts';
 import type { Recognizer } from '../recognizer.ts';
 import type { Guests } from './guests.ts';
 

@@ -1,4 +1,5 @@
-import type { OwnAnswer, Refusal } from '../../prepared-module.ts';
+import type { Refusal } from '../../contract/decides.ts';
+import type { OwnAnswer } from '../../contract/serves-paths.ts';
 
 const ASK = 'Ask the person who sent it to you for a new one.';
 

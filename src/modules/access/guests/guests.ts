@@ -1,4 +1,6 @@
 import { KeyedMutex } from '../../../lib/async/keyed-mutex.ts';
+import type { RuntimePorts } from '../../contract/keeps-state.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import { isGenuineSecret } from '../../guest-link-secret.ts';
 import { GUEST_LINK_USE_KIND, guestLinkUseId } from '../../guest-link-use.ts';
 import { type CookieNames, cookieNames } from '../../login/cookies/session-cookie.ts';
@@ -6,8 +8,6 @@ import type { GrantKeeper } from '../../login/grant-permit.ts';
 import { GUEST_ISSUER } from '../../login/guest-issuer.ts';
 import type { LoginRuntime } from '../../login/login-runtime.ts';
 import type { Grant, SessionLimits } from '../../login/sessions/grant.ts';
-import type { RuntimePorts } from '../../module-runtime.ts';
-import type { TrafficRequest } from '../../prepared-module.ts';
 import type { GuestLink } from './guest-link.ts';
 import { LinkDirectory } from './link-directory.ts';
 

@@ -1,5 +1,5 @@
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import { originOf } from '../../login/flow/return-target.ts';
-import type { TrafficRequest } from '../../prepared-module.ts';
 
 /**
  * Whether a page of this origin sent the form. Our page has no referrer, so its forms have `Origin: null`: then only

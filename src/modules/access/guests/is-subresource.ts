@@ -1,4 +1,4 @@
-import type { TrafficRequest } from '../../prepared-module.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 
 /**
  * Whether a page loads this as an image, frame, script or the like. People open links; a page that embeds one is not

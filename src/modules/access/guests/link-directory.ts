@@ -1,5 +1,5 @@
 import { hashToken } from '../../../lib/text/token-hash.ts';
-import type { FollowedRecords } from '../../module-runtime.ts';
+import type { FollowedRecords } from '../../contract/kept-records.ts';
 import { GUEST_LINK_KIND, type GuestLink, guestLinkOf } from './guest-link.ts';
 
 /** All guest links in memory, by id and by secret: it follows their records. */

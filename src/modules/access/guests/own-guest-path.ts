@@ -1,8 +1,8 @@
+import type { OwnAnswer, OwnPathRequest } from '../../contract/serves-paths.ts';
 import { isGuestSecret } from '../../guest-link-secret.ts';
 import { widestNetworkOf } from '../../login/flow/client-networks.ts';
 import { originOf } from '../../login/flow/return-target.ts';
 import { GUEST_ISSUER } from '../../login/guest-issuer.ts';
-import type { OwnAnswer, OwnPathRequest } from '../../prepared-module.ts';
 import type { GuestLink } from './guest-link.ts';
 import { guestPage } from './guest-page.ts';
 import { CROSS_SITE, linkRefusal, NO_SUCH_METHOD, tooManyGuesses } from './guest-refusals.ts';

@@ -1,9 +1,9 @@
 import { rfc3339 } from '../../../lib/clock.ts';
+import type { OwnPathRequest } from '../../contract/serves-paths.ts';
 import { GUEST_LINK_USE_KIND, guestLinkUseId } from '../../guest-link-use.ts';
 import { setSessionCookies } from '../../login/cookies/session-cookie.ts';
 import { GUEST_ISSUER } from '../../login/guest-issuer.ts';
 import type { RecordedSession } from '../../login/sessions/record-session.ts';
-import type { OwnPathRequest } from '../../prepared-module.ts';
 import type { GuestLink } from './guest-link.ts';
 import { type Guests, limitsOf } from './guests.ts';
 

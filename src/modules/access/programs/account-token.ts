@@ -1,6 +1,7 @@
+import type { Identity, Permit } from '../../contract/recognizes-requesters.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import type { SentIdentity } from '../../login/identity/upstream-identity.ts';
 import type { UpstreamUser } from '../../login/identity/upstream-user.ts';
-import type { Identity, Permit, TrafficRequest } from '../../prepared-module.ts';
 import type { ProgramPermit } from './program-permit.ts';
 import { SentByHost } from './sent-by-host.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashToken } from '../../../lib/text/token-hash.ts';
-import type { FollowedKey, FollowedRecords } from '../../module-runtime.ts';
+import type { FollowedKey, FollowedRecords } from '../../contract/kept-records.ts';
 import { ACCOUNT_KIND, TOKEN_KIND } from '../../service-account-records.ts';
 import { AccountTokens } from './account-tokens.ts';
 

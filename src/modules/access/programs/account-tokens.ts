@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../lib/json.ts';
 import { hashToken } from '../../../lib/text/token-hash.ts';
-import type { FollowedKey, FollowedRecords } from '../../module-runtime.ts';
+import type { FollowedKey, FollowedRecords } from '../../contract/kept-records.ts';
 import { ACCOUNT_KIND, TOKEN_KIND } from '../../service-account-records.ts';
 import { AccountToken, ServiceAccount } from './account-token.ts';
 

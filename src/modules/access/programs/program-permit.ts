@@ -1,6 +1,7 @@
+import type { Permit } from '../../contract/recognizes-requesters.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import type { SentIdentity } from '../../login/identity/upstream-identity.ts';
 import type { UpstreamUser } from '../../login/identity/upstream-user.ts';
-import type { Permit, TrafficRequest } from '../../prepared-module.ts';
 
 /** The permit of a program. One object per token: requests allocate nothing. */
 export interface ProgramPermit extends Permit {

@@ -1,16 +1,12 @@
 import { bearerCredentials } from '../../../lib/http/bearer-credentials.ts';
 import type { HeaderList } from '../../../lib/http/header-list.ts';
+import type { HeaderChange } from '../../contract/changes-requests.ts';
+import type { Pass, Refusal, Verdict } from '../../contract/decides.ts';
+import type { ConfiguredBy } from '../../contract/prepare.ts';
+import type { Permit } from '../../contract/recognizes-requesters.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import { originOf } from '../../login/flow/return-target.ts';
 import { LoginProblem } from '../../login/provider/login-problem.ts';
-import type {
-  ConfiguredBy,
-  HeaderChange,
-  Pass,
-  Permit,
-  Refusal,
-  TrafficRequest,
-  Verdict,
-} from '../../prepared-module.ts';
 import { TOKEN_PREFIX } from '../../service-account-records.ts';
 import type { AccessConfig } from '../access-config.ts';
 import type { Recognizer } from '../recognizer.ts';

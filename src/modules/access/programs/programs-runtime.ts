@@ -1,8 +1,9 @@
 import { LruMap } from '../../../lib/lru-map.ts';
+import type { ModuleLog, RuntimePorts } from '../../contract/keeps-state.ts';
+import type { ConfiguredBy } from '../../contract/prepare.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import type { LoginRuntime } from '../../login/login-runtime.ts';
 import type { LoginProblem } from '../../login/provider/login-problem.ts';
-import type { ModuleLog, RuntimePorts } from '../../module-runtime.ts';
-import type { ConfiguredBy, TrafficRequest } from '../../prepared-module.ts';
 import { AccountTokens } from './account-tokens.ts';
 import { TokenUses } from './token-uses.ts';
 import { WorkloadTokens } from './workload-tokens.ts';

@@ -1,5 +1,7 @@
 import type { ErrorCode } from '../../../lib/errors.ts';
-import type { Identity, Refusal, TrafficRequest } from '../../prepared-module.ts';
+import type { Refusal } from '../../contract/decides.ts';
+import type { Identity } from '../../contract/recognizes-requesters.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import type { Decision } from '../rules.ts';
 
 /** RFC 6750 §3.1; null: the request had no token for us (§3: then there is no error to report). */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FollowedRecord, OwnRecordPut } from '../../module-runtime.ts';
+import type { FollowedRecord, OwnRecordPut } from '../../contract/kept-records.ts';
 import { AccountToken, ServiceAccount } from './account-token.ts';
 import { TokenUses } from './token-uses.ts';
 

@@ -1,5 +1,6 @@
 import { type Clock, rfc3339 } from '../../../lib/clock.ts';
-import type { FollowedRecords, ModuleLog, ModuleTimers, OwnRecordPut } from '../../module-runtime.ts';
+import type { ModuleLog, ModuleTimers } from '../../contract/keeps-state.ts';
+import type { FollowedRecords, OwnRecordPut } from '../../contract/kept-records.ts';
 import { TOKEN_USE_KIND, tokenUseId } from '../../service-account-records.ts';
 import type { AccountToken } from './account-token.ts';
 

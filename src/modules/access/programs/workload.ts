@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../../lib/json.ts';
 import { isEmailVerified } from '../../../lib/text/verified-email.ts';
+import type { Identity } from '../../contract/recognizes-requesters.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import { textClaim } from '../../login/identity/claims.ts';
 import { sentEmail } from '../../login/identity/sent-email.ts';
 import type { SentIdentity } from '../../login/identity/upstream-identity.ts';
 import type { UpstreamUser } from '../../login/identity/upstream-user.ts';
-import type { Identity, TrafficRequest } from '../../prepared-module.ts';
 import type { ProgramPermit } from './program-permit.ts';
 import { SentByHost } from './sent-by-host.ts';
 

@@ -2,9 +2,9 @@ import Type from 'typebox';
 import { rfc3339 } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 import { reference, refSchema } from '../../../lib/schema/annotations.ts';
+import type { Asked, ModuleQuestion, QuestionPorts } from '../../contract/module-question.ts';
 import type { LoginSession } from '../../login/login-store.ts';
 import { Grant } from '../../login/sessions/grant.ts';
-import type { Asked, ModuleQuestion, QuestionPorts } from '../../module-question.ts';
 import type { AccessConfig } from '../access-config.ts';
 import { compileRules, type Decision, type Evaluate } from '../rules.ts';
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { clearCookie, cookieValues, markedCookies, setCookie } from '../../../lib/http/cookie-header.ts';
-import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
+import { OWN_COOKIE_MARK } from '../../contract/serves-paths.ts';
 import type { LoginParameters } from '../login-parameters.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type Cookie, clearCookie, cookieValues, markedCookies, setCookie } from '../../../lib/http/cookie-header.ts';
 import { isSameSecret } from '../../../lib/text/is-same-secret.ts';
-import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
+import { OWN_COOKIE_MARK } from '../../contract/serves-paths.ts';
 
 const SESSION_MARK = `${OWN_COOKIE_MARK}s.`;
 const COMPANION_MARK = `${OWN_COOKIE_MARK}b.`;

@@ -1,5 +1,5 @@
 import { clearCookie, cookieValues, setCookie } from '../../../lib/http/cookie-header.ts';
-import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
+import { OWN_COOKIE_MARK } from '../../contract/serves-paths.ts';
 
 const NAME = '__Host-postern-trail';
 const VALUE = /^pstn1\.t\.(\d{1,13}(?:\.\d{1,13}){0,9})$/;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
-import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
+import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../contract/serves-paths.ts';
 import { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import { jsonAnswer } from '../pages/page.ts';

@@ -1,4 +1,4 @@
-import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
+import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../contract/serves-paths.ts';
 import { askedFor, type Flow, isFlowExpired, roundOf } from '../cookies/flow-cookies.ts';
 import { clearSessionCookies, setSessionCookies } from '../cookies/session-cookie.ts';
 import { recentLogins, trailCookie } from '../cookies/trail-cookie.ts';

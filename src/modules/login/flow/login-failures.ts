@@ -1,4 +1,6 @@
-import type { OwnAnswer, Refusal, TrafficRequest } from '../../prepared-module.ts';
+import type { Refusal } from '../../contract/decides.ts';
+import type { OwnAnswer } from '../../contract/serves-paths.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import { loginErrors } from '../errors.ts';
 import type { LoginProblem } from '../provider/login-problem.ts';
 import type { TooManyAttempts } from './login-attempts.ts';

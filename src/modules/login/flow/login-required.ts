@@ -1,6 +1,7 @@
 import { bearerCredentials } from '../../../lib/http/bearer-credentials.ts';
 import { cookieValues } from '../../../lib/http/cookie-header.ts';
-import type { Refusal, TrafficRequest } from '../../prepared-module.ts';
+import type { Refusal } from '../../contract/decides.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import { clearSessionCookies } from '../cookies/session-cookie.ts';
 import type { LoginOnRoute } from '../login-on-route.ts';
 import { loginUrl, originOf, targetToKeep } from './return-target.ts';

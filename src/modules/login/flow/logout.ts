@@ -1,4 +1,4 @@
-import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
+import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../contract/serves-paths.ts';
 import { clearSessionCookies } from '../cookies/session-cookie.ts';
 import { clearTrail } from '../cookies/trail-cookie.ts';
 import { LoginOnRoute } from '../login-on-route.ts';

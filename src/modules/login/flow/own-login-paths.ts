@@ -1,4 +1,4 @@
-import type { OwnAnswer, OwnPathRequest, OwnPathSite, OwnPaths } from '../../prepared-module.ts';
+import type { OwnAnswer, OwnPathRequest, OwnPathSite, OwnPaths } from '../../contract/serves-paths.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import { jsonAnswer } from '../pages/page.ts';
 import { backChannelLogout } from './back-channel-logout.ts';

@@ -1,4 +1,4 @@
-import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
+import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../contract/serves-paths.ts';
 import { askedFor, type Flow } from '../cookies/flow-cookies.ts';
 import { isLoop, recentLogins } from '../cookies/trail-cookie.ts';
 import { LoginOnRoute } from '../login-on-route.ts';

@@ -1,4 +1,4 @@
-import type { ModuleRecords } from '../../module-runtime.ts';
+import type { ModuleRecords } from '../../contract/kept-records.ts';
 
 export const SIGNING_KEY_KIND = 'signing_key';
 const FIELD = 'private_key';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import type { TrafficRequest } from '../../prepared-module.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import type { LoginRecord } from '../login-store.ts';
 import { Grant } from '../sessions/grant.ts';
 import { AssertionSigner } from './assertion-signer.ts';

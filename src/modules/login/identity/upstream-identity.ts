@@ -1,5 +1,5 @@
 import { headerText } from '../../../lib/http/header-text.ts';
-import type { TrafficRequest } from '../../prepared-module.ts';
+import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import type { Grant } from '../sessions/grant.ts';
 import { type Assertion, type AssertionSigner, isFresh } from './assertion-signer.ts';
 import { boundedClaims } from './claims.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../lib/json.ts';
-import type { Identity } from '../../prepared-module.ts';
+import type { Identity } from '../../contract/recognizes-requesters.ts';
 import type { SentEmail } from './sent-email.ts';
 
 /** The sender of a request, as the upstream sees it. */

@@ -1,5 +1,5 @@
 import { escapedHtml, linkButton } from '../../../lib/http/plain-page.ts';
-import type { OwnAnswer } from '../../prepared-module.ts';
+import type { OwnAnswer } from '../../contract/serves-paths.ts';
 import { htmlPage } from './page.ts';
 
 /** The fragment never reaches a server: only a script can carry it over. Everything else is in the link. */

@@ -1,5 +1,5 @@
 import { linkButton } from '../../../lib/http/plain-page.ts';
-import type { OwnAnswer } from '../../prepared-module.ts';
+import type { OwnAnswer } from '../../contract/serves-paths.ts';
 import { htmlPage } from './page.ts';
 
 /** A link from another site must not log anybody out: the user has to confirm. */

@@ -1,6 +1,6 @@
 import type { HeaderList } from '../../../lib/http/header-list.ts';
 import { PAGE_STYLE_SOURCE, plainPage, sourceHash } from '../../../lib/http/plain-page.ts';
-import type { OwnAnswer } from '../../prepared-module.ts';
+import type { OwnAnswer } from '../../contract/serves-paths.ts';
 
 export interface Page {
   readonly title: string;

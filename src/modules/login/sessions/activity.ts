@@ -1,4 +1,4 @@
-import type { ModuleTimers } from '../../module-runtime.ts';
+import type { ModuleTimers } from '../../contract/keeps-state.ts';
 import type { LoginRecords } from '../login-store.ts';
 import type { Grant, SessionLimits } from './grant.ts';
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../lib/json.ts';
 import { isEmailVerified } from '../../../lib/text/verified-email.ts';
-import type { Identity } from '../../prepared-module.ts';
+import type { Identity } from '../../contract/recognizes-requesters.ts';
 import { GUEST_ISSUER } from '../guest-issuer.ts';
 import type { SentIdentity } from '../identity/upstream-identity.ts';
 import { isAskedFor, type LoginParameters } from '../login-parameters.ts';

@@ -1,4 +1,4 @@
-import type { ModuleLog } from '../../module-runtime.ts';
+import type { ModuleLog } from '../../contract/keeps-state.ts';
 import type { LoginClientId, LoginRecords } from '../login-store.ts';
 
 /**

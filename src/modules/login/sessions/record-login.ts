@@ -1,4 +1,4 @@
-import type { OwnPathRequest } from '../../prepared-module.ts';
+import type { OwnPathRequest } from '../../contract/serves-paths.ts';
 import type { BrowserKey } from '../cookies/session-cookie.ts';
 import type { LoginTokens } from '../login-client.ts';
 import type { LoginOnRoute } from '../login-on-route.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { rfc3339 } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
-import type { OwnPathRequest } from '../../prepared-module.ts';
+import type { OwnPathRequest } from '../../contract/serves-paths.ts';
 import type { BrowserKey, CookieNames } from '../cookies/session-cookie.ts';
 import { originOf } from '../flow/return-target.ts';
 import type { LoginParameters } from '../login-parameters.ts';

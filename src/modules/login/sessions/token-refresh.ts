@@ -1,6 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
-import type { ModuleLog, ModuleTimers } from '../../module-runtime.ts';
+import type { ModuleLog, ModuleTimers } from '../../contract/keeps-state.ts';
 import type { LoginClient, RefreshedTokens } from '../login-client.ts';
 import type { LoginRecords } from '../login-store.ts';
 import { LoginProblem } from '../provider/login-problem.ts';

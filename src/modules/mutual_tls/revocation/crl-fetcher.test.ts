@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RuntimePorts } from '../../module-runtime.ts';
+import type { RuntimePorts } from '../../contract/keeps-state.ts';
 import { CrlFetcher } from './crl-fetcher.ts';
 
 test('a list that another process claims is not asked for again and again', async () => {

@@ -13,7 +13,8 @@ import {
   stateFor,
 } from '../../../revocation/fetch-state.ts';
 import { MAX_CRL_BYTES, storedCrl } from '../../../revocation/stored-crl.ts';
-import type { FollowedRecord, OwnRecordPut, RuntimePorts } from '../../module-runtime.ts';
+import type { RuntimePorts } from '../../contract/keeps-state.ts';
+import type { FollowedRecord, OwnRecordPut } from '../../contract/kept-records.ts';
 import { explain, type FetchedCrl, fetchCrl } from './fetch-crl.ts';
 import { advance, ownLists } from './own-lists.ts';
 

@@ -15,7 +15,8 @@ import { crlStatus } from '../../../revocation/crl-status.ts';
 import { stateFor } from '../../../revocation/fetch-state.ts';
 import { listsInRecord } from '../../../revocation/stored-crl.ts';
 import { remember } from '../../../revocation/verified-lists.ts';
-import type { FollowedKey, FollowedRecord, ModuleRuntime, RuntimePorts } from '../../module-runtime.ts';
+import type { ModuleRuntime, RuntimePorts } from '../../contract/keeps-state.ts';
+import type { FollowedKey, FollowedRecord } from '../../contract/kept-records.ts';
 import type { MutualTlsSettings } from '../settings.ts';
 import { CrlFetcher } from './crl-fetcher.ts';
 

@@ -3,12 +3,8 @@ import { fieldsOf } from '../../../lib/pki/revocation-list/certificate-fields.ts
 import { isNewer, type RevocationList, stateOf } from '../../../lib/pki/revocation-list/revocation-list.ts';
 import type { CrlMode } from '../../../revocation/authority-crl.ts';
 import { hasIssuerName, isIssuedBy } from '../../../revocation/verified-lists.ts';
-import type {
-  ClientCertificate,
-  PresentedCertificates,
-  RevocationPolicy,
-  RevocationVerdict,
-} from '../../prepared-module.ts';
+import type { PresentedCertificates, RevocationPolicy, RevocationVerdict } from '../../contract/requires-tls.ts';
+import type { ClientCertificate } from '../../contract/traffic-request.ts';
 import { type IssuerLink, issuerLinks } from './issuer-links.ts';
 
 export interface CheckedAuthority {

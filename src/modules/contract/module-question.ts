@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox';
-import type { JsonObject } from '../lib/json.ts';
-import type { FieldProblem } from '../lib/schema/field-problem.ts';
-import type { LoginSession } from './login/login-store.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import type { LoginSession } from '../login/login-store.ts';
 
 /**
  * A read-only operation of the API below a module's path, such as a test of its rules. Its body may contain a proposed

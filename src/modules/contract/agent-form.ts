@@ -1,5 +1,5 @@
 import type { TObject } from 'typebox';
-import type { JsonObject } from '../lib/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 
 export type AgentProtocol = 'https' | 'http' | 'tcp' | 'tls';
 

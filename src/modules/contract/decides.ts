@@ -1,0 +1,70 @@
+import type { ErrorCode, ErrorRows } from '../../lib/errors.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { TrafficRequest } from './traffic-request.ts';
+
+/** A capability: decides whether a request may pass. */
+export interface Decides {
+  /**
+   * Called in registry order, and more than once for one request: for streams in flight when the configuration or the
+   * requester changes, before paths that a later module serves, and by `explain` for requests that nobody sent. So the
+   * verdict depends on nothing but the request, and the call changes nothing that a visitor could notice.
+   */
+  judge?(request: TrafficRequest): Verdict | Promise<Verdict>;
+}
+
+/** What a module that decides declares beside `decidesAccess`. */
+export interface DeclaresDecisions {
+  /** Sentences for the reasons of its verdicts, for people who ask why; absent ones appear by their name alone. */
+  readonly reasons?: Readonly<Record<string, string>>;
+  /** The codes of its refusals: rows of the errors page and the OpenAPI document, under their own heading. */
+  readonly errors?: { readonly title: string; readonly rows: ErrorRows };
+}
+
+/** Made once, not per request: a pass is on the path of every request. */
+export type Verdict = Pass | Refusal;
+
+export interface Pass {
+  readonly isPass: true;
+  /** Stable name of why it may pass, such as `logged_in`. */
+  readonly reason: string;
+  readonly rule?: DecidingRule;
+  /** A rehearsed rule would have refused the request. */
+  readonly wouldRefuse?: { readonly reason: string; readonly rule: string | null };
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly code: ErrorCode;
+  /** For the error page: the problem, and what the visitor can do. */
+  readonly message: string;
+  /** Its heading, instead of the status. */
+  readonly title?: string;
+  /** Stable value for metrics and log. */
+  readonly reason: string;
+  /** The rule that refused, where there is one. */
+  readonly rule?: DecidingRule;
+  /** For access rules: the name of the rule that refused, such as `deny[0]`; null when none let the requester in. */
+  readonly accessRule?: string | null;
+  readonly headers?: HeaderList;
+  /** For programs, beside the message. */
+  readonly details?: JsonObject;
+  /** For people: a link to continue with. */
+  readonly action?: { readonly label: string; readonly href: string };
+}
+
+/** The configured rule that decided. */
+export interface DecidingRule {
+  /** Kind and id of its record. */
+  readonly kind: string;
+  readonly id: string;
+  /** The record that it belongs to, such as a policy. */
+  readonly parent: string;
+  /** What it says, such as `deny 10.0.0.0/8`. */
+  readonly text: string;
+}
+
+/** A promise is not a pass: nobody has decided yet. */
+export function isPass(verdict: Verdict | Promise<Verdict>): verdict is Pass {
+  return (verdict as Partial<Pass>).isPass === true;
+}

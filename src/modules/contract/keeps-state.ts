@@ -1,0 +1,124 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { GuardedFetch, GuardedFetchOptions } from '../../lib/http/guarded-fetch.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { DeclaredSettings, SettingValues } from '../../lib/settings/setting.ts';
+import type { LoginRecords } from '../login/login-store.ts';
+import type { DeclaresRequestChanges } from './changes-requests.ts';
+import type { DeclaresDecisions } from './decides.ts';
+import type { FollowedRecords, ModuleRecords } from './kept-records.ts';
+import type { DeclaresPaths } from './serves-paths.ts';
+
+/**
+ * A capability: keeps state across requests, routes and versions of the configuration.
+ *
+ * | state | how many | ends with |
+ * |---|---|---|
+ * | fields and closures of a prepared module | one per route, version and thread | the version |
+ * | a runtime, a shared runtime, their memory and timers | one per thread that serves traffic, and one for `explain` | the thread |
+ * | `records`, `followed`, `logins` | one for the installation: all nodes and threads read and write the same | its deletion |
+ * | keys behind `mac`, `seal` and `open` | one for the installation | a rotation of keys |
+ * | `counter` | one per thread, added up per node | the process |
+ * | settings | one per node | a restart |
+ *
+ * A process has one thread that serves traffic today. Write a runtime as if there were several: two of them never see
+ * each other's memory. What must be exact across threads or nodes, such as a claim that may be used once, is a record.
+ * Work that must be done once for the installation is claimed with `followed.write`, because every timer runs in every
+ * thread. `explain` has a runtime of its own, whose ports have no effect.
+ */
+export interface DeclaresState<Settings extends DeclaredSettings, Runtime extends ModuleRuntime> {
+  /** Opens the runtime, once per thread, before any route is prepared there. */
+  createRuntime?(ports: RuntimePorts, settings: SettingValues<Settings>): Promise<Runtime>;
+  /** State that it shares with other modules. Their settings reach its hooks, and their names count as its own. */
+  readonly shared?: readonly SharedRuntime[];
+  /** Kinds of records that the module stores for itself: see `StatePorts.records`. */
+  readonly recordKinds?: readonly string[];
+  /** Kinds of configuration that its runtime reads: see `StatePorts.followed`. */
+  readonly followedKinds?: readonly string[];
+}
+
+/** The module's state in one thread, shared by everything that it prepares there. */
+export interface ModuleRuntime {
+  /** An edge was reconfigured or deleted. */
+  edgeChanged?(edgeId: string): void;
+  /** Called once, when no request is in progress. */
+  close(): Promise<void>;
+}
+
+/** What a module with a runtime may use. */
+export interface RuntimePorts extends StatePorts {
+  /** The current configurations of this module on an edge, one per route, including disabled ones. */
+  ownConfigs(edgeId: string): readonly JsonObject[];
+  /** The instance of a shared runtime that the module declares in `shared`. */
+  shared<Runtime extends SharedState>(definition: SharedRuntime<Runtime>): Runtime;
+}
+
+/** Services of the program. Every effect of a module goes through them: with ports that do nothing, it does nothing. */
+export interface StatePorts {
+  readonly clock: Clock;
+  readonly timers: ModuleTimers;
+  readonly log: ModuleLog;
+  readonly network: ModuleNetwork;
+  /** Configuration records of the kinds that the module declares in `recordKinds`. */
+  readonly records: ModuleRecords;
+  /** The same, with the configuration that the module declares in `followedKinds`, for a runtime that acts on changes. */
+  readonly followed: FollowedRecords;
+  /** HMAC-SHA256, in hex, under a separate key per purpose. */
+  mac(purpose: string, data: string): string;
+  /** Authenticated encryption, as text that fits a cookie; a value sealed for one purpose opens for no other. */
+  seal(purpose: string, text: string): string;
+  /** Null unless it was sealed here and is unchanged. */
+  open(purpose: string, sealed: string): string | null;
+  newId(prefix: string): string;
+  /** So many random bytes, in base64url: cannot be guessed. */
+  randomText(bytes: number): string;
+  /** A counter of the metrics page, by the values of one label. Called once per counter. */
+  counter(metric: { readonly name: string; readonly help: string; readonly label: string }): (value: string) => void;
+}
+
+/**
+ * State that several modules share, such as logins: one instance per thread for all that ask for it. A module lists it
+ * in `shared` and gets it with `RuntimePorts.shared`. Names and settings here belong to all of these modules.
+ */
+export interface SharedRuntime<Runtime extends SharedState = SharedState>
+  extends Pick<DeclaresDecisions, 'errors'>,
+    DeclaresRequestChanges,
+    Pick<DeclaresPaths, 'ownPaths' | 'reservedCookies'> {
+  readonly name: string;
+  readonly settings?: DeclaredSettings;
+  readonly recordKinds?: readonly string[];
+  /** The values are those of its declared rows. */
+  open(ports: SharedPorts, settings: never): Promise<Runtime>;
+}
+
+export interface SharedState extends ModuleRuntime {
+  /** Every module's runtime is open: nothing more will be registered. */
+  modulesOpened?(): Promise<void>;
+}
+
+/** What a shared runtime may use. */
+export interface SharedPorts extends StatePorts {
+  /** The part of the store that was made for logins: they change with traffic, which `records` are not made for. */
+  readonly logins: LoginRecords;
+}
+
+export interface ModuleTimers {
+  /** Until the returned function is called. A timer does not keep the process running. */
+  every(ms: number, task: () => void): () => void;
+  sleep(ms: number): Promise<void>;
+}
+
+/** Requests to servers outside. */
+export interface ModuleNetwork {
+  /** Whether the server may connect there at all: never to metadata addresses or to itself. */
+  readonly isAddressAllowed: (ip: string, port: number) => boolean;
+  /** Bounded, without redirects, within the limits of `isAddressAllowed` and these. */
+  readonly createFetch: (
+    limits: Pick<GuardedFetchOptions, 'isAddressAllowed' | 'isPlainHttpAllowed' | 'maxBytes' | 'timeoutMs'>,
+  ) => GuardedFetch;
+}
+
+export interface ModuleLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
