@@ -1,17 +1,21 @@
 import type { ServerHttp2Stream } from 'node:http2';
+import { platform, release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atMost } from '../lib/async/deadline.ts';
 import { until } from '../lib/async/until.ts';
+import { parseListenAddress } from '../lib/net/listen-address.ts';
+import { localhostLookup } from '../lib/net/localhost-lookup.ts';
 import type { Command, Hello, Refused, Welcome } from '../tunnel/messages.ts';
+import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';
+import { upstreamSecureContext } from '../upstream/upstream-secure-context.ts';
 import { AgentError } from './agent-error.ts';
 import type { Claim, ConnectionSlot, SessionMessage, SlotOwner } from './connection-slot.ts';
+import type { GatewayAddress } from './dial-gateway.ts';
 import type { DialProblem } from './dial-problem.ts';
 import { AgentEvents, type AgentStatus } from './events.ts';
-import { gatewayAddress } from './gateway-address.ts';
 import type { GatewayConnection } from './gateway-connection.ts';
 import type { AgentHandle, AgentNode } from './handle.ts';
 import { HeldStreams } from './held-streams.ts';
-import { helloOf } from './hello.ts';
 import { refuseStream } from './local/local-failure.ts';
 import type { RequestReading } from './local/request-reading.ts';
 import { ConnectionSlots } from './nodes/connection-slots.ts';
@@ -21,6 +25,7 @@ import { Session } from './session.ts';
 import { type AgentTimings, DEFAULT_TIMINGS } from './timings.ts';
 import { Tunnel } from './tunnel.ts';
 import { TunnelBinding } from './tunnel-binding.ts';
+import { ownVersion } from './version.ts';
 
 /** Refusals that concern the agent itself, not the session that it tries to resume. */
 const AGENT_REFUSALS: ReadonlySet<string> = new Set([
@@ -340,4 +345,32 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     const { reason = null, code = null } = this.#trouble ?? {};
     this.tell({ type: 'status', status, reason, code, nextTryMs, region });
   }
+}
+
+/** The agent's identity. Each connection adds the session that it claims. */
+function helloOf({ authtoken, agentVersion, metadata, remoteManagement }: AgentOptions): Hello {
+  return {
+    t: 'hello',
+    version: PROTOCOL_VERSION,
+    token: authtoken,
+    agent_version: agentVersion ?? ownVersion(),
+    os: `${platform()} ${release()}`.slice(0, 64),
+    metadata: metadata ?? '',
+    remote_management: remoteManagement !== false,
+  };
+}
+
+function gatewayAddress({ serverAddr, servername, ca, lookup }: AgentOptions): GatewayAddress {
+  const address = parseListenAddress(serverAddr);
+  if (address === null || address.port === 0) {
+    const message = `the server's address "${serverAddr}" is not host:port, as in tunnel.example.com:4443`;
+    throw new AgentError('ERR_POSTERN_AGENT_OPTIONS', message);
+  }
+  return {
+    ...address,
+    serverAddr,
+    servername: servername ?? address.host,
+    context: upstreamSecureContext(ca),
+    lookup: lookup ?? localhostLookup,
+  };
 }

@@ -36,12 +36,11 @@ import {
   type PlacedWriteSet,
   resourcePut,
 } from './record-puts.ts';
+import { referencesIn, unknownReference } from './reference-fields.ts';
 import { highestRevision, type View } from './renderer.ts';
 import { requireRecord, requireUnder } from './require-record.ts';
-import { requireReferences } from './require-references.ts';
 import { hasAllScopes, viewOf } from './scopes.ts';
 import { clearedSecretsIn } from './secret-fields.ts';
-import { isShownOnce } from './shown-once.ts';
 
 /** The resource that a request addresses, and its parent in the path. */
 export interface ResourceAddress {
@@ -345,4 +344,28 @@ export class Documents implements DocumentsPort {
     });
     return [...children, ...this.#event(compiled, 'deleted', record, {}, principal)];
   }
+}
+
+/** The create's response contains a value that is shown only once, so it cannot be repeated. */
+function isShownOnce(compiled: CompiledResource): boolean {
+  return (
+    compiled.resource.shownOnce !== undefined || compiled.secretFields.some((field) => field.visibility === 'masked')
+  );
+}
+
+/** For a resource whose `onCreate` reads what it refers to: another process may have created it a moment ago. */
+async function requireReferences(
+  { replica, catalog }: DocumentsContext,
+  { resource, referenceFields }: CompiledResource,
+  config: JsonObject,
+): Promise<void> {
+  if (resource.readsReferences !== true) return;
+  const missing = (): ReturnType<typeof referencesIn>[number] | undefined =>
+    referencesIn(config, referenceFields, catalog.kindOfId, '').find(
+      ({ to }) => replica.get(to.kind, to.id) === undefined,
+    );
+  if (missing() === undefined) return;
+  await replica.refresh();
+  const absent = missing();
+  if (absent !== undefined) throw unknownReference(absent.path, absent.to.id, [absent.to.kind]);
 }

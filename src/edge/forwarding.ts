@@ -7,7 +7,6 @@ import { CLIENT_LIMIT, isUnsendable, unsendable } from '../upstream/unsendable.t
 import type { ResponseHead, UpstreamExchange, UpstreamFailure, UpstreamHandler } from '../upstream/upstream.ts';
 import { REQUEST_BODY } from '../upstream/upstream-failure.ts';
 import { refuseForClient } from './answer-or-cut.ts';
-import { answerWhole } from './answer-whole.ts';
 import { endBrokenBody } from './broken-body.ts';
 import { ChangedBody, type ChangedBodyReader } from './changed-body.ts';
 import type { ClientSide } from './client-side.ts';
@@ -15,6 +14,7 @@ import type { ErrorAnswer } from './error-page.ts';
 import type { Exchange } from './exchange.ts';
 import { forwardedRequest } from './forwarded-request.ts';
 import { GatheredBody } from './gathered-body.ts';
+import type { ResponseWriter } from './http/response-writer.ts';
 import { notSwitched, refusedAsOpen } from './not-switched.ts';
 import { withoutOwnHeaders, withRequestId } from './own-cookies.ts';
 import { areWhole, type ChangedResponse, changedResponse, changedTrailers, changedWhole } from './response-changes.ts';
@@ -346,4 +346,23 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     if (this.#body === null) this.#upstream?.resume();
     else this.#body.resume();
   }
+}
+
+interface WholeResponse {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Buffer;
+  readonly trailers: HeaderList;
+}
+
+/** Sends a response whose body is complete. */
+function answerWhole(writer: ResponseWriter, { status, headers, body, trailers }: WholeResponse): void {
+  if (trailers.length === 0) {
+    writer.answer(status, headers, body);
+    return;
+  }
+  // HTTP/1.1 has no trailers after a Content-Length.
+  writer.head(status, headers, null);
+  writer.write(body);
+  writer.end(trailers);
 }

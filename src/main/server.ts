@@ -7,6 +7,7 @@ import { createCatalog } from '../documents/catalog.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/net/listen-address.ts';
 import { followBugs } from '../logging/bug-log.ts';
 import { addLogMetrics } from '../logging/log-metrics.ts';
 import { createLog } from '../logging/logger.ts';
@@ -26,7 +27,6 @@ import { OwnAddresses } from '../upstream/own-addresses.ts';
 import { openAcme } from './acme.ts';
 import { openAlerts } from './alerts.ts';
 import { openApi } from './api.ts';
-import { derivedBaseUrl } from './base-url.ts';
 import { CertificateFiles } from './certificate-files.ts';
 import { openDescriptorBudget } from './descriptors.ts';
 import { openDirectory } from './directory.ts';
@@ -39,11 +39,10 @@ import { serveHops } from './hops.ts';
 import { listenedAddresses, readyAddresses } from './listened-addresses.ts';
 import { openListener } from './listener.ts';
 import { ListeningSockets } from './listening-sockets.ts';
-import { addNodeMetrics } from './node-metrics.ts';
+import { addNodeMetrics, addPeerMetrics } from './node-metrics.ts';
 import { nodeName, openNodes } from './nodes.ts';
 import { openStore } from './open-store.ts';
 import { ownTunnels } from './own-tunnels.ts';
-import { addPeerMetrics } from './peer-metrics.ts';
 import { proxiedClients } from './proxied-clients.ts';
 import { openRequests } from './requests.ts';
 import type { CloseOptions, RunningServer } from './running-server.ts';
@@ -346,4 +345,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 function nodeCounts(gateway: OpenedGateway | null): NodeCounts {
   const { sessions = 0, tunnels = 0 } = gateway?.gateway.counts ?? {};
   return { agents: sessions, tunnels };
+}
+
+/** The API's address as clients on this machine dial it: a wildcard listener has none of its own. */
+function derivedBaseUrl({ host, port }: ListenAddress, isTls: boolean): string {
+  const dialled = isWildcardHost(host) ? 'localhost' : host;
+  return `${isTls ? 'https' : 'http'}://${formatListenAddress({ host: dialled, port })}`;
 }

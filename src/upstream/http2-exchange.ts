@@ -10,7 +10,6 @@ import type { Carried, Carrier, RequestChannel } from './carrier.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
 import { type CarrierLink, Http2Carrier } from './http2-carrier.ts';
 import { http2RequestHeaders, http2ResponseHead, http2ResponseHeaders } from './http2-headers.ts';
-import { resetReason } from './http2-reset-reason.ts';
 import { MAX_INFORMATIONAL } from './max-informational.ts';
 import { isSafe } from './request-headers.ts';
 import { ChannelOverError, requestRefusal } from './unsendable.ts';
@@ -23,7 +22,15 @@ import type {
   UpstreamLimits,
   UpstreamRequest,
 } from './upstream.ts';
-import { failed, REQUEST_BODY } from './upstream-failure.ts';
+import { failed, REQUEST_BODY, reasonOf } from './upstream-failure.ts';
+
+const REASONS: Readonly<Record<number, string>> = {
+  [constants.NGHTTP2_REFUSED_STREAM]: 'refused_stream',
+  [constants.NGHTTP2_CANCEL]: 'cancelled',
+  [constants.NGHTTP2_PROTOCOL_ERROR]: 'malformed',
+  [constants.NGHTTP2_ENHANCE_YOUR_CALM]: 'enhance_your_calm',
+  [constants.NGHTTP2_HTTP_1_1_REQUIRED]: 'http1_required',
+};
 
 /** The view of a session that one of its streams needs: an upstream's, or an agent's. */
 export interface StreamLink extends CarrierLink {
@@ -336,4 +343,13 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
 
 function isRepeatable({ method, body, switchTo }: UpstreamRequest): boolean {
   return isSafe(method) && body.framing === 'none' && switchTo === null;
+}
+
+/** The stable reason for the end of a stream. */
+function resetReason(code: number, error: Error | null): string {
+  const known = REASONS[code];
+  if (known !== undefined) return known;
+  if (error === null) return 'closed';
+  const reason = reasonOf(error);
+  return reason === 'failed' ? 'reset' : reason;
 }

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { within } from '../../lib/async/deadline.ts';
 import { PosternError } from '../../lib/errors.ts';
-import type { Heartbeat } from '../../store/node-store.ts';
+import type { FeedPosition, Heartbeat, NodeStore } from '../../store/node-store.ts';
 import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
-import { Agreement } from './agreement.ts';
+import { type AgreedFacts, Agreement } from './agreement.ts';
 import { AskedPeers } from './asked-peers.ts';
 import { DatabaseSilence } from './database-silence.ts';
 import { KnownNodes } from './known-nodes.ts';
 import { type LapseListener, type Membership, NODE_LEASE_MS, NODE_RENEW_MS } from './membership.ts';
-import { documentOf } from './node-document.ts';
-import type { NodeMembershipOptions, PositionListener } from './node-membership-options.ts';
+import { documentOf, type NodeCounts } from './node-document.ts';
 import { NodeProblems } from './node-problems.ts';
 import { NO_PEERS, type PeerRenewal, type RenewalPeers } from './renewal-peers.ts';
 import { RenewalsForPeers } from './renewals-for-peers.ts';
@@ -20,6 +19,23 @@ import { SharedTime } from './shared-time.ts';
 const HEARTBEAT_MS = 1_000;
 const JOIN_ATTEMPTS = 10;
 const LEAVE_MS = 2_000;
+
+interface NodeMembershipOptions {
+  readonly store: NodeStore;
+  readonly facts: NodeFacts;
+  readonly agreed: AgreedFacts;
+  /** Called with what the nodes have in common, each time they have compared it. */
+  readonly onAgreed?: (values: Readonly<Record<string, string>>) => void;
+  readonly counts: () => NodeCounts;
+  readonly log: MembershipLog;
+  /** A clock that no one sets. */
+  readonly monotonicMs?: () => number;
+}
+
+/** `from`: the linked node that read it; null: this one did, from the database. */
+type PositionListener = (position: FeedPosition, sentAtMs: number, from: string | null) => void;
+
+type MembershipLog = Readonly<Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>>;
 
 /**
  * This node's membership, on a shared database. A heartbeat every 400 ms renews its lease and reads the other nodes; one
