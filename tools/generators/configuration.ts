@@ -29,7 +29,7 @@ function defaultsFile(defaults: Map<string, FileEntry>): string {
     '# Default values of all settings. The server reads this file. Do not edit it to configure a server:',
     '# copy the lines you need into your own file and start the server with --config FILE.',
     '# Precedence: flags, POSTERN_ variables, your file, this file. An empty value counts as unset.',
-    '# "npm run generate" writes the comments from src/config/schema.ts and src/modules/*/settings.ts.',
+    '# "npm run generate" writes the comments from the settings in src/config and src/modules/*/settings.ts.',
   ];
   const blocks = settingNames.map((setting) => {
     const comment = wrapText(words(setting), COMMENT_WIDTH).map((line) => `# ${line}`);
