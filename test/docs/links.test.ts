@@ -15,10 +15,10 @@ interface Link {
 const pages = markdownPages();
 const links: readonly Link[] = pages
   .flatMap((page) => {
-    const prose = readPage(page).replaceAll(/^ *```[\s\S]*?^ *```$/gm, (block) => block.replaceAll(/[^\n]/g, ''));
-    return Array.from(prose.matchAll(/\]\(([^)\s]+)\)/g), ({ 1: target = '', index }) => {
+    const text = prose(page);
+    return Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ({ 1: target = '', index }) => {
       const [path = '', fragment = ''] = target.split('#');
-      const from = `${page}:${prose.slice(0, index).split('\n').length}`;
+      const from = `${page}:${text.slice(0, index).split('\n').length}`;
       return {
         from,
         path: path === '' ? page : isAbsolute(path) ? path : normalize(join(dirname(page), path)),
@@ -27,6 +27,11 @@ const links: readonly Link[] = pages
     });
   })
   .filter(({ path }) => !isAbsolute(path));
+
+/** The page with empty lines in place of its code blocks. */
+function prose(page: string): string {
+  return readPage(page).replaceAll(/^ *```[\s\S]*?^ *```$/gm, (block) => block.replaceAll(/[^\n]/g, ''));
+}
 
 function isAbsolute(path: string): boolean {
   return /^(https?|mailto):/.test(path);
@@ -104,4 +109,25 @@ test('every path that a page names is there', () => {
       .map((path) => `${page}: ${path}`),
   );
   assert.deepEqual(missing, []);
+});
+
+test('every identifier that a page about the code names occurs in the code', () => {
+  const words = new Set(
+    globSync('{src,test,tools,bench,console/src}/**/*.{ts,tsx}', { cwd: projectRoot }).flatMap((file) =>
+      Array.from(readPage(file).matchAll(/[A-Za-z_]\w*/g), ([word]) => word),
+    ),
+  );
+  const aboutCode = /^(docs\/(internals\/|concepts)|src\/|ARCHITECTURE|CONTRIBUTING|SECURITY)/;
+  const unknown = pages
+    .filter((page) => aboutCode.test(page))
+    .flatMap((page) =>
+      Array.from(prose(page).matchAll(/`([^`\n]+)`/g), ([, code = '']) => code)
+        // In camel case: other words may be those of a protocol or a command. Parts of paths are checked above.
+        .flatMap((code) =>
+          Array.from(code.matchAll(/(?<![\w/.-])#?([A-Za-z]*[a-z][A-Z]\w*)(?![\w-]*[/.])/g), ([, word = '']) => word),
+        )
+        .filter((word) => !words.has(word))
+        .map((word) => `${page}: ${word}`),
+    );
+  assert.deepEqual(unknown, []);
 });
