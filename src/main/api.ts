@@ -33,18 +33,16 @@ import type { RequestLogger } from '../logging/request-lines.ts';
 import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
+import type { DestinationTester } from '../resources/event_destinations/destination-tester.ts';
 import { certificateEvent } from '../resources/managed_certificates/certificate-event.ts';
-import type {
-  DestinationTester,
-  OnlinePort,
-  OperationPorts,
-  RequestsPort,
-  SessionCommands,
-  TrafficPort,
-} from '../resources/operation.ts';
+import type { OnlinePort } from '../resources/online-port.ts';
+import type { OperationPorts } from '../resources/operation.ts';
 import { withRefs } from '../resources/request-refs.ts';
+import type { RequestsPort } from '../resources/requests/requests-port.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
+import type { TrafficPort } from '../resources/series/traffic-port.ts';
 import type { FilePair } from '../resources/tls_certificates/certificate-files.ts';
+import type { SessionCommands } from '../resources/tunnel_sessions/session-commands.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { addProblemMetrics } from '../snapshot/problems/problem-metrics.ts';
 import type { OutboxEvent, Store, StoredRecord } from '../store/store.ts';

@@ -3,12 +3,21 @@ import type { Clock } from '../lib/clock.ts';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Ref } from '../lib/schema/annotations.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
-import type { HistoryQuery, Lease, PageQuery, RecordKey, Store, StoredRecord } from '../store/store.ts';
-import type { FoundRequests } from '../telemetry/requests/installation-requests.ts';
-import type { RequestFilter } from '../telemetry/requests/request-filter.ts';
+import type { Store } from '../store/store.ts';
+import type { LoginLimits } from './app_sessions/login-limits.ts';
+import type { ChangesPort } from './changes-port.ts';
+import type { ChangesetsPort } from './changesets-port.ts';
+import type { DocumentsPort } from './documents-port.ts';
+import type { DestinationTester } from './event_destinations/destination-tester.ts';
 import type { ExplainedRequest, HypotheticalRequest } from './explain/explained-request.ts';
+import type { HostCertificates } from './host-certificates.ts';
+import type { ListedNode } from './listed-node.ts';
+import type { OnlinePort } from './online-port.ts';
 import type { ProblemsPort } from './problems-port.ts';
+import type { RequestsPort } from './requests/requests-port.ts';
+import type { SearchPort } from './search-port.ts';
+import type { TrafficPort } from './series/traffic-port.ts';
+import type { SessionCommands } from './tunnel_sessions/session-commands.ts';
 
 /**
  * One operation of the management API. The HTTP server, the OpenAPI document, `postern api` and the client are all built
@@ -142,185 +151,6 @@ export interface OperationPorts {
   readonly uri: (path: string) => string;
   /** Ref of any resource by its id; a nested one needs its parent's id. */
   readonly ref: (id: string, parentId?: string) => Ref;
-}
-
-export interface ListedNode {
-  readonly id: string;
-  readonly name: string;
-  readonly version: string;
-  readonly roles: readonly string[];
-  readonly region: string;
-  readonly status: 'ready' | 'draining' | 'lost';
-  readonly startedAtMs: number;
-  readonly lastSeenAtMs: number;
-  readonly peerAddress: string | null;
-  readonly agents: number;
-  readonly tunnels: number;
-  readonly problems: readonly string[];
-}
-
-export interface RequestsPort {
-  find(id: string): Promise<FoundRequests>;
-  /** Newest first. */
-  list(filter: RequestFilter, limit: number): Promise<FoundRequests>;
-}
-
-export interface TrafficPort {
-  points(query: {
-    readonly fromMs: number;
-    readonly stepSeconds: number;
-    readonly routeId: string | null;
-  }): Promise<{ readonly points: readonly TrafficPoint[]; readonly nodes: FoundRequests['nodes'] }>;
-  /** The busiest first. */
-  routes(
-    fromMs: number,
-    limit: number,
-  ): Promise<{ readonly routes: readonly RouteTraffic[]; readonly nodes: FoundRequests['nodes'] }>;
-}
-
-/** What happened within one step. */
-export interface TrafficPoint {
-  readonly atMs: number;
-  readonly requests: number;
-  readonly errors: number;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-  readonly p50Ms: number;
-  readonly p95Ms: number;
-}
-
-export interface RouteTraffic extends Omit<TrafficPoint, 'atMs'> {
-  readonly routeId: string;
-  readonly edgeId: string;
-}
-
-export interface LoginLimits {
-  readonly maximum_duration: number;
-  readonly inactivity_timeout: number;
-}
-
-/** Certificates by host name. */
-export interface HostCertificates {
-  /** The record of a name under management. */
-  managed(hostname: string): StoredRecord | undefined;
-  /** Id of the uploaded certificate that is valid for the name now. */
-  uploaded(hostname: string): string | null;
-}
-
-/** Configuration access for operations outside the generated ones. */
-export interface DocumentsPort {
-  readonly reader: RecordReader;
-  /** The record, or a 404 that names what was not found. */
-  require(kind: string, id: string): StoredRecord;
-  /**
-   * Changes one record, and retries when another writer was faster. `change` receives the current configuration,
-   * returns the changed fields, and may throw to reject.
-   */
-  update(
-    kind: string,
-    id: string,
-    request: OperationRequest,
-    change: (config: JsonObject) => RecordChange,
-  ): Promise<{ readonly record: StoredRecord; readonly revision: number }>;
-  /**
-   * Runs a create once per Idempotency-Key; without the header it just runs. The create's write must name what it
-   * `made`; `replay` returns its response when the request is repeated, or null when it cannot be repeated.
-   */
-  once(
-    request: OperationRequest,
-    create: () => Promise<OperationResult>,
-    replay: (id: string) => Promise<OperationResult | null>,
-  ): Promise<OperationResult>;
-  /** A resource as GET shows it to this principal. */
-  render(record: StoredRecord, principal: Principal): JsonObject;
-}
-
-/** Runs the writes of a changeset, which the request's body contains. */
-export interface ChangesetsPort {
-  /** The body was not decoded yet: `schema` does that in slices. */
-  run(request: OperationRequest, schema: TObject): Promise<OperationResult>;
-  /** What an owner's files had, among the resources that the caller may read. */
-  claims(owner: string | null, principal: Principal): JsonObject;
-}
-
-export interface SearchResult {
-  readonly kind: string;
-  readonly id: string;
-  readonly uri: string;
-  readonly title: string;
-  /** The field in which the text occurs. */
-  readonly matched: string;
-}
-
-/** Finds configuration by text. */
-export interface SearchPort {
-  find(
-    text: string,
-    limit: number,
-    request: Pick<OperationRequest, 'principal'>,
-  ): Promise<{ readonly results: readonly SearchResult[]; readonly hasMore: boolean }>;
-}
-
-/** The history of configuration. */
-export interface ChangesPort {
-  list(
-    query: HistoryQuery,
-    principal: Principal,
-  ): Promise<{
-    readonly changes: readonly JsonObject[];
-    /** The last one that was looked at, readable or not. */
-    readonly lastRevision: number | null;
-    /** There may be more. */
-    readonly isFull: boolean;
-    /** The change that waits for its confirmation. */
-    readonly pending: JsonObject | null;
-  }>;
-  get(revision: number, principal: Principal): Promise<OperationResult>;
-  /** Whether every entry is as it was written. */
-  verify(): Promise<JsonObject>;
-  /** Keeps a change that waits for its confirmation. */
-  confirm(revision: number, message: string, request: OperationRequest): Promise<OperationResult>;
-  /** Takes a change that waits for its confirmation back, before its time is over. */
-  revert(revision: number, message: string, request: OperationRequest): Promise<OperationResult>;
-  undo(
-    revision: number,
-    options: { readonly isForced: boolean; readonly message: string },
-    request: OperationRequest,
-  ): Promise<OperationResult>;
-}
-
-export interface RecordChange {
-  readonly config?: JsonObject;
-  /** Pointers to secrets that the change removes although its caller cannot see them. */
-  readonly clearedSecrets?: ReadonlySet<string>;
-  /** Read-only fields that the resource maintains itself, such as a destination's status. */
-  readonly derived?: JsonObject;
-  /** The object created inside the record, remembered under the request's Idempotency-Key. */
-  readonly made?: RecordKey;
-}
-
-export type SessionCommand = 'stop' | 'restart' | 'update';
-
-export type OnlineKind = Exclude<Lease['kind'], 'node'>;
-export type OnlineItem = Pick<Lease, 'id' | 'parent' | 'credentialId' | 'doc'>;
-
-/** Agents' sessions, tunnels and endpoints that receive traffic now, of all nodes. */
-export interface OnlinePort {
-  get(kind: OnlineKind, id: string): Promise<OnlineItem | null>;
-  /** Newest first. */
-  list(kind: OnlineKind, query: PageQuery): Promise<readonly OnlineItem[]>;
-}
-
-/** Sends commands to the process that holds an agent's session. */
-export interface SessionCommands {
-  /** `refused`: the agent's message. */
-  send(sessionId: string, command: SessionCommand): Promise<'accepted' | 'unreachable' | { readonly refused: string }>;
-}
-
-/** Connects to the part that delivers events. */
-export interface DestinationTester {
-  /** Sends a sample event and returns the outcome. */
-  test(destination: StoredRecord): Promise<JsonObject>;
 }
 
 /** The authenticated caller. */

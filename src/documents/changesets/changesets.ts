@@ -3,14 +3,9 @@ import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { ChangesetsPort } from '../../resources/changesets-port.ts';
 import { refuseWithout } from '../../resources/errors.ts';
-import type {
-  ChangesetsPort,
-  OperationPorts,
-  OperationRequest,
-  OperationResult,
-  Principal,
-} from '../../resources/operation.ts';
+import type { OperationPorts, OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';
 import { PENDING_CHANGE, type PendingChange, pendingChange } from '../../store/pending-change.ts';
 import type { CommitResult } from '../../store/store.ts';
 import { API_LANE } from '../api-lane.ts';

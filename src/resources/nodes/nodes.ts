@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import { notOnline } from '../errors.ts';
+import type { ListedNode } from '../listed-node.ts';
 import { liveReads } from '../live-operations.ts';
-import type { ListedNode } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 
 const PATH = '/nodes';

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts';
-import type { DocumentsPort, Operation, OperationRequest, OperationResult } from '../operation.ts';
+import type { DocumentsPort } from '../documents-port.ts';
+import type { Operation, OperationRequest, OperationResult } from '../operation.ts';
 
 const KIND = 'reserved_domain';
 

@@ -5,8 +5,8 @@ import { hostNameProblem, lowerCaseHost } from '../../lib/net/host-name.ts';
 import { reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { StoredRecord } from '../../store/store.ts';
+import type { HostCertificates } from '../host-certificates.ts';
 import { managementStatus, provisioningJobSchema, renewsAtSchema } from '../managed_certificates/management-status.ts';
-import type { HostCertificates } from '../operation.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { domainActions } from './domain-actions.ts';
 

@@ -2,9 +2,10 @@ import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import { resourceErrors } from '../errors.ts';
-import type { Operation, OperationPorts, TrafficPoint } from '../operation.ts';
+import type { Operation, OperationPorts } from '../operation.ts';
 import { idParameter } from '../paging.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { TrafficPoint } from './traffic-port.ts';
 
 const PATH = '/series';
 const SHORT_STEP = '10';

@@ -3,8 +3,10 @@ import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import { notOnline, resourceErrors } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import type { OnlineItem, Operation, SessionCommand } from '../operation.ts';
+import type { OnlineItem } from '../online-port.ts';
+import type { Operation } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { SessionCommand } from './session-commands.ts';
 
 const PATH = '/tunnel_sessions';
 

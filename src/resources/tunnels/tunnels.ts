@@ -5,7 +5,8 @@ import { mapOf } from '../../lib/schema/map-of.ts';
 import { hasLabels } from '../../lib/text/labels.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import type { OnlineItem, OperationPorts, OperationRequest } from '../operation.ts';
+import type { OnlineItem } from '../online-port.ts';
+import type { OperationPorts, OperationRequest } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 
 const PATH = '/tunnels';

@@ -1,0 +1,4 @@
+export interface LoginLimits {
+  readonly maximum_duration: number;
+  readonly inactivity_timeout: number;
+}
