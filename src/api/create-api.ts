@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../lib/clock.ts';
 import type { PosternError } from '../lib/errors.ts';
 import { createDenseIds } from '../lib/text/dense-ids.ts';
-import type { Operation, OperationPorts } from '../resources/operation.ts';
+import type { Operation } from '../resources/operation.ts';
 import { type AnswerRecords, recordAnswer } from './answered-request.ts';
 import type { ApiExtension } from './api-extension.ts';
 import {
@@ -43,9 +43,10 @@ const MAX_BODY_BYTES = 1_048_576;
 /** What a 503 reports is usually over soon. */
 const RETRY_SOON = { 'retry-after': '5' };
 
-export interface ApiDependencies extends AnswerRecords {
-  readonly operations: readonly Operation[];
-  readonly ports: OperationPorts;
+export interface ApiDependencies<Ports> extends AnswerRecords {
+  readonly operations: readonly Operation<Ports>[];
+  /** Everything that the operations use; this server only passes it on. */
+  readonly ports: Ports;
   readonly findPrincipal: FindPrincipal;
   /** False until the first API key is created: before that, an unknown key may become valid. */
   areKeysKnown(): boolean;
@@ -72,7 +73,7 @@ export interface Api {
 }
 
 /** The HTTP server of the management API. It is built from the list of operations and knows none of them by name. */
-export async function createApi(deps: ApiDependencies): Promise<Api> {
+export async function createApi<Ports>(deps: ApiDependencies<Ports>): Promise<Api> {
   const denseIds = createDenseIds('op');
   const newOperationId = (): string => denseIds(deps.clock.nowMs());
   const { extensions = [] } = deps;
@@ -88,7 +89,7 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
     // A path that cannot be decoded: no hook runs for it.
     frameworkErrors: (error, request, reply) => {
       begin(request, newOperationId);
-      sendError(error, request, reply, deps);
+      sendError(error, request, reply, deps.logger);
       finish(request, reply.statusCode, deps);
     },
   });
@@ -106,7 +107,7 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
     finish(request, reply.statusCode, deps);
     next(null, payload);
   });
-  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, deps));
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, deps.logger));
 
   const delay = new FailedAuthenticationDelay(deps.clock, deps.sleep ?? ((ms) => sleep(ms, undefined, { ref: false })));
   addBodyParsers(app);
@@ -150,9 +151,9 @@ function answerOptions(response: ServerResponse, methods: readonly string[], ope
   response.writeHead(204, headers).end();
 }
 
-function addOperations(
+function addOperations<Ports>(
   app: FastifyInstance,
-  deps: ApiDependencies,
+  deps: ApiDependencies<Ports>,
   { authenticate, gzip }: { readonly authenticate: Authenticate; readonly gzip: GzipResponses },
 ): void {
   const gate = { authenticate, rateLimit: new RateLimit(deps.rateLimitPerSecond, deps.clock) };
@@ -188,7 +189,7 @@ function begin(request: FastifyRequest, newOperationId: () => string): void {
   };
 }
 
-function finish(request: FastifyRequest, status: number, deps: ApiDependencies): void {
+function finish(request: FastifyRequest, status: number, deps: AnswerRecords): void {
   const { operation } = request.routeOptions.config as { operation?: Operation };
   const { operationId, apiKeyId, startedAt } = request.postern;
   recordAnswer(
@@ -197,11 +198,11 @@ function finish(request: FastifyRequest, status: number, deps: ApiDependencies):
   );
 }
 
-function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, deps: ApiDependencies): void {
+function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
   const error = isCutOff(request) ? cutOffError(thrown) : shownError(thrown);
   const { operationId, largeBody } = request.postern;
   largeBody?.endTurn();
-  if (error.status >= 500) logFailure(error, thrown, operationId, deps.logger);
+  if (error.status >= 500) logFailure(error, thrown, operationId, logger);
   void reply
     .code(error.status)
     .headers({

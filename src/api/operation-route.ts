@@ -6,7 +6,7 @@ import { checkIds } from '../documents/well-formed-ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { createDecoder } from '../lib/schema/decode-body.ts';
 import { refuseWithout } from '../resources/errors.ts';
-import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../resources/operation.ts';
+import type { Operation, OperationRequest, OperationResult } from '../resources/operation.ts';
 import type { Authenticate, Caller } from './authentication.ts';
 import type { GzipResponses } from './gzip-responses.ts';
 import { type OthersWrites, repeatedIfStale } from './others-writes.ts';
@@ -77,9 +77,9 @@ export interface HandlerPorts {
 }
 
 /** An operation whose result is available is answered in the same turn, as most reads are. */
-export function operationHandler(
-  operation: Operation,
-  ports: OperationPorts,
+export function operationHandler<Ports>(
+  operation: Operation<Ports>,
+  ports: Ports,
   { authenticate, others, gzip, onAnswered }: HandlerPorts,
 ): RouteHandlerMethod {
   const decodeQuery = queryDecoder(operation.query);

@@ -22,10 +22,9 @@ export interface Section {
   readonly kinds: readonly ObjectKind[];
 }
 
-const exported = resources.filter(
-  (resource): resource is ConfigurationResource =>
-    resource.type === 'configuration' && !NOT_EXPORTED.has(resource.name),
-);
+const exported = resources
+  .filter((resource) => resource.type === 'configuration')
+  .filter(({ name }) => !NOT_EXPORTED.has(name));
 
 export const sections: readonly Section[] = sectionsOf(exported.filter((resource) => resource.parent === undefined));
 

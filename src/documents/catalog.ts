@@ -1,6 +1,7 @@
 import { KSUID_PATTERN } from '../lib/text/ksuid.ts';
 import type { Module } from '../modules/contract/module.ts';
 import type { EventType } from '../resources/operation.ts';
+import type { ResourcePorts } from '../resources/registry.ts';
 import type { Resource } from '../resources/resource.ts';
 import { type CompiledResource, compileResource } from './compiled.ts';
 import { eventTypesOf } from './event-types.ts';
@@ -9,7 +10,7 @@ import { scopesOf } from './scopes.ts';
 
 /** The compiled registries, by kind and by id prefix. */
 export interface Catalog {
-  readonly resources: readonly Resource[];
+  readonly resources: readonly Resource<ResourcePorts>[];
   readonly modules: readonly Module[];
   readonly compiled: ReadonlyMap<string, CompiledResource>;
   readonly eventTypes: readonly EventType[];
@@ -22,7 +23,7 @@ export interface Catalog {
   childrenOf(kind: string): readonly CompiledResource[];
 }
 
-export function createCatalog(resources: readonly Resource[], modules: readonly Module[]): Catalog {
+export function createCatalog(resources: Catalog['resources'], modules: readonly Module[]): Catalog {
   const compiled = new Map<string, CompiledResource>();
   for (const resource of resources) {
     if (resource.type === 'configuration') compiled.set(resource.kind, compileResource(resource, modules));

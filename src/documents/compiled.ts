@@ -2,6 +2,7 @@ import type { TObject } from 'typebox';
 import { type BodyDecoder, createDecoder, patchDecoder } from '../lib/schema/decode-body.ts';
 import type { Module } from '../modules/contract/module.ts';
 import { moduleRecordKey } from '../modules/module-record-key.ts';
+import type { ResourcePorts } from '../resources/registry.ts';
 import type { ConfigurationResource } from '../resources/resource.ts';
 import type { RecordKey } from '../store/store.ts';
 import { type ReferenceField, referenceFieldsOf } from './reference-fields.ts';
@@ -23,7 +24,7 @@ export interface CompiledModule extends CompiledConfig {
 }
 
 export interface CompiledResource extends CompiledConfig {
-  readonly resource: ConfigurationResource;
+  readonly resource: ConfigurationResource<TObject, ResourcePorts>;
   readonly kind: string;
   readonly patch: BodyDecoder;
   readonly modules: readonly CompiledModule[];
@@ -32,7 +33,7 @@ export interface CompiledResource extends CompiledConfig {
   isInlinedInParent: boolean;
 }
 
-export function compileResource(resource: ConfigurationResource, modules: readonly Module[]): CompiledResource {
+export function compileResource(resource: CompiledResource['resource'], modules: readonly Module[]): CompiledResource {
   const inline = modules.filter((module) => module.level === resource.modules);
   const inlineNames = inline.map((module) => module.name);
   return {

@@ -1,7 +1,7 @@
 import type { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { OperationPorts } from '../resources/operation.ts';
+import type { ResourcePorts } from '../resources/registry.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
 import type { Store, StoredRecord } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
@@ -35,5 +35,5 @@ export interface DocumentsContext {
   afterCommit(task: () => Promise<void>): Promise<void>;
   newId(prefix: string): string;
   newToken(prefix: string): string;
-  ports(): OperationPorts;
+  ports(): ResourcePorts;
 }

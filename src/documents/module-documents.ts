@@ -1,7 +1,7 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { ModuleQuestion } from '../modules/contract/module-question.ts';
 import { resourceErrors } from '../resources/errors.ts';
-import type { OperationPorts, OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
+import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { Expectation, StoredRecord, WriteSet } from '../store/store.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
 import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
@@ -9,7 +9,7 @@ import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { decodeModule } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { noteOf } from './history/change-note.ts';
-import { answerQuestion, decodeQuestion } from './module-questions.ts';
+import { type AnswerPorts, answerQuestion, decodeQuestion } from './module-questions.ts';
 import { expectNoOtherLogin } from './one-login.ts';
 import { expectModuleMatch } from './preconditions.ts';
 import { withProblem } from './problem-header.ts';
@@ -92,7 +92,7 @@ export class ModuleDocuments {
     address: ModuleAddress,
     question: ModuleQuestion,
     request: OperationRequest,
-    ports: OperationPorts,
+    ports: AnswerPorts,
   ): Promise<OperationResult> {
     const { compiled, module, id, parentId } = address;
     requireUnder(this.#context, compiled, id, parentId);

@@ -5,14 +5,14 @@ import { writing } from './changesets/write-operation.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import type { Documents } from './documents.ts';
 import type { ModuleAddress } from './module-documents.ts';
-import { questionOperation } from './module-questions.ts';
+import { type AnswerPorts, questionOperation } from './module-questions.ts';
 
 /** Replace, get and delete of a module, on one fixed path below its edge or route. */
 export function moduleOperations(
   compiled: CompiledResource,
   compiledModule: CompiledModule,
   documents: Documents,
-): readonly Operation[] {
+): readonly Operation<AnswerPorts>[] {
   const { module } = compiledModule;
   const link = compiled.resource.parent;
   const addressOf = (request: OperationRequest): ModuleAddress => ({

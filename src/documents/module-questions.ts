@@ -6,9 +6,10 @@ import { createForm } from '../lib/schema/wire-forms.ts';
 import { parseRfc3339 } from '../lib/text/rfc3339-time.ts';
 import type { Asked, ModuleQuestion, QuestionPorts } from '../modules/contract/module-question.ts';
 import { resourceErrors } from '../resources/errors.ts';
-import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../resources/operation.ts';
+import type { Operation, OperationRequest, OperationResult } from '../resources/operation.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
-import type { LoginSession } from '../store/store.ts';
+import type { ReadingPorts, SharedPorts } from '../resources/shared-ports.ts';
+import type { LoginSession, Store } from '../store/store.ts';
 import type { CompiledModule } from './compiled.ts';
 import { decodeInlineModule } from './decode-write.ts';
 import { invalidBody } from './errors.ts';
@@ -17,7 +18,12 @@ import { scopesNeeded } from './scopes.ts';
 const SESSIONS_PER_PAGE = 500;
 const NO_FIELDS = Type.Object({});
 
-type Answer = (request: OperationRequest, ports: OperationPorts) => Promise<OperationResult>;
+/** Ports from which the answers are made. */
+export interface AnswerPorts extends ReadingPorts, Pick<SharedPorts, 'clock' | 'ref'> {
+  readonly store: Pick<Store, 'logins'>;
+}
+
+type Answer = (request: OperationRequest, ports: AnswerPorts) => Promise<OperationResult>;
 
 /** A question about a module as an operation of the API. It changes nothing, so the scope of reading suffices. */
 export function questionOperation(
@@ -25,7 +31,7 @@ export function questionOperation(
   compiled: CompiledModule,
   question: ModuleQuestion,
   run: Answer,
-): Operation {
+): Operation<AnswerPorts> {
   const { verb, method, summary, description, query, result, alsoReads = [] } = question;
   return {
     resource,
@@ -74,11 +80,7 @@ export function decodeQuestion(
   return { fields: decoded.value, proposed: proposed as JsonObject | null };
 }
 
-export async function answerQuestion(
-  question: ModuleQuestion,
-  asked: Asked,
-  ports: OperationPorts,
-): Promise<JsonObject> {
+export async function answerQuestion(question: ModuleQuestion, asked: Asked, ports: AnswerPorts): Promise<JsonObject> {
   const answer = await question.answer(asked, questionPorts(ports));
   if ('problems' in answer) throw invalidBody(answer['problems'] as readonly FieldProblem[]);
   return answer;
@@ -96,7 +98,7 @@ function bodySchema(
   );
 }
 
-function questionPorts({ clock, documents, store, ref }: OperationPorts): QuestionPorts {
+function questionPorts({ clock, documents, store, ref }: AnswerPorts): QuestionPorts {
   const nowMs = clock.nowMs();
   return {
     nowMs,

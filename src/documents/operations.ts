@@ -4,17 +4,26 @@ import { readForm } from '../lib/schema/wire-forms.ts';
 import { LIST_DESCRIPTION, listEnvelope } from '../resources/live-operations.ts';
 import type { Operation, OperationRequest } from '../resources/operation.ts';
 import { nextPageUri, pageOf, pagingQuery } from '../resources/paging.ts';
+import type { ResourcePorts } from '../resources/registry.ts';
 import { timestamp } from '../resources/resource.ts';
+import type { SharedPorts } from '../resources/shared-ports.ts';
 import type { Catalog } from './catalog.ts';
 import { writing } from './changesets/write-operation.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Documents, ResourceAddress } from './documents.ts';
 import { filteredList } from './filters/filtered-list.ts';
 import { moduleOperations, moduleReadSchema } from './module-operations.ts';
+import type { AnswerPorts } from './module-questions.ts';
+
+/** Lists name their pages by `uri`; filters compare with `clock`. */
+type ListPorts = Pick<SharedPorts, 'uri' | 'clock'>;
+
+/** Everything that the operations use: those of the resources, and those that are built here. */
+export type OperationPorts = ResourcePorts & AnswerPorts & ListPorts;
 
 /** Every operation of the API, built from the registries. */
-export function operationsOf(catalog: Catalog, documents: Documents): readonly Operation[] {
-  const all = catalog.resources.flatMap((resource): readonly Operation[] => {
+export function operationsOf(catalog: Catalog, documents: Documents): readonly Operation<OperationPorts>[] {
+  const all = catalog.resources.flatMap((resource): readonly Operation<OperationPorts>[] => {
     if (resource.type === 'live') return resource.operations;
     const compiled = catalog.compiled.get(resource.kind) as CompiledResource;
     return [
@@ -26,7 +35,7 @@ export function operationsOf(catalog: Catalog, documents: Documents): readonly O
   return all.map((operation) => (operation.verb === 'list' ? filteredList(operation) : operation));
 }
 
-function resourceOperations(compiled: CompiledResource, documents: Documents): readonly Operation[] {
+function resourceOperations(compiled: CompiledResource, documents: Documents): readonly Operation<ListPorts>[] {
   const { resource } = compiled;
   const parentOf = (request: OperationRequest): string | null => {
     const link = resource.parent;

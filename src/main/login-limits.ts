@@ -5,14 +5,14 @@ import type { LoginSettings } from '../modules/login/settings.ts';
 import { moduleRecordKey } from '../modules/module-record-key.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { OperationPorts } from '../resources/operation.ts';
+import type { LoginLimits } from '../resources/app_sessions/login-limits.ts';
 
 /** Limits of logins by route: the login module's own, or the server's where it has none. */
 export function loginLimits(
   reader: RecordReader,
   modules: readonly Module[],
   config: Config,
-): OperationPorts['loginLimits'] {
+): (routeId: string) => LoginLimits | null {
   const settings: LoginSettings = settingsOf(config.moduleSettings, login);
   const names = modules.filter(({ isLogin }) => isLogin === true).map(({ name }) => name);
   return (routeId) => {

@@ -3,13 +3,13 @@ import { Problems } from '../documents/problems/problems.ts';
 import type { KnownHere } from '../documents/problems/read-facts.ts';
 import { crlFields } from '../resources/certificate_authorities/live-crl.ts';
 import { isWanted, renderManagedCertificate } from '../resources/managed_certificates/managed-certificates.ts';
-import type { OperationPorts } from '../resources/operation.ts';
+import type { SharedPorts } from '../resources/shared-ports.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { unpreparedModules } from '../snapshot/problems/unprepared-modules.ts';
 
 interface ProblemsDependencies
   extends Pick<KnownHere, 'replica' | 'config' | 'clock' | 'ref' | 'nodes' | 'peers'>,
-    Pick<OperationPorts, 'hostCertificates'> {
+    Pick<SharedPorts, 'hostCertificates'> {
   readonly problems: ProblemIndex;
 }
 

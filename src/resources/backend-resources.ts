@@ -1,18 +1,20 @@
-import Type from 'typebox';
+import Type, { type TObject } from 'typebox';
 import { type Backend, type LivePorts, recordKindOf } from '../backends/backend.ts';
 import { backendRecordKinds } from '../backends/record-kinds.ts';
 import { backends } from '../backends/registry.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { allPages } from './all-pages.ts';
-import type { OperationPorts } from './operation.ts';
 import { type ConfigurationResource, defineResource, describedFields, type LiveFields } from './resource.ts';
+import type { SharedPorts } from './shared-ports.ts';
+
+type BackendPorts = Pick<SharedPorts, 'online' | 'ref'>;
 
 type Labels = Readonly<Record<string, string>>;
 
 /** Every kind of backend as a noun of the API: a path per kind, and one noun in events. */
-export const backendResources: readonly ConfigurationResource[] = backends.map(backendResource);
+export const backendResources: readonly ConfigurationResource<TObject, BackendPorts>[] = backends.map(backendResource);
 
-function backendResource(backend: Backend): ConfigurationResource {
+function backendResource(backend: Backend): ConfigurationResource<TObject, BackendPorts> {
   const { name, idPrefix, title, description, example, live } = backend;
   return defineResource({
     name,
@@ -31,7 +33,7 @@ function backendResource(backend: Backend): ConfigurationResource {
   });
 }
 
-function liveFields(live: NonNullable<Backend['live']>): LiveFields {
+function liveFields(live: NonNullable<Backend['live']>): LiveFields<BackendPorts> {
   return {
     schema: live.schema,
     read: (records, ports) => {
@@ -41,7 +43,7 @@ function liveFields(live: NonNullable<Backend['live']>): LiveFields {
   };
 }
 
-function livePorts({ online, ref }: OperationPorts): LivePorts {
+function livePorts({ online, ref }: BackendPorts): LivePorts {
   return {
     ref,
     onlineTunnels: async () => {

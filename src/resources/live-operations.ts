@@ -1,10 +1,11 @@
 import Type, { type TProperties, type TSchema } from 'typebox';
 import type { JsonObject } from '../lib/json.ts';
-import type { Operation, OperationPorts, OperationRequest } from './operation.ts';
+import type { Operation, OperationRequest } from './operation.ts';
 import { nextPageUri, pageOf, pagingQuery } from './paging.ts';
+import type { SharedPorts } from './shared-ports.ts';
 
 /** The parts of list and get that a live resource provides. */
-export interface LiveReads<Item> {
+export interface LiveReads<Item, Ports> {
   readonly resource: string;
   readonly path: string;
   readonly idPrefix: string;
@@ -18,14 +19,16 @@ export interface LiveReads<Item> {
   list(
     query: { beforeId: string | null; limit: number },
     request: OperationRequest,
-    ports: OperationPorts,
+    ports: Ports,
   ): Promise<readonly Item[]>;
-  get(id: string, ports: OperationPorts): Promise<Item | null>;
-  render(items: readonly Item[], request: OperationRequest, ports: OperationPorts): readonly JsonObject[];
+  get(id: string, ports: Ports): Promise<Item | null>;
+  render(items: readonly Item[], request: OperationRequest, ports: Ports): readonly JsonObject[];
   notFound(id: string): Error;
 }
 
-export function liveReads<Item extends { readonly id: string }>(reads: LiveReads<Item>): readonly Operation[] {
+export function liveReads<Item extends { readonly id: string }, Ports extends Pick<SharedPorts, 'uri'>>(
+  reads: LiveReads<Item, Ports>,
+): readonly Operation<Ports>[] {
   const version = reads.acceptsVersion0 === true ? { acceptsVersion0: true } : {};
   return [
     {

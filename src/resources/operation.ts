@@ -1,29 +1,14 @@
 import type { TObject, TSchema } from 'typebox';
-import type { Clock } from '../lib/clock.ts';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { Ref } from '../lib/schema/annotations.ts';
-import type { Store } from '../store/store.ts';
-import type { LoginLimits } from './app_sessions/login-limits.ts';
-import type { ChangesPort } from './changes-port.ts';
-import type { ChangesetsPort } from './changesets-port.ts';
 import type { DocumentsPort } from './documents-port.ts';
-import type { DestinationTester } from './event_destinations/destination-tester.ts';
-import type { ExplainedRequest, HypotheticalRequest } from './explain/explained-request.ts';
-import type { HostCertificates } from './host-certificates.ts';
-import type { ListedNode } from './listed-node.ts';
-import type { OnlinePort } from './online-port.ts';
-import type { ProblemsPort } from './problems-port.ts';
-import type { RequestsPort } from './requests/requests-port.ts';
-import type { SearchPort } from './search-port.ts';
-import type { TrafficPort } from './series/traffic-port.ts';
-import type { SessionCommands } from './tunnel_sessions/session-commands.ts';
 
 /**
  * One operation of the management API. The HTTP server, the OpenAPI document, `postern api` and the client are all built
- * from the list of these; none of them knows a noun by name.
+ * from the list of these; none of them knows a noun by name. `Ports`: what it uses beside the request; an operation
+ * whose ports are not named can be described, but not run.
  */
-export interface Operation {
+export interface Operation<in Ports = never> {
   /** `<resource>.<verb>`, unique; also the OpenAPI operationId and the command's two words. */
   readonly resource: string;
   readonly verb: string;
@@ -46,7 +31,7 @@ export interface Operation {
   readonly isIdempotentByKey?: boolean;
   /** Accepts `Service-Version: 0` too. */
   readonly acceptsVersion0?: boolean;
-  run(request: OperationRequest, ports: OperationPorts): Promise<OperationResult> | OperationResult;
+  readonly run: (request: OperationRequest, ports: Ports) => Promise<OperationResult> | OperationResult;
   /** For a write of documents and nothing else: a changeset runs it on staged ones. */
   runOn?(documents: DocumentsPort, request: OperationRequest): Promise<OperationResult>;
 }
@@ -116,42 +101,6 @@ export interface EventType {
 export type EventObject =
   | { readonly resources: readonly string[]; readonly isPartial?: boolean }
   | { readonly schema: TObject };
-
-export interface OperationPorts {
-  readonly documents: DocumentsPort;
-  readonly changesets: ChangesetsPort;
-  readonly changes: ChangesPort;
-  readonly search: SearchPort;
-  /** What is wrong with the installation. */
-  readonly problems: ProblemsPort;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly online: OnlinePort;
-  readonly sessionCommands: SessionCommands;
-  /** All servers of this installation, from memory. */
-  readonly nodes: () => readonly ListedNode[];
-  /** Requests that the edges of all nodes have finished. */
-  readonly requests: RequestsPort;
-  /** Traffic of all nodes over time. */
-  readonly traffic: TrafficPort;
-  /** Settings in effect in this process, with secrets masked. */
-  readonly settings: () => readonly JsonObject[];
-  /** What the edge of this node would do with a request. */
-  readonly explain: (question: HypotheticalRequest) => Promise<ExplainedRequest>;
-  /** Null when this server does not deliver events. */
-  readonly destinationTester: DestinationTester | null;
-  readonly eventTypes: readonly EventType[];
-  readonly hostCertificates: HostCertificates;
-  /** This process's region, from the settings. */
-  readonly region: string;
-  /** Limits of logins on a route as they apply now, in seconds; null when the route has no login module. */
-  readonly loginLimits: (routeId: string) => LoginLimits | null;
-  readonly newId: (prefix: string) => string;
-  /** Absolute URI of a path of this API. */
-  readonly uri: (path: string) => string;
-  /** Ref of any resource by its id; a nested one needs its parent's id. */
-  readonly ref: (id: string, parentId?: string) => Ref;
-}
 
 /** The authenticated caller. */
 export interface Principal {

@@ -25,7 +25,7 @@ import { nodes } from './nodes/nodes.ts';
 import { problems } from './problems/problems.ts';
 import { requests } from './requests/requests.ts';
 import { reservedDomains } from './reserved_domains/reserved-domains.ts';
-import type { Resource } from './resource.ts';
+import type { PortsOf, Resource } from './resource.ts';
 import { search } from './search/search.ts';
 import { series } from './series/series.ts';
 import { serviceAccountTokens } from './service_account_tokens/service-account-tokens.ts';
@@ -35,8 +35,7 @@ import { tlsCertificates } from './tls_certificates/tls-certificates.ts';
 import { tunnelSessions } from './tunnel_sessions/tunnel-sessions.ts';
 import { tunnels } from './tunnels/tunnels.ts';
 
-/** Every resource of the API, in the order in which documentation lists them. */
-export const resources: readonly Resource[] = [
+const registered = [
   httpsEdges,
   httpsEdgeRoutes,
   ...backendResources,
@@ -73,3 +72,9 @@ export const resources: readonly Resource[] = [
   series,
   settings,
 ];
+
+/** Everything that the resources use; the server provides it. */
+export interface ResourcePorts extends PortsOf<(typeof registered)[number]> {}
+
+/** Every resource of the API, in the order in which documentation lists them. */
+export const resources: readonly Resource<ResourcePorts>[] = registered;

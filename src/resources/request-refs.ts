@@ -1,8 +1,8 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { OperationPorts } from './operation.ts';
+import type { SharedPorts } from './shared-ports.ts';
 
 /** A request as the API shows it: with references instead of ids. */
-export function withRefs(request: JsonObject, ref: OperationPorts['ref']): JsonObject {
+export function withRefs(request: JsonObject, ref: SharedPorts['ref']): JsonObject {
   const { edge, route } = request;
   const hasEdge = typeof edge === 'string';
   // An agent's endpoint is its own route.

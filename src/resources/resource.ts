@@ -5,14 +5,17 @@ import type { ModuleSettings } from '../modules/module-settings.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { StoredRecord, UniqueKey } from '../store/store.ts';
 import type { MissingScope } from './errors.ts';
-import type { EventType, Operation, OperationPorts, Principal } from './operation.ts';
+import type { EventType, Operation, Principal } from './operation.ts';
 
 /**
  * A resource's contract: one folder per API noun and one line in `registry.ts`. A configuration resource is described
  * by data; its five operations, storage, references, events, documentation, command line and client follow from it. A
  * live resource (tunnels, logins, deliveries) defines its own operations.
  */
-export type Resource = ConfigurationResource | LiveResource;
+export type Resource<Ports = never> = ConfigurationResource<TObject, Ports> | LiveResource<Ports>;
+
+/** What all of these resources together ask of the process that serves them. */
+export type PortsOf<Some extends Resource> = [Some] extends [Resource<infer Ports>] ? Ports : never;
 
 interface ResourceNames {
   /** The folder's name. */
@@ -28,12 +31,12 @@ interface ResourceNames {
   readonly description: string;
 }
 
-export interface LiveResource extends ResourceNames {
+export interface LiveResource<in Ports = never> extends ResourceNames {
   readonly type: 'live';
-  readonly operations: readonly Operation[];
+  readonly operations: readonly Operation<Ports>[];
 }
 
-export interface ConfigurationResource<Config extends TObject = TObject> extends ResourceNames {
+export interface ConfigurationResource<Config extends TObject = TObject, in Ports = never> extends ResourceNames {
   readonly type: 'configuration';
   /** The stored form: every field present, defaults as `default`. */
   readonly config: Config;
@@ -44,7 +47,7 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   /** Read-only fields, computed when the resource is created and stored with it. */
   readonly derived?: TProperties;
   /** Read-only fields computed at read time; they do not count for the ETag. */
-  readonly live?: LiveFields;
+  readonly live?: LiveFields<Ports>;
   /** Once deleted it stays deleted, because it is a credential: undoing a change does not bring it back. */
   readonly isNeverRestored?: true;
   /** Kinds of records below it that the server keeps by itself, such as its last use: an undo does not restore them. */
@@ -70,7 +73,7 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   readonly isAcyclic?: boolean;
   /** Unique-key scopes that must keep at least one holder. */
   readonly keepAtLeastOne?: readonly string[];
-  readonly actions?: readonly Operation[];
+  readonly actions?: readonly Operation<Ports>[];
   /** Normalizes equal configurations to one form, before `check`. */
   normalize?(config: Static<Config>): Static<Config>;
   check?(config: Static<Config>, settings: ResourceSettings): readonly FieldProblem[];
@@ -101,11 +104,11 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
     about: Authorization,
   ): MissingScope | null;
   /** The same for changes, with data only in the store. Runs before `authorize`, which decides last. */
-  authorizeChange?(
+  readonly authorizeChange?: (
     change: { readonly principal: Principal; readonly config: Static<Config>; readonly previous: Static<Config> },
     id: string,
-    ports: OperationPorts,
-  ): Promise<MissingScope | null>;
+    ports: Ports,
+  ) => Promise<MissingScope | null>;
   /**
    * Whether the change lets more data flow, or to another place. It is refused while the revert of a pending change
    * would decide what flows where.
@@ -118,7 +121,7 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   /** Final adjustment of the read form. */
   render?(body: JsonObject): JsonObject;
   /** Cleans up after the deletion is durable. */
-  afterDelete?(record: StoredRecord, ports: OperationPorts): Promise<void>;
+  readonly afterDelete?: (record: StoredRecord, ports: Ports) => Promise<void>;
 }
 
 export interface OtherNames {
@@ -143,9 +146,9 @@ export type ParentLink =
   | { readonly kind: string; readonly param: string }
   | { readonly kind: string; readonly field: string };
 
-export interface LiveFields {
+export interface LiveFields<in Ports> {
   readonly schema: TProperties;
-  read(records: readonly StoredRecord[], ports: OperationPorts): Promise<ReadonlyMap<string, JsonObject>>;
+  readonly read: (records: readonly StoredRecord[], ports: Ports) => Promise<ReadonlyMap<string, JsonObject>>;
 }
 
 export interface CreatePorts {
@@ -192,10 +195,10 @@ export interface ResourceSettings {
   readonly eventTypes: readonly string[];
 }
 
-export function defineResource<Config extends TObject>(
-  resource: Omit<ConfigurationResource<Config>, 'type'>,
-): ConfigurationResource {
-  return { type: 'configuration', ...resource } as unknown as ConfigurationResource;
+export function defineResource<Config extends TObject, Ports = unknown>(
+  resource: Omit<ConfigurationResource<Config, Ports>, 'type'>,
+): ConfigurationResource<TObject, Ports> {
+  return { type: 'configuration', ...resource } as unknown as ConfigurationResource<TObject, Ports>;
 }
 
 export const MAX_METADATA_BYTES = 4096;

@@ -42,7 +42,7 @@ test('an expected 503 is logged in one line without a stack, and metrics are ser
     },
     rateLimitPerSecond: 0,
     corsOrigins: [],
-  } as unknown as ApiDependencies);
+  } as unknown as ApiDependencies<unknown>);
   const server = createServer(api.handle).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());

@@ -66,6 +66,16 @@ test('every resource folder is registered under its own name, and the reverse', 
   assert.deepEqual(foldersIn('src/resources'), names.sort());
 });
 
+test('a resource names the ports that it uses, never the whole bag', () => {
+  const wrong = productFiles()
+    .filter(({ path }) => /^src\/resources\/[^/]+\//.test(path))
+    .filter(({ text }) => /(?<!Pick<)\bSharedPorts\b(?!\[|[\w, ]* \} from)|\b(Resource|Operation)Ports\b/.test(text));
+  assert.deepEqual(
+    wrong.map(({ path }) => path),
+    [],
+  );
+});
+
 test('every backend kind and destination kind has a folder of its name', () => {
   assert.deepEqual(foldersIn('src/backends'), backends.map((backend) => backend.name).sort());
   assert.deepEqual(foldersIn('src/events/destinations'), destinationKinds.map((kind) => kind.name).sort());

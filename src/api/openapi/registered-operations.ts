@@ -3,11 +3,10 @@ import type { Documents } from '../../documents/documents.ts';
 import { operationsOf } from '../../documents/operations.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { Operation } from '../../resources/operation.ts';
-import type { Resource } from '../../resources/resource.ts';
 
 /** The operations as definitions only, to describe them without a store. None of them can run. */
 export function registeredOperations(
-  resources: readonly Resource[],
+  resources: Catalog['resources'],
   modules: readonly Module[],
 ): { readonly catalog: Catalog; readonly operations: readonly Operation[] } {
   const catalog = createCatalog(resources, modules);

@@ -5,7 +5,8 @@ import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { ChangesetsPort } from '../../resources/changesets-port.ts';
 import { refuseWithout } from '../../resources/errors.ts';
-import type { OperationPorts, OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';
+import type { OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';
+import type { ResourcePorts } from '../../resources/registry.ts';
 import { PENDING_CHANGE, type PendingChange, pendingChange } from '../../store/pending-change.ts';
 import type { CommitResult } from '../../store/store.ts';
 import { API_LANE } from '../api-lane.ts';
@@ -229,7 +230,7 @@ export class Changesets implements ChangesetsPort {
       // Not served yet: nothing is known about how it will do.
       problemOf: () => undefined,
       afterCommit: async (task) => afterCommit(task),
-      ports: (): OperationPorts => ({ ...this.#context.ports(), documents }),
+      ports: (): ResourcePorts => ({ ...this.#context.ports(), documents }),
     };
     const documents = new Documents(context);
     return documents;

@@ -9,7 +9,10 @@ export interface WriteOperation extends Operation {
 type RunOn = WriteOperation['runOn'];
 
 /** How an operation runs: on the configuration itself, or on the staged one of a changeset. */
-export function writing(documents: Documents, runOn: RunOn): Pick<WriteOperation, 'run' | 'runOn'> {
+export function writing(
+  documents: Documents,
+  runOn: RunOn,
+): Pick<WriteOperation, 'runOn'> & Pick<Operation<unknown>, 'run'> {
   return { runOn, run: (request) => runOn(documents, request) };
 }
 

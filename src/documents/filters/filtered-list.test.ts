@@ -3,19 +3,19 @@ import { suite, test } from 'node:test';
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { listEnvelope } from '../../resources/live-operations.ts';
-import type { Operation, OperationPorts, OperationRequest } from '../../resources/operation.ts';
+import type { Operation, OperationRequest } from '../../resources/operation.ts';
 import { nextPageUri, pageOf, pagingQuery } from '../../resources/paging.ts';
 import { filteredList } from './filtered-list.ts';
 
 const COUNT = 25_000;
 const URI = 'http://api.test/things';
-const ports = { clock: { nowMs: () => 0 } } as unknown as OperationPorts;
+const ports = { clock: { nowMs: () => 0 } };
 
 /** Newest first: the ids fall. */
 const idOf = (number: number): string => `th_${String(number).padStart(27, '0')}`;
 
 let readItems = 0;
-const things: Operation = {
+const things: Operation<typeof ports> = {
   resource: 'things',
   verb: 'list',
   method: 'GET',

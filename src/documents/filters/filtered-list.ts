@@ -1,7 +1,8 @@
 import Type, { type TObject, type TSchema } from 'typebox';
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../../resources/operation.ts';
+import type { Operation, OperationRequest, OperationResult } from '../../resources/operation.ts';
+import type { SharedPorts } from '../../resources/shared-ports.ts';
 import { API_LANE } from '../api-lane.ts';
 import { longAnswer } from '../long-answer.ts';
 import { compileFilter, type ItemFilter } from './compile-filter.ts';
@@ -20,7 +21,7 @@ const filterParameter = Type.Optional(
 );
 
 /** A list that can be filtered by an expression over what it shows. Without a filter it runs as it is. */
-export function filteredList(operation: Operation): Operation {
+export function filteredList<Ports extends Pick<SharedPorts, 'clock'>>(operation: Operation<Ports>): Operation<Ports> {
   const { properties = {} } = operation.query ?? {};
   const [listKey, list] = listIn(operation.success.schema as TObject);
   const cursor = Object.keys(properties).find((name) => name.startsWith('before_'));
@@ -45,16 +46,16 @@ async function serialized(result: OperationResult, listKey: string): Promise<Ope
   return result.body === null ? result : { ...result, ...(await longAnswer(result.body, listKey)) };
 }
 
-interface Source {
-  readonly operation: Operation;
+interface Source<Ports> {
+  readonly operation: Operation<Ports>;
   readonly listKey: string;
   /** Name of the query parameter that continues the list; undefined if it has one page. */
   readonly cursor: string | undefined;
   readonly request: OperationRequest;
-  readonly ports: OperationPorts;
+  readonly ports: Ports;
 }
 
-async function scan(source: Source, matches: ItemFilter, filter: string): Promise<OperationResult> {
+async function scan<Ports>(source: Source<Ports>, matches: ItemFilter, filter: string): Promise<OperationResult> {
   const { listKey, cursor, request } = source;
   const limit = Number(request.query['limit'] ?? PAGE_SIZE);
   const slice = new TimeSlice(API_LANE);
@@ -80,7 +81,10 @@ async function scan(source: Source, matches: ItemFilter, filter: string): Promis
   }
 }
 
-async function readPage({ operation, cursor, request, ports }: Source, from: string | undefined): Promise<JsonObject> {
+async function readPage<Ports>(
+  { operation, cursor, request, ports }: Source<Ports>,
+  from: string | undefined,
+): Promise<JsonObject> {
   const paging = cursor !== undefined && { limit: String(PAGE_SIZE), ...(from !== undefined && { [cursor]: from }) };
   const { body } = await operation.run({ ...request, query: { ...request.query, ...paging } }, ports);
   return body ?? {};
@@ -96,7 +100,7 @@ function nextPlace({ next_page_uri: uri }: JsonObject, cursor: string): string |
 }
 
 function continued(
-  { cursor = '', request }: Source,
+  { cursor = '', request }: Pick<Source<never>, 'cursor' | 'request'>,
   uri: string,
   { filter, limit, next }: { readonly filter: string; readonly limit: number; readonly next: string },
 ): string {

@@ -1,7 +1,7 @@
 import type { Check } from '../../checks/check.ts';
 import type { Finding } from '../../checks/finding.ts';
-import type { OperationPorts } from '../../resources/operation.ts';
 import type { FoundProblem, ProblemsFound } from '../../resources/problems-port.ts';
+import type { SharedPorts } from '../../resources/shared-ports.ts';
 
 type Severity = FoundProblem['severity'];
 
@@ -20,10 +20,10 @@ export class ProblemReport {
   readonly revision: number;
   readonly checkedAtMs: number;
   readonly #maxKept: number;
-  readonly #ref: OperationPorts['ref'];
+  readonly #ref: SharedPorts['ref'];
   readonly #found: FoundByCheck[] = [];
 
-  constructor(at: { readonly revision: number; readonly nowMs: number }, maxKept: number, ref: OperationPorts['ref']) {
+  constructor(at: { readonly revision: number; readonly nowMs: number }, maxKept: number, ref: SharedPorts['ref']) {
     this.revision = at.revision;
     this.checkedAtMs = at.nowMs;
     this.#maxKept = maxKept;

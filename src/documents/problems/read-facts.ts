@@ -14,11 +14,13 @@ import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { moduleRecordKey } from '../../modules/module-record-key.ts';
 import type { Replica } from '../../replica/replica.ts';
-import type { OperationPorts } from '../../resources/operation.ts';
+import type { ListedNode } from '../../resources/listed-node.ts';
+import type { SharedPorts } from '../../resources/shared-ports.ts';
 import type { StoredRecord } from '../../store/store.ts';
 
 /** What this server knows. */
-export interface KnownHere extends Pick<OperationPorts, 'ref' | 'clock' | 'nodes'> {
+export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
+  readonly nodes: () => readonly ListedNode[];
   readonly replica: Pick<Replica, 'revision' | 'all' | 'get' | 'page' | 'pageOfParent'>;
   readonly config: Facts['config'];
   /** As the API shows it; null if it is not under management. */

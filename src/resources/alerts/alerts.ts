@@ -4,6 +4,9 @@ import type { StoredRecord } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
+
+type AlertPorts = ReadingPorts & Pick<SharedPorts, 'ref' | 'uri'>;
 
 const PATH = '/alerts';
 
@@ -22,7 +25,7 @@ const schema = Type.Object({
 });
 
 /** Alerts that are raised now. Answered from memory. */
-export const alerts: LiveResource = {
+export const alerts: LiveResource<AlertPorts> = {
   type: 'live',
   name: 'alerts',
   kind: ALERT_KIND,
@@ -32,7 +35,7 @@ export const alerts: LiveResource = {
   title: 'an alert',
   description:
     'Something that is wrong now: an agent that is away, a failing backend, a certificate, a stuck delivery, a full disk, a lost node.',
-  operations: liveReads<StoredRecord>({
+  operations: liveReads<StoredRecord, AlertPorts>({
     resource: 'alerts',
     idPrefix: 'al',
     path: PATH,

@@ -2,11 +2,18 @@ import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
-import type { LoginSession } from '../../store/store.ts';
+import type { LoginSession, Store } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import type { OperationPorts } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { SharedPorts } from '../shared-ports.ts';
+import type { LoginLimits } from './login-limits.ts';
+
+interface AppSessionPorts extends Pick<SharedPorts, 'clock' | 'ref' | 'uri'> {
+  readonly store: Pick<Store, 'logins'>;
+  /** Limits of logins on a route as they apply now, in seconds; null when the route has no login module. */
+  readonly loginLimits: (routeId: string) => LoginLimits | null;
+}
 
 const PATH = '/app/sessions';
 
@@ -56,7 +63,7 @@ const schema = Type.Object({
 const notFound = (id: string): Error => notOnline('login session', PATH, id);
 
 /** Active logins. */
-export const appSessions: LiveResource = {
+export const appSessions: LiveResource<AppSessionPorts> = {
   type: 'live',
   name: 'app_sessions',
   kind: 'app_session',
@@ -66,7 +73,7 @@ export const appSessions: LiveResource = {
   title: 'a login session',
   description: "A user's login session on a route with a login module.",
   operations: [
-    ...liveReads<LoginSession>({
+    ...liveReads<LoginSession, AppSessionPorts>({
       resource: 'app_sessions',
       idPrefix: 'as',
       path: PATH,
@@ -105,7 +112,7 @@ function isExpired(session: LoginSession, nowMs: number): boolean {
   return session.expiresAtMs !== 0 && session.expiresAtMs <= nowMs;
 }
 
-function render(session: LoginSession, ports: OperationPorts): JsonObject {
+function render(session: LoginSession, ports: AppSessionPorts): JsonObject {
   const { doc, edgeId } = session;
   const routeId = doc['route_id'] as string | undefined;
   return {
@@ -135,7 +142,7 @@ function legacyForm(session: JsonObject): JsonObject {
 }
 
 /** Those in force on the route now; those of the login where the route is not configured here, as on an agent's endpoint. */
-function limitsOf({ doc }: LoginSession, { loginLimits }: OperationPorts): JsonObject {
+function limitsOf({ doc }: LoginSession, { loginLimits }: AppSessionPorts): JsonObject {
   const current = loginLimits((doc['route_id'] as string | undefined) ?? '');
   if (current !== null) return { ...current };
   return isJsonObject(doc['limits']) ? doc['limits'] : { maximum_duration: 0, inactivity_timeout: 0 };

@@ -1,8 +1,13 @@
 import Type from 'typebox';
-import type { LoginUser } from '../../store/store.ts';
+import type { LoginUser, Store } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { SharedPorts } from '../shared-ports.ts';
+
+interface AppUserPorts extends Pick<SharedPorts, 'ref' | 'uri'> {
+  readonly store: Pick<Store, 'logins'>;
+}
 
 const PATH = '/app/users';
 
@@ -31,7 +36,7 @@ const schema = Type.Object({
 const notFound = (id: string): Error => notOnline('login user', PATH, id);
 
 /** People who have logged in. */
-export const appUsers: LiveResource = {
+export const appUsers: LiveResource<AppUserPorts> = {
   type: 'live',
   name: 'app_users',
   kind: 'app_user',
@@ -41,7 +46,7 @@ export const appUsers: LiveResource = {
   title: 'a login user',
   description: 'A user who has logged in on a route with a login module.',
   operations: [
-    ...liveReads<LoginUser>({
+    ...liveReads<LoginUser, AppUserPorts>({
       resource: 'app_users',
       idPrefix: 'au',
       path: PATH,

@@ -6,12 +6,15 @@ import { CRL_STATUSES, crlStatus } from '../../revocation/crl-status.ts';
 import { stateFor } from '../../revocation/fetch-state.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import { type LiveFields, timestamp } from '../resource.ts';
+import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
+
+type CrlPorts = ReadingPorts & Pick<SharedPorts, 'clock'>;
 
 const orNull = (schema: Type.TSchema, description: string): Type.TSchema =>
   Type.Union([schema, Type.Null()], { description });
 
 /** State of the revocation list in use, uploaded or fetched. */
-export const liveCrl: LiveFields = {
+export const liveCrl: LiveFields<CrlPorts> = {
   schema: {
     crl_status: Type.Enum([...CRL_STATUSES], {
       description:

@@ -4,6 +4,7 @@ import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import { idParameter } from '../paging.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { ChangePorts } from './change-ports.ts';
 import { confirmOperation } from './confirm-operation.ts';
 import { messageField } from './message-field.ts';
 import { pendingSchema } from './pending-schema.ts';
@@ -72,7 +73,7 @@ const entry = Type.Object({
   ),
 });
 
-const list: Operation = {
+const list: Operation<ChangePorts> = {
   resource: 'changes',
   verb: 'list',
   method: 'GET',
@@ -132,7 +133,7 @@ const list: Operation = {
   },
 };
 
-const get: Operation = {
+const get: Operation<ChangePorts> = {
   resource: 'changes',
   verb: 'get',
   method: 'GET',
@@ -145,7 +146,7 @@ const get: Operation = {
   run: (request, { changes }) => changes.get(revisionOf(request.params), request.principal),
 };
 
-const verify: Operation = {
+const verify: Operation<ChangePorts> = {
   resource: 'changes',
   verb: 'verify',
   method: 'GET',
@@ -180,7 +181,7 @@ const skipped = Type.Array(
   },
 );
 
-const undo: Operation = {
+const undo: Operation<ChangePorts> = {
   resource: 'changes',
   verb: 'undo',
   method: 'POST',
@@ -227,7 +228,7 @@ const confirm = confirmOperation(PATH, revisionOf);
 const revert = revertOperation(PATH, revisionOf, skipped);
 
 /** The history of configuration. */
-export const changes: LiveResource = {
+export const changes: LiveResource<ChangePorts> = {
   type: 'live',
   name: 'changes',
   kind: 'change',

@@ -1,11 +1,12 @@
 import Type from 'typebox';
 import type { Operation } from '../operation.ts';
+import type { ChangePorts } from './change-ports.ts';
 import { messageField } from './message-field.ts';
 
 export function confirmOperation(
   path: string,
   revisionOf: (params: Readonly<Record<string, string>>) => number,
-): Operation {
+): Operation<ChangePorts> {
   return {
     resource: 'changes',
     verb: 'confirm',

@@ -1,12 +1,13 @@
 import Type, { type TSchema } from 'typebox';
 import type { Operation } from '../operation.ts';
+import type { ChangePorts } from './change-ports.ts';
 import { messageField } from './message-field.ts';
 
 export function revertOperation(
   path: string,
   revisionOf: (params: Readonly<Record<string, string>>) => number,
   skipped: TSchema,
-): Operation {
+): Operation<ChangePorts> {
   return {
     resource: 'changes',
     verb: 'revert',

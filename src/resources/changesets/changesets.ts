@@ -2,8 +2,13 @@ import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
 import { pendingSchema } from '../changes/pending-schema.ts';
+import type { ChangesetsPort } from '../changesets-port.ts';
 import type { Operation } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
+
+interface ChangesetPorts {
+  readonly changesets: ChangesetsPort;
+}
 
 const PATH = '/changesets';
 /** Stands for the id that operation N made. */
@@ -110,7 +115,7 @@ const changesetSchema = Type.Object({
   owner: Type.Optional(ownerSchema),
 });
 
-const create: Operation = {
+const create: Operation<ChangesetPorts> = {
   resource: 'changesets',
   verb: 'create',
   method: 'POST',
@@ -153,7 +158,7 @@ const create: Operation = {
   run: (request, { changesets }) => changesets.run(request, changesetSchema),
 };
 
-const claims: Operation = {
+const claims: Operation<ChangesetPorts> = {
   resource: 'changesets',
   verb: 'claims',
   method: 'GET',
@@ -176,7 +181,7 @@ const claims: Operation = {
 };
 
 /** Several writes of the API in one transaction. */
-export const changesets: LiveResource = {
+export const changesets: LiveResource<ChangesetPorts> = {
   type: 'live',
   name: 'changesets',
   kind: 'changeset',

@@ -2,11 +2,16 @@ import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
+import type { Store } from '../../store/store.ts';
 import { CONSOLE_SESSION_KIND, type ConsoleSession, endsAtMs, isOver, sessionOf } from '../console-session-record.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import type { OperationPorts } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
+
+interface ConsoleSessionPorts extends ReadingPorts, Pick<SharedPorts, 'clock' | 'ref' | 'uri'> {
+  readonly store: Pick<Store, 'commit'>;
+}
 
 const PATH = '/console/sessions';
 const NAMES = { name: 'console_sessions', idPrefix: 'cs', path: PATH, listKey: 'console_sessions' };
@@ -32,7 +37,7 @@ const schema = Type.Object({
 
 const notFound = (id: string): Error => notOnline('console session', PATH, id);
 
-function live(id: string, { documents, clock }: OperationPorts): ConsoleSession | null {
+function live(id: string, { documents, clock }: ConsoleSessionPorts): ConsoleSession | null {
   const record = documents.reader.get(CONSOLE_SESSION_KIND, id);
   if (record === undefined) return null;
   const session = sessionOf(record);
@@ -40,14 +45,14 @@ function live(id: string, { documents, clock }: OperationPorts): ConsoleSession 
 }
 
 /** Sign-ins to the console. Answered from memory. */
-export const consoleSessions: LiveResource = {
+export const consoleSessions: LiveResource<ConsoleSessionPorts> = {
   type: 'live',
   ...NAMES,
   kind: CONSOLE_SESSION_KIND,
   title: 'a console session',
   description: 'A sign-in to the console, with an API key or with OpenID Connect.',
   operations: [
-    ...liveReads<ConsoleSession>({
+    ...liveReads<ConsoleSession, ConsoleSessionPorts>({
       ...NAMES,
       resource: NAMES.name,
       title: 'a console session',
@@ -89,7 +94,7 @@ export const consoleSessions: LiveResource = {
   ],
 };
 
-function render(session: ConsoleSession, ports: OperationPorts): JsonObject {
+function render(session: ConsoleSession, ports: ConsoleSessionPorts): JsonObject {
   const { who } = session;
   return {
     ...ports.ref(session.id),

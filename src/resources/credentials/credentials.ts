@@ -1,10 +1,15 @@
 import Type from 'typebox';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
+import type { Store } from '../../store/store.ts';
 import { ownerId } from '../owner-id.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { aclRuleProblem } from './acl-rule-problem.ts';
 import { isNarrowerAcl } from './narrower-acl.ts';
+
+interface CredentialPorts {
+  readonly store: Pick<Store, 'presence'>;
+}
 
 /** Authtokens of agents. */
 export const credentials = defineResource({
@@ -47,7 +52,7 @@ export const credentials = defineResource({
   uniqueKeys: (_config, _owner, extra) => [
     { scope: 'credential_token', key: String((extra['internal'] as { token_hash: string }).token_hash) },
   ],
-  afterDelete: async (record, { store }) => {
+  afterDelete: async (record, { store }: CredentialPorts) => {
     await store.presence.removeByCredential(record.id);
   },
 });

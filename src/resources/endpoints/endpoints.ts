@@ -4,10 +4,16 @@ import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import { coversScope } from '../covers-scope.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import type { OperationPorts, Principal } from '../operation.ts';
+import type { Principal } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
 import { type EdgeEndpoint, findEdgeEndpoint, newestFirst, pageOfEdgeEndpoints } from './edge-endpoints.ts';
 import { UNUSED_VALUES, unusedFields } from './unused-fields.ts';
+
+interface EndpointPorts extends ReadingPorts, Pick<SharedPorts, 'online' | 'ref' | 'uri'> {
+  /** This process's region, from the settings. */
+  readonly region: string;
+}
 
 const PATH = '/endpoints';
 
@@ -43,7 +49,7 @@ const schema = Type.Object({
 });
 
 /** Public addresses served now: those of online tunnels, and each hostport of an edge. */
-export const endpoints: LiveResource = {
+export const endpoints: LiveResource<EndpointPorts> = {
   type: 'live',
   name: 'endpoints',
   kind: 'endpoint',
@@ -52,7 +58,7 @@ export const endpoints: LiveResource = {
   listKey: 'endpoints',
   title: 'an endpoint',
   description: 'A public address served by an edge or a tunnel.',
-  operations: liveReads<EdgeEndpoint>({
+  operations: liveReads<EdgeEndpoint, EndpointPorts>({
     resource: 'endpoints',
     idPrefix: 'ep',
     path: PATH,
@@ -72,7 +78,7 @@ export const endpoints: LiveResource = {
   }),
 };
 
-function render(id: string, doc: JsonObject, { scopes }: Principal, ports: OperationPorts): JsonObject {
+function render(id: string, doc: JsonObject, { scopes }: Principal, ports: EndpointPorts): JsonObject {
   const { public_url: url = '', proto = '', hostport = '', tunnel_id: tunnelId, edge_id: edgeId } = doc;
   // These words are those of the edge or the tunnel.
   const words = coversScope(scopes, typeof edgeId === 'string' ? 'edges:read' : 'tunnels:read') ? doc : {};

@@ -2,14 +2,19 @@ import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
-import type { Delivery } from '../../store/store.ts';
+import type { Delivery, Store } from '../../store/store.ts';
 import { notOnline, refuseWithout, resourceErrors } from '../errors.ts';
 import { canReadType, unreadableType } from '../event_types/unreadable-type.ts';
 import { liveReads } from '../live-operations.ts';
-import type { OperationPorts, Principal } from '../operation.ts';
+import type { Principal } from '../operation.ts';
 import { idParameter } from '../paging.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { SharedPorts } from '../shared-ports.ts';
 import { deliveryFilter, deliveryStates, replayFilter } from './delivery-filter.ts';
+
+interface DeliveryPorts extends Pick<SharedPorts, 'clock' | 'eventTypes' | 'newId' | 'ref' | 'uri'> {
+  readonly store: Pick<Store, 'deliveries'>;
+}
 
 const PATH = '/event_deliveries';
 
@@ -71,7 +76,7 @@ const schema = Type.Object({
 const notFound = (id: string): Error => notOnline('event delivery', PATH, id);
 
 /** The outcome of each event at each destination. */
-export const eventDeliveries: LiveResource = {
+export const eventDeliveries: LiveResource<DeliveryPorts> = {
   type: 'live',
   name: 'event_deliveries',
   kind: 'event_delivery',
@@ -81,7 +86,7 @@ export const eventDeliveries: LiveResource = {
   title: 'an event delivery',
   description: 'The delivery of an event to a destination, with its attempts.',
   operations: [
-    ...liveReads<Delivery>({
+    ...liveReads<Delivery, DeliveryPorts>({
       resource: 'event_deliveries',
       idPrefix: 'evd',
       path: PATH,
@@ -174,7 +179,7 @@ function closedLane(id: string): Error {
   );
 }
 
-function render(delivery: Delivery, principal: Principal, ports: OperationPorts): JsonObject {
+function render(delivery: Delivery, principal: Principal, ports: DeliveryPorts): JsonObject {
   const { type, payload } = delivery.event;
   return {
     ...ports.ref(delivery.id),

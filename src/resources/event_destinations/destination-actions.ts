@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
+import type { DestinationPorts } from './destination-ports.ts';
 
 const PATH = '/event_destinations/{id}';
 const KIND = 'event_destination';
@@ -20,7 +21,7 @@ const testResult = Type.Object({
 });
 
 /** Pausing, resuming and testing a destination. */
-export const destinationActions: readonly Operation[] = [
+export const destinationActions: readonly Operation<DestinationPorts>[] = [
   statusAction('pause', 'paused', 'Pause an event destination; its deliveries stay pending'),
   statusAction('resume', 'active', 'Resume an event destination and deliver pending events immediately'),
   {
@@ -47,7 +48,7 @@ export const destinationActions: readonly Operation[] = [
   },
 ];
 
-function statusAction(verb: string, status: string, summary: string): Operation {
+function statusAction(verb: string, status: string, summary: string): Operation<DestinationPorts> {
   return {
     resource: 'event_destinations',
     verb,

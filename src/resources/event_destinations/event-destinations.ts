@@ -7,6 +7,7 @@ import type { RecordReader } from '../../replica/record-reader.ts';
 import { unreadableType } from '../event_types/unreadable-type.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { destinationActions } from './destination-actions.ts';
+import type { DestinationPorts } from './destination-ports.ts';
 
 const targets: TProperties = Object.fromEntries(
   destinationKinds.map((kind) => [kind.name, { ...kind.config, default: null, description: kind.description }]),
@@ -54,7 +55,7 @@ export const eventDestinations = defineResource({
     if (config === null || previous === null || id === null || !leadsElsewhere(config, previous)) return null;
     return unreadableType(subscribedTypes(reader, id), principal, eventTypes);
   },
-  authorizeChange: async ({ principal, config, previous }, id, { store, eventTypes }) =>
+  authorizeChange: async ({ principal, config, previous }, id, { store, eventTypes }: DestinationPorts) =>
     // Events of types that are no longer subscribed to may still be queued for it.
     leadsElsewhere(config, previous)
       ? unreadableType(await store.deliveries.pendingTypes(id), principal, eventTypes)

@@ -1,11 +1,17 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import type { StoredRecord } from '../../store/store.ts';
+import type { DocumentsPort } from '../documents-port.ts';
 import { resourceErrors } from '../errors.ts';
-import type { Operation, OperationPorts, OperationResult } from '../operation.ts';
+import type { Operation, OperationResult } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
+import type { SharedPorts } from '../shared-ports.ts';
 import { sourceSchema } from './source-schema.ts';
 import { unknownTypeMessage } from './unknown-type-message.ts';
+
+interface EventSourcePorts extends Pick<SharedPorts, 'eventTypes' | 'ref'> {
+  readonly documents: Pick<DocumentsPort, 'require' | 'update' | 'once'>;
+}
 
 const PATH = '/event_subscriptions/{subscription_id}/sources';
 const ITEM_PATH = `${PATH}/{type}`;
@@ -16,7 +22,7 @@ type Source = { readonly type: string };
 const reads = { resource: 'event_sources', errors: ['ERR_POSTERN_NOT_FOUND'] as const };
 const writes = { ...reads, isConditional: true };
 
-const operations: readonly Operation[] = [
+const operations: readonly Operation<EventSourcePorts>[] = [
   {
     ...writes,
     verb: 'create',
@@ -156,7 +162,7 @@ const operations: readonly Operation[] = [
 ];
 
 /** The individual event types of a subscription. They are part of the subscription's document. */
-export const eventSources: LiveResource = {
+export const eventSources: LiveResource<EventSourcePorts> = {
   type: 'live',
   name: 'event_sources',
   kind: 'event_source',
@@ -172,11 +178,11 @@ function sourcesIn(config: JsonObject): readonly Source[] {
   return config['sources'] as unknown as readonly Source[];
 }
 
-function listUri(record: StoredRecord, ports: OperationPorts): string {
+function listUri(record: StoredRecord, ports: EventSourcePorts): string {
   return `${ports.ref(record.id).uri}/sources`;
 }
 
-function rendered(record: StoredRecord, type: string, ports: OperationPorts): JsonObject {
+function rendered(record: StoredRecord, type: string, ports: EventSourcePorts): JsonObject {
   return { type, uri: `${listUri(record, ports)}/${type}` };
 }
 

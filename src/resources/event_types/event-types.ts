@@ -1,5 +1,8 @@
 import Type from 'typebox';
 import type { LiveResource } from '../resource.ts';
+import type { SharedPorts } from '../shared-ports.ts';
+
+type EventTypePorts = Pick<SharedPorts, 'eventTypes' | 'uri'>;
 
 const PATH = '/event_types';
 
@@ -16,7 +19,7 @@ const schema = Type.Object({
 });
 
 /** Every event type that a subscription can select. */
-export const eventTypes: LiveResource = {
+export const eventTypes: LiveResource<EventTypePorts> = {
   type: 'live',
   name: 'event_types',
   kind: 'event_type',

@@ -3,10 +3,16 @@ import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { certificatesIn } from '../../lib/pki/describe-certificate.ts';
 import { legacyCertificate } from '../../lib/pki/legacy-certificate.ts';
-import type { Operation, OperationPorts } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
+import type { SharedPorts } from '../shared-ports.ts';
 import { explanationSchema, questionSchema } from './explain-schema.ts';
-import type { ExplainedRequest } from './explained-request.ts';
+import type { ExplainedRequest, HypotheticalRequest } from './explained-request.ts';
+
+interface ExplainPorts extends Pick<SharedPorts, 'ref'> {
+  /** What the edge of this node would do with a request. */
+  readonly explain: (question: HypotheticalRequest) => Promise<ExplainedRequest>;
+}
 
 const PATH = '/explain';
 const PEM = 'client_certificate_pem';
@@ -28,7 +34,7 @@ const EXPLAIN_SCOPES: readonly string[] = [
   'nodes:read',
 ];
 
-const request: Operation = {
+const request: Operation<ExplainPorts> = {
   resource: 'explain',
   verb: 'request',
   method: 'POST',
@@ -63,7 +69,7 @@ const request: Operation = {
 };
 
 /** Why a request would be answered as it would. */
-export const explain: LiveResource = {
+export const explain: LiveResource<ExplainPorts> = {
   type: 'live',
   name: 'explain',
   kind: 'explanation',
@@ -75,7 +81,7 @@ export const explain: LiveResource = {
   operations: [request],
 };
 
-function rendered(explained: ExplainedRequest, ports: OperationPorts): JsonObject {
+function rendered(explained: ExplainedRequest, ports: ExplainPorts): JsonObject {
   const { edgeId, routeId, candidates, decisions, outcome, upstreamRequest, node } = explained;
   return {
     edge: edgeId === null ? null : { ...ports.ref(edgeId) },

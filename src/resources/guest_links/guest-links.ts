@@ -11,6 +11,7 @@ import { guestLinkUrl, newGuestSecret } from '../../modules/guest-link-secret.ts
 import { GUEST_LINK_USE_KIND } from '../../modules/guest-link-use.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import { type CreatePorts, type Creation, defineResource, describedFields } from '../resource.ts';
+import type { ReadingPorts } from '../shared-ports.ts';
 import { expiryProblem, timeProblem } from './link-expiry.ts';
 import { linkHost } from './link-host.ts';
 import { usedBy, usedBySchema } from './used-by.ts';
@@ -75,7 +76,7 @@ export const guestLinks = defineResource({
   immutable: ['edge_id', 'route_id', 'host'],
   live: {
     schema: { used_by: usedBySchema },
-    read: (records, { documents }) =>
+    read: (records, { documents }: ReadingPorts) =>
       Promise.resolve(new Map(records.map(({ id }) => [id, { used_by: usedBy(id, documents.reader) }]))),
   },
   shownOnce: {

@@ -2,10 +2,10 @@ import type { CertificateEventType } from '../../acme/orders/order-ports.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { OutboxEvent, StoredRecord } from '../../store/store.ts';
-import type { OperationPorts } from '../operation.ts';
+import type { SharedPorts } from '../shared-ports.ts';
 import { renderManagedCertificate } from './managed-certificates.ts';
 
-export interface CertificateEventPorts extends Pick<OperationPorts, 'ref' | 'clock' | 'hostCertificates' | 'newId'> {
+export interface CertificateEventPorts extends Pick<SharedPorts, 'ref' | 'clock' | 'hostCertificates' | 'newId'> {
   readonly accountId: string;
   /** `unknown` where another process may have just added a subscription: then the store decides. */
   isWanted(type: string): boolean | 'unknown';

@@ -6,9 +6,11 @@ import type { RecordReader } from '../../replica/record-reader.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import type { OperationPorts } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
 import { managementStatus, provisioningJobSchema, renewsAtSchema } from './management-status.ts';
+
+type ManagedCertificatePorts = ReadingPorts & Pick<SharedPorts, 'clock' | 'hostCertificates' | 'ref' | 'uri'>;
 
 const PATH = '/managed_certificates';
 
@@ -38,7 +40,7 @@ const schema = Type.Object({
 });
 
 /** Names whose certificates come from an ACME server. The server decides which names: none can be created here. */
-export const managedCertificates: LiveResource = {
+export const managedCertificates: LiveResource<ManagedCertificatePorts> = {
   type: 'live',
   name: 'managed_certificates',
   kind: MANAGED_CERTIFICATE,
@@ -48,7 +50,7 @@ export const managedCertificates: LiveResource = {
   title: 'a managed certificate',
   description:
     'A name whose certificate the server orders and renews at an ACME server: a public host of an edge, a reserved domain, or a name of the server itself.',
-  operations: liveReads<StoredRecord>({
+  operations: liveReads<StoredRecord, ManagedCertificatePorts>({
     resource: 'managed_certificates',
     idPrefix: 'mc',
     path: PATH,
@@ -69,7 +71,7 @@ export const managedCertificates: LiveResource = {
 /** As GET shows it; events contain it too. */
 export function renderManagedCertificate(
   record: Pick<StoredRecord, 'id' | 'doc'>,
-  { ref, clock, hostCertificates }: Pick<OperationPorts, 'ref' | 'clock' | 'hostCertificates'>,
+  { ref, clock, hostCertificates }: Pick<SharedPorts, 'ref' | 'clock' | 'hostCertificates'>,
 ): JsonObject {
   const doc = record.doc as unknown as ManagedCertificateDoc;
   const uploadedId = hostCertificates.uploaded(doc.hostname);

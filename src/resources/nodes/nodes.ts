@@ -4,6 +4,12 @@ import { notOnline } from '../errors.ts';
 import type { ListedNode } from '../listed-node.ts';
 import { liveReads } from '../live-operations.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { SharedPorts } from '../shared-ports.ts';
+
+interface NodePorts extends Pick<SharedPorts, 'ref' | 'uri'> {
+  /** All servers of this installation, from memory. */
+  readonly nodes: () => readonly ListedNode[];
+}
 
 const PATH = '/nodes';
 
@@ -31,7 +37,7 @@ const schema = Type.Object({
 });
 
 /** Servers of this installation. Answered from memory. */
-export const nodes: LiveResource = {
+export const nodes: LiveResource<NodePorts> = {
   type: 'live',
   name: 'nodes',
   kind: 'node',
@@ -40,7 +46,7 @@ export const nodes: LiveResource = {
   listKey: 'nodes',
   title: 'a node',
   description: 'A server of this installation. Several of them share a PostgreSQL database.',
-  operations: liveReads<ListedNode>({
+  operations: liveReads<ListedNode, NodePorts>({
     resource: 'nodes',
     idPrefix: 'nd',
     path: PATH,

@@ -2,8 +2,14 @@ import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import { refSchema } from '../../lib/schema/annotations.ts';
 import type { Operation } from '../operation.ts';
-import { PROBLEMS_MAX_LIMIT } from '../problems-port.ts';
+import { PROBLEMS_MAX_LIMIT, type ProblemsPort } from '../problems-port.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { SharedPorts } from '../shared-ports.ts';
+
+interface ProblemPorts extends Pick<SharedPorts, 'uri'> {
+  /** What is wrong with the installation. */
+  readonly problems: ProblemsPort;
+}
 
 const PATH = '/problems';
 const DEFAULT_LIMIT = 100;
@@ -23,7 +29,7 @@ const problem = Type.Object({
 
 const count = (description: string): Type.TSchema => Type.Integer({ minimum: 0, description });
 
-const check: Operation = {
+const check: Operation<ProblemPorts> = {
   resource: 'problems',
   verb: 'check',
   method: 'GET',
@@ -88,7 +94,7 @@ const check: Operation = {
 };
 
 /** What the checks of the doctor find, without a question to anybody. */
-export const problems: LiveResource = {
+export const problems: LiveResource<ProblemPorts> = {
   type: 'live',
   name: 'problems',
   kind: 'problem',

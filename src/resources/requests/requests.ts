@@ -5,12 +5,19 @@ import type { Operation } from '../operation.ts';
 import { idParameter, nextPageUri, pageOf, pagingQuery } from '../paging.ts';
 import { withRefs } from '../request-refs.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { SharedPorts } from '../shared-ports.ts';
 import { askedNodes, requestSchema } from './request-schema.ts';
+import type { RequestsPort } from './requests-port.ts';
+
+interface RequestPorts extends Pick<SharedPorts, 'ref' | 'uri'> {
+  /** Requests that the edges of all nodes have finished. */
+  readonly requests: RequestsPort;
+}
 
 const PATH = '/requests';
 const MAX_TEXT = 256;
 
-const list: Operation = {
+const list: Operation<RequestPorts> = {
   resource: 'requests',
   verb: 'list',
   method: 'GET',
@@ -75,7 +82,7 @@ const list: Operation = {
   },
 };
 
-const get: Operation = {
+const get: Operation<RequestPorts> = {
   resource: 'requests',
   verb: 'get',
   method: 'GET',
@@ -102,7 +109,7 @@ const get: Operation = {
 };
 
 /** Requests that happened, from the memory of all nodes. */
-export const requests: LiveResource = {
+export const requests: LiveResource<RequestPorts> = {
   type: 'live',
   name: 'requests',
   kind: 'request',

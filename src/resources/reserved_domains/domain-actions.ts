@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../lib/json.ts';
-import type { DocumentsPort } from '../documents-port.ts';
 import type { Operation, OperationRequest, OperationResult } from '../operation.ts';
+import type { DomainPorts } from './domain-ports.ts';
 
 const KIND = 'reserved_domain';
 
 /** Removes a certificate, or the policy that issues one, from a domain. */
-export const domainActions: readonly Operation[] = [
+export const domainActions: readonly Operation<DomainPorts>[] = [
   removal('certificate', 'certificate_id', 'Remove the certificate of a reserved domain', { certificate_id: '' }),
   removal(
     'certificate_management_policy',
@@ -15,8 +15,8 @@ export const domainActions: readonly Operation[] = [
   ),
 ];
 
-function removal(segment: string, field: string, summary: string, unset: JsonObject): Operation {
-  const runOn = async (documents: DocumentsPort, request: OperationRequest): Promise<OperationResult> => {
+function removal(segment: string, field: string, summary: string, unset: JsonObject): Operation<DomainPorts> {
+  const runOn = async (documents: DomainPorts['documents'], request: OperationRequest): Promise<OperationResult> => {
     const id = request.params['id'] as string;
     const { revision } = await documents.update(KIND, id, request, (config) => ({ config: { ...config, ...unset } }));
     return { body: null, revision };

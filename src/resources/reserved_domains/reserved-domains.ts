@@ -9,6 +9,7 @@ import type { HostCertificates } from '../host-certificates.ts';
 import { managementStatus, provisioningJobSchema, renewsAtSchema } from '../managed_certificates/management-status.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { domainActions } from './domain-actions.ts';
+import type { DomainPorts } from './domain-ports.ts';
 
 const statusSchema = Type.Union(
   [Type.Object({ renews_at: renewsAtSchema, provisioning_job: provisioningJobSchema }), Type.Null()],
@@ -80,7 +81,7 @@ export const reservedDomains = defineResource({
   },
   live: {
     schema: { certificate_management_status: statusSchema },
-    read: (records, { hostCertificates }) =>
+    read: (records, { hostCertificates }: DomainPorts) =>
       Promise.resolve(new Map(records.map((record) => [record.id, liveStatus(record, hostCertificates)]))),
   },
   example: { domain: 'app.example.com' },

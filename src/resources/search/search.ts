@@ -1,6 +1,11 @@
 import Type from 'typebox';
 import type { Operation } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
+import type { SearchPort } from '../search-port.ts';
+
+interface SearchPorts {
+  readonly search: SearchPort;
+}
 
 const PATH = '/search';
 const MAX_LIMIT = 100;
@@ -15,7 +20,7 @@ const result = Type.Object({
   matched: Type.String({ description: 'The field in which the text occurs.', examples: ['hostports'] }),
 });
 
-const query: Operation = {
+const query: Operation<SearchPorts> = {
   resource: 'search',
   verb: 'query',
   method: 'GET',
@@ -60,7 +65,7 @@ const query: Operation = {
 };
 
 /** Finds configuration by text. */
-export const search: LiveResource = {
+export const search: LiveResource<SearchPorts> = {
   type: 'live',
   name: 'search',
   kind: 'search_result',

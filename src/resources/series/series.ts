@@ -2,10 +2,16 @@ import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import { resourceErrors } from '../errors.ts';
-import type { Operation, OperationPorts } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import { idParameter } from '../paging.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { TrafficPoint } from './traffic-port.ts';
+import type { SharedPorts } from '../shared-ports.ts';
+import type { TrafficPoint, TrafficPort } from './traffic-port.ts';
+
+interface SeriesPorts extends Pick<SharedPorts, 'clock' | 'ref'> {
+  /** Traffic of all nodes over time. */
+  readonly traffic: TrafficPort;
+}
 
 const PATH = '/series';
 const SHORT_STEP = '10';
@@ -31,7 +37,7 @@ const nodes = Type.Array(
   { description: 'The nodes that were asked.' },
 );
 
-const get: Operation = {
+const get: Operation<SeriesPorts> = {
   resource: 'series',
   verb: 'get',
   method: 'GET',
@@ -77,7 +83,7 @@ const get: Operation = {
   },
 };
 
-const routes: Operation = {
+const routes: Operation<SeriesPorts> = {
   resource: 'series',
   verb: 'routes',
   method: 'GET',
@@ -118,7 +124,7 @@ const routes: Operation = {
 };
 
 /** Traffic over time, from the memory of all nodes. */
-export const series: LiveResource = {
+export const series: LiveResource<SeriesPorts> = {
   type: 'live',
   name: 'series',
   kind: 'series',
@@ -130,7 +136,7 @@ export const series: LiveResource = {
   operations: [get, routes],
 };
 
-function refsOf({ routeId, edgeId }: { readonly routeId: string; readonly edgeId: string }, ports: OperationPorts) {
+function refsOf({ routeId, edgeId }: { readonly routeId: string; readonly edgeId: string }, ports: SeriesPorts) {
   return {
     // An agent's endpoint is its own route.
     route: routeId === edgeId ? null : { ...ports.ref(routeId, edgeId) },

@@ -2,10 +2,10 @@ import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { TOKEN_USE_KIND, tokenUseId } from '../../modules/service-account-records.ts';
 import type { StoredRecord } from '../../store/store.ts';
-import type { OperationPorts } from '../operation.ts';
 import { type LiveFields, timestamp } from '../resource.ts';
+import type { ReadingPorts } from '../shared-ports.ts';
 
-export const lastUse: LiveFields = {
+export const lastUse: LiveFields<ReadingPorts> = {
   schema: {
     last_used_at: Type.Union([timestamp('When the token last opened a route.'), Type.Null()], {
       description: 'When the token last admitted a request, to the minute. RFC 3339, UTC; null if it was never used.',
@@ -14,6 +14,6 @@ export const lastUse: LiveFields = {
   read: (records, ports) => Promise.resolve(new Map(records.map((record) => [record.id, fieldsOf(record, ports)]))),
 };
 
-function fieldsOf({ id }: StoredRecord, { documents }: OperationPorts): JsonObject {
+function fieldsOf({ id }: StoredRecord, { documents }: ReadingPorts): JsonObject {
   return { last_used_at: documents.reader.get(TOKEN_USE_KIND, tokenUseId(id))?.doc['used_at'] ?? null };
 }

@@ -1,10 +1,17 @@
 import Type from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
 import type { LiveResource } from '../resource.ts';
+import type { SharedPorts } from '../shared-ports.ts';
+
+interface SettingPorts extends Pick<SharedPorts, 'uri'> {
+  /** Settings in effect in this process, with secrets masked. */
+  readonly settings: () => readonly JsonObject[];
+}
 
 const PATH = '/settings';
 
 /** Settings in effect in the process that answers. */
-export const settings: LiveResource = {
+export const settings: LiveResource<SettingPorts> = {
   type: 'live',
   name: 'settings',
   kind: 'setting',

@@ -6,7 +6,12 @@ import { liveReads } from '../live-operations.ts';
 import type { OnlineItem } from '../online-port.ts';
 import type { Operation } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { SessionCommand } from './session-commands.ts';
+import type { SharedPorts } from '../shared-ports.ts';
+import type { SessionCommand, SessionCommands } from './session-commands.ts';
+
+interface TunnelSessionPorts extends Pick<SharedPorts, 'online' | 'ref' | 'uri'> {
+  readonly sessionCommands: SessionCommands;
+}
 
 const PATH = '/tunnel_sessions';
 
@@ -29,7 +34,7 @@ const schema = Type.Object({
 const notFound = (id: string): Error => notOnline('online tunnel session', PATH, id);
 
 /** Connected agents. */
-export const tunnelSessions: LiveResource = {
+export const tunnelSessions: LiveResource<TunnelSessionPorts> = {
   type: 'live',
   name: 'tunnel_sessions',
   kind: 'tunnel_session',
@@ -39,7 +44,7 @@ export const tunnelSessions: LiveResource = {
   title: 'a tunnel session',
   description: 'The session of a connected agent.',
   operations: [
-    ...liveReads<OnlineItem>({
+    ...liveReads<OnlineItem, TunnelSessionPorts>({
       resource: 'tunnel_sessions',
       idPrefix: 'ts',
       path: PATH,
@@ -74,7 +79,7 @@ function noCredential(isLegacyClient: boolean): JsonObject | null {
   return isLegacyClient ? { id: '', uri: '' } : null;
 }
 
-function action(verb: SessionCommand, summary: string): Operation {
+function action(verb: SessionCommand, summary: string): Operation<TunnelSessionPorts> {
   return {
     resource: 'tunnel_sessions',
     verb,

@@ -6,8 +6,11 @@ import { hasLabels } from '../../lib/text/labels.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import type { OnlineItem } from '../online-port.ts';
-import type { OperationPorts, OperationRequest } from '../operation.ts';
+import type { OperationRequest } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
+
+type TunnelPorts = ReadingPorts & Pick<SharedPorts, 'online' | 'ref' | 'uri'>;
 
 const PATH = '/tunnels';
 
@@ -52,7 +55,7 @@ const tunnelSchema = Type.Object({
 });
 
 /** Online tunnels: exactly those that would receive traffic. */
-export const tunnels: LiveResource = {
+export const tunnels: LiveResource<TunnelPorts> = {
   type: 'live',
   name: 'tunnels',
   kind: 'tunnel',
@@ -61,7 +64,7 @@ export const tunnels: LiveResource = {
   listKey: 'tunnels',
   title: 'a tunnel',
   description: 'A tunnel that an agent keeps open. Only online tunnels are listed.',
-  operations: liveReads<OnlineItem>({
+  operations: liveReads<OnlineItem, TunnelPorts>({
     resource: 'tunnels',
     idPrefix: 'tn',
     path: PATH,
@@ -78,7 +81,7 @@ export const tunnels: LiveResource = {
 };
 
 /** A tunnel's document contains `metadata` and, for version 0, `session_metadata`; the rest is as on the wire. */
-function render(item: OnlineItem, request: OperationRequest, ports: OperationPorts): JsonObject {
+function render(item: OnlineItem, request: OperationRequest, ports: TunnelPorts): JsonObject {
   const { doc } = item;
   const groups = doc['labels'] === undefined ? [] : groupsServedBy(doc['labels'] as Labels, ports);
   const [oldest] = groups;
@@ -100,7 +103,7 @@ function render(item: OnlineItem, request: OperationRequest, ports: OperationPor
 }
 
 /** Oldest first. */
-function groupsServedBy(labels: Labels, ports: OperationPorts): readonly Ref[] {
+function groupsServedBy(labels: Labels, ports: TunnelPorts): readonly Ref[] {
   const all = ports.documents.reader.page('tunnel_group_backend', { beforeId: null, limit: Number.MAX_SAFE_INTEGER });
   return all
     .filter((group) => hasLabels(labels, group.doc['labels'] as Labels))
