@@ -27,7 +27,7 @@ interface ElsewhereParts {
   readonly right: RightToServe;
 }
 
-/** Connections for sessions that this node does not decide about: their home admits them, or this node becomes it. */
+/** Connections for sessions of other homes: the home admits the connection, or this node becomes the home. */
 export class Elsewhere implements SessionsElsewhere {
   readonly #parts: ElsewhereParts;
 
@@ -51,7 +51,7 @@ export class Elsewhere implements SessionsElsewhere {
     return { code: 'ERR_POSTERN_AGENT_SESSION', message, retry: true };
   }
 
-  /** A node that has handed the session over does not know it any longer, and the directory follows a moment later. */
+  /** A node that has handed the session over no longer knows the session. The directory follows a moment later. */
   async #atHome(connection: AgentConnection, sessionId: string, claim: SessionClaim, homeId: string) {
     const { holderSide, cluster } = this.#parts;
     const outcome = await holderSide.admit(connection, sessionId, claim, homeId);
@@ -60,7 +60,7 @@ export class Elsewhere implements SessionsElsewhere {
     return stored === null || stored.nodeId === homeId ? 'unknown' : 'wait';
   }
 
-  /** A linked node that decides about it. Offline sessions are announced by nobody. */
+  /** A linked node that is the home of the session. No node announces offline sessions, so all nodes are asked. */
   async #find(sessionId: string): Promise<string | null> {
     const { cluster, life } = this.#parts;
     const known = life().all.get(sessionId)?.home ?? cluster.directory.session(sessionId)?.session.homeNodeId ?? null;
@@ -73,7 +73,7 @@ export class Elsewhere implements SessionsElsewhere {
     return Promise.any(asked).catch(() => null);
   }
 
-  /** `wait`: its home may be dead, or is not linked yet. */
+  /** `wait`: the session's home may be dead, or is not linked yet. */
   async #fromStore(sessionId: string, claim: SessionClaim): Promise<'wait' | 'here' | 'unknown' | ClaimRefusal> {
     const { cluster, life } = this.#parts;
     try {
@@ -81,7 +81,7 @@ export class Elsewhere implements SessionsElsewhere {
       const session = stored === null ? null : sessionOfRecord(stored);
       if (stored === null || session === null) return 'unknown';
       if (session.credentialId !== claim.credentialId || !session.isSecret(claim.secret)) return 'unknown';
-      // Another connection of the agent lives: the node that has it takes the session over.
+      // Another connection of the agent lives: the node with that connection takes the session over.
       if (claim.how === 'join') return 'wait';
       const move = cluster.store.moveSession(sessionId, stored.epoch, cluster.membership.self.id);
       const outcome = await within(move, STORE_WITHIN_MS, 'the database');
@@ -94,7 +94,7 @@ export class Elsewhere implements SessionsElsewhere {
       session.epoch = outcome.session.epoch;
       session.right = this.#parts.right;
       life().all.set(sessionId, session);
-      // The welcome follows; if it does not, the session must end.
+      // The welcome follows. Without a welcome the session must end.
       life().awaitResume(session);
       return 'here';
     } catch {

@@ -41,7 +41,7 @@ export interface GatewayNodesParts {
   connections(): Iterable<AgentConnection>;
   registered(connection: AgentConnection, session: AgentSession): void;
   commandHere(sessionId: string, command: SessionCommand): Promise<CommandOutcome>;
-  /** The node is leaving: sessions go where their agents went. */
+  /** Whether this node is leaving: sessions then move to the nodes that their agents connected to. */
   isLeaving(): boolean;
 }
 
@@ -132,7 +132,7 @@ export class GatewayNodes {
     return names.filter(isUnder);
   }
 
-  /** Sessions whose agents are connected elsewhere, now or soon, go there. */
+  /** Hands sessions over to other nodes that their agents are connected to, now or soon. */
   startHandingOver(): void {
     void this.#handOverEach();
     this.#leaving ??= setInterval(() => void this.#handOverEach(), HAND_OVER_EVERY_MS).unref();
@@ -143,7 +143,7 @@ export class GatewayNodes {
     this.#leaving = null;
   }
 
-  /** The last attempt. */
+  /** The last attempt to hand over all sessions. */
   async handOverAll(): Promise<void> {
     this.stopHandingOver();
     await atMost(this.#handOverEach(), HAND_OVER_WITHIN_MS, null);
@@ -176,7 +176,7 @@ export class GatewayNodes {
     await Promise.allSettled(moves);
   }
 
-  /** A node that has one of its connections, and is not leaving itself if there is a choice. */
+  /** A node that has one of the session's connections; a node that is leaving only if there is no other. */
   #successor(session: AgentSession): string | null {
     const { membership, links } = this.#parts.cluster;
     const linked = [...holdersOf(session)].filter((nodeId) => links.get(nodeId) !== undefined);

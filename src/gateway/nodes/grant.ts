@@ -8,24 +8,24 @@ type Memberships = ClusterPorts['membership'];
 /** The database's time is known only as exactly as its answers travel. */
 const MARGIN_MS = 50;
 
-/** What is certainly left of a node's lease. It ends no earlier: `nowMs` is never behind the database. */
+/** The rest of a node's lease. The lease certainly lasts that long: `nowMs` is never behind the database. */
 export function leaseLeftMs(membership: Pick<Memberships, 'get' | 'nowMs'>, nodeId: string): number {
   const row = membership.get(nodeId);
   return row === undefined ? 0 : Math.max(0, row.leaseEndsAtMs - MARGIN_MS - membership.nowMs());
 }
 
 /**
- * The right of this node to serve sessions of another home. The home renews it. It also ends with the home's lease:
- * after that others may have taken the names. This node reads that lease from the store or hears it from the home: it
- * may not have read about a home that has just started. Without the database for everybody, leases say nothing, and the
- * links do.
+ * The right of this node to serve sessions of another home. The home renews the right. The right also ends with the
+ * home's lease: after that, other nodes may have taken the names. This node reads the lease from the store or hears it
+ * from the home: the last reading may not contain a home that has just started. While no node has the database, leases
+ * say nothing, and the links decide.
  */
 export class Grant implements RightToServe {
   readonly #homeId: string;
   readonly #membership: Memberships;
   #untilMs = 0;
   #leaseUntilMs = 0;
-  /** Before the home was last asked with success. */
+  /** The time just before the last question that the home answered. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(homeId: string, membership: Memberships) {
@@ -33,7 +33,7 @@ export class Grant implements RightToServe {
     this.#membership = membership;
   }
 
-  /** Counted from before the home was asked. `lease_ms`: what is left of the home's lease or right, by its own word. */
+  /** Times count from before the question. `lease_ms`: the rest of the home's lease or right, as the home says. */
   extend(askedAtMs: number, { grant_ms: grantMs, lease_ms: leaseMs }: PeerMessage): void {
     if (typeof grantMs !== 'number' || grantMs <= 0) return;
     this.#untilMs = Math.max(this.#untilMs, askedAtMs + grantMs);
@@ -42,8 +42,8 @@ export class Grant implements RightToServe {
   }
 
   /**
-   * The home has changed, and the new one counts on it that the old one's word is kept for as long as it was given.
-   * `leaseMs`: what was left of the new home's lease when the old one said so, after it was last asked.
+   * The session has a new home, which assumes that a grant of the old home is valid for its whole time. `leaseMs`: the
+   * rest of the new home's lease, which the old home reported after this node last asked.
    */
   inherit(from: Grant, leaseMs: unknown): void {
     this.#untilMs = Math.max(this.#untilMs, from.#untilMs);

@@ -20,7 +20,7 @@ import { copiedSession, copiedTunnel } from './session-lines.ts';
 const JOIN_WITHIN_MS = 5_000;
 const CONFIRMED_WITHIN_MS = 30_000;
 
-/** `leaseMs`: what was left of the new home's lease when the old one said so. */
+/** `leaseMs`: the rest of the new home's lease when the old home reported it. */
 export interface NewHome {
   readonly home: string;
   readonly epoch: number;
@@ -33,7 +33,7 @@ export interface HolderSideParts {
   readonly life: () => SessionLife;
   registered(connection: AgentConnection, session: AgentSession): void;
   nodeFields(): object;
-  /** This node becomes the home: the old one handed the session over, with the connections that it keeps. */
+  /** This node becomes the home: the old home handed the session over, and keeps the `connections` it lists. */
   onTaken(session: AgentSession, epoch: number, from: string, connections: JsonObject): void;
   /** Another node has become the home. */
   onMoved(session: AgentSession, to: NewHome): void;
@@ -102,7 +102,7 @@ export class HolderSide {
     } catch (error) {
       const outcome = this.#forget(connection);
       if (!(error instanceof PeerRefusal)) {
-        // The home may have carried it out, and would count a connection that nobody has.
+        // The home may have admitted the connection, and would count a connection that no node has.
         this.outbox(homeId).push({ session: sessionId, connection: number, do: 'closed' });
         return outcome;
       }
@@ -111,7 +111,7 @@ export class HolderSide {
     }
   }
 
-  /** To the session's home. */
+  /** Sends the request to the session's home. */
   relay(session: AgentSession, connection: AgentConnection, request: Exclude<AgentMessage, { t: 'hello' }>): void {
     const box = this.outbox(session.home ?? '');
     const number = this.connections.number(connection);
@@ -130,7 +130,7 @@ export class HolderSide {
     if (session.local.length === 0) this.drop(session);
   }
 
-  /** Forgets the copy. Its connections are closed by others. */
+  /** Forgets the copy. The caller closes the connections. */
   drop(session: AgentSession): void {
     const { life } = this.#parts;
     for (const tunnel of [...session.tunnels.values()]) this.#dropTunnel(tunnel);
@@ -139,7 +139,7 @@ export class HolderSide {
     life().routeAll(session);
   }
 
-  /** The agent comes back and finds the session where it is now. */
+  /** Makes the agent connect again, so that it finds the node that has the session now. */
   sendBack(session: AgentSession, reason: string): void {
     this.cut(session, { code: 'ERR_POSTERN_AGENT_SESSION', reason, retry: true });
   }
@@ -150,7 +150,7 @@ export class HolderSide {
     for (const connection of connections) connection.refuse(why.code, why.reason, why.retry);
   }
 
-  /** A connection that was this node's own becomes one that the new home knows by a number. */
+  /** The session's connections here, with the numbers by which another home knows them. */
   numbered(session: AgentSession): JsonObject[] {
     return session.local.map((connection) => ({
       number: this.connections.number(connection),
@@ -171,7 +171,7 @@ export class HolderSide {
     return box;
   }
 
-  /** The home is gone for good: what was not sent is carried out by the next one. */
+  /** The home is gone for good: the next home carries out the requests that were not sent. */
   forgetHome(homeId: string): void {
     this.#grants.delete(homeId);
     const box = this.#outboxes.get(homeId);
@@ -179,7 +179,7 @@ export class HolderSide {
     box?.drop();
   }
 
-  /** Nodes that are gone for good and decide about no session that is left here. */
+  /** Forgets nodes that are gone for good and are not the home of any session here. */
   forgetGone(isGone: (nodeId: string) => boolean): void {
     const homes = new Set([...this.#parts.life().all.values()].map(({ home }) => home));
     for (const homeId of [...this.#grants.keys()]) {
@@ -226,12 +226,12 @@ export class HolderSide {
   }
 
   #copy(line: JsonObject, known: AgentSession | undefined, nodeId: string): void {
-    // A node that is no longer its home must not take it back.
+    // A node that is no longer the session's home must not take the session back.
     if (known !== undefined && known.home !== nodeId && known.epoch >= Number(line['epoch'])) return;
     if (known !== undefined && known.home === null) return;
     const session = copiedSession(line, known);
     if (session === null) return;
-    // Those that the home has too are served without a pause while it tells about each.
+    // Tunnels that the home has too are served without a pause while the home describes each of them.
     const kept = new Set(stringsOf(line['tunnels']));
     for (const tunnel of [...session.tunnels.values()]) if (!kept.has(tunnel.id)) this.#dropTunnel(tunnel);
     session.home = nodeId;

@@ -12,12 +12,12 @@ const ASK_EVERY_MS = 300;
 const ANSWER_WITHIN_MS = 400;
 /** About 30 KB of ids. */
 const IDS_PER_CALL = 1_000;
-/** A copy whose connection never came. */
+/** After this time a copy whose connection never came is dropped. */
 const UNUSED_AFTER_MS = 6_000;
-/** A home that renews its lease but is not linked for so long: the agent finds a better way by itself. */
+/** After this time without a link to a home that still renews its lease, the agent is told to connect again. */
 const LINKLESS_MS = 8_000;
 const STORE_AGAIN_MS = 300;
-/** A home that answered over another node within this time is alive. Less than a lease is long. */
+/** A home that answered over another node within this time is alive. This time is shorter than a lease. */
 const RELAY_VALID_MS = 700;
 /** Sessions of a lost home that are taken over at a time. */
 const ADOPTED_AT_A_TIME = 16;
@@ -95,7 +95,7 @@ export class Holds {
         grantMs = Math.min(grantMs, Number(answer['grant_ms'] ?? 0));
         leaseMs = Math.min(leaseMs, Number(answer['lease_ms'] ?? 0));
       }
-      // First what ends: the grant is not for these.
+      // Sessions that end come first: the grant does not cover them.
       for (const id of gone) {
         const session = life().all.get(id);
         if (session?.home === homeId && sessions.includes(session) && moves().isSettled(session)) {
@@ -104,14 +104,14 @@ export class Holds {
       }
       holderSide().grantOf(homeId).extend(askedAtMs, { grant_ms: grantMs, lease_ms: leaseMs });
     } catch {
-      // Without any way to the home its sessions are taken over, as soon as its lease has ended.
+      // No node reaches the home: this node takes the home's sessions over as soon as the home's lease has ended.
       if (this.#parts.cluster.links.get(homeId) === undefined) void this.#adoptAll(homeId);
     } finally {
       this.#asking.delete(homeId);
     }
   }
 
-  /** Over another node when the link is gone or does not answer: a link may be broken between two nodes that are alive. */
+  /** Asks over another node when the link is gone or silent: the link between two live nodes may be broken. */
   async #hold(homeId: string, ids: string[]): Promise<{ readonly answer: PeerMessage; readonly sentAtMs: number }> {
     const { links } = this.#parts.cluster;
     const message = { sessions: ids };
@@ -134,7 +134,7 @@ export class Holds {
     return performance.now() - (this.#relayedAtMs.get(homeId) ?? Number.NEGATIVE_INFINITY) < RELAY_VALID_MS;
   }
 
-  /** The home does not have it for this node: it has moved, or the home has lost track of this node. */
+  /** The home denies this node the session: the session has moved, or the home has lost track of this node. */
   async #gone(session: AgentSession): Promise<void> {
     const { moves, holderSide } = this.#parts;
     session.right = { mayServe: () => false };

@@ -18,14 +18,14 @@ import { RemoteConnection, type RemoteConnectionFacts } from './remote-connectio
 import type { SessionCopies } from './session-copies.ts';
 import { sessionFields, tunnelFields } from './session-lines.ts';
 
-/** How long a holder may serve after it heard that it may. */
+/** How long a holder may serve after the home's last grant. */
 export const GRANT_MS = 1_500;
-/** The holder counts from before it asked, so this is only for clocks that run at different speeds. */
+/** The holder counts from before its question, so this margin is only for clocks that run at different speeds. */
 const GRANT_MARGIN_MS = 100;
-/** A link that is gone for longer takes its connections with it. */
+/** When a link is gone for longer, the home gives up the connections behind the link. */
 const LOST_AFTER_MS = 3_000;
 const STATE_WITHIN_MS = 2_000;
-/** Ids in one line, of at most 256 KiB. A node that has further tunnels already drops them until it hears of each. */
+/** Ids in one line, of at most 256 KiB. A copy drops all other tunnels until the home describes each of them. */
 const MAX_KEPT = 2_000;
 
 interface HomeSideParts {
@@ -35,7 +35,7 @@ interface HomeSideParts {
   readonly requests: () => AgentRequests;
   readonly commands: SentCommands;
   readonly right: RightToServe;
-  /** The node is leaving: the session goes to that node. */
+  /** Called when a connection on another node has joined: a leaving node hands the session over to that node. */
   onJoined(session: AgentSession, nodeId: string): void;
 }
 
@@ -44,9 +44,9 @@ export class HomeSide implements SessionCopies {
   readonly #parts: HomeSideParts;
   readonly #outboxes = new Map<string, Outbox>();
   readonly #inbox = new Inbox((line, nodeId) => this.#line(line, nodeId));
-  /** When each holder was last told that it may serve. */
+  /** When each holder got its last grant. */
   readonly #grantedAtMs = new Map<string, number>();
-  /** Nodes that may still serve a session by the word of its former home, and have not joined this one yet. */
+  /** Nodes that may still serve a session by a grant of its former home, and have not rejoined at this node yet. */
   readonly #inherited = new WeakMap<AgentSession, Set<string>>();
 
   constructor(parts: HomeSideParts) {
@@ -78,7 +78,7 @@ export class HomeSide implements SessionCopies {
     return this.#told(session, { session: session.id, do: 'end' });
   }
 
-  /** Tells another node everything about a session, before it has a connection of it or becomes its home. */
+  /** Describes a session to a node that gets a connection of the session or becomes its home. */
   tellState(session: AgentSession, nodeId: string): void {
     const box = this.outbox(nodeId);
     const tunnels = [...session.tunnels.values()].filter(({ isListed }) => isListed);
@@ -87,7 +87,7 @@ export class HomeSide implements SessionCopies {
     for (const tunnel of tunnels) box.push({ session: session.id, do: 'tunnel', tunnel: tunnelFields(tunnel) });
   }
 
-  /** A connection of another node becomes one of the session. */
+  /** A connection on another node as a connection of the session. */
   remoteConnection(facts: RemoteConnectionFacts): RemoteConnection {
     return new RemoteConnection(facts, {
       links: this.#parts.cluster.links,
@@ -96,7 +96,7 @@ export class HomeSide implements SessionCopies {
     });
   }
 
-  /** This node becomes the home: what the former one allowed the other nodes holds until it ends. */
+  /** This node becomes the home: grants of the former home to other nodes stay valid until they end. */
   inherit(session: AgentSession, nodeIds: readonly string[]): void {
     for (const nodeId of nodeIds) this.#grant(nodeId, true);
     this.#inherited.set(session, new Set(nodeIds));
@@ -115,13 +115,13 @@ export class HomeSide implements SessionCopies {
     return box;
   }
 
-  /** Nodes that are gone for good. */
+  /** Forgets nodes that are gone for good. */
   forgetGone(isGone: (nodeId: string) => boolean): void {
     for (const nodeId of [...this.#grantedAtMs.keys()]) if (isGone(nodeId)) this.#grantedAtMs.delete(nodeId);
     this.#inbox.forgetGone(isGone);
   }
 
-  /** Nothing more is sent to nodes that are not linked. */
+  /** Drops all lines that no node has confirmed. */
   close(): void {
     const boxes = [...this.#outboxes.values()];
     this.#outboxes.clear();
@@ -146,7 +146,7 @@ export class HomeSide implements SessionCopies {
     this.outbox(nodeId).push({ ...sessionFields(session), do: 'facts' });
     const isTold = await this.outbox(nodeId).confirmed(STATE_WITHIN_MS);
     if (!isTold || connection.isClosed || session.isEnded) {
-      // The other node gives the connection up, so it must not count here.
+      // The other node gives the connection up, so the connection must not count here.
       connection.lost();
       throw noSession();
     }
@@ -155,7 +155,7 @@ export class HomeSide implements SessionCopies {
     return { welcome: outcome as unknown as JsonObject, ...grant };
   }
 
-  /** A node that has connections of a session whose home this node has become. */
+  /** Called by a node with connections of a session whose home this node has become. */
   async #rejoin(message: PeerMessage, nodeId: string): Promise<PeerMessage> {
     const { sessionId, connections } = decodeRejoin(message);
     const session = this.#atHome(sessionId);
@@ -175,13 +175,13 @@ export class HomeSide implements SessionCopies {
     return this.#grant(nodeId, this.#parts.right.mayServe());
   }
 
-  /** The holder asks again and again: a session that it no longer has here is gone for it. */
+  /** A holder asks periodically. `gone`: sessions of which the holder has no connections here, or whose home moved. */
   #hold(message: PeerMessage, nodeId: string): PeerMessage {
     const gone = stringsOf(message['sessions']).filter((id) => {
       const session = this.#atHome(id);
       return session === null || !holdersOf(session).has(nodeId);
     });
-    // What was sent and not confirmed may take something away from it.
+    // A line that is not confirmed yet may take a tunnel away from the holder.
     const isTold = this.outbox(nodeId).isEmpty;
     return { gone, ...this.#grant(nodeId, isTold && this.#parts.right.mayServe()) };
   }
@@ -194,7 +194,7 @@ export class HomeSide implements SessionCopies {
     return { grant_ms: GRANT_MS, lease_ms: leftMs };
   }
 
-  /** Resolves once every other node has confirmed the line, or may not serve without hearing from here. */
+  /** Resolves once every other node has confirmed the line, or no longer has a grant from here. */
   async #told(session: AgentSession, line: JsonObject): Promise<void> {
     const holders = holdersOf(session);
     const unjoined = [...(this.#inherited.get(session) ?? [])].filter((nodeId) => !holders.has(nodeId));
@@ -241,7 +241,7 @@ export class HomeSide implements SessionCopies {
     if (session.isOnline) this.#parts.life().routeAll(session);
   }
 
-  /** A node without a link to this one may still ask for its grant over another one. */
+  /** A node without a link to this node may still renew its grant over a third node. */
   #loseLater(nodeId: string): void {
     const timer = setTimeout(() => {
       if (this.#parts.cluster.links.get(nodeId) !== undefined) return;

@@ -2,7 +2,7 @@ import { reportBug } from '../../lib/bug-report.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { type PeerMessage, PeerRefusal } from '../../nodes/links/peer-links.ts';
 
-/** A line is a control message of an agent, at most 64 KiB, or what a node tells about a session. */
+/** A line is a control message of an agent, at most 64 KiB, or a node's message about a session. */
 const MAX_LINE_CHARACTERS = 262_144;
 
 interface Sender {
@@ -25,9 +25,9 @@ export class Inbox {
     }
     const sender = this.#senders.get(nodeId) ?? { number: 0, text: '' };
     this.#senders.set(nodeId, sender);
-    // It was carried out, and the answer was lost.
+    // The message was carried out before, and the answer was lost.
     if (number <= sender.number) return;
-    // It starts over with whole lines after it dropped some.
+    // The sender starts over with whole lines after it dropped some.
     if (start === true) sender.text = '';
     else if (number !== sender.number + 1) throw new PeerRefusal('peer_message', 'a message is missing');
     sender.number = number;
@@ -49,7 +49,7 @@ export class Inbox {
       const value: unknown = JSON.parse(line);
       if (isJsonObject(value)) this.#onLine(value, nodeId);
     } catch (error) {
-      // One wrong line of one node must not end the others' sessions.
+      // One wrong line of one node must not end the sessions of other nodes.
       reportBug(error, { part: 'session messages', node: nodeId });
     }
   }

@@ -18,8 +18,9 @@ interface LapseParts {
 }
 
 /**
- * This node's lease had ended. If others may have taken its names and sessions, no name is served from here until
- * everything is compared with the store. What is free is claimed again; the rest ends, or belongs to its new home.
+ * Recovers after the lease of this node had ended. If other nodes may have taken names and sessions of this node, this
+ * node serves no name until it has compared all of them with the store. It claims free names again. Other tunnels end,
+ * and sessions with a new home stay with that home.
  */
 export class Lapse implements RightToServe {
   readonly #parts: LapseParts;
@@ -28,7 +29,7 @@ export class Lapse implements RightToServe {
 
   constructor(parts: LapseParts) {
     this.#parts = parts;
-    // The membership waits for it before this node serves names again.
+    // The membership waits for the comparison before this node serves names again.
     parts.cluster.membership.onLapse((isDoubtful) => this.compare(isDoubtful));
   }
 

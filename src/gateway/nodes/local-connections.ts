@@ -38,12 +38,12 @@ export class LocalConnections {
     this.#held.get(connection)?.open.set(keyOf(request), request);
   }
 
-  /** The home has carried it out. A bind waits for its answer. */
+  /** The home has carried out the request. A bind counts as carried out when its answer arrives. */
   settled(connection: AgentConnection, key: string): void {
     this.#held.get(connection)?.open.delete(key);
   }
 
-  /** For a new home, which carries them out. */
+  /** Removes and returns the open requests, for a new home that carries them out. */
   takeOpen(connection: AgentConnection): readonly Request[] {
     const open = this.#held.get(connection)?.open;
     const requests = [...(open?.values() ?? [])];

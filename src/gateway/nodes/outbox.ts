@@ -15,25 +15,25 @@ interface OutboxParts {
   readonly links: Pick<PeerLinks, 'get' | 'call' | 'relay'>;
   readonly nodeId: string;
   readonly method: string;
-  /** Lines were dropped: what they were about must be settled in another way. */
+  /** Lines were dropped: the caller must settle their subjects in another way. */
   onDropped(): void;
 }
 
 /**
- * Lines to another node: in order, each once, confirmed by the other end after it has carried them out. They travel in
+ * Lines to another node: in order, each once, confirmed by the other node after it has carried them out. They travel in
  * numbered calls, because a call whose answer is lost may have been carried out.
  */
 export class Outbox {
   readonly #parts: OutboxParts;
   #text = '';
-  /** Higher than in any outbox before, because the other end ignores numbers that it has seen. A call takes over 1 µs. */
+  /** Above the numbers of earlier outboxes: the other node ignores numbers that it has seen. A call takes over 1 µs. */
   #number = Math.floor(performance.now() * 1_000);
   #isStart = true;
   #isSending = false;
   #pushed = 0;
   #confirmed = 0;
-  /** Lines by the position of their end in everything that was pushed. */
   #dropped = 0;
+  /** Callers of `confirmed`. `upTo` counts characters from the first push. */
   readonly #waiting = new Set<{ readonly upTo: number; settle(isConfirmed: boolean): void }>();
 
   constructor(parts: OutboxParts) {
@@ -55,7 +55,7 @@ export class Outbox {
     if (!this.#isSending) void this.#send();
   }
 
-  /** False: dropped, or not confirmed in time. */
+  /** False: the lines were dropped, or the other node did not confirm them in time. */
   confirmed(timeoutMs: number): Promise<boolean> {
     if (this.isEmpty) return Promise.resolve(true);
     return new Promise((resolve) => {

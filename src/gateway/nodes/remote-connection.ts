@@ -16,7 +16,7 @@ interface RemoteConnectionParts {
   onClosed(connection: RemoteConnection): void;
 }
 
-/** An agent's connection on another node, seen by the session's home: what is sent travels over the peer link. */
+/** An agent's connection on another node, seen by the session's home: messages travel over the peer link. */
 export class RemoteConnection implements RemoteSessionConnection {
   readonly nodeId: string;
   readonly number: number;
@@ -62,7 +62,7 @@ export class RemoteConnection implements RemoteSessionConnection {
     return answer?.['alive'] === true;
   }
 
-  /** It no longer exists on the other node, or that node is gone. */
+  /** The connection no longer exists on the other node, or that node is gone. */
   lost(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -11,8 +11,9 @@ interface ReservedNamesParts {
 }
 
 /**
- * Names of sessions that this node took over from a lost one, and whose agents have not bound them again. They follow the
- * rules of bound names: an agent that is connected keeps its name, any other gives it up to its own credential.
+ * Names of sessions that this node took over from a lost node, and that their agents have not bound again. The rules of
+ * bound names apply: a connected agent keeps its name. An agent that is not connected loses the name to another agent
+ * with the same credential.
  */
 export class ReservedNames {
   readonly #parts: ReservedNamesParts;
@@ -21,7 +22,7 @@ export class ReservedNames {
     this.#parts = parts;
   }
 
-  /** Null: nothing is reserved by that session, or its reservation has ended. */
+  /** Null: that session does not reserve the key, or no longer does. */
   async free(claimant: Claimant, sessionId: string, key: string): Promise<ClaimRefusal | null> {
     const { life, claims, records } = this.#parts;
     const other = life().all.get(sessionId);

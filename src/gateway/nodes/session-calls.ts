@@ -21,7 +21,7 @@ interface SessionCallsParts {
   commandHere(sessionId: string, command: SessionCommand): Promise<CommandOutcome>;
 }
 
-/** What other nodes ask the home of a session: to give up a name, and to send a command to its agent. */
+/** Requests of other nodes to the home of a session: to give up a name, and to send a command to the agent. */
 export class SessionCalls {
   readonly #parts: SessionCallsParts;
 
@@ -38,7 +38,7 @@ export class SessionCalls {
     });
   }
 
-  /** To the session's home. */
+  /** Sends the command to the session's home. */
   async command(sessionId: string, command: SessionCommand): Promise<CommandOutcome> {
     const { cluster, life } = this.#parts;
     const home = life().all.get(sessionId)?.home ?? cluster.directory.session(sessionId)?.session.homeNodeId;
@@ -54,7 +54,7 @@ export class SessionCalls {
     }
   }
 
-  /** The rules of one node: a holder that answers keeps the name or port, one that does not is fenced. */
+  /** The rules are those of one node: an agent that answers keeps the name or port, a silent agent loses it. */
   async #yield({ key, session, credential }: PeerMessage): Promise<PeerMessage> {
     const { cluster, names, tcpPorts, claims } = this.#parts;
     if (typeof key !== 'string' || typeof session !== 'string' || typeof credential !== 'string') {

@@ -40,7 +40,7 @@ type TunnelLine = Static<typeof tunnelLine>;
 const checkSession = Compile(sessionLine);
 const checkTunnel = Compile(tunnelLine);
 
-/** A session as its home tells it to a node that has a connection of the agent. */
+/** A session as its home describes it to a node that has a connection of the agent. */
 export function sessionFields(session: AgentSession): JsonObject {
   const { hello } = session;
   return {
@@ -58,7 +58,7 @@ export function sessionFields(session: AgentSession): JsonObject {
   };
 }
 
-/** A new copy, or the known one with new values. Null: the line is wrong. */
+/** A new copy of the session, or the known copy with new values. Null: the line is wrong. */
 export function copiedSession(line: JsonObject, known: AgentSession | undefined): AgentSession | null {
   if (!checkSession.Check(line)) return null;
   const { agent_version, os, metadata, remote_management } = line;

@@ -36,18 +36,18 @@ interface SessionMovesParts {
   readonly right: RightToServe;
 }
 
-/** Changes of a session's home. The store decides who is; memory follows. */
+/** Changes of a session's home. The store decides which node is the home; memory follows. */
 export class SessionMoves {
   readonly #parts: SessionMovesParts;
   readonly #moving = new WeakSet<AgentSession>();
-  /** Their new homes do not know yet which connections are here. */
+  /** Sessions whose new homes do not know yet which connections are here. */
   readonly #arriving = new WeakSet<AgentSession>();
 
   constructor(parts: SessionMovesParts) {
     this.#parts = parts;
   }
 
-  /** Whether the session's home can be asked about it. */
+  /** Whether this node can ask the session's home about the session. */
   isSettled(session: AgentSession): boolean {
     return !this.#moving.has(session) && !this.#arriving.has(session);
   }
@@ -95,7 +95,7 @@ export class SessionMoves {
     else life().routeAll(session);
   }
 
-  /** To a node that has one of its connections, because this one is leaving. */
+  /** Hands the session over to a node with one of its connections, because this node is leaving. */
   handOver(session: AgentSession, nodeId: string): Promise<boolean> {
     if (this.#moving.has(session)) return Promise.resolve(false);
     this.#moving.add(session);
@@ -120,13 +120,13 @@ export class SessionMoves {
     const moved = { session: session.id, do: 'moved', home: nodeId, epoch, lease_ms: leaseLeftMs(membership, nodeId) };
     for (const each of others) homeSide.outbox(each).push(moved);
     this.demote(session, nodeId, epoch);
-    // The new home counts from when it hears of it. Visitors of this node notice nothing.
+    // The new home counts this node's grant from the time it hears of the move. Visitors of this node notice nothing.
     holderSide().grantOf(nodeId).extend(askedAtMs, { grant_ms: GRANT_MS });
     await homeSide.outbox(nodeId).confirmed(TAKEN_WITHIN_MS);
     return true;
   }
 
-  /** The old home has handed it over, and keeps connections of the agent until they close. */
+  /** The old home has handed the session over, and keeps connections of the agent until they close. */
   taken(session: AgentSession, epoch: number, from: string, line: JsonObject): void {
     const { homeSide, life } = this.#parts;
     const { connections } = decodeRejoin({ session: session.id, connections: line['connections'] ?? [] });
@@ -145,7 +145,7 @@ export class SessionMoves {
       const { home: former, right } = session;
       this.demote(session, home, epoch);
       const held = former === null ? null : holderSide().grantOf(former);
-      // Another right means that the former home has refused it since.
+      // Another right means that the former home has refused the session since.
       if (held !== null && held === right) holderSide().grantOf(home).inherit(held, leaseMs);
     }
     this.#arriving.add(session);
@@ -171,7 +171,7 @@ export class SessionMoves {
         }
         return;
       } catch (error) {
-        // It may not know yet that it is the home.
+        // The node may not know yet that it is the home.
         await sleep(error instanceof PeerRefusal ? AGAIN_MS : 2 * AGAIN_MS, undefined, { ref: false });
       }
     }
@@ -180,13 +180,13 @@ export class SessionMoves {
     }
   }
 
-  /** Follows what the store says about a copy. False: nobody has it. */
+  /** Gives a copy the home that the store names. False: the store does not know the session, or knows no other home. */
   async follow(session: AgentSession): Promise<boolean> {
     const { store, membership } = this.#parts.cluster;
     const stored = await within(store.getSession(session.id), STORE_WITHIN_MS, 'the database');
     if (stored === null) return false;
     if (stored.nodeId === membership.self.id) {
-      // The former home has not said who else may serve it, but may itself.
+      // The former home has not said which other nodes may serve the session. The former home itself may.
       if (session.home !== null) this.#parts.homeSide.inherit(session, [session.home]);
       this.promote(session, stored.epoch);
     } else if (stored.nodeId !== session.home || stored.epoch !== session.epoch) {

@@ -30,12 +30,12 @@ const record = Type.Object({
   tunnels: Type.Array(reservedTunnel),
 });
 
-/** A tunnel as the store knows it: enough to give it the same ids and name again. Modules may contain secrets. */
+/** A tunnel in the store: enough to bind it with the same ids and name again. No modules: these may contain secrets. */
 export type ReservedTunnel = Static<typeof reservedTunnel>;
 
 const check = Compile(record);
 
-/** What another node needs to resume the session. */
+/** The record that lets another node resume the session. */
 export function sessionRecord(session: AgentSession): JsonObject {
   const { hello } = session;
   return {
@@ -63,7 +63,7 @@ export function sessionRecord(session: AgentSession): JsonObject {
   };
 }
 
-/** Null: a version that this one does not understand wrote it. */
+/** Null: another version wrote the record, and this version does not understand it. */
 export function sessionOfRecord({ id, credentialId, epoch, doc }: StoredSession): AgentSession | null {
   if (!check.Check(doc)) return null;
   const { agent_version, os, metadata, remote_management } = doc;

@@ -9,16 +9,16 @@ import type { GatewayErrorCode } from '../errors.ts';
 import { portTaken } from '../tunnel-ports.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
 
-/** The holder of a name is found out, asked, and fenced within this time. */
+/** Longest time to find the holder of a name, ask it, and fence it. */
 const CLAIM_WITHIN_MS = 2_900;
 const STORE_WITHIN_MS = 2_500;
-/** A home asks its agent for up to 2 s whether it is still there. */
+/** A home waits up to 2 s for its agent to answer. */
 const YIELD_WITHIN_MS = 2_800;
 const AGAIN_MS = 50;
 const RELEASE_AGAIN_MS = 1_000;
 
 interface StoredClaimsParts extends Pick<ClusterPorts, 'membership' | 'links' | 'directory' | 'store'> {
-  /** Whether a session that this node decides about has a tunnel with the key. */
+  /** Whether a session of this home has a tunnel with the key. */
   hasTunnel(sessionId: string, key: string): boolean;
   /** Null: the key is free, or belongs to a tunnel that is bound. */
   freeReserved(session: AgentSession, holderId: string, key: string): Promise<ClaimRefusal | null>;
@@ -35,7 +35,7 @@ interface WantedKey {
 export class StoredClaims implements Claims {
   readonly #parts: StoredClaimsParts;
   readonly #queue = new KeyedMutex();
-  /** Sessions by the keys that they were given here, also before their tunnels are complete. */
+  /** Sessions by the keys that this node claimed for them, also before their tunnels are complete. */
   readonly #owned = new Map<string, string>();
   #isClosed = false;
 
@@ -49,7 +49,7 @@ export class StoredClaims implements Claims {
         return await this.#claim(session, { key, what, isChosen });
       } catch (error) {
         this.#parts.onProblem(error);
-        // It may be carried out late.
+        // The store may still carry out the claim.
         void this.#queue.run(key, () => this.#release(session.id, key));
         return storeAway(what);
       }
@@ -73,7 +73,7 @@ export class StoredClaims implements Claims {
     return this.#queue.settled(key);
   }
 
-  /** Gives up releasing what the store did not take. */
+  /** Stops retrying releases that the store did not take. */
   close(): void {
     this.#isClosed = true;
   }
@@ -135,8 +135,8 @@ export class StoredClaims implements Claims {
   }
 
   /**
-   * A lease may have ended although its node has served all the time: a linked node counts on being asked. The claim of a
-   * name that it has just bound may be known to the store only, and one that the store has lost to the directory only.
+   * A linked node may serve although its lease has ended: it relies on other nodes to ask it before they claim. The
+   * claim of a new name may be in the store only, and a claim that the store has lost in the directory only.
    */
   async #yieldLinked(session: AgentSession, { key, what, isChosen }: WantedKey): Promise<ClaimRefusal | null> {
     const { membership, links, store } = this.#parts;
@@ -145,7 +145,7 @@ export class StoredClaims implements Claims {
     if (links.get(holder.nodeId) === undefined) return null;
     if (isChosen) return taken(key, `${what} is in use`);
     const refused = await this.#yield(session, key, holder.nodeId);
-    // A node that answers pings may serve by its link alone, and counts on being asked.
+    // A node that answers pings may serve by its link alone, and relies on other nodes to ask it first.
     if (refused === 'silent') return links.get(holder.nodeId) === undefined ? null : notAnswering(key, what);
     return refused;
   }
@@ -157,7 +157,7 @@ export class StoredClaims implements Claims {
     return directory.nameHolder(`tls ${host}`) ?? directory.nameHolder(`plain ${host}`);
   }
 
-  /** Asks the holder's home. Null: it has given the name up. */
+  /** Asks the holder's home. Null: the home has given the name up. */
   async #yield(session: AgentSession, key: string, nodeId: string): Promise<ClaimRefusal | 'silent' | null> {
     const { links } = this.#parts;
     const message = { key, session: session.id, credential: session.credentialId };
@@ -172,7 +172,7 @@ export class StoredClaims implements Claims {
 
   async #release(sessionId: string, key: string): Promise<void> {
     const { store, membership } = this.#parts;
-    // A claim of the same session that began before has ended by now; later ones wait.
+    // Earlier claims of the same session have ended by now, and later claims wait.
     if (this.#owned.get(key) === sessionId) this.#owned.delete(key);
     while (!this.#isClosed) {
       try {

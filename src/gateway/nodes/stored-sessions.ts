@@ -13,7 +13,7 @@ interface StoredSessionsParts {
   readonly store: NodeStore;
   readonly nodeId: string;
   onProblem(error: unknown): void;
-  /** The store knows it with another home, or not at all. */
+  /** The store has another home for the session, or does not know the session. */
   onLost(session: AgentSession): void;
 }
 
@@ -38,7 +38,7 @@ export class StoredSessions implements SessionRecords {
       session.epoch = stored.epoch;
     } catch (error) {
       this.#parts.onProblem(error);
-      // It may be carried out late.
+      // The store may still carry out the write.
       this.remove(session, Promise.resolve());
       throw error;
     }
