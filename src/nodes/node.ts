@@ -7,23 +7,23 @@ export interface NodeFacts {
   readonly roles: readonly string[];
   readonly region: string;
   readonly startedAtMs: number;
-  /** What other nodes dial, `host:port`. Null: it has no peer listener. */
+  /** The address that other nodes dial, `host:port`. Null: this node has no peer listener. */
   readonly peerAddress: string | null;
-  /** What agents should dial for this node. Null: left out, because a balancer is in front. */
+  /** The address that agents dial for this node. Null: a balancer is in front, and agents get no address. */
   readonly tunnelAddress: string | null;
 }
 
-/** `lost`: its lease has ended without a farewell. */
+/** `lost`: the node's lease has ended without a farewell. */
 export type NodeStatus = 'ready' | 'draining' | 'lost';
 
-/** A row of the slow, authoritative view. Times are the database's. */
+/** A node's row in the store, the slow and authoritative view. Times are by the database's clock. */
 export interface NodeRow extends NodeFacts {
   readonly status: NodeStatus;
   readonly lastSeenAtMs: number;
   readonly leaseEndsAtMs: number;
-  /** Sessions and tunnels whose agent is connected to it. */
+  /** Sessions and tunnels whose agents are connected to this node. */
   readonly agents: number;
   readonly tunnels: number;
-  /** What this node cannot do, for `/nodes` and `doctor`: a port that it cannot open, a peer that it cannot reach. */
+  /** Problems of this node, for `/nodes` and `doctor`: a port that it cannot open, a peer that it cannot reach. */
   readonly problems: readonly string[];
 }

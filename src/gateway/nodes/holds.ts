@@ -14,7 +14,7 @@ const ANSWER_WITHIN_MS = 400;
 const IDS_PER_CALL = 1_000;
 /** After this time a copy whose connection never came is dropped. */
 const UNUSED_AFTER_MS = 6_000;
-/** After this time without a link to a home that still renews its lease, the agent is told to connect again. */
+/** After this time without a link to a home that still renews its lease, the agent connects again. */
 const LINKLESS_MS = 8_000;
 const STORE_AGAIN_MS = 300;
 /** A home that answered over another node within this time is alive. This time is shorter than a lease. */

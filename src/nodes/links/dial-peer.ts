@@ -8,12 +8,12 @@ import { DIAL_TIMEOUT_MS, PEER_ALPN } from './peer-protocol.ts';
 export interface PeerTarget {
   /** `host:port`. The name is resolved for every attempt. */
   readonly address: string;
-  /** The certificate must name it: another node may have the address by now. */
+  /** The certificate must name this node id: another node may have the address by now. */
   readonly nodeId: string;
   readonly context: SecureContext;
 }
 
-/** One of them is null. */
+/** Either the socket or the problem is null. */
 export type DialHandler = (socket: TLSSocket | null, problem: string | null) => void;
 
 /** Connects, and returns a function that cancels the attempt; after cancelling, the handler is not called. */

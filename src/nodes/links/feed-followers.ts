@@ -3,7 +3,7 @@ import { closing, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { cancelStream } from '../../lib/http2/reset.ts';
 import { type FeedFollower, MAX_LINE_BYTES, MAX_UNSENT_BYTES } from './peer-links.ts';
 
-/** Another node that reads a feed of this one. */
+/** Another node that reads a feed of this node. */
 export class Follower implements FeedFollower {
   readonly nodeId: string;
   readonly #stream: ServerHttp2Stream;

@@ -9,7 +9,7 @@ import { FEED_PATH, NODE_AUTHORITY } from './peer-protocol.ts';
 const LF = 0x0a;
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 1_000;
-/** A feed that lived this long works: the next one may follow soon. */
+/** A feed that lived this long works: the next attempt to open it may follow soon. */
 const STABLE_MS = 5_000;
 
 export interface FollowedFeedParts {
@@ -20,8 +20,8 @@ export interface FollowedFeedParts {
 }
 
 /**
- * One feed of another node, for as long as its link is up. *Open* (lines arrive) ↔ *waiting* (it ended, or was restarted)
- * until *closed*.
+ * One feed of another node, for as long as the link is up. *Open* (lines arrive) ↔ *waiting* (the feed ended, or was
+ * restarted) until *closed*.
  */
 export class LinkFeed implements FollowedFeed, ListenerOwner {
   readonly #parts: FollowedFeedParts;
@@ -39,7 +39,7 @@ export class LinkFeed implements FollowedFeed, ListenerOwner {
     this.#open();
   }
 
-  /** The reader says that its lines are wrong. */
+  /** The reader says that the feed's lines are wrong. */
   close(): void {
     this.#problem('its lines are wrong');
   }
@@ -63,7 +63,7 @@ export class LinkFeed implements FollowedFeed, ListenerOwner {
     try {
       stream = link.request(head, { endStream: true, waitForTrailers: false });
     } catch {
-      // The session has just ended; the link reports it.
+      // The session has just ended, and the link reports the end.
       return;
     }
     this.#stream = stream;

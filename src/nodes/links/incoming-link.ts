@@ -24,22 +24,22 @@ import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
 import { CALL_PATH, CHANNEL_PATH, FEED_PATH, FLUSH_WITHIN_MS, MAX_FEEDS, MAX_STREAMS } from './peer-protocol.ts';
 import type { ServedCalls } from './served-calls.ts';
 
-/** What this node does for others. */
+/** The services of this node for other nodes. */
 export interface Served {
   readonly calls: ServedCalls;
   readonly feeds: ServedFeeds;
   streams: PeerStreamHandler;
   requests: ChannelRequestHandler;
-  /** A node sent what HTTP/2 forbids, and its connection is closed. */
+  /** A node sent frames that HTTP/2 forbids, and its connection is closed. */
   onViolation(nodeId: string, why: string): void;
 }
 
-/** Each reset is a visitor of the other node who went away, and any number of them may be legitimate. */
+/** Each reset is a visitor of the other node who went away, and any number of resets may be legitimate. */
 const UNLIMITED_RESETS = 2 ** 31;
-/** The other end pings, and judges sooner: this only cleans up. */
+/** The other node pings, and gives a silent link up sooner. These timings only clean up. */
 const TIMINGS = { pingMs: null, silentMs: 2 * PEER_SILENT_MS };
 
-/** A connection that another node dialled, which opens all of its streams: calls, feeds, and those for agents of this node. */
+/** A connection that another node dialled. That node opens all streams: calls, feeds, and streams for agents here. */
 export class IncomingLink implements LivenessOwner, ChannelOwner {
   readonly nodeId: string;
   readonly #socket: TLSSocket;
@@ -49,12 +49,12 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
   readonly #liveness: PeerLiveness;
   readonly #followers = new Map<string, Follower>();
   readonly #onClosed: (link: IncomingLink) => void;
-  /** One for all streams: two closures for each would cost time in every request. */
+  /** One listener for all streams: two closures for each stream would cost time in every request. */
   readonly #onStreamClose = guarded(this, () => {
     this.#active -= 1;
     this.#windows.closed();
   });
-  /** With its stream, which is not among the active ones. */
+  /** The channel. Its stream does not count in `#active`. */
   #channel: IncomingChannel | null = null;
   #active = 0;
   #isClosed = false;
@@ -92,7 +92,7 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     listenOnce(socket, 'close', this, () => this.fail());
   }
 
-  /** Streams are in progress that are no feeds, or requests on the channel, or their last bytes wait. */
+  /** Whether streams other than feeds or requests on the channel are in progress, or their last bytes are unsent. */
   get isBusy(): boolean {
     return this.#active > this.#followers.size || this.#channel?.isIdle === false;
   }
@@ -160,7 +160,7 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     } catch (error) {
       bug = error;
     }
-    // Nobody took it. The connection is shared with other streams, which are not affected.
+    // No handler took the stream. Other streams of the connection are not affected.
     this.#attend(stream);
     if (bug !== null) reportBug(bug, { part: 'peer stream', peer_id: this.nodeId });
     resetStream(stream, bug === null ? constants.NGHTTP2_REFUSED_STREAM : constants.NGHTTP2_INTERNAL_ERROR);

@@ -58,7 +58,7 @@ export class IncomingLinks {
     const { membership, rejections } = this.#options;
     const reject = (why: string): void => {
       socket.destroy();
-      // Not by node: each certificate could name another one.
+      // Warnings are not counted by node: each certificate could name another node.
       rejections.warn({ ip, peer_id: nodeId, why }, why);
     };
     if (nodeId === membership.self.id) {

@@ -11,7 +11,7 @@ export interface NodeIdentityOptions {
   readonly onProblem: (error: unknown) => void;
 }
 
-/** This node's certificate: in memory only, and renewed long before it ends. Open connections keep the one they started with. */
+/** This node's certificate, in memory only. It is renewed long before it ends. Open connections keep the former one. */
 export class NodeIdentity {
   readonly #options: NodeIdentityOptions;
   readonly #timer: NodeJS.Timeout;

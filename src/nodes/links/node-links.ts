@@ -31,7 +31,7 @@ import { ServedCalls } from './served-calls.ts';
 export interface NodeLinksOptions {
   readonly membership: Membership;
   readonly authority: PeerAuthority;
-  /** Reads the nodes from the store now: one that has just started is not known yet. */
+  /** Reads the nodes from the store now: a node that has just started is not known yet. */
   readAgain(): Promise<void>;
   readonly log: LinksLog;
 }
@@ -42,12 +42,12 @@ export interface LinksLog {
   error(fields: object, message: string): void;
 }
 
-/** A restart takes seconds; a node that stays unreachable for longer is a problem of this one. */
+/** A restart takes seconds. A node that stays unreachable for longer is listed as a problem of this node. */
 const PROBLEM_AFTER_MS = 5_000;
 
-/** Links with all other nodes, one connection per direction. Everything that arrives on them is bounded and checked. */
+/** Links with all other nodes, one connection per direction. All data that arrives on links is bounded and checked. */
 export class NodeLinks implements PeerLinks {
-  /** Listens where the caller wants. */
+  /** The caller chooses the address, and starts listening. */
   readonly listener: Server;
   readonly #options: NodeLinksOptions;
   readonly #identity: NodeIdentity;
@@ -58,7 +58,7 @@ export class NodeLinks implements PeerLinks {
   readonly #up = new Map<string, OutgoingLink>();
   readonly #onUp = new Set<(link: PeerLink) => void>();
   readonly #onDown = new Set<(link: PeerLink) => void>();
-  /** Why a node cannot be reached: logged when it changes. */
+  /** For each node, why it cannot be reached. A changed reason is logged. */
   readonly #reasons = new Map<string, string>();
   readonly #relayed: RelayedCalls;
   #calls = 0;
@@ -73,7 +73,7 @@ export class NodeLinks implements PeerLinks {
     this.#served = {
       calls: new ServedCalls((nodeId, code, why) => calls.warn({ peer_id: nodeId, why }, `${nodeId} ${code}`)),
       feeds: new ServedFeeds(),
-      // Until `serveStreams`: this node has no agents.
+      // Until `serveStreams` is called, this node has no agents.
       streams: () => false,
       requests: () => null,
       onViolation: (nodeId, why) => violations.warn({ peer_id: nodeId, why }, `${nodeId} ${why}`),
@@ -105,7 +105,7 @@ export class NodeLinks implements PeerLinks {
     return new NodeLinks(options, identity);
   }
 
-  /** Dials all other nodes, now and whenever the membership changes. Handlers must be registered by then. */
+  /** Dials all other nodes, now and whenever the membership changes. Handlers must be registered before. */
   start(): void {
     this.#unsubscribe = this.#options.membership.onChange(() => this.#follow());
     this.#follow();

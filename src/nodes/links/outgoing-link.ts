@@ -13,12 +13,12 @@ import { PEER_PING_MS, PEER_SILENT_MS, type PeerLink } from './peer-links.ts';
 import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
 import { CHANNEL_PATH, FLUSH_WITHIN_MS, MAX_STREAMS, NODE_AUTHORITY } from './peer-protocol.ts';
 
-/** It takes the same round trip as the first ping; this process may have stood still meanwhile. */
+/** The channel is accepted in the same round trip as the first ping; this process may have stood still meanwhile. */
 const ACCEPT_WITHIN_MS = 5_000;
 const CHANNEL_HEAD = [':method', 'POST', ':scheme', 'https', ':authority', NODE_AUTHORITY, ':path', CHANNEL_PATH];
 
 export interface OutgoingLinkOwner {
-  /** The other node has answered the first ping, and so has accepted our certificate, and has accepted the channel. */
+  /** The other node has accepted the channel, and has answered the first ping and so accepted our certificate. */
   onUp(link: OutgoingLink): void;
   /** Called once. Streams in progress may continue when the other node is being stopped. */
   onDown(link: OutgoingLink, reason: string): void;
@@ -26,8 +26,8 @@ export interface OutgoingLinkOwner {
 
 /**
  * A connection that this node dialled, seen as the HTTP/2 client that opens all streams. States: *greeting* (the first
- * ping is unanswered, or the channel not accepted), *up*, *retired* (no new streams, closes after the last one),
- * *closed*. A link without its channel is closed: requests have no other way.
+ * ping is unanswered, or the channel not accepted), *up*, *retired* (no new streams, closes after the last
+ * stream), *closed*. A link whose channel has ended is closed: requests have no other way.
  */
 export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwner {
   readonly nodeId: string;
@@ -174,7 +174,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
     if (!this.#isDown) this.fail(this.#isUp ? 'it closed the channel' : 'it did not accept the channel');
   }
 
-  /** Out of rotation; closes after its last stream. */
+  /** Takes the link out of rotation. The link closes after its last stream. */
   retire(reason = 'it is no longer used'): void {
     this.#wentDown(reason);
     this.#closeIfUnused();

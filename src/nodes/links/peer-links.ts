@@ -3,7 +3,7 @@ import type { AgentLink } from '../../edge/tunnels/online-tunnels.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
 
-/** Bounds of a feed: one line without its end, and what waits for a follower that reads slowly. */
+/** Bounds of a feed: one line without its end, and the bytes that wait for a follower that reads slowly. */
 export const MAX_LINE_BYTES = 262_144;
 export const MAX_UNSENT_BYTES = 33_554_432;
 
@@ -12,8 +12,9 @@ export const PEER_PING_MS = 500;
 export const PEER_SILENT_MS = 1_500;
 
 /**
- * A connection that this node dialled to another one. HTTP/2 lets only the client open streams, so each pair of nodes
- * has one connection per direction. It is a link like that to an agent: the other node passes a stream on to its agent.
+ * A connection that this node dialled to another node. HTTP/2 lets only the client open streams, so each pair of nodes
+ * has one connection per direction. A peer link is used like a link to an agent: the other node passes a stream on to
+ * its agent.
  */
 export interface PeerLink extends AgentLink {
   readonly nodeId: string;
@@ -22,18 +23,18 @@ export interface PeerLink extends AgentLink {
   /** Streams in progress. */
   readonly active: number;
   /**
-   * It was alive and linked at this time, by `performance.now()`: when the last answered ping was sent. Received bytes
-   * prove less: they may have waited in a buffer while this process or the network stood still.
+   * When the last answered ping was sent, by `performance.now()`: the other node was alive and linked then. Received
+   * bytes prove less: they may have waited in a buffer while this process or the network stood still.
    */
   readonly heardAtMs: number;
-  /** A call got no answer in time, and no ping that was sent since then is answered yet. */
+  /** A call got no answer in time, and no later ping has an answer yet. */
   readonly isDoubted: boolean;
 }
 
-/** A message that another node sent or answers with, at most 64 KiB. */
+/** A call's message or its answer, at most 64 KiB. */
 export type PeerMessage = { readonly [name: string]: JsonValue };
 
-/** The other node answered with an error; its text is for people. */
+/** The other node answered with an error. The error's text is for people. */
 export class PeerRefusal extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -42,29 +43,29 @@ export class PeerRefusal extends Error {
   }
 }
 
-/** There is no link, it broke, or no answer came in time. The call may have been carried out. */
+/** There is no link, the link broke, or no answer came in time. The call may have been carried out. */
 export class PeerUnreachable extends Error {}
 
 export type PeerCallHandler = (message: PeerMessage, fromNodeId: string) => Promise<PeerMessage>;
 
-/** A feed of lines from one node to those that follow it. */
+/** Reads a feed: lines from one node to the nodes that follow the feed. */
 export interface FeedHandler {
   onLine(line: string): void;
-  /** The feed ended, with its link or alone; it is opened again when the link is up. */
+  /** The feed ended, with its link or alone. The feed is opened again when the link is up. */
   onEnd(): void;
 }
 
-/** A feed of another node that this one follows. */
+/** A feed of another node that this node follows. */
 export interface FollowedFeed {
-  /** Ends it because its lines are wrong: no more lines follow, then `onEnd`. It is opened again after a backoff. */
+  /** Ends the feed because its lines are wrong: no more lines, then `onEnd`. It is opened again after a backoff. */
   close(): void;
 }
 
 export interface FeedFollower {
   readonly nodeId: string;
-  /** False: it is gone, or it does not read (`MAX_UNSENT_BYTES` wait) and was disconnected. */
+  /** False: the follower is gone, or was disconnected because it does not read (`MAX_UNSENT_BYTES` wait). */
   send(line: string): boolean;
-  /** Whether it reads as fast as lines are sent. A long snapshot waits for `onRoom` when this is false. */
+  /** Whether the follower reads as fast as lines are sent. While it does not, a long snapshot waits for `onRoom`. */
   readonly hasRoom: boolean;
   /** Called each time `hasRoom` becomes true again. */
   onRoom(listener: () => void): void;
@@ -72,8 +73,9 @@ export interface FeedFollower {
 }
 
 /**
- * Takes a stream, with its errors, and calls `onClosed` once after it has closed. False: it did not take it, and the other
- * node may try elsewhere. The stream has no listeners yet: each would cost time in every request.
+ * Takes a stream, with its errors, and calls `onClosed` once after the stream has closed. False: the handler did not
+ * take the stream, and the other node may try elsewhere. The stream has no listeners yet: each listener costs time in
+ * every request.
  */
 export type PeerStreamHandler = (
   stream: ServerHttp2Stream,
@@ -87,11 +89,11 @@ export interface PeerLinks {
   get(nodeId: string): PeerLink | undefined;
   all(): Iterable<PeerLink>;
   /**
-   * Closes all connections with a node, in both directions. Its pings are answered no more, so whatever it may do only
-   * while it hears this node ends within `PEER_SILENT_MS`.
+   * Closes all connections with a node, in both directions. The node gets no more answers to its pings, so its rights
+   * that depend on hearing this node end within `PEER_SILENT_MS`.
    */
   drop(nodeId: string, reason: string): void;
-  /** A link came into rotation, or left it. `up` listeners run before the first stream. */
+  /** A link came into rotation, or left rotation. `onUp` listeners run before the first stream. */
   onUp(listener: (link: PeerLink) => void): () => void;
   onDown(listener: (link: PeerLink) => void): () => void;
 
@@ -104,21 +106,21 @@ export interface PeerLinks {
     maxAnswerBytes?: number,
   ): Promise<PeerMessage>;
   /**
-   * The same over another node that is linked to it, for methods of sessions. The call may have been carried out before, if
-   * it was sent directly too.
+   * The same over a third node that is linked to the node, for methods of sessions. The node may carry out the call
+   * twice if the call was also sent directly.
    */
   relay(nodeId: string, method: string, message: PeerMessage, timeoutMs: number): Promise<PeerMessage>;
-  /** One handler per method. A handler that throws PeerRefusal answers with it; any other error is a bug of this node. */
+  /** One handler per method. A PeerRefusal that the handler throws is the answer; any other error is a bug. */
   serve(method: string, handler: PeerCallHandler, maxAnswerBytes?: number): void;
 
-  /** Followers of this node's feed of that name. */
+  /** Calls `onFollower` for each follower of this node's feed `name`. */
   serveFeed(name: string, onFollower: (follower: FeedFollower) => void): void;
-  /** Follows that feed of every node, as long as there is a link. */
+  /** Follows the feed `name` of every node, as long as there is a link. */
   followFeeds(name: string, open: (nodeId: string, feed: FollowedFeed) => FeedHandler): void;
 
   /**
-   * Connections and WebSockets (CONNECT) for agents of this node, and requests on the channels of other nodes. What no
-   * handler takes is refused, and the other node may try elsewhere.
+   * Connections and WebSockets (CONNECT) for agents of this node, and requests on the channels of other nodes. A stream
+   * or request that no handler takes is refused, and the other node may try elsewhere.
    */
   serveStreams(streams: PeerStreamHandler, requests?: ChannelRequestHandler): void;
 }

@@ -20,7 +20,7 @@ const MAX_HANDSHAKES = 200;
 
 export interface PeerListenerOptions {
   readonly identity: NodeIdentity;
-  /** The certificate is of the authority and names this node; who may come is the caller's decision. */
+  /** The certificate is of the authority and names the node `nodeId`. The caller decides whether it may connect. */
   readonly onConnection: (socket: TLSSocket, nodeId: string) => void;
   readonly onRejected: (fields: { readonly ip: string | null; readonly why: string }) => void;
 }

@@ -9,15 +9,15 @@ export interface LivenessOwner extends ListenerOwner {
 }
 
 export interface PeerTimings {
-  /** Null: only listens, because the other end pings. */
+  /** Null: this node only listens, because the other node pings. */
   readonly pingMs: number | null;
   readonly silentMs: number;
 }
 
 const TICK_MS = 100;
 /**
- * A tick that comes late means that this process stood still, and that bytes may wait unread. It counts as no more than
- * two, so that the peer counts as silent only after the event loop has turned often enough to read them.
+ * A tick that comes late means that this process stood still, and that bytes may wait unread. A late tick counts as no
+ * more than two ticks, so that the peer counts as silent only after the event loop could read those bytes.
  */
 const MOST_PER_TICK_MS = 2 * TICK_MS;
 
@@ -55,7 +55,7 @@ export class PeerLiveness {
     const answered = guarded(this.#owner, (error: Error | null) => {
       if (error === null) this.#owner.onAnswer(sentAtMs);
     });
-    // False while ten are unanswered: the connection is busy, or silent.
+    // Returns false while ten pings are unanswered: the connection is busy, or silent.
     this.#session.ping(answered);
   }
 

@@ -6,7 +6,7 @@ export const PEER_ALPN = 'postern-peer/1';
 export const NODE_AUTHORITY = 'node';
 export const CALL_PATH = '/call/';
 export const FEED_PATH = '/feed/';
-/** The channel for requests. Another version of it gets another path. */
+/** The channel for requests. Another version of the channel gets another path. */
 export const CHANNEL_PATH = '/channel/1';
 
 /** A call's message or its answer. */
@@ -17,7 +17,7 @@ export const CALL_TIMEOUT_MS = 2_000;
 /** Feeds per connection. */
 export const MAX_FEEDS = 16;
 
-/** Nodes of an installation, and connections that one of them may have open to this one. */
+/** Most other nodes of an installation, and connections that one of those nodes may have open to this node. */
 export const MAX_PEERS = 64;
 export const MAX_CONNECTIONS_PER_PEER = 4;
 /** Streams of all visitors whose agents are connected to one other node. */

@@ -10,7 +10,7 @@ export interface PeerSlotOwner extends OutgoingLinkOwner {
 
 const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 1_000;
-/** A node whose lease has ended is most likely gone, and its address may be another node's by now. */
+/** A node whose lease has ended is most likely gone, and another node may have its address by now. */
 const LOST_DELAY_MS = 5_000;
 /** Only a link that was useful allows a quick retry. */
 const STABLE_MS = 5_000;
@@ -37,7 +37,7 @@ export class PeerSlot implements OutgoingLinkOwner {
     return this.#node;
   }
 
-  /** The row was read again. */
+  /** The node's row was read again. */
   update(node: NodeRow): void {
     const isNewAddress = node.peerAddress !== this.#node.peerAddress;
     const isBack = this.#node.status === 'lost' && node.status !== 'lost';
@@ -51,14 +51,14 @@ export class PeerSlot implements OutgoingLinkOwner {
     this.#link?.fail(reason);
   }
 
-  /** A node that leaves still answers what was sent to it. */
+  /** A node that leaves still answers earlier requests. */
   retire(reason: string): void {
     this.#isClosed = true;
     this.#cancel();
     this.#link?.retire(reason);
   }
 
-  /** The link is cut, and dialled again. */
+  /** Cuts the link, and dials again. */
   drop(reason: string): void {
     this.#link?.fail(reason);
   }
@@ -103,7 +103,7 @@ export class PeerSlot implements OutgoingLinkOwner {
   #dialLater(): void {
     if (this.#isClosed || this.#timer !== null) return;
     const longestMs = this.#node.status === 'lost' ? LOST_DELAY_MS : LONGEST_DELAY_MS;
-    // Jitter: nodes that lost the same one must not return in one instant.
+    // Jitter: nodes that lost the same node must not all return in one instant.
     const delayMs = this.#delayMs * (0.5 + Math.random() / 2);
     this.#delayMs = Math.min(longestMs, 2 * this.#delayMs);
     this.#timer = setTimeout(() => this.#dial(), delayMs);

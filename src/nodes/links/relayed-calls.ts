@@ -5,9 +5,9 @@ import { CALL_TIMEOUT_MS } from './peer-protocol.ts';
 
 const RELAY = 'node.relay';
 const RELAYED = 'node.relayed';
-/** What a node may ask for in the name of another one. */
+/** Methods that a node may call in the name of another node. */
 const RELAYABLE = /^session\.[a-z]{1,32}$/;
-/** Answer of a node on the way: another one may know a way. */
+/** Answer of the node in between: the caller may try another node. */
 const NO_WAY = 'no_way';
 
 const id = Type.String({ minLength: 1, maxLength: 64 });
@@ -27,8 +27,8 @@ interface RelayedCallsParts {
 }
 
 /**
- * Calls to a node without a link to it, over one other node. Two nodes that cannot reach each other still agree about
- * sessions of agents that are connected to both. Streams never take such a way.
+ * Calls to a node that this node has no link to, over a third node. Two nodes that cannot reach each other still agree
+ * about sessions of agents that are connected to both. Streams are never relayed.
  */
 export class RelayedCalls {
   readonly #parts: RelayedCallsParts;

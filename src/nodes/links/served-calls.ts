@@ -6,7 +6,7 @@ import { gatherMessage, type MessageProblem } from './gathered-message.ts';
 import { type PeerCallHandler, type PeerMessage, PeerRefusal } from './peer-links.ts';
 import { MAX_CALL_BYTES, MAX_CALLS } from './peer-protocol.ts';
 
-/** A caller that opens a call without finishing its message. */
+/** A call whose message is not complete within this time is canceled. */
 const MESSAGE_WITHIN_MS = 10_000;
 /** Characters of a method's name in a text. */
 const MAX_METHOD = 60;
@@ -24,14 +24,14 @@ interface ServedCall {
   readonly maxAnswerBytes: number;
 }
 
-/** A node sent what no node of any version sends, or more than it may. */
+/** A node sent a call that no version of a node sends, or more calls than it may. */
 export type OnRefusedCall = (nodeId: string, code: string, why: string) => void;
 
 /** Methods that this node serves, for all connections of all peers. */
 export class ServedCalls {
   readonly #onRefused: OnRefusedCall;
   readonly #handlers = new Map<string, ServedCall>();
-  /** Calls in progress by node: one that calls too much slows down nobody else. */
+  /** Calls in progress by node: a node that calls too often slows down no other node. */
   readonly #active = new Map<string, number>();
 
   constructor(onRefused: OnRefusedCall) {
@@ -111,7 +111,7 @@ export class ServedCalls {
   }
 }
 
-/** Texts may come from elsewhere, and one that is too long for an answer must not end the process. */
+/** Texts may come from other nodes. A text that is too long for an answer must not end the process. */
 function refuse(stream: ServerHttp2Stream, status: number, code: string, message: string): void {
   answer(stream, status, { code: code.slice(0, MAX_CODE), message: message.slice(0, MAX_MESSAGE) });
 }
@@ -127,6 +127,6 @@ function answer(
   if (stream.destroyed || stream.closed || stream.headersSent) return;
   stream.respond([':status', String(status)]);
   stream.end(body);
-  // The rest of a message that was refused early: nothing may block on back-pressure.
+  // Reads the rest of a message that was refused early: nothing may block on back-pressure.
   stream.resume();
 }

@@ -4,17 +4,17 @@ import { nodeErrors } from '../errors.ts';
 /** Something that must be equal on all nodes, such as a setting. */
 export interface AgreedFact {
   readonly value: string;
-  /** Other values that work with this node; the others' value is used then. */
+  /** Other values that work with this node. If other nodes have one of them, this node uses that value. */
   readonly accepted?: readonly string[];
-  /** How to make it equal, phrased to follow a colon. */
+  /** How to make the value equal, phrased to follow a colon. */
   readonly advice: string;
 }
 
 export type AgreedFacts = Readonly<Record<string, AgreedFact>>;
 
 /**
- * What this node has in common with the others. A value of theirs that it accepted is its own from then on, also when it
- * is alone later: a switch to another secret key would end logins.
+ * Values that this node has in common with the other nodes. This node keeps a value that it accepted from them, also
+ * when it is alone later: a switch to another secret key would end logins.
  */
 export class Agreement {
   readonly #store: NodeStore;
@@ -42,7 +42,7 @@ export class Agreement {
     const differing = Object.entries(theirs).filter(([name, value]) => !facts[name]?.accepted?.includes(value));
     if (differing.length > 0) throw differs(differing, facts);
     if (Object.keys(theirs).length > 0) {
-      // They may have changed it meanwhile.
+      // The other nodes may have changed the value meanwhile.
       const remaining = Object.entries(await this.#store.agree(this.#nodeId, { ...values, ...theirs }));
       if (remaining.length > 0) throw differs(remaining, facts);
     }

@@ -3,7 +3,7 @@ import type { PeerRenewal, RenewalPeers } from './renewal-peers.ts';
 /** Whether the node renewed. */
 export type TakeRenewal = (nodeId: string, sentAtMs: number, renewal: PeerRenewal) => boolean;
 
-/** Asks linked nodes for renewals: first the one that renewed last, then all others at once. */
+/** Asks linked nodes for renewals: first the node that renewed last, then all other nodes at once. */
 export class AskedPeers {
   readonly #monotonicMs: () => number;
   readonly #take: TakeRenewal;
@@ -33,7 +33,7 @@ export class AskedPeers {
     await Promise.all(linked.filter((id) => id !== preferred).map((id) => this.#askPeer(peers, id)));
   }
 
-  /** One that does not answer delays no other. */
+  /** A peer that does not answer delays no other peer. */
   #askPeer(peers: RenewalPeers, nodeId: string): Promise<boolean> {
     const asking = this.#asking.get(nodeId) ?? this.#ask(peers, nodeId).finally(() => this.#asking.delete(nodeId));
     this.#asking.set(nodeId, asking);

@@ -7,7 +7,7 @@ const COMPARE_EVERY_MS = 10_000;
 
 type Compared = Pick<Membership, 'nowMs' | 'setProblem'>;
 
-/** Reports a clock of this machine that differs from the database's, from now on. */
+/** Reports from now on when the clock of this machine differs from the database's clock. */
 export function watchClockSkew(membership: Compared, clock: Clock): { stop(): void } {
   compareClocks(membership, clock);
   const timer = setInterval(() => compareClocks(membership, clock), COMPARE_EVERY_MS).unref();

@@ -1,6 +1,6 @@
 /**
- * Without an answer of the database for this long, and none to a heartbeat that was sent this long ago, the database is
- * away. The first alone would be true for every heartbeat that takes a tenth of a second.
+ * The database is away when it has answered nothing for `NO_DATABASE_MS`, and a heartbeat has had no answer for
+ * `OVERDUE_MS`. The first condition alone would hold for every heartbeat that takes a tenth of a second.
  */
 const NO_DATABASE_MS = 500;
 const OVERDUE_MS = 300;
@@ -9,7 +9,7 @@ const OVERDUE_MS = 300;
 export class DatabaseSilence {
   readonly #monotonicMs: () => number;
   #answeredAtMs = Number.NEGATIVE_INFINITY;
-  /** When the first heartbeat since then was sent. */
+  /** When the first heartbeat since the last answer was sent. */
   #sentAtMs = Number.POSITIVE_INFINITY;
 
   constructor(monotonicMs: () => number) {

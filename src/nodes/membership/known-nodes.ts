@@ -7,9 +7,9 @@ export class KnownNodes {
   readonly #selfId: string;
   #rows: ReadonlyMap<string, NodeRow> = new Map();
   #signature = '';
-  /** Others that were ready. */
+  /** Other nodes that were ready. */
   #ready: readonly string[] = [];
-  /** They said farewell; the store may not know it yet. */
+  /** Nodes that said farewell. The store may still list them. */
   readonly #gone = new Set<string>();
 
   constructor(selfId: string) {
@@ -20,13 +20,13 @@ export class KnownNodes {
     return this.#rows;
   }
 
-  /** Others that were ready. A linked node counts although its lease had ended at the last reading. */
+  /** Other nodes that were ready. A linked node counts although its lease had ended at the last reading. */
   othersWith(linked: readonly string[]): readonly string[] {
     const further = linked.filter((id) => id !== this.#selfId && this.#rows.has(id) && !this.#ready.includes(id));
     return further.length === 0 ? this.#ready : [...this.#ready, ...further];
   }
 
-  /** Whether a node that is none of these has a valid lease. */
+  /** Whether a node that is neither this node nor in `othersWith` has a valid lease. */
   hasUnknownNodes({ nodes, nowMs }: Pick<Heartbeat, 'nodes' | 'nowMs'>, linked: readonly string[]): boolean {
     const others = this.othersWith(linked);
     return nodes.some(({ id, leaseEndsAtMs }) => leaseEndsAtMs > nowMs && id !== this.#selfId && !others.includes(id));

@@ -10,10 +10,10 @@ const RENEW = 'node.renew';
 const FAREWELL = 'node.farewell';
 /** Shorter than a lease. On a busy machine the answer takes longer than the interval of heartbeats. */
 const RENEW_TIMEOUT_MS = 1_000;
-/** A link is dropped when it is silent for longer; clocks may run at different speeds. */
+/** Subtracted from the time after which a silent link is dropped: clocks may run at different speeds. */
 const KEPT_MARGIN_MS = 100;
 const FAREWELL_TIMEOUT_MS = 500;
-/** Below the limit of a message. Nodes with the longest lease come first. */
+/** Below the size limit of a message. Nodes with the longest lease come first. */
 const MAX_NODES_BYTES = 49_152;
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });

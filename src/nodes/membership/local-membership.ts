@@ -4,7 +4,7 @@ import type { Membership } from './membership.ts';
 import type { NodeCounts } from './node-document.ts';
 import { NodeProblems } from './node-problems.ts';
 
-/** The only node of an SQLite store: nothing is written, and nobody else can take a name. */
+/** The only node of an SQLite store: nothing is written, and no other node can take a name. */
 export function localMembership(facts: NodeFacts, clock: Clock, counts: () => NodeCounts): Membership {
   const problems = new NodeProblems();
   const listeners = new Set<() => void>();

@@ -1,7 +1,7 @@
 import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
 
 /**
- * Who belongs to this installation. The store's rows decide; links between nodes are the faster view. Every answer comes
+ * The nodes of this installation. The store's rows decide; links between nodes are the faster view. Every answer comes
  * from memory.
  */
 export interface Membership {
@@ -10,28 +10,28 @@ export interface Membership {
   nodes(): readonly NodeRow[];
   get(id: string): NodeRow | undefined;
   /**
-   * Whether this node may serve names of agents: its lease is valid by its own monotonic clock, or it knows that no other
-   * node could hand a name on (every node that was ready at the last reading is linked). Called per request.
+   * Whether this node may serve names of agents: its lease is valid by its own monotonic clock, or no other node can
+   * have taken a name over (every node that was ready at the last reading is linked). Called per request.
    */
   mayServe(): boolean;
-  /** What is certainly left of that right, if nothing is heard from anybody. */
+  /** How long that right certainly lasts, if this node hears from no other node. */
   rightLeftMs(): number;
   /** The database's last answer plus elapsed monotonic time. */
   nowMs(): number;
   /** A node came, went or changed its status. */
   onChange(listener: () => void): () => void;
   /**
-   * This node's lease had lapsed and was renewed. Everything that it owned must be checked against the store: a node that
-   * had to stop serves no names until all listeners have resolved, and they are called again after a rejection.
+   * This node's lease had lapsed and was renewed. Listeners compare everything that this node owned with the store. A
+   * node that had to stop serves no names until all listeners have resolved. After a rejection they are called again.
    */
   onLapse(listener: LapseListener): () => void;
-  /** Other nodes see it with the next heartbeat, which follows at once. */
+  /** Other nodes see the status with the next heartbeat, which follows at once. */
   setStatus(status: Exclude<NodeStatus, 'lost'>): Promise<void>;
   /** Adds or clears a line of `problems`. */
   setProblem(key: string, text: string | null): void;
 }
 
-/** `isDoubtful`: other nodes may have taken over what this one owned. */
+/** `isDoubtful`: other nodes may have taken over names and sessions of this node. */
 export type LapseListener = (isDoubtful: boolean) => void | Promise<void>;
 
 /** Lease of a node and its renewal. A claim against a dead node waits for the lease; all timings add up to under 3 s. */

@@ -7,7 +7,7 @@ export interface NodeCounts {
   readonly tunnels: number;
 }
 
-/** What a node's row holds beside its lease. */
+/** The document in a node's row, beside the lease. */
 export function documentOf(facts: NodeFacts, counts: NodeCounts, problems: readonly string[]): JsonObject {
   return {
     v: 1,
@@ -23,7 +23,7 @@ export function documentOf(facts: NodeFacts, counts: NodeCounts, problems: reado
   };
 }
 
-/** Another version may have written it: unknown fields are ignored, and absent ones have plain values. */
+/** Another version may have written the row: unknown fields are ignored, and absent fields have plain values. */
 export function rowOf(
   { id, status, startedAtMs, lastSeenAtMs, leaseEndsAtMs, doc }: StoredNode,
   nowMs: number,

@@ -15,7 +15,7 @@ import { RenewalsForPeers } from './renewals-for-peers.ts';
 import { ServingRight } from './serving-right.ts';
 import { SharedTime } from './shared-time.ts';
 
-/** A heartbeat without an answer by then has failed. */
+/** A heartbeat without an answer within this time has failed. */
 const HEARTBEAT_MS = 1_000;
 const JOIN_ATTEMPTS = 10;
 const LEAVE_MS = 2_000;
@@ -24,22 +24,22 @@ interface NodeMembershipOptions {
   readonly store: NodeStore;
   readonly facts: NodeFacts;
   readonly agreed: AgreedFacts;
-  /** Called with what the nodes have in common, each time they have compared it. */
+  /** Called with the values that all nodes have in common, each time the nodes have compared them. */
   readonly onAgreed?: (values: Readonly<Record<string, string>>) => void;
   readonly counts: () => NodeCounts;
   readonly log: MembershipLog;
-  /** A clock that no one sets. */
+  /** A clock that nobody sets. */
   readonly monotonicMs?: () => number;
 }
 
-/** `from`: the linked node that read it; null: this one did, from the database. */
+/** `from`: the linked node that read the position; null: this node read it from the database. */
 type PositionListener = (position: FeedPosition, sentAtMs: number, from: string | null) => void;
 
 type MembershipLog = Readonly<Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>>;
 
 /**
- * This node's membership, on a shared database. A heartbeat every 400 ms renews its lease and reads the other nodes; one
- * that fails or has no answer is repeated through linked peers.
+ * This node's membership, on a shared database. A heartbeat every 400 ms renews the lease of this node and reads the
+ * other nodes. A heartbeat that fails or has no answer is repeated through linked peers.
  */
 export class NodeMembership implements Membership {
   #self: NodeFacts;
@@ -62,7 +62,7 @@ export class NodeMembership implements Membership {
   #isComparing = false;
   #lapses = 0;
   #isFailing = false;
-  /** A heartbeat takes longer than the time between two: the next one follows at once. */
+  /** A heartbeat takes longer than the interval: the next heartbeat follows at once. */
   #isOverdue = false;
   #timer: NodeJS.Timeout | null = null;
   #leaving: Promise<void> | null = null;
@@ -90,8 +90,8 @@ export class NodeMembership implements Membership {
   }
 
   /**
-   * Takes the first lease; others dial this node at the address. Rejects when they differ in something that must be
-   * equal.
+   * Takes the first lease; other nodes dial this node at `peerAddress`. Rejects when the other nodes differ in a value
+   * that must be equal.
    */
   async join(peerAddress: string | null): Promise<void> {
     const { store, facts } = this.#options;
@@ -108,7 +108,7 @@ export class NodeMembership implements Membership {
     await this.beat();
   }
 
-  /** Renews from now on. */
+  /** Renews the lease from now on. */
   start(): void {
     this.#timer = setInterval(() => this.#tick(), NODE_RENEW_MS).unref();
   }
@@ -128,7 +128,7 @@ export class NodeMembership implements Membership {
     return row === undefined ? undefined : this.#asSeen(row);
   }
 
-  /** Others that were ready at the last reading, or are linked. */
+  /** Other nodes that were ready at the last reading, or are linked. */
   others(): readonly string[] {
     return this.#known.othersWith(this.#peers.linked());
   }
@@ -176,7 +176,7 @@ export class NodeMembership implements Membership {
     this.#problems.set(key, text);
   }
 
-  /** Other nodes dial this one there from now on; links that are up stay. */
+  /** Other nodes dial this node at `peerAddress` from now on. Links that are up stay. */
   async movePeerAddress(peerAddress: string): Promise<void> {
     this.#self = { ...this.#self, peerAddress };
     await this.beat();
@@ -188,7 +188,7 @@ export class NodeMembership implements Membership {
     return this.setStatus(this.#status);
   }
 
-  /** One heartbeat; when it fails, a renewal through peers. Never rejects. */
+  /** Sends one heartbeat, and a renewal through peers if the heartbeat fails. Never rejects. */
   beat(): Promise<void> {
     this.#beating ??= this.#beat().finally(() => {
       this.#beating = null;
@@ -198,7 +198,7 @@ export class NodeMembership implements Membership {
     return this.#beating;
   }
 
-  /** For a peer that cannot reach the database. */
+  /** Renews the lease of a peer that cannot reach the database. */
   async renewFor(nodeId: string): Promise<PeerRenewal> {
     const heartbeat = this.#silence.isAway ? null : await this.#renewals.renewFor(nodeId);
     const word = { silentMs: heartbeat === null ? this.#silence.ms : 0, ...this.#peers.linkTo(nodeId) };
@@ -225,9 +225,9 @@ export class NodeMembership implements Membership {
   }
 
   #tick(): void {
-    // Its timeout comes too late: the lease ends soon after it.
+    // The timeout of the heartbeat would come too late: the lease ends soon after it.
     if (this.#silence.isAway) this.#right.failed();
-    // The one before has no answer yet, or the next is likely to have none, or only the word of the others counts.
+    // The last heartbeat has no answer yet, or the next will likely get none, or only the word of other nodes counts.
     this.#isOverdue = this.#beating !== null;
     if (this.#isOverdue || this.#isFailing || this.#right.isDoubtful) void this.#asked.ask(this.#peers);
     void this.beat();
@@ -274,7 +274,7 @@ export class NodeMembership implements Membership {
 
   /** Whether the peer renewed. */
   #take(nodeId: string, sentAtMs: number, { heartbeat, word }: PeerRenewal): boolean {
-    // A heartbeat that had lapsed: the peer has the database, and others may have taken over what this node had.
+    // After a lapse the peer has the database, and other nodes may have taken over names and sessions of this node.
     if (heartbeat?.hadLapsed !== false) this.#right.heard(nodeId, sentAtMs, word);
     if (heartbeat?.hadLapsed === true) this.#read(heartbeat, sentAtMs, nodeId);
     if (heartbeat === null || heartbeat.hadLapsed) return false;
@@ -299,7 +299,7 @@ export class NodeMembership implements Membership {
     for (const listener of this.#onPosition) listener(position, sentAtMs, from);
   }
 
-  /** The lease had lapsed: a node that had to stop serves again once everything that it owned is compared with the store. */
+  /** After a lapse: compares everything that this node owned with the store. Then this node may serve again. */
   async #recover(): Promise<void> {
     const { log } = this.#options;
     this.#isComparing = true;
@@ -335,7 +335,7 @@ export class NodeMembership implements Membership {
     };
   }
 
-  /** Without the database the links show who is there. */
+  /** While this node has no lease, a node counts as lost unless it is linked. */
   #asSeen(row: NodeRow): NodeRow {
     if (row.id === this.self.id || this.#right.hasLease || this.#peers.isLinked(row.id)) return row;
     return { ...row, status: 'lost' };

@@ -1,11 +1,11 @@
-/** Shown to other nodes: every heartbeat carries them. */
+/** Problems shown to other nodes: every heartbeat carries these lines. */
 const MAX_SHOWN = 20;
 const MAX_KEPT = 1_000;
 const MAX_TEXT = 300;
-/** There may be one for each tunnel. */
+/** Start of the keys of problems with ports. Each tunnel may have one. */
 const PORT = 'port ';
 
-/** Lines about what a node cannot do. Their number and length are bounded, and many ports hide nothing else. */
+/** Lines about problems of a node. Their number and length are bounded, and problems with ports come last. */
 export class NodeProblems {
   readonly #lines = new Map<string, string>();
 

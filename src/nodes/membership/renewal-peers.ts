@@ -1,12 +1,12 @@
 import type { Heartbeat } from '../../store/node-store.ts';
 
-/** What another node says about itself when it is asked for a renewal. */
+/** A peer's statement about itself, in its answer to a request for a renewal. */
 export interface PeerWord {
-  /** Its database last answered this long ago. */
+  /** How long ago the database last answered the peer. */
   readonly silentMs: number;
-  /** For so long its own link to the asking node has been up; 0: it is not, or it does not say so. */
+  /** How long the peer's own link to the asking node has been up; 0: the link is down, or the peer does not say. */
   readonly linkedMs: number;
-  /** It keeps that link for at least this time, also if it hears nothing. */
+  /** The peer keeps that link for at least this time, also if the peer hears nothing over it. */
   readonly keepsMs: number;
 }
 
@@ -18,11 +18,11 @@ export type PeerRenewal =
 export interface RenewalPeers {
   isLinked(nodeId: string): boolean;
   linked(): readonly string[];
-  /** About this node's own link to that one. */
+  /** State of this node's own link to the node `nodeId`. */
   linkTo(nodeId: string): Pick<PeerWord, 'linkedMs' | 'keepsMs'>;
   /** Rejects when there is no answer in time. */
   renewThrough(nodeId: string): Promise<PeerRenewal>;
-  /** Says to all linked nodes that this one leaves. */
+  /** Tells all linked nodes that this node leaves. */
   sayFarewell(): Promise<void>;
 }
 

@@ -21,7 +21,7 @@ export class RenewalsForPeers {
     if (this.#inProgress >= RENEWALS_AT_ONCE) return null;
     this.#inProgress += 1;
     const renewal = this.#store.renewFor(nodeId, NODE_LEASE_MS);
-    // A database that does not answer keeps the connection, after the peer has got its answer.
+    // A database that does not answer keeps the connection busy, also after the peer has got its answer.
     const over = (): void => {
       this.#inProgress -= 1;
     };

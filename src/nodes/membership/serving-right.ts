@@ -6,9 +6,9 @@ import type { PeerWord } from './renewal-peers.ts';
  * run slightly faster.
  */
 const MARGIN_MS = 50;
-/** A peer whose database answered more recently only failed to renew. */
+/** A peer whose database answered more recently has the database, and only failed to renew. */
 const SILENT_MS = 400;
-/** How long a peer's word counts that it has no database: when it has one again, it waits for the time of a lease. */
+/** How long a peer's word that it has no database counts: a peer that regains the database waits for a lease's time. */
 const SILENCE_VALID_MS = 1_300;
 /** A peer drops a silent link after the time of a lease. */
 const LONGEST_WORD_MS = 1_400;
@@ -25,24 +25,25 @@ export interface ServingRightPorts {
 /**
  * Whether this node may serve names of agents, by its monotonic clock.
  *
- * *held*: its lease is valid. → *over*: the lease has ended. It serves while every other node is linked and gives its
- * word that it cannot have taken a name over since before that end: it has had no database, or its own link to this node
- * was up all the time, and it asks linked nodes first. → *held* again, if it was serving when a renewal succeeded.
- * Otherwise → *doubtful*: others may own its names by now. Until everything that it owned is compared with the store it
- * serves by the word of the others only, about the time since before the doubt. → *held*.
+ * *held*: the lease of this node is valid. → *over*: the lease has ended. This node serves while every other node is
+ * linked and gives its word that it cannot have taken a name over since before the lease ended: the other node has had
+ * no database, or its own link to this node was up all the time, and nodes ask linked nodes before they take a name
+ * over. → *held* again, if this node was serving when a renewal succeeded. Otherwise → *doubtful*: other nodes may own
+ * this node's names by now. Until everything that this node owned is compared with the store, this node serves only by
+ * the word of all other nodes, about the time since before the doubt. → *held*.
  */
 export class ServingRight {
   readonly #ports: ServingRightPorts;
-  /** While this is in the future, nothing else is asked. */
+  /** Until this time the lease alone decides. */
   #heldUntilMs = Number.NEGATIVE_INFINITY;
   /** The end of the lease, also while doubtful. */
   #leaseEndsMs = Number.NEGATIVE_INFINITY;
-  /** Until then nobody else can have owned what this node owns. */
+  /** Until this time no other node can have owned this node's names. */
   #certainUntilMs = Number.NEGATIVE_INFINITY;
   #isDoubtful = true;
   #isRecovering = true;
   #failedAtMs = Number.NEGATIVE_INFINITY;
-  /** By node, how long its word counts. */
+  /** For each node, the time until which its word counts. */
   readonly #words = new Map<string, number>();
 
   constructor(ports: ServingRightPorts) {
@@ -61,25 +62,25 @@ export class ServingRight {
     return Math.max(0, this.#heldUntilMs - nowMs, untilMs - nowMs);
   }
 
-  /** Whether the lease is valid, also while it is compared with the store. */
+  /** Whether the lease is valid, also while names and sessions are compared with the store. */
   get hasLease(): boolean {
     return this.#ports.monotonicMs() < this.#leaseEndsMs;
   }
 
-  /** There was a lapse, and what this node owned has not been compared with the store since. */
+  /** The lease lapsed, and names and sessions of this node have not been compared with the store since. */
   get isRecovering(): boolean {
     return this.#isRecovering;
   }
 
-  /** Others may have taken over what this node owned. */
+  /** Other nodes may have taken over names and sessions of this node. */
   get isDoubtful(): boolean {
     return this.#isDoubtful;
   }
 
   /**
-   * A renewal that was sent at this time succeeded. False: the lease had ended, by the database's clock or by this one.
-   * An earlier renewal may have told the database so, and its answer was lost. `hasUnknownNodes`: there are nodes that
-   * this one did not count on, and that may have had the database.
+   * A renewal that was sent at `sentAtMs` succeeded. False: the lease had ended, by the database's clock or by this
+   * node's clock. The database may have noted the lapse in an earlier renewal whose answer was lost. `hasUnknownNodes`:
+   * there are nodes that this node did not count on, and that may have had the database.
    */
   renewed(sentAtMs: number, { hadLapsed, hasUnknownNodes }: { hadLapsed: boolean; hasUnknownNodes: boolean }): boolean {
     const isLapse = hadLapsed || sentAtMs >= this.#leaseEndsMs;
@@ -107,7 +108,7 @@ export class ServingRight {
     this.#failedAtMs = this.#ports.monotonicMs();
   }
 
-  /** What a node answered to a question that was sent at this time. */
+  /** A node's answer to a question that was sent at `sentAtMs`. */
   heard(nodeId: string, sentAtMs: number, { silentMs, linkedMs, keepsMs }: PeerWord): void {
     const nowMs = this.#ports.monotonicMs();
     const isSilent = silentMs >= SILENT_MS && nowMs - silentMs <= this.#certainUntilMs;

@@ -21,7 +21,7 @@ suite("the database's time on a node", () => {
   test('does not jump when a heartbeat takes long', () => {
     const time = opened();
     monotonicMs = 1_000;
-    // It was processed at 950 and sent at 50.
+    // The heartbeat was sent at 50 and processed at 950.
     time.read(1_000_950, 50);
     assert.equal(time.nowMs(), 1_001_000);
     monotonicMs = 1_410;

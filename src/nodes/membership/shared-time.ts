@@ -1,19 +1,19 @@
-/** Two clocks drift apart by less than two milliseconds in this time. */
+/** In this time, two clocks drift apart by less than two milliseconds. */
 const VALID_MS = 10_000;
-/** A peer passes on the database's time. One that differs by more is wrong, or hostile. */
+/** A peer passes on the database's time. A peer whose time differs by more is wrong, or hostile. */
 const MAX_PEER_JUMP_MS = 5_000;
 
 /**
- * The database's time, which all nodes share: its last answer plus elapsed monotonic time. A slow heartbeat says
- * little, so the fastest answer counts.
+ * The database's time, which all nodes share: the time in its last answer plus elapsed monotonic time. The answer to a
+ * slow heartbeat is inexact, so the fastest answer counts.
  */
 export class SharedTime {
   readonly #monotonicMs: () => number;
-  /** The database's time is no more than this ahead of the monotonic clock, so that leases never seem longer than they are. */
+  /** Upper bound of the database's lead over the monotonic clock, so that leases never seem longer than they are. */
   #aheadMs: number;
   #readAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Until the first answer it is this machine's time. */
+  /** `startMs`: this machine's time, which counts until the first answer. */
   constructor(monotonicMs: () => number, startMs: number) {
     this.#monotonicMs = monotonicMs;
     this.#aheadMs = startMs - monotonicMs();
@@ -23,7 +23,7 @@ export class SharedTime {
     return Math.round(this.#monotonicMs() + this.#aheadMs);
   }
 
-  /** What the database answered to a question that was sent at that time. */
+  /** The database answered `databaseMs` to a question that was sent at `sentAtMs`. */
   read(databaseMs: number, sentAtMs: number, { isFromPeer = false } = {}): void {
     const nowMs = this.#monotonicMs();
     const most = databaseMs - sentAtMs;
