@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
 import { PosternError } from '../lib/errors.ts';
 import { parseFlags } from '../lib/flags.ts';
-import { readProgramFile } from '../lib/process/program-files.ts';
+import { readProgramFile } from '../lib/program-files.ts';
 import { type ConfigInput, DEFAULTS_FILE, loadConfig } from './load.ts';
 import { flagOf, settingNames, variableOf } from './schema.ts';
 import { settingFlags } from './setting-flags.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { failureCode } from '../lib/error-text.ts';
-import { readProgramFile } from '../lib/process/program-files.ts';
+import { readProgramFile } from '../lib/program-files.ts';
 import type { DeclaredSetting } from '../lib/settings/setting.ts';
 import { checkTogether } from './check-together.ts';
 import { decodeSetting, isUnset } from './decode.ts';

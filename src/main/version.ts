@@ -1,4 +1,4 @@
-import { readProgramFile } from '../lib/process/program-files.ts';
+import { readProgramFile } from '../lib/program-files.ts';
 
 export function programVersion(): string {
   const { version } = JSON.parse(readProgramFile('../package.json')) as { version: string };

@@ -117,10 +117,9 @@ test("no PEM text reaches the certificate library's parser, which takes exponent
   assert.deepEqual(users, [], 'use src/lib/pki/pem-blocks.ts, or node:crypto, and give DER to @peculiar/x509');
 });
 
-test('program files are read through lib/process/program-files.ts, which also finds them inside the single executable', () => {
+test('program files are read through lib/program-files.ts, which also finds them inside the single executable', () => {
   const wrong = files.filter(
-    ({ path, text }) =>
-      path !== 'src/lib/process/program-files.ts' && /\bimport\.meta\.(url|dirname|filename)\b/.test(text),
+    ({ path, text }) => path !== 'src/lib/program-files.ts' && /\bimport\.meta\.(url|dirname|filename)\b/.test(text),
   );
   assert.deepEqual(
     wrong.map((file) => file.path),

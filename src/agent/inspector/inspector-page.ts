@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { sourceHash } from '../../lib/http/plain-page.ts';
-import { readProgramFile } from '../../lib/process/program-files.ts';
+import { readProgramFile } from '../../lib/program-files.ts';
 
 /** Concatenated in this order into one script: each part needs only those before it. */
 const SCRIPTS = ['element', 'format', 'server', 'body-view', 'detail', 'editor', 'request-list', 'main'];

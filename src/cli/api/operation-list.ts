@@ -1,4 +1,4 @@
-import { readProgramFile } from '../../lib/process/program-files.ts';
+import { readProgramFile } from '../../lib/program-files.ts';
 import type { Operation } from '../../resources/operation.ts';
 
 /** An operation without its behaviour. */

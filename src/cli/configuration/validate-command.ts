@@ -1,6 +1,6 @@
 import { validateConfiguration } from '../../configuration-file/validate-configuration.ts';
 import { isOn } from '../../lib/flags.ts';
-import { readProgramFile } from '../../lib/process/program-files.ts';
+import { readProgramFile } from '../../lib/program-files.ts';
 import type { Command } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { readProgramBytes } from '../../lib/process/program-files.ts';
+import { readProgramBytes } from '../../lib/program-files.ts';
 
 const FOLDER = '../console/dist';
 const TYPES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { PosternError } from '../../lib/errors.ts';
-import { startProgramWorker } from '../../lib/process/program-files.ts';
+import { startProgramWorker } from '../../lib/program-files.ts';
 import { storeErrors } from '../errors.ts';
 import {
   fromWire,

@@ -1,4 +1,4 @@
-import { readProgramFile } from '../../../lib/process/program-files.ts';
+import { readProgramFile } from '../../../lib/program-files.ts';
 import type { CommandForm } from '../../../modules/command-form.ts';
 
 /**

@@ -2,8 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { getAsset, getAssetKeys, isSea } from 'node:sea';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
-/** `src/` in a checkout, `dist/` in the package: both have the same folders. */
-const PROGRAM_URL = new URL('../../', import.meta.url);
+/**
+ * `src/` in a checkout, `dist/` in the package: both have the same folders. This file stays one folder below, like the
+ * files of a bundle (tools/binary/bundle.ts).
+ */
+const PROGRAM_URL = new URL('../', import.meta.url);
 const CODE_EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 
 /**
