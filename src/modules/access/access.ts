@@ -53,23 +53,23 @@ export const access = defineModule({
   createRuntime: (ports) => AccessRuntime.open(ports),
 });
 
-function prepare(config: AccessConfig, ports: PreparePorts): Preparation {
+function prepare(config: AccessConfig, ports: PreparePorts<AccessRuntime>): Preparation {
   const [problem] = addressClaimProblems(config);
   if (problem !== undefined) {
     const message = `its ${fieldName(problem.path)} ${problem.message}`;
     return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
   }
-  const own = ports.runtime instanceof AccessRuntime ? ports.runtime : null;
+  const { runtime } = ports;
   return {
     ok: true,
     prepared: new AccessOnRoute({
       evaluate: compileRules(config),
       isEnforced: config.enforce,
       // No traffic is served without a runtime, so nobody is recognized.
-      recognizers: own === null ? [] : recognizers(own, config, ports),
-      count: own === null ? () => {} : own.count,
+      recognizers: runtime === null ? [] : recognizers(runtime, config, ports),
+      count: runtime === null ? () => {} : runtime.count,
       routeId: ports.place.routeId,
-      runtime: own,
+      runtime,
     }),
   };
 }

@@ -26,7 +26,10 @@ import type { DeclaresPaths } from './serves-paths.ts';
  * thread. `explain` has a runtime of its own, whose ports have no effect.
  */
 export interface DeclaresState<Settings extends DeclaredSettings, Runtime extends ModuleRuntime> {
-  /** Opens the runtime, once per thread, before any route is prepared there. */
+  /**
+   * Opens the runtime, once per thread, before any route is prepared there. Write it above `prepare`: TypeScript then
+   * knows the type of `PreparePorts.runtime`.
+   */
   createRuntime?(ports: RuntimePorts, settings: SettingValues<Settings>): Promise<Runtime>;
   /** State that it shares with other modules. Their settings reach its hooks, and their names count as its own. */
   readonly shared?: readonly SharedRuntime[];

@@ -7,7 +7,7 @@ import type { Pass, Refusal } from '../contract/decides.ts';
 import type { Preparation, PreparePorts } from '../contract/prepare.ts';
 import type { RevocationPolicy } from '../contract/requires-tls.ts';
 import type { ClientCertificate } from '../contract/traffic-request.ts';
-import { CrlRuntime } from './revocation/crl-runtime.ts';
+import type { CrlRuntime } from './revocation/crl-runtime.ts';
 import { revocationPolicy } from './revocation/revocation-policy.ts';
 
 const VALID: Pass = { isPass: true, reason: 'client_certificate' };
@@ -24,7 +24,7 @@ const NO_CERTIFICATE: Refusal = {
  * The handshake requires and verifies the certificate. Each request checks only what can change under an open
  * connection: the certificate's dates. (Changed authorities and revocation lists end connections in the TLS layer.)
  */
-export function demandCertificates(authorityIds: readonly string[], ports: PreparePorts): Preparation {
+export function demandCertificates(authorityIds: readonly string[], ports: PreparePorts<CrlRuntime>): Preparation {
   const authorities: string[] = [];
   const records: AuthorityRecord[] = [];
   for (const id of authorityIds) {
@@ -66,9 +66,12 @@ interface AuthorityRecord {
 }
 
 /** Undefined where nothing is to be checked, or no traffic is served. */
-function revocationOf(records: readonly AuthorityRecord[], ports: PreparePorts): RevocationPolicy | undefined {
+function revocationOf(
+  records: readonly AuthorityRecord[],
+  ports: PreparePorts<CrlRuntime>,
+): RevocationPolicy | undefined {
   const { runtime } = ports;
-  if (!(runtime instanceof CrlRuntime) || records.every(({ doc }) => crlModeOf(doc) === 'off')) return undefined;
+  if (runtime === null || records.every(({ doc }) => crlModeOf(doc) === 'off')) return undefined;
   const authorities = records.map(({ id, doc }) => {
     // Read even if the runtime has not parsed it yet: so the edge depends on it.
     const hasFetched = crlUrlOf(doc) !== '' && ports.record(CRL_KIND, crlId(id)) !== undefined;

@@ -34,16 +34,16 @@ export const oauth = defineModule({
     auth_check_interval: 3600,
   },
   check: (config) => checkOauth(config as OauthConfig),
-  prepare: (config, ports) => prepare(config as OauthConfig, ports),
   errors: { title: 'Traffic: OAuth login', rows: oauthErrors.rows },
   agent: { form: oauthAgentForm, schema: oauthFormSchema, accept: acceptOauthForm },
   settings: oauthSettings,
   shared: [login],
   reasons: LOGIN_REASONS,
   createRuntime: (ports, settings) => Promise.resolve(new OauthRuntime(ports, settings as never)),
+  prepare: (config, ports) => prepare(config as OauthConfig, ports),
 });
 
-function prepare(config: OauthConfig, { place, runtime }: PreparePorts): Preparation {
+function prepare(config: OauthConfig, { place, runtime }: PreparePorts<OauthRuntime>): Preparation {
   const chosen = chosenProvider(config);
   if (
     chosen === null ||
@@ -56,7 +56,7 @@ function prepare(config: OauthConfig, { place, runtime }: PreparePorts): Prepara
     return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
   }
   // No traffic is served here, so nobody is admitted.
-  if (!(runtime instanceof OauthRuntime)) return { ok: true, prepared: { judge: () => NOT_SERVED } };
+  if (runtime === null) return { ok: true, prepared: { judge: () => NOT_SERVED } };
   const { client_id: clientId, client_secret: clientSecret } = chosen.config;
   const definition = providerDefinitions[chosen.name];
   const endpoints = runtime.endpointsOf(chosen.name);

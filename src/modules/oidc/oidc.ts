@@ -105,14 +105,17 @@ function check(config: Type.Static<typeof oidcConfig>, context: CheckContext<Log
   return problem === null ? [] : [bodyProblem('issuer', problem)];
 }
 
-function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, configuredBy }: PreparePorts): Preparation {
+function prepare(
+  config: Type.Static<typeof oidcConfig>,
+  { place, runtime, configuredBy }: PreparePorts<OidcRuntime>,
+): Preparation {
   const missing = (['issuer', 'client_id'] as const).filter((field) => config[field] === '');
   if (missing.length > 0 || place.routeId === null) {
     const message = `login has no ${missing.join(' and no ')}: set it with PUT. To allow access without login, delete the module or set "enabled": false`;
     return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
   }
   // No traffic is served here, so nobody is admitted.
-  if (!(runtime instanceof OidcRuntime)) return { ok: true, prepared: { judge: () => NOT_SERVED } };
+  if (runtime === null) return { ok: true, prepared: { judge: () => NOT_SERVED } };
   const parameters = config.login_parameters === undefined ? null : askedParameters(config.login_parameters);
   const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = config;
   const loginConfig: LoginConfig = {

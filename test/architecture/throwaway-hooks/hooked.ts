@@ -118,6 +118,7 @@ export const hooked = defineModule({
     },
   },
   check: ({ mark }) => (mark === 'nothing' ? [bodyProblem('mark', 'must not be "nothing"')] : []),
+  createRuntime: (ports, settings) => HookedRuntime.open(ports, settings),
   prepare: ({ mark }, ports) => {
     const { runtime, settings, place } = ports;
     if (mark === '') {
@@ -125,10 +126,8 @@ export const hooked = defineModule({
     }
     ports.record('https_edge', place.edgeId);
     ports.children('https_edge_route', place.edgeId);
-    const open = runtime instanceof HookedRuntime ? runtime : null;
-    return { ok: true, prepared: prepared(mark, settings.hooked_bytes, open) };
+    return { ok: true, prepared: prepared(mark, settings.hooked_bytes, runtime) };
   },
-  createRuntime: (ports, settings) => HookedRuntime.open(ports, settings),
 });
 
 function prepared(mark: string, maxBytes: number, runtime: HookedRuntime | null): PreparedModule {
