@@ -8,7 +8,7 @@ import { projectRoot } from './source-files.ts';
 
 const HERE = 'test/architecture/throwaway-module';
 const PROGRAM = 'use-throwaway.ts';
-/** A second module, which uses every hook on traffic and every port. */
+/** More modules, which use every hook on traffic and every port: see `module-contract.test.ts`. */
 const HOOKED = 'test/architecture/throwaway-hooks';
 const REGISTRY = 'src/modules/registry.ts';
 /** Files that `npm run generate` writes. */
@@ -17,24 +17,22 @@ const GENERATED =
 
 test('a module is one folder and one line of the registry', { timeout: 400_000 }, async (t) => {
   const copy = await ProjectCopy.make(t);
-  for (const file of readdirSync(join(projectRoot, HERE)).filter((name) => name !== PROGRAM)) {
-    const text = readFileSync(join(projectRoot, HERE, file), 'utf8');
-    const moved = text.replaceAll('../../../src/modules/', '../').replaceAll('../../../src/', '../../');
-    copy.write(join('src/modules/throwaway', file), moved);
-  }
-  const hooked = readFileSync(join(projectRoot, HOOKED, 'hooked.ts'), 'utf8');
-  copy.write(
-    'src/modules/hooked/hooked.ts',
-    hooked.replaceAll('../../../src/modules/', '../').replaceAll('../../../src/', '../../'),
-  );
+  addModule(copy, HERE, 'src/modules/throwaway');
+  addModule(copy, HOOKED, 'src/modules/hooked');
   const registry = copy.read(REGISTRY);
   const registered = registry
     .replace(
       /^/,
-      "import { throwaway } from './throwaway/throwaway.ts';\nimport { hooked } from './hooked/hooked.ts';\n",
+      ['throwaway/throwaway', 'hooked/hooked', 'hooked/hooked-login', 'hooked/hooked-edge']
+        .map((file) => `import { ${exportOf(file)} } from './${file}.ts';\n`)
+        .join(''),
     )
-    .replace(/\bcompression,/, 'throwaway, hooked, compression,');
-  assert.match(registered, /oidc,[^;]*throwaway, hooked, compression,/, 'compression has no line in the registry');
+    .replace(/\bcompression,/, 'throwaway, hookedEdge, hookedLogin, hooked, compression,');
+  assert.match(
+    registered,
+    /oidc,[^;]*throwaway, hookedEdge, hookedLogin, hooked, compression,/,
+    'compression has no line in the registry',
+  );
   copy.write(REGISTRY, registered);
 
   const written = [...(await copy.run('tools/generate.ts')).matchAll(/^wrote (.+)$/gm)].map((match) => match[1] ?? '');
@@ -53,5 +51,18 @@ test('a module is one folder and one line of the registry', { timeout: 400_000 }
   cpSync(join(projectRoot, HERE, PROGRAM), join(copy.root, HERE, PROGRAM));
   assert.match(await copy.run(join(HERE, PROGRAM)), /pass 3\n/);
   cpSync(join(projectRoot, HOOKED, 'use-hooked.ts'), join(copy.root, HOOKED, 'use-hooked.ts'));
-  assert.match(await copy.run(join(HOOKED, 'use-hooked.ts')), /pass 1\n/);
+  assert.match(await copy.run(join(HOOKED, 'use-hooked.ts')), /pass 3\n/);
 });
+
+function addModule(copy: ProjectCopy, from: string, to: string): void {
+  for (const file of readdirSync(join(projectRoot, from)).filter((name) => !name.startsWith('use-'))) {
+    const text = readFileSync(join(projectRoot, from, file), 'utf8');
+    const moved = text.replaceAll('../../../src/modules/', '../').replaceAll('../../../src/', '../../');
+    copy.write(join(to, file), moved);
+  }
+}
+
+/** `hookedLogin` of `hooked/hooked-login`. */
+function exportOf(file: string): string {
+  return file.replace(/.*\//, '').replace(/-(.)/g, (_dash, letter: string) => letter.toUpperCase());
+}

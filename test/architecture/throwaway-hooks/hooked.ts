@@ -5,17 +5,21 @@ import { bodyProblem } from '../../../src/lib/schema/decode-body.ts';
 import { declared } from '../../../src/lib/settings/setting.ts';
 import { integer } from '../../../src/lib/settings/setting-kinds.ts';
 import type { Pass, Refusal } from '../../../src/modules/contract/decides.ts';
-import type { ModuleRuntime, RuntimePorts } from '../../../src/modules/contract/keeps-state.ts';
 import { defineModule, enabledField } from '../../../src/modules/contract/module.ts';
+import type { ConfiguredBy } from '../../../src/modules/contract/prepare.ts';
 import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
+import { permitOf } from './hooked-login.ts';
+import { hookedNotes } from './hooked-notes.ts';
+import { hookedQuestions } from './hooked-question.ts';
+import { HookedRuntime, MARK_KIND, NOTE_KIND } from './hooked-runtime.ts';
 
 const { rows } = errorTable({
   ERR_POSTERN_HOOKED: { status: 402, explanation: 'The hooked module refuses the request.' },
 });
-const KIND = 'hooked_note';
 const PATH = '/.postern/hooked';
-const RULE = { kind: KIND, id: 'note', parent: 'hooked', text: 'deny /refused' };
+const RULE = { kind: NOTE_KIND, id: 'note', parent: 'hooked', text: 'deny /refused' };
 const PASS: Pass = { isPass: true, reason: 'open' };
+const REHEARSED: Pass = { isPass: true, reason: 'open', wouldRefuse: { reason: 'path', rule: 'deny[1]' } };
 const REFUSED: Refusal = {
   status: 402,
   code: 'ERR_POSTERN_HOOKED',
@@ -23,64 +27,15 @@ const REFUSED: Refusal = {
   reason: 'path',
   rule: RULE,
 };
+const DENIED: Refusal = {
+  status: 402,
+  code: 'ERR_POSTERN_HOOKED',
+  message: 'Not you.',
+  reason: 'requester',
+  accessRule: 'deny[0]',
+};
 
-/** Uses every port once, and remembers what came of it. */
-class HookedRuntime implements ModuleRuntime {
-  readonly seen: Record<string, unknown> = {};
-  readonly count: (value: string) => void;
-  readonly #stop: () => void;
-
-  constructor(ports: RuntimePorts, settings: { readonly hooked_bytes: number }) {
-    const { seen } = this;
-    this.count = ports.counter({ name: 'hooked_events_total', help: 'Things that happened.', label: 'event' });
-    this.#stop = ports.timers.every(1, () => {
-      seen['ticked'] = true;
-    });
-    seen['bytes'] = settings.hooked_bytes;
-    seen['now'] = ports.clock.nowMs() > 0;
-    seen['id'] = ports.newId('toy').startsWith('toy_');
-    seen['random'] = ports.randomText(32).length;
-    seen['opened'] = ports.open('hooked', ports.seal('hooked', 'text'));
-    seen['mac'] = ports.mac('hooked', 'text').length;
-    seen['configs'] = ports.ownConfigs('edghts_none').length;
-    seen['may reach metadata'] = ports.network.isAddressAllowed('169.254.169.254', 80);
-    ports.log.info({ hooked: true }, 'the hooked module is open');
-  }
-
-  static async open(ports: RuntimePorts, settings: { readonly hooked_bytes: number }): Promise<HookedRuntime> {
-    const runtime = new HookedRuntime(ports, settings);
-    const { seen } = runtime;
-    const record = { id: 'note', doc: { text: 'a note' }, secret: { field: 'key', text: 'a secret' } };
-    await ports.records.add(KIND, record);
-    seen['records'] = ports.records.list(KIND);
-    await ports.records.remove(KIND, 'note');
-    seen['records left'] = ports.records.list(KIND).length;
-    seen['foreign records'] = await Promise.resolve()
-      .then(() => ports.records.list('api_key'))
-      .then(
-        () => 'readable',
-        () => 'refused',
-      );
-    const fetch = ports.network.createFetch({ isAddressAllowed: () => true, isPlainHttpAllowed: () => true });
-    seen['fetched'] = await fetch('http://169.254.169.254/').then(
-      () => 'answered',
-      () => 'refused',
-    );
-    await ports.timers.sleep(1);
-    return runtime;
-  }
-
-  edgeChanged(): void {
-    this.seen['edge changed'] = true;
-  }
-
-  close(): Promise<void> {
-    this.#stop();
-    return Promise.resolve();
-  }
-}
-
-/** Uses every hook of the contract. `throwaway-module.test.ts` copies this folder into a copy of `src/modules`. */
+/** Uses every hook of a route's module. `throwaway-module.test.ts` copies this folder into a copy of `src/modules`. */
 export const hooked = defineModule({
   name: 'hooked',
   level: 'route',
@@ -90,16 +45,22 @@ export const hooked = defineModule({
   config: Type.Object({
     enabled: enabledField,
     mark: Type.String({ default: '', maxLength: 20, description: 'Put at the end of every response.' }),
+    backend_id: Type.String({ default: '', maxLength: 64, description: 'A backend in place of that of the route.' }),
   }),
   example: { mark: '!' },
   errors: { title: 'Traffic: hooked', rows },
+  reasons: { open: 'It is open.' },
   settings: {
     hooked_bytes: declared(integer(1, 1000), { default: 10, description: 'How much of a body is read.' }),
   },
-  recordKinds: [KIND],
+  shared: [hookedNotes],
+  recordKinds: [NOTE_KIND, MARK_KIND],
+  followedKinds: ['https_edge'],
   reservedHeaders: ['x-hooked-*'],
   reservedCookies: ['hooked'],
   ownPaths: [PATH],
+  secretPaths: [PATH],
+  questions: hookedQuestions,
   agent: {
     form: {
       order: 9,
@@ -116,47 +77,83 @@ export const hooked = defineModule({
       ],
       summary: ['mark {mark}'],
     },
+    schema: Type.Object({ mark: Type.String({ default: '', maxLength: 20, description: 'As in the module.' }) }),
+    accept: ({ mark = '' }, endpointId) =>
+      endpointId === '' ? { problem: 'no endpoint' } : { config: { enabled: true, mark, backend_id: '' }, records: [] },
   },
-  check: ({ mark }) => (mark === 'nothing' ? [bodyProblem('mark', 'must not be "nothing"')] : []),
+  check: ({ mark }, { agentNetwork }) => {
+    if (agentNetwork?.isAddressAllowed('169.254.169.254', 80) === true) return [bodyProblem('mark', 'reaches too far')];
+    return mark === 'nothing' ? [bodyProblem('mark', 'must not be "nothing"')] : [];
+  },
   createRuntime: (ports, settings) => HookedRuntime.open(ports, settings),
-  prepare: ({ mark }, ports) => {
-    const { runtime, settings, place } = ports;
+  prepare: ({ mark, backend_id }, ports) => {
+    const { runtime, settings, place, configuredBy } = ports;
     if (mark === '') {
       return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message: 'the mark is missing' } };
     }
     ports.record('https_edge', place.edgeId);
     ports.children('https_edge_route', place.edgeId);
-    return { ok: true, prepared: prepared(mark, settings.hooked_bytes, runtime) };
+    const hooks = prepared({ mark, maxBytes: settings.hooked_bytes, configuredBy }, runtime);
+    return { ok: true, prepared: backend_id === '' ? hooks : { ...hooks, backendId: backend_id } };
   },
 });
 
-function prepared(mark: string, maxBytes: number, runtime: HookedRuntime | null): PreparedModule {
+interface Marking {
+  readonly mark: string;
+  readonly maxBytes: number;
+  readonly configuredBy: ConfiguredBy;
+}
+
+function prepared({ mark, maxBytes, configuredBy }: Marking, runtime: HookedRuntime | null): PreparedModule {
   return {
-    judge: ({ path }) => (path === '/refused' ? REFUSED : PASS),
+    identify: (request) => {
+      if (request.header('x-token') === 'robot') request.permit = permitOf('hooked', 'workload', 'robot');
+      return PASS;
+    },
+    judge: ({ path, permit }) => {
+      if (permit?.identity.email === 'eve') return DENIED;
+      if (path === '/rehearsed') return REHEARSED;
+      return path === '/refused' ? REFUSED : PASS;
+    },
     upstreamHeaders: () => STANDING,
-    transformRequest: (_request, headers) => {
+    transformRequest: (request, headers) => {
       runtime?.count('request');
+      const { permit, isExemptFromLogin } = request;
       return {
         maxBytes,
+        whenLonger: request.path === '/long' ? 'forward' : 'refuse',
         read: (body) => ({
           remove: ['x-unwanted'],
-          set: ['x-hooked-body', String(body)],
+          set: ['x-hooked-body', String(body), 'x-hooked-who', isExemptFromLogin ? 'exempt' : (permit?.userId ?? '')],
           add: ['x-count', String(headers.length / 2)],
         }),
       };
     },
-    transform: (_request, { headers }) => ({
-      headers: [...headers, 'x-marked', mark],
+    transform: (_request, { headers, bodyBytes, fixedBody }) => ({
+      headers: [
+        ...headers,
+        ...['x-marked', mark, 'x-configured-by', configuredBy],
+        ...['x-known-length', String(bodyBytes), 'x-fixed-length', String(fixedBody?.length)],
+      ],
       createStream: () => marking(mark),
+      whole: (body) => Buffer.concat([body, Buffer.from(mark)]),
       trailers: (trailers) => [...trailers, 'x-mark', mark],
     }),
     ownCookieNames: ['hooked-too'],
     ownPaths: {
-      serve: async (request) => ({
-        status: 200,
-        headers: ['content-type', 'application/json'],
-        body: JSON.stringify({ ...runtime?.seen, sent: String(await request.readBody(100)) }),
-      }),
+      serve: async (request, site) => {
+        const here = site.moduleFor('/');
+        return {
+          status: 200,
+          headers: ['content-type', 'application/json'],
+          body: JSON.stringify({
+            ...runtime?.seen,
+            sent: String(await request.readBody(100)),
+            modules: [site.modules.length, 'found' in here && here.found === site.modules[0]],
+            notes: [runtime?.notes.areModulesOpen, runtime?.notes.logins, runtime?.notes.limit],
+          }),
+        };
+      },
     },
   };
 }

@@ -6,6 +6,7 @@ export const throwawayAgentForm: AgentForm = {
   shape: 'map',
   protocols: ['https'],
   tlsReason: 'greetings are private',
+  unsupportedReason: 'greetings are headers',
   fields: [
     {
       name: 'greeting',
@@ -14,5 +15,6 @@ export const throwawayAgentForm: AgentForm = {
       flag: { name: 'throwaway-greeting', hint: 'TEXT', description: 'Greeting for the local service.' },
     },
   ],
+  whenEmpty: 'a greeting is needed',
   summary: ['greeting {greeting}'],
 };

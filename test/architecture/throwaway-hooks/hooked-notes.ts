@@ -1,0 +1,45 @@
+import { errorTable } from '../../../src/lib/errors.ts';
+import { declared } from '../../../src/lib/settings/setting.ts';
+import { integer } from '../../../src/lib/settings/setting-kinds.ts';
+import type { SharedPorts, SharedRuntime, SharedState } from '../../../src/modules/contract/keeps-state.ts';
+
+/** State of two modules. */
+export class HookedNotes implements SharedState {
+  areModulesOpen = false;
+  readonly logins: number;
+  readonly limit: number;
+
+  private constructor(logins: number, limit: number) {
+    this.logins = logins;
+    this.limit = limit;
+  }
+
+  static async open(ports: SharedPorts, settings: { readonly hooked_notes: number }): Promise<HookedNotes> {
+    ports.log.warn({ hooked: true }, 'the notes are open');
+    return new HookedNotes((await ports.logins.listEdgeIds()).length, settings.hooked_notes);
+  }
+
+  modulesOpened(): Promise<void> {
+    this.areModulesOpen = true;
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** Declares everything that a shared runtime can. */
+export const hookedNotes: SharedRuntime<HookedNotes> = {
+  name: 'hooked_notes',
+  settings: { hooked_notes: declared(integer(1, 10), { default: 3, description: 'How many notes there are.' }) },
+  recordKinds: ['hooked_shared_note'],
+  reservedHeaders: ['x-notes'],
+  reservedCookies: ['hooked-notes'],
+  ownPaths: ['/.postern/notes'],
+  errors: {
+    title: 'Traffic: notes',
+    rows: errorTable({ ERR_POSTERN_NOTES: { status: 401, explanation: 'The notes name nobody.' } }).rows,
+  },
+  open: (ports, settings) => HookedNotes.open(ports, settings),
+};
