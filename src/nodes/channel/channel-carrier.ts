@@ -19,20 +19,20 @@ import { ChunkQueue } from './chunk-queue.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
 const NO_TRAILERS: HeaderList = [];
-/** No chunk is larger. */
+/** A whole chunk is delivered at once: no chunk is larger than this. */
 const DELIVERED_BYTES = Number.MAX_SAFE_INTEGER;
 
 /** A request on a channel, at the node with the client. */
 export class ChannelCarrier extends ChannelStream implements Carrier {
-  /** Null once it is over. */
+  /** Null once the exchange is over. */
   #carried: Carried | null;
   #hasHead = false;
-  /** What is missing of a body whose length is known. */
+  /** Bytes that are missing of a body whose length is known. */
   #bytesLeft: number | null = null;
   #isPaused = false;
-  /** Arrived while the client did not read. */
+  /** Chunks that arrived while the client did not read. */
   #held: ChunkQueue | null = null;
-  /** The response has arrived, but perhaps not all of it is delivered. */
+  /** The whole response has arrived. A part of it may not be delivered yet. */
   #isWhole = false;
   #trailers = NO_TRAILERS;
 
@@ -137,7 +137,7 @@ export class ChannelCarrier extends ChannelStream implements Carrier {
 
   onReset(code: number): void {
     this.leave();
-    // The rest of the request is not needed, and goes nowhere.
+    // The response is whole: the rest of the request is not needed, and is dropped.
     if (this.#isWhole) this.#carried?.onDrain();
     else this.#carried?.onClose(code, hasReason(code) ? new Error(`it was reset with code ${code}`) : null);
   }
@@ -163,14 +163,14 @@ export class ChannelCarrier extends ChannelStream implements Carrier {
     this.reset(NGHTTP2_INTERNAL_ERROR);
   }
 
-  /** A client would take the rest for its next response. */
+  /** The body's length is wrong: the client would take other bytes for its next response. */
   #fail(why: string): void {
     this.reset(NGHTTP2_PROTOCOL_ERROR);
     this.#carried?.onClose(NGHTTP2_PROTOCOL_ERROR, new Error(why));
   }
 }
 
-/** As the runtime sees it for a stream. */
+/** Whether a reset has a reason, as the runtime decides for a stream. */
 function hasReason(code: number): boolean {
   return code !== NGHTTP2_NO_ERROR && code !== NGHTTP2_CANCEL;
 }

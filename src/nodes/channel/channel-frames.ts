@@ -3,7 +3,7 @@ import { MAX_HEAD_BYTES, MAX_HEAD_FIELDS } from '../../lib/http2/heads.ts';
 
 /** Frames of the channel between two nodes, documented in `docs/internals/decisions/0046-a-channel-for-hops.md`. */
 
-/** Types. A receiver ignores those that it does not know. */
+/** Types of frames. A receiver ignores types that it does not know. */
 export const REQUEST = 1;
 export const INFORMATIONAL = 2;
 export const RESPONSE = 3;
@@ -33,14 +33,14 @@ export const MAY_HAVE_TRAILERS = 2;
 /** Added to the status of a response without body and trailers. */
 export const IS_ENDED = 0x80_00;
 
-/** What the receiver of a response allows without a frame. A request's body waits for its first credit. */
+/** Credit that the receiver of a response gives without a frame. A request's body waits for its first credit. */
 export const INITIAL_CREDIT_BYTES = 65_536;
 export const MAX_CREDIT_BYTES = 0x7f_ff_ff_ff;
 
-/** The other node sent what the protocol forbids: nothing on this connection can be trusted. */
+/** The other node broke the protocol: nothing on this connection can be trusted. */
 export class ChannelViolation extends Error {}
 
-/** Names and values become lines, which costs two calls of the runtime where lengths would cost two per header. */
+/** Names and values become lines. This costs two calls of the runtime; lengths would cost two calls per header. */
 export function textOf(list: HeaderList): string {
   if (list.length > MAX_LINES) throw new UnsendableList(`more than ${MAX_LINES / 2} headers`, true);
   for (let at = 0; at < list.length; at += 1) {
@@ -60,7 +60,7 @@ export class UnsendableList extends Error {
   }
 }
 
-/** What no header contains. Bytes above 127 are allowed, as in HTTP/2. */
+/** Characters that no header contains. Bytes above 127 are allowed, as in HTTP/2. */
 const FORBIDDEN = /[^\t\n\x20-\x7e\x80-\xff]/;
 
 export function listOf(text: string): string[] {

@@ -6,15 +6,15 @@ import { ChannelViolation, DATA, HEAD_NUMBER_BYTES, HEADER_BYTES, NUMBER_BYTES }
 const SLAB_BYTES = 65_536;
 /** Smaller chunks of data are copied: one write of many frames is cheaper than many writes. */
 const COPIED_BYTES = 8_192;
-/** Waiting for the end of the turn then gains nothing. */
+/** With this many bytes, waiting for the end of the turn gains nothing. */
 const FLUSH_BYTES = 65_536;
-/** More would only delay the frames of other exchanges: it waits in the queues of its exchanges instead. */
+/** More bytes would only delay the frames of other exchanges: they wait in the queues of their exchanges instead. */
 const MAX_UNSENT_BYTES = 262_144;
-/** A node that answers pings but reads nothing: heads do not wait for credit. */
+/** Limit for a node that answers pings but reads nothing: heads do not wait for credit. */
 const MAX_UNREAD_BYTES = 67_108_864;
 const TWO_TO_32 = 2 ** 32;
 
-/** Writes frames. Those of one turn of the event loop become one write. */
+/** Writes frames. The frames of one turn of the event loop become one write. */
 export class ChannelOutput {
   readonly #stream: Http2Stream;
   readonly #owner: ListenerOwner;
@@ -23,7 +23,7 @@ export class ChannelOutput {
   /** The unsent part of the slab. */
   #from = 0;
   #at = 0;
-  /** Comes before the unsent part of the slab. */
+  /** Buffers to send before the unsent part of the slab. */
   #parts: Buffer[] = [];
   #bytes = 0;
   #isScheduled = false;
@@ -38,7 +38,7 @@ export class ChannelOutput {
     });
   }
 
-  /** Data should wait. Other frames are small, and go first. */
+  /** Whether data should wait. Other frames are small, and go first. */
   get isFull(): boolean {
     return this.#isFull;
   }
@@ -65,7 +65,7 @@ export class ChannelOutput {
   }
 
   number(type: number, id: number, number: number): void {
-    // Before `#slab` is read: it may be a new one.
+    // `#begin` may replace `#slab`, so `#slab` is read after it.
     const at = this.#begin(type, id, NUMBER_BYTES);
     this.#slab.writeUInt32BE(number, at);
   }
@@ -94,13 +94,13 @@ export class ChannelOutput {
     if (parts.length > 1) stream.cork();
     for (const part of parts) stream.write(part);
     if (parts.length > 1) stream.uncork();
-    // Until it is empty: otherwise new exchanges would always overtake those that wait.
+    // Full until the stream is empty: otherwise new exchanges would always overtake the exchanges that wait.
     if (stream.writableLength > MAX_UNSENT_BYTES) this.#isFull = true;
     if (stream.writableLength > MAX_UNREAD_BYTES)
       this.#owner.contain(new ChannelViolation('it does not read its channel'));
   }
 
-  /** Returns where the payload goes. */
+  /** Writes a frame's header. Returns the position of the payload in the slab. */
   #begin(type: number, id: number, length: number): number {
     const at = this.#reserve(HEADER_BYTES + length);
     this.#header(type, id, length, at);

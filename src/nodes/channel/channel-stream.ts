@@ -5,7 +5,7 @@ import { ChunkQueue } from './chunk-queue.ts';
 /** The view of a channel that one of its exchanges needs. */
 export interface ChannelView {
   readonly output: ChannelOutput;
-  /** What each exchange may have in flight to this node. */
+  /** Bytes that each exchange may have in flight to this node. */
   readonly windowBytes: number;
   /** The exchange has data to send. */
   await(stream: ChannelStream): void;
@@ -13,7 +13,7 @@ export interface ChannelView {
   leave(stream: ChannelStream): void;
 }
 
-/** What an exchange sends before the next one has its turn. */
+/** Bytes that an exchange sends before the next exchange has its turn. */
 export const TURN_BYTES = 65_536;
 
 export interface ChannelPlace {
@@ -23,7 +23,7 @@ export interface ChannelPlace {
 
 /**
  * One exchange on a channel, with its flow control: a sender spends credit, and a receiver grants more as its data is
- * taken. What cannot be sent yet waits here, not in the channel, which other exchanges share.
+ * taken. Data that cannot be sent yet waits here, not in the channel, which all exchanges share.
  */
 export abstract class ChannelStream {
   readonly id: number;
@@ -34,7 +34,7 @@ export abstract class ChannelStream {
   #queue: ChunkQueue | null = null;
   /** Trailers that follow the queue. */
   #ending: string | null = null;
-  /** Bytes that the other end may still send, and what that was after the last grant. */
+  /** Bytes that the other node may still send, and their number just after the last grant. */
   #allowed: number;
   #granted: number;
   #isOver = false;
@@ -51,7 +51,7 @@ export abstract class ChannelStream {
 
   /** A head, informational or not. */
   abstract onHead(type: number, number: number, text: string): void;
-  /** False: it keeps the bytes, and calls `grant` when they are taken. */
+  /** False: the exchange keeps the bytes, and calls `grant` when they are taken. */
   abstract onChunk(chunk: Buffer): boolean;
   abstract onSendersEnd(text: string): void;
   abstract onReset(code: number): void;
@@ -59,7 +59,7 @@ export abstract class ChannelStream {
   abstract onLost(): void;
   /** The first credit, for a sender that had none. */
   abstract onWanted(): void;
-  /** Everything that waited was sent. */
+  /** All data that waited was sent. */
   abstract onSent(): void;
   /** This node has a bug. */
   abstract contain(error: unknown): void;
@@ -95,7 +95,7 @@ export abstract class ChannelStream {
     if (this.#queue !== null) this.#channel.await(this);
   }
 
-  /** Sends up to `maxBytes` of what waits, as far as there is credit. */
+  /** Sends up to `maxBytes` of the data that waits, as far as there is credit. */
   sendQueued(maxBytes: number): void {
     const queue = this.#queue;
     let left = Math.min(maxBytes, this.#credit);
@@ -116,11 +116,11 @@ export abstract class ChannelStream {
     if (!this.#isOver) this.#channel.output.head(type, this.id, number, text);
   }
 
-  /** False: no more until `onSent`. */
+  /** False: the caller sends no more until `onSent`. */
   protected send(chunk: Buffer): boolean {
     if (this.#isOver) return true;
     const { output } = this.#channel;
-    // A larger one takes turns with other exchanges.
+    // A larger chunk takes turns with other exchanges.
     if (this.#queue === null && chunk.length <= Math.min(this.#credit, TURN_BYTES) && !output.isFull) {
       this.#credit -= chunk.length;
       output.data(this.id, chunk);
@@ -138,20 +138,20 @@ export abstract class ChannelStream {
     else this.#ending = text;
   }
 
-  /** Ends the exchange. Its frames that are still on the way are ignored. */
+  /** Ends the exchange. Frames of the exchange that still arrive are ignored. */
   protected reset(code: number): void {
     if (this.#isOver) return;
     this.#channel.output.number(RESET, this.id, code);
     this.leave();
   }
 
-  /** The other end has sent everything; the exchange is over as soon as this one has. */
+  /** The other node has sent everything. The exchange is over as soon as this node has sent everything too. */
   protected leaveAfterEnd(): void {
     if (this.#ending === null) this.leave();
     else this.#leavesAfterEnd = true;
   }
 
-  /** Both ends know that the exchange is over. */
+  /** Both nodes know that the exchange is over. */
   protected leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;

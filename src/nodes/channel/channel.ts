@@ -18,7 +18,7 @@ import { type ChannelStream, type ChannelView, TURN_BYTES } from './channel-stre
 import { type FrameHandler, FrameReader } from './frame-reader.ts';
 
 export interface ChannelOwner {
-  /** The connection must be closed. Like all but `onReleased`, called in a turn of its own. */
+  /** The connection must be closed. All methods except `onReleased` are called in a turn of their own. */
   onBroken(why: string, isViolation: boolean): void;
   /** Called once. */
   onClosed(): void;
@@ -29,8 +29,8 @@ export interface ChannelOwner {
 const OWNER = reporting('channel between nodes');
 
 /**
- * Requests of one node for agents of another, and their responses, as frames inside one HTTP/2 stream. Both ends read
- * it without a pause; each exchange has its own flow control.
+ * Requests of one node for agents of another node, and the responses, as frames inside one HTTP/2 stream. Both nodes
+ * read the stream without a pause; each exchange has its own flow control.
  */
 export abstract class Channel implements StreamTaker, FrameHandler, ChannelView {
   readonly output: ChannelOutput;
@@ -56,12 +56,12 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
     return this.#streams.size;
   }
 
-  /** Frames of exchanges that are over may still wait. */
+  /** Whether no exchange is in progress, and no frames of earlier exchanges wait. */
   get isIdle(): boolean {
     return this.#streams.size === 0 && !this.output.hasUnsent;
   }
 
-  /** Nothing more is sent. */
+  /** Whether this node sends nothing more. */
   protected get isEnded(): boolean {
     return this.#isEnded || this.#isBroken || this.#isClosed;
   }
@@ -80,7 +80,7 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
     if (this.#streams.delete(stream.id)) this.owner.onReleased();
   }
 
-  /** After the last exchange. */
+  /** Ends the channel after the last exchange. */
   end(): void {
     this.#isEnded = true;
     this.output.flush();
@@ -144,12 +144,12 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
 
   /** The status with which the other node has answered the stream. */
   protected abstract onAccepted(status: number): void;
-  /** A frame of an exchange that is over, or of none. */
+  /** A frame of an exchange that is over, or of no exchange. */
   protected abstract onOther(type: number, id: number, bytes: Buffer, start: number, end: number): void;
   /** Throws for a number that no exchange has had. */
   protected abstract assertKnown(id: number): void;
 
-  /** The owner closes the connection, in a turn of its own: not while a chunk of it is being read. */
+  /** The owner closes the connection in a turn of its own: not while a chunk of the connection is being read. */
   protected broken(why: string, isViolation: boolean): void {
     if (this.#isBroken) return;
     this.#isBroken = true;
@@ -197,7 +197,7 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
       } catch (error) {
         containIn(stream, error);
       }
-      // At the end, after the others.
+      // The stream goes to the end, after the other streams.
       if (stream.isSendable) this.#waiting.add(stream);
     }
   }
@@ -217,7 +217,7 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
   }
 }
 
-/** Other exchanges are not affected. */
+/** Contains an error in its exchange. Other exchanges are not affected. */
 function containIn(stream: ChannelStream, error: unknown): void {
   if (error instanceof ChannelViolation) throw error;
   stream.contain(error);

@@ -1,7 +1,7 @@
-/** Smaller chunks are joined: each object takes a hundred bytes, and an agent may send single ones. */
+/** Smaller chunks are joined: each object takes a hundred bytes of memory, and an agent may send single bytes. */
 const JOINED_BYTES = 1_024;
 const SLAB_BYTES = 16_384;
-/** Taken places are removed from the list in steps: one by one would take quadratic time. */
+/** Taken chunks are removed from the list in steps: removing them one by one would take quadratic time. */
 const REMOVED_AT_ONCE = 256;
 
 /** Bytes that wait, in order. */
@@ -9,7 +9,7 @@ export class ChunkQueue {
   #chunks: Buffer[] = [];
   #first = 0;
   #bytes = 0;
-  /** The last chunk is its start, up to `#slabBytes`. */
+  /** The last chunk is the start of this slab, up to `#slabBytes`. */
   #slab: Buffer | null = null;
   #slabBytes = 0;
 
@@ -31,7 +31,7 @@ export class ChunkQueue {
   take(maxBytes: number): Buffer | null {
     const chunk = this.#chunks[this.#first];
     if (chunk === undefined) return null;
-    // The rest of the last one is no longer the start of the slab.
+    // The rest of the last chunk is no longer the start of the slab.
     if (this.#first === this.#chunks.length - 1) this.#slab = null;
     const taken = chunk.length > maxBytes ? chunk.subarray(0, maxBytes) : chunk;
     this.#bytes -= taken.length;

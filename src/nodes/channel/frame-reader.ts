@@ -1,7 +1,7 @@
 import { ChannelViolation, DATA, HEADER_BYTES, MAX_PAYLOAD_BYTES } from './channel-frames.ts';
 
 export interface FrameHandler {
-  /** The payload lies in `bytes` from `start` to `end`, during the call. */
+  /** The payload is in `bytes` from `start` to `end`, and valid during the call only. */
   onFrame(type: number, id: number, bytes: Buffer, start: number, end: number): void;
   /** A part of a data frame. */
   onChunk(id: number, chunk: Buffer): void;
@@ -10,8 +10,8 @@ export interface FrameHandler {
 const TWO_TO_32 = 2 ** 32;
 
 /**
- * Splits a stream of bytes into frames. Data passes through as it arrives; other frames are gathered, unless they lie in
- * one chunk, as most do. Throws `ChannelViolation`.
+ * Splits a stream of bytes into frames. Data passes through as it arrives. Other frames are gathered, unless a frame is
+ * in one chunk, as most frames are. Throws `ChannelViolation`.
  */
 export class FrameReader {
   readonly #handler: FrameHandler;
@@ -62,7 +62,7 @@ export class FrameReader {
     return at + copied;
   }
 
-  /** Returns where to read on. */
+  /** Returns the position at which reading continues. */
   #begin(header: Buffer, headerAt: number, chunk: Buffer, at: number): number {
     const word = header.readUInt32BE(headerAt);
     const length = word >>> 8;

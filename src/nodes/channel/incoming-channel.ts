@@ -21,7 +21,7 @@ export interface ReceivedRequest {
   readonly mayHaveTrailers: boolean;
 }
 
-/** Null: this node does not have the tunnel. Otherwise `start` is called next, when the stream is part of the channel. */
+/** Null: this node does not have the tunnel. Otherwise `start` follows, once the stream is part of the channel. */
 export type ChannelRequestHandler = (request: ReceivedRequest, place: ChannelPlace) => StartedStream | null;
 
 export interface StartedStream extends ChannelStream {
@@ -34,7 +34,7 @@ export interface IncomingChannelOptions {
   readonly maxStreams: number;
 }
 
-/** The end that receives requests. */
+/** The channel at the node that receives requests. */
 export class IncomingChannel extends Channel {
   readonly #options: IncomingChannelOptions;
   #lastId = 0;
@@ -48,7 +48,7 @@ export class IncomingChannel extends Channel {
     this.start();
   }
 
-  /** Further requests are refused, so that the other node sends them elsewhere. */
+  /** Refuses further requests, so that the other node sends these requests elsewhere. */
   drain(): void {
     this.#isDraining = true;
   }

@@ -23,7 +23,7 @@ export interface OutgoingChannelOwner extends ChannelOwner {
   onAccepted(): void;
 }
 
-/** The end that sends requests. Nothing is sent until the other node has accepted the channel. */
+/** The channel at the node that sends requests. Nothing is sent until the other node has accepted the channel. */
 export class OutgoingChannel extends Channel implements RequestChannel {
   readonly #owner: OutgoingChannelOwner;
   #nextId = 1;
@@ -51,7 +51,7 @@ export class OutgoingChannel extends Channel implements RequestChannel {
     return carrier;
   }
 
-  /** Only this end ends it, unless the other node does not accept it. */
+  /** Only this node ends the channel, unless the other node does not accept it. */
   override onEnd(): void {
     if (this.#isAccepted && !this.isEnded) this.broken('it ended the channel', false);
     this.end();

@@ -3,13 +3,13 @@ import type { TunnelDirectory } from './tunnel-directory.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** What traffic reads: tunnels of agents connected here, and those that other nodes reach. */
+/** The tunnels that traffic can use: tunnels of agents connected here, and tunnels that other nodes reach. */
 export class AllTunnels implements OnlineTunnels {
   readonly #local: OnlineTunnels;
   readonly #directory: TunnelDirectory;
   readonly #isUnsettled: () => boolean;
 
-  /** `isUnsettled`: another node is ready, and not everything that it announces is known. */
+  /** `isUnsettled`: another node is ready, and this node does not know all its announcements yet. */
   constructor(local: OnlineTunnels, directory: TunnelDirectory, isUnsettled: () => boolean) {
     this.#local = local;
     this.#directory = directory;
@@ -20,12 +20,12 @@ export class AllTunnels implements OnlineTunnels {
     return this.#isUnsettled();
   }
 
-  /** Both only increase: the sum changes whenever one of them does. */
+  /** Both generations only increase, so the sum changes whenever one of them changes. */
   get generation(): number {
     return this.#local.generation + this.#directory.generation;
   }
 
-  /** One with connections here and elsewhere is the directory's, which knows both ways. */
+  /** The directory's tunnel comes first: it knows the agent's connections here and on other nodes. */
   get(tunnelId: string): OnlineTunnel | undefined {
     return this.#directory.remoteTunnel(tunnelId) ?? this.#local.get(tunnelId);
   }

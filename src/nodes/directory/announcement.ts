@@ -1,6 +1,6 @@
 import type { AnnouncedSession, AnnouncedTunnel } from './announced.ts';
 
-/** What a node says about one session: that it can reach the agent, and which tunnels it has. */
+/** A node's statement about one session: the node can reach the agent, and the session has these tunnels. */
 export interface Claim {
   readonly by: Announcement;
   session: AnnouncedSession;
@@ -8,16 +8,16 @@ export interface Claim {
 }
 
 /**
- * What one node announces, from the first line of a feed to its end. A node that opens its feed again makes a new one,
- * which replaces the old one once it is complete.
+ * Everything that one node announces in one feed. A feed that is opened again makes a new announcement, which replaces
+ * the old announcement once the new one is complete.
  */
 export class Announcement {
   readonly nodeId: string;
-  /** This node's own. */
+  /** Whether this is the announcement of this node itself. */
   readonly isOwn: boolean;
   readonly claims = new Map<string, Claim>();
   tunnelCount = 0;
-  /** False: its link is lost, or a newer one has replaced it. It counts no longer, even where it is still indexed. */
+  /** False: the link is lost, or a newer announcement counts. Its claims do not count, even if still indexed. */
   isUp = true;
 
   constructor(nodeId: string, isOwn = false) {

@@ -16,8 +16,8 @@ export interface DirectoryEndpointsOptions {
 }
 
 /**
- * An endpoint of another node on this one. *Queued* → *publishing* → *published*, or *refused* until the next try. When
- * its node is lost it is *kept* for a while: another node may announce it in a moment.
+ * An endpoint of another node, published on this node. *Queued* → *publishing* → *published*, or *refused* until the
+ * next try. When the other node is lost, the endpoint is *kept* for a while: a third node may announce it in a moment.
  */
 interface Entry {
   readonly tunnelId: string;
@@ -31,13 +31,13 @@ interface Entry {
 
 /** A node's lease ends after 1.5 s, and an adopted or resumed session is announced soon after. */
 const GRACE_MS = 5_000;
-/** A session that its agent takes along is announced, or published here, a moment after its former home withdrew it. */
+/** When an agent moves, its session is announced or published here a moment after the former home withdrew it. */
 const MOVE_MS = 1_000;
-/** A port or name that could not be published may be free later: after a second, then ever more rarely. */
+/** A port or name that could not be published may be free later: retried after a second, then ever more rarely. */
 const RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 
-/** Publishes the endpoints that other nodes announce on this one: its visitors reach every agent. */
+/** Publishes endpoints of other nodes on this node, so that visitors of this node reach every agent. */
 export class DirectoryEndpoints implements DirectoryListener {
   readonly #options: DirectoryEndpointsOptions;
   readonly #entries = new Map<string, Entry>();
@@ -53,17 +53,17 @@ export class DirectoryEndpoints implements DirectoryListener {
     this.#options = options;
   }
 
-  /** Endpoints that receive traffic here because another node announces them. */
+  /** Number of endpoints that receive traffic here because another node announces them. */
   get size(): number {
     return [...this.#entries.values()].filter(({ state }) => state === 'published' || state === 'kept').length;
   }
 
-  /** Whether each endpoint that was announced is published or was refused. */
+  /** Whether each announced endpoint is published or was refused. */
   get isSettled(): boolean {
     return !this.#entries.values().some(({ state }) => state === 'queued' || state === 'publishing');
   }
 
-  /** The publisher for agents of this node. Its claim to a name is newer than what another node announced. */
+  /** The publisher for agents of this node. Their claim to a name is newer than an announcement of another node. */
   yielding(publisher: EndpointPublisher): EndpointPublisher {
     return {
       isCoveredByEdge: (host) => publisher.isCoveredByEdge(host),
@@ -117,7 +117,7 @@ export class DirectoryEndpoints implements DirectoryListener {
     for (const id of [...this.#entries.keys()]) this.#drop(id);
   }
 
-  /** Announced again within the grace. */
+  /** The endpoint was announced again within the grace period. */
   #keep(entry: Entry): void {
     if (entry.graceTimer !== null) clearTimeout(entry.graceTimer);
     entry.graceTimer = null;

@@ -6,34 +6,34 @@ import type { AnnouncedEndpoint, AnnouncedTunnel } from './announced.ts';
 import type { Announcement } from './announcement.ts';
 import type { Rank } from './owners.ts';
 
-/** Where a stream for a tunnel may go: over a connection of the agent to this node, or to a node that has one. */
+/** Where a stream for a tunnel may go: over the agent's connection to this node, or to a node with a connection. */
 export interface Ways {
   readonly local: OnlineTunnels;
   readonly links: Pick<PeerLinks, 'get'>;
 }
 
 /**
- * A connection here is clearly busier than the way over another node with this many streams more than twice as many. A
- * hop costs both nodes, so it must save more than that.
+ * A connection here is clearly busier than the way over another node when it has more than twice as many streams plus
+ * this number. A hop costs both nodes, so the hop must save more than it costs.
  */
 const CLEARLY_BUSIER_STREAMS = 64;
-/** A node that answered no ping for this long is frozen or cut off, or about to answer: another holder is the safer way. */
+/** A node that answered no ping for this long may be frozen or cut off: another holder is the safer way. */
 const DOUBTFUL_AFTER_MS = 900;
 
 /** A tunnel that at least one node announces. */
 export class DirectoryTunnel implements OnlineTunnel, Rank {
   readonly id: string;
   readonly sessionId: string;
-  /** As its home announces it, or another holder where the home does not. */
+  /** The home's announcement of the tunnel, or that of another holder if the home announces none. */
   announced: AnnouncedTunnel;
   epoch: number;
   /** Other nodes that can reach the agent. */
   holders: readonly Announcement[] = [];
-  /** Whether this node announces it too. */
+  /** Whether this node announces the tunnel too. */
   isOwn = false;
   /** Requests that this node has in progress. */
   inFlight = 0;
-  /** Null: nobody refuses its streams. */
+  /** Null: no node refuses streams of the tunnel. */
   #breaker: TunnelCircuitBreaker | null = null;
   readonly use = new TunnelUse();
   readonly #ways: Ways;
@@ -55,7 +55,7 @@ export class DirectoryTunnel implements OnlineTunnel, Rank {
     return false;
   }
 
-  /** Nodes that announce it and refuse its streams may not serve it at the moment. Otherwise they would withdraw it. */
+  /** Nodes that announce the tunnel and refuse its streams may not serve it now. Otherwise they would withdraw it. */
   get isSuspended(): boolean {
     if (this.#ways.local.get(this.id)?.isSuspended === true) return true;
     return this.#breaker?.isOpen === true && this.isReachable;

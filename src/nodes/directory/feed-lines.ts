@@ -5,7 +5,7 @@ import type { AnnouncedSession, AnnouncedTunnel } from './announced.ts';
 export const DIRECTORY_FEED = 'directory';
 export const FEED_VERSION = 1;
 const MAX_LINE_LENGTH = 262_144;
-/** One node announces at most this many, and as many sessions. */
+/** One node announces at most this many tunnels, and this many sessions. */
 export const MAX_ANNOUNCED_TUNNELS = 100_000;
 
 const id = Type.String({ minLength: 1, maxLength: 64 });
@@ -42,7 +42,7 @@ const tunnel = Type.Object({
 /** A snapshot starts; changes that follow are counted from `seq`. */
 const begin = Type.Object({ t: Type.Literal('begin'), v: Type.Integer({ minimum: 1 }), seq: count });
 const end = Type.Object({ t: Type.Literal('end') });
-/** Without `seq` an item of the snapshot, otherwise a change. */
+/** A line without `seq` is an item of the snapshot, a line with `seq` is a change. */
 const sessionLine = Type.Object({ t: Type.Literal('session'), seq, session });
 const tunnelLine = Type.Object({ t: Type.Literal('tunnel'), seq, tunnel });
 const noSession = Type.Object({ t: Type.Literal('no_session'), seq: count, id });
@@ -56,7 +56,7 @@ export type FeedLine =
   | Static<typeof noSession>
   | Static<typeof noTunnel>;
 
-/** `ignored`: a type that a newer node may know; its number counts. */
+/** `ignored`: a type of line that a newer node may know. The line's number counts. */
 export type DecodedLine =
   | { readonly ok: true; readonly line: FeedLine }
   | { readonly ok: true; readonly ignored: string; readonly seq: number | undefined }
@@ -73,7 +73,7 @@ const decoders = new Map<string, { Check(value: unknown): boolean }>(
   }).map(([name, schema]) => [name, Compile(schema)]),
 );
 
-/** Unknown fields are ignored, so that either node can be newer. A reason never quotes the line: it may hold secrets. */
+/** Unknown fields are ignored: either node can be newer. A reason never quotes the line: lines may hold secrets. */
 export function decodeLine(text: string): DecodedLine {
   if (text.length > MAX_LINE_LENGTH) return { ok: false, reason: 'a line is too long' };
   let value: unknown;

@@ -4,10 +4,10 @@ import { type DecodedLine, decodeLine, type FeedLine, MAX_ANNOUNCED_TUNNELS } fr
 import type { RefusalLog } from './refusal-log.ts';
 import type { TunnelDirectory } from './tunnel-directory.ts';
 
-/** How long the announcements of a node count whose feed ended while its link is up. */
+/** How long a node's announcements count after its feed has ended while its link is up. */
 const STALE_MS = 5_000;
 
-/** What another node announces, over all of its feeds. At most two count: the complete one, and the one that replaces it. */
+/** Announcements of another node. At most two count: the complete announcement, and a newer one that is incomplete. */
 export class FollowedNode {
   readonly #nodeId: string;
   readonly #directory: TunnelDirectory;
@@ -22,7 +22,7 @@ export class FollowedNode {
     this.#log = log;
   }
 
-  /** Whether everything that it had when its feed began is known. */
+  /** Whether this node knows everything that the other node had when its feed began. */
   get isComplete(): boolean {
     return this.#complete !== null;
   }
@@ -61,7 +61,7 @@ export class FollowedNode {
     };
   }
 
-  /** The link is lost: nothing of the node counts from now on. */
+  /** The link is lost: no announcement of the node counts from now on. */
   lost(): void {
     this.#stopTimer();
     for (const each of [this.#incomplete, this.#complete]) if (each !== null) this.#directory.retire(each);
@@ -108,7 +108,7 @@ export class FollowedNode {
     feed.close();
   }
 
-  /** Its link may be up: the next feed confirms what this one announced, or the time is over. */
+  /** The complete announcement counts until the next feed is complete or `STALE_MS` are over: the link may be up. */
   #ended(current: Announcement): void {
     if (current === this.#incomplete) {
       this.#incomplete = null;
@@ -132,7 +132,7 @@ const TOO_MANY = `more than ${MAX_ANNOUNCED_TUNNELS} sessions or tunnels`;
 
 type Valid = Exclude<DecodedLine, { ok: false }>;
 
-/** Only items of the snapshot come without a number; changes have the next one. */
+/** Only items of the snapshot have no number; a change has the next number. */
 function orderProblem(decoded: Valid, expected: number | null, isSnapshot: boolean): string | null {
   const type = 'line' in decoded ? decoded.line.t : decoded.ignored;
   if (expected === null) return type === 'begin' ? null : 'the first line is not begin';

@@ -4,7 +4,7 @@ import { FollowedNode } from './followed-node.ts';
 import type { RefusalLog } from './refusal-log.ts';
 import type { TunnelDirectory } from './tunnel-directory.ts';
 
-/** Follows the directory feed of every linked node. Returns whether all of a node is known. */
+/** Follows the directory feed of every linked node. The result tells whether all announcements of a node are known. */
 export function followNodes(
   links: Pick<PeerLinks, 'followFeeds' | 'onDown'>,
   directory: TunnelDirectory,

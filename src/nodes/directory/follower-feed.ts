@@ -5,12 +5,12 @@ import type { AnnouncedSession } from './announced.ts';
 import type { Announcement } from './announcement.ts';
 import { FEED_VERSION, type FeedLine } from './feed-lines.ts';
 
-/** Many nodes may follow this one at the same moment. */
+/** Many nodes may start to follow this node at the same moment. */
 const LANE = new SliceLane();
 
 /**
- * The feed to one node that follows this one: *snapshot* (in slices, as fast as the other node reads), then *changes*.
- * Changes are sent at once, also between items of the snapshot: an item that is sent later contains them.
+ * The feed to one node that follows this node: *snapshot* (in slices, as fast as the other node reads), then *changes*.
+ * Changes are sent at once, also between items of the snapshot: an item that is sent later contains the change.
  */
 export class FollowerFeed {
   readonly #follower: FeedFollower;
@@ -36,7 +36,7 @@ export class FollowerFeed {
     this.#isStopped = true;
   }
 
-  /** A numbered line, and the session that it needs. */
+  /** Sends a numbered line, after the session that the line refers to. */
   change(line: string, session: AnnouncedSession | null): void {
     if (this.#isStopped) return;
     // The follower may not have received the session yet.
@@ -71,7 +71,7 @@ export class FollowerFeed {
     try {
       if (!this.#follower.send(line)) this.stop();
     } catch (error) {
-      // The line is too long: the follower notices the gap, and does without it.
+      // The line is too long: the follower notices the gap in the numbers.
       reportBug(error, { part: 'directory feed', node: this.#follower.nodeId });
     }
   }

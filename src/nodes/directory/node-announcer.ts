@@ -5,7 +5,7 @@ import { DIRECTORY_FEED, type FeedLine, MAX_ANNOUNCED_TUNNELS } from './feed-lin
 import { FollowerFeed } from './follower-feed.ts';
 import type { TunnelDirectory } from './tunnel-directory.ts';
 
-/** What this node reaches, for its own directory and for the nodes that follow it. */
+/** Announces what this node reaches, to its own directory and to the nodes that follow this node. */
 export class NodeAnnouncer implements Announcer {
   readonly #directory: TunnelDirectory;
   readonly #followers = new Set<FollowerFeed>();

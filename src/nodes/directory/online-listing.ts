@@ -4,7 +4,7 @@ import type { DirectorySession } from './directory-session.ts';
 import type { DirectoryTunnel } from './directory-tunnel.ts';
 import type { DirectoryListener } from './tunnel-directory.ts';
 
-/** What the API shows of a session, tunnel or endpoint, with the ids that it depends on. */
+/** A session, tunnel or endpoint as the API shows it, with the ids of the objects that it depends on. */
 export interface Listed {
   readonly id: string;
   readonly parent: string | null;
@@ -21,14 +21,14 @@ interface Index<Item> {
 
 const PAGE = 100;
 
-/** The lists of the API, over all nodes: the same on every node, and from memory. */
+/** The lists of the API over all nodes. They are the same on every node, and come from memory. */
 export class OnlineListing implements DirectoryListener {
   readonly #isCredential: (id: string) => boolean;
   readonly #sessions: Index<DirectorySession> = { ids: new SortedIds(), byId: new Map() };
   readonly #tunnels: Index<DirectoryTunnel> = { ids: new SortedIds(), byId: new Map() };
   readonly #endpoints: Index<DirectoryTunnel> = { ids: new SortedIds(), byId: new Map() };
 
-  /** `isCredential`: sessions of a deleted credential are not listed, even before their home has ended them. */
+  /** `isCredential`: sessions of a deleted credential are not listed, even before their home has ended the sessions. */
   constructor(isCredential: (id: string) => boolean) {
     this.#isCredential = isCredential;
   }
@@ -110,7 +110,7 @@ export class OnlineListing implements DirectoryListener {
     return { id: endpoint.id, parent: tunnel.id, credentialId: session.credentialId, doc: endpoint.doc };
   }
 
-  /** Null: neither this node nor one that is linked can reach the tunnel. */
+  /** Null: neither this node nor a linked node can reach the tunnel. */
   #sessionOf(tunnel: DirectoryTunnel): Listed | null {
     return tunnel.isOwn || tunnel.isReachable ? this.#session(this.#sessions.byId.get(tunnel.sessionId)) : null;
   }

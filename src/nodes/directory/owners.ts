@@ -5,8 +5,8 @@ export interface Rank {
 }
 
 /**
- * Keys that only one may have; the others wait for their turn. The highest epoch has it, or, where the store can decide,
- * the first one until the store names another session.
+ * Keys that only one item may have; the other items wait for their turn. The item with the highest epoch has the key.
+ * If the store can decide, the first item has the key until the store names another session.
  */
 export class Owners<Item extends Rank> {
   readonly #keepsIncumbent: boolean;
@@ -24,7 +24,7 @@ export class Owners<Item extends Rank> {
     return this.#owners.get(key);
   }
 
-  /** Gives the key to an item of this session, if there is one. */
+  /** Gives the key to an item of the session `sessionId`, if there is such an item. */
   decide(key: string, sessionId: string): void {
     if (!this.#waiting.has(key)) return;
     this.#decided.set(key, sessionId);
@@ -32,7 +32,7 @@ export class Owners<Item extends Rank> {
     if (owner !== undefined) this.add(key, owner);
   }
 
-  /** Adds it, or ranks it once more after its epoch changed. Returns the item that has to wait, if there is a conflict. */
+  /** Adds the item, or ranks it again after its epoch changed. In a conflict, returns the item that has to wait. */
   add(key: string, item: Item): Item | null {
     const owner = this.#owners.get(key);
     const waiting = this.#waiting.get(key);
@@ -57,7 +57,7 @@ export class Owners<Item extends Rank> {
     return isBetter ? owner : item;
   }
 
-  /** Returns the item that has it now, if that one waited. */
+  /** Removes the item. Returns the item that waited for the key and has the key now, if there is one. */
   remove(key: string, item: Item): Item | null {
     const waiting = this.#waiting.get(key);
     if (this.#owners.get(key) !== item) {

@@ -1,6 +1,6 @@
 import { reportBug } from '../../lib/bug-report.ts';
 
-/** A node that contradicts others all the time must not occupy the store. */
+/** A node that contradicts other nodes all the time must not occupy the store. */
 const MAX_WAITING = 1_000;
 const RETRY_MS = 2_000;
 
@@ -33,7 +33,7 @@ export class OwnershipDisputes {
     }
     this.#isAsking = false;
     if (this.#waiting.size === 0 || this.#isClosed) return;
-    // The store is away: what counted before stays until it answers.
+    // The store is away: earlier decisions count until the store answers.
     setTimeout(() => {
       const [next] = this.#waiting;
       if (next !== undefined) this.ask(...next);

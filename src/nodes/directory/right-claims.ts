@@ -1,10 +1,10 @@
 import type { Claim } from './announcement.ts';
 
-/** True: the store confirms this home and epoch. False: the store names another one. Absent: not asked. */
+/** True: the store confirms this home and epoch. False: the store names another home or epoch. Absent: not asked. */
 export type Verdicts = ReadonlyMap<string, boolean>;
 
 export interface RightClaims {
-  /** Those that agree with the right one, which is the first; the home's own comes before those of other holders. */
+  /** Claims with the right home and epoch. The claim of the home comes first, then the claims of other holders. */
   readonly counted: readonly Claim[];
   readonly refused: readonly Claim[];
   /** The claim that the store must decide about. */
@@ -14,9 +14,9 @@ export interface RightClaims {
 export const NONE_RIGHT: RightClaims = { counted: [], refused: [], unclear: null };
 
 /**
- * Which of the claims about one session are right. The highest epoch is, unless the store refutes it. While two homes
- * contradict each other the store is asked, and what counted before stays: otherwise a node could take over any session
- * by announcing a high number. Without a store to ask, the highest epoch decides.
+ * Decides which claims about one session are right. The claim with the highest epoch is right, unless the store refutes
+ * it. While two homes contradict each other, the store is asked and the earlier decision counts: otherwise a node could
+ * take over any session by announcing a high epoch. Without a store to ask, the highest epoch decides.
  */
 export function rightClaims(
   claims: readonly Claim[],

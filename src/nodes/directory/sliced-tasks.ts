@@ -25,7 +25,7 @@ export class SlicedTasks {
     this.#isRunning = true;
     const slice = new TimeSlice(this.#lane);
     for (let task = this.#tasks[0]; task !== undefined; task = this.#tasks[0]) {
-      // A task may close this.
+      // A task may call `close`.
       if (isOver(task) && this.#tasks[0] === task) this.#tasks.shift();
       if (slice.isOver) await slice.next();
     }

@@ -1,9 +1,9 @@
 import type { NodeStore } from '../../store/node-store.ts';
 import type { AnnouncedSession } from './announced.ts';
 
-/** Decides between nodes that contradict each other. Rejects when the store cannot be asked. */
+/** Decides between nodes that contradict each other. Methods reject when the store cannot be asked. */
 export interface Rights {
-  /** Whether the session has this home and epoch. */
+  /** Whether the store has the session with this home and epoch. */
   isRight(session: AnnouncedSession): Promise<boolean>;
   /** Id of the session that has the name or port; null: none. */
   nameOwner(key: string): Promise<string | null>;

@@ -20,15 +20,15 @@ export interface DirectoryOptions extends Ways {
   readonly rights?: Rights;
 }
 
-/** Follows what becomes of sessions and tunnels. */
+/** Follows changes of sessions and tunnels. */
 export interface DirectoryListener extends TunnelListener {
-  /** Something about the session changed. No claim counts: it is gone. */
+  /** The session changed. If no claim counts, the session is gone. */
   onSession(session: DirectorySession): void;
 }
 
 /**
- * Everything that nodes announce, this one included. Each change settles the session that it concerns: which claims are
- * right, and from them its tunnels, who holds each, and which names they have.
+ * The announcements of all nodes, including this node. Each change settles its session: which claims are right, and
+ * from these claims the session's tunnels, the holders of each tunnel, and the tunnels' names.
  */
 export class TunnelDirectory implements RemoteDirectory {
   readonly own: Announcement;
@@ -115,7 +115,7 @@ export class TunnelDirectory implements RemoteDirectory {
     if (entry !== undefined) this.#settleTunnel(entry, id);
   }
 
-  /** Takes everything of it out of rotation at once, and out of memory in slices. */
+  /** Takes all claims of the announcement out of rotation at once, and out of memory in slices. */
   retire(by: Announcement): void {
     if (!by.isUp) return;
     by.isUp = false;
@@ -222,7 +222,7 @@ export class TunnelDirectory implements RemoteDirectory {
     });
   }
 
-  /** Two sessions have the same tunnel or name: at most one of them is real, or has the name in the store. */
+  /** Two sessions have the same tunnel or name: at most one session is real, or has the name in the store. */
   #disputed(name: string | null, tunnels: readonly DirectoryTunnel[]): void {
     const { rights } = this.#options;
     if (rights === undefined) return;

@@ -3,32 +3,32 @@ import { type DirectoryTunnel, nameKeyOf } from './directory-tunnel.ts';
 import { Owners } from './owners.ts';
 import type { RefusalLog } from './refusal-log.ts';
 
-/** Follows what becomes of tunnels. */
+/** Follows changes of tunnels. */
 export interface TunnelListener {
   /** The tunnel is listed, or its document changed. */
   onListed(tunnel: DirectoryTunnel): void;
   onUnlisted(tunnel: DirectoryTunnel): void;
-  /** Other nodes reach a tunnel that has the right to its public address, or no longer do. */
+  /** Other nodes reach a tunnel that has the right to its public address. */
   onServed(tunnel: DirectoryTunnel): void;
-  /** `isLost`: with the link to a node, not because a node says so. */
+  /** No other node reaches the tunnel, or it lost the right to its address. `isLost`: by the loss of a link. */
   onUnserved(tunnel: DirectoryTunnel, isLost: boolean): void;
 }
 
 export interface TunnelIndexOptions {
   readonly log: RefusalLog;
   readonly listeners: Iterable<TunnelListener>;
-  /** See Owners. */
+  /** See `Owners`. */
   readonly keepsIncumbent: boolean;
-  /** Several sessions have the same tunnel, or the same name if it is given. */
+  /** Several sessions have the same tunnel, or, if `name` is given, the same name. */
   onConflict(name: string | null, tunnels: readonly DirectoryTunnel[]): void;
 }
 
-/** Tunnels by id, name and labels. Each id has one tunnel, and each name. */
+/** Tunnels by id, name and labels. Each id and each name has one tunnel. */
 export class TunnelIndex {
   readonly #options: TunnelIndexOptions;
   readonly #ids: Owners<DirectoryTunnel>;
   readonly #names: Owners<DirectoryTunnel>;
-  /** Those that other nodes can reach: what a request looks up. */
+  /** Tunnels that other nodes can reach. Requests look them up here. */
   readonly #remote = new Map<string, DirectoryTunnel>();
   readonly #labels = new LabelIndex<DirectoryTunnel>();
   readonly #served = new Set<DirectoryTunnel>();
@@ -65,12 +65,12 @@ export class TunnelIndex {
     return this.#names.get(key);
   }
 
-  /** A holder was lost: selections must be made again, before its tunnels are removed one by one. */
+  /** A holder was lost: callers must select tunnels again, before the holder's tunnels are removed one by one. */
   reconsider(): void {
     this.#generation += 1;
   }
 
-  /** The store names the session that has it. */
+  /** The store says that the session `sessionId` has the name. */
   decideName(key: string, sessionId: string): void {
     const former = this.#names.get(key);
     this.#names.decide(key, sessionId);
@@ -80,7 +80,7 @@ export class TunnelIndex {
     if (owner !== undefined) this.#refreshService(owner, key);
   }
 
-  /** Adds it, or ranks it once more after anything about it changed. */
+  /** Adds the tunnel, or ranks it again after a change of the tunnel. */
   rank(tunnel: DirectoryTunnel): void {
     const loser = this.#ids.add(tunnel.id, tunnel);
     if (loser !== null) this.#conflict(null, loser, this.#ids.get(tunnel.id));
@@ -100,7 +100,7 @@ export class TunnelIndex {
       for (const each of this.#options.listeners) each.onUnlisted(tunnel);
   }
 
-  /** Whether traffic can use it, after anything about it changed. */
+  /** Decides again whether traffic can use the tunnel, after a change of the tunnel. */
   #refresh(tunnel: DirectoryTunnel, isLost = false): void {
     const { id, announced } = tunnel;
     const isOwner = this.#ids.get(id) === tunnel;

@@ -39,19 +39,19 @@ const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREA
 const NO_TRAILERS: readonly string[] = [];
 
 /**
- * A request of another node, copied from the channel to an agent's connection and back. It changes nothing, and has no
- * deadlines: the node with the client has them. It is over when both messages are complete, or one end resets.
+ * A request of another node, copied from the channel to an agent's connection and back. A hop changes nothing, and has
+ * no deadlines: the node with the client has them. A hop is over when both messages are complete, or one side resets.
  */
 export class ChannelHop extends ChannelStream implements StreamTaker {
   readonly #tunnel: OnlineTunnel;
   readonly #link: AgentLink;
-  /** Null once it has ended. */
+  /** Null once the trace has ended. */
   #trace: HopTrace | null;
   readonly #request: ReceivedRequest;
-  /** Null before it is open and once it has closed. */
+  /** The stream to the agent. Null before it is open and after it has closed. */
   #agent: ClientHttp2Stream | null = null;
   #isRequestWhole: boolean;
-  /** What is missing of a body whose length is known. */
+  /** Bytes that are missing of a request body whose length is known. */
   #requestBytesLeft: number | null = null;
   #isResponseWhole = false;
   #isEndSent = false;
@@ -94,7 +94,7 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
       return this.#link.request(neverIndexed(raw), options);
     } catch (error) {
       if (!isUnsendable(error)) throw error;
-      // The agent's connection has just ended: another node may have one. Or the other node sent what no agent may get.
+      // Either the agent's connection has just ended, and another node may have one, or no agent may get this request.
       this.#breakOff(isSessionOver(error) ? NGHTTP2_REFUSED_STREAM : NGHTTP2_PROTOCOL_ERROR);
       return null;
     }
@@ -112,7 +112,7 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
     if (this.#requestBytesLeft !== null) this.#requestBytesLeft -= chunk.length;
     if ((this.#requestBytesLeft ?? 0) < 0) throw new ChannelViolation('more data than the request announced');
     const agent = this.#agent;
-    // The service reads no more; the other node may still have to send all of it before it reads the response.
+    // The service reads no more. The other node may have to send the whole body before it reads the response.
     return agent?.writable === true ? agent.write(chunk) : true;
   }
 
@@ -212,7 +212,7 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
     }
     const length = head['content-length'];
     this.#mayHaveTrailers = length === undefined;
-    // A smaller response needs nothing of its window back.
+    // A smaller response fits into its window, so the window needs no update.
     if (this.#agent !== null && !(Number(length) <= SMALL_BYTES)) readMore(this.#agent);
     for (const chunk of this.#early ?? []) this.send(chunk);
     this.#early = null;
@@ -239,7 +239,7 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
     if (text !== null) this.head(type, number, text);
   }
 
-  /** Null: it cannot be sent, and the exchange is over. */
+  /** Null: the list cannot be sent, and the exchange is over. */
   #textOf(raw: readonly string[]): string | null {
     try {
       return textOf(raw);
@@ -295,7 +295,7 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
   }
 }
 
-/** One function for all: a closure each would cost time in every request. */
+/** One function for all hops: a closure for each hop would cost time in every request. */
 function sendTrailersOf(hop: ChannelHop): void {
   hop.sendTrailers();
 }

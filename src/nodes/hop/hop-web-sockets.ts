@@ -6,7 +6,7 @@ interface LeavingHop {
   cut(): void;
 }
 
-/** WebSockets of visitors of other nodes that pass through this one. */
+/** WebSockets of other nodes' visitors that pass through this node. */
 export class HopWebSockets {
   readonly #open = new Set<LeavingHop>();
 
@@ -18,7 +18,7 @@ export class HopWebSockets {
     this.#open.delete(hop);
   }
 
-  /** Closes all of them with status 1001, and cuts those that do not end. */
+  /** Closes all WebSockets with status 1001, and cuts WebSockets that do not end. */
   async close(): Promise<void> {
     for (const hop of this.#open) hop.goAway();
     await until(() => this.#open.size === 0, CLOSE_WITHIN_MS);

@@ -30,8 +30,8 @@ export interface HopParts {
 
 /**
  * A connection or WebSocket of another node's client, copied to an agent's connection and back: heads, data with
- * back-pressure, ends and resets with their codes. It changes nothing, and has no deadlines: the node with the client has
- * them. It is over when both streams are closed. Plain requests are on the channel (`ChannelHop`).
+ * back-pressure, ends and resets with their codes. A hop changes nothing, and has no deadlines: the node with the
+ * client has them. A hop is over when both streams are closed. Plain requests are on the channel (`ChannelHop`).
  */
 export class Hop implements StreamTaker {
   readonly #peer: ServerHttp2Stream;
@@ -40,7 +40,7 @@ export class Hop implements StreamTaker {
   readonly #trace: HopTrace | null;
   readonly #onClosed: () => void;
   #agent: ClientHttp2Stream | null = null;
-  /** Null: it is no WebSocket, or the service refused it. */
+  /** Null: the hop is no WebSocket, or the service refused the WebSocket. */
   #frames: PassedFrames | null;
   #isRequestWhole = false;
   #isResponseWhole = false;
@@ -80,7 +80,7 @@ export class Hop implements StreamTaker {
     this.#tunnel.inFlight += 1;
     this.#tunnel.use.hopsInFlight += 1;
     takeStream(agent, this);
-    // Also without data: the runtime resets a stream that has responded and that nobody ever read.
+    // Reads even if there is no data: the runtime resets a stream that has responded and was never read.
     readMore(peer);
   }
 
@@ -98,7 +98,7 @@ export class Hop implements StreamTaker {
       return this.#link.request(neverIndexed(raw), options);
     } catch (error) {
       if (!isUnsendable(error)) throw error;
-      // The agent's connection has just ended: another node may have one. Or the other node sent what no agent may get.
+      // Either the agent's connection has just ended, and another node may have one, or no agent may get this request.
       this.#breakOff(isSessionOver(error) ? NGHTTP2_REFUSED_STREAM : NGHTTP2_PROTOCOL_ERROR);
       return null;
     }
@@ -135,7 +135,7 @@ export class Hop implements StreamTaker {
     // A busy service never sends a chunk that ends with a frame.
     const hasRoom = this.#pass(stream, chunk.subarray(0, direction.passFrame(chunk)));
     this.#goAway();
-    // What follows is dropped.
+    // Later data of a closed direction is dropped.
     return direction.isClosed || hasRoom;
   }
 
@@ -150,7 +150,7 @@ export class Hop implements StreamTaker {
     }
   }
 
-  /** Cuts a WebSocket whose ends did not close it. */
+  /** Cuts a WebSocket that neither the client nor the service closed. */
   cut(): void {
     this.#breakOff(this.#isRequestWhole && this.#isResponseWhole ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
   }

@@ -7,7 +7,7 @@ export class PassedFrames {
   readonly toService = new WebSocketDirection('service');
   isClosing = false;
 
-  /** Call it again after each frame. True: both directions are closed. */
+  /** Call `close` again after each frame. True: both directions are closed. */
   close(client: Http2Stream, service: Http2Stream): boolean {
     this.toClient.close(client);
     this.toService.close(service);

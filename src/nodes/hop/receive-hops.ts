@@ -9,8 +9,8 @@ import { Hop } from './hop.ts';
 import type { HopWebSockets } from './hop-web-sockets.ts';
 
 /**
- * Serves connections and WebSockets of other nodes for agents that are connected here. `local` knows only those: a stream
- * that came over a link never leaves over another one, so no header has to mark it.
+ * Serves connections and WebSockets of other nodes for agents that are connected here. `local` knows only these agents:
+ * a stream that came over a link never leaves over another link, so no header has to mark the stream.
  */
 export function receiveHops(
   local: OnlineTunnels,
@@ -22,11 +22,11 @@ export function receiveHops(
     const id = isConnection ? headers[':authority'] : headers[TUNNEL_HEADER];
     const tunnel = typeof id === 'string' ? local.get(id) : undefined;
     const link = tunnel?.link() ?? null;
-    // Before a byte was taken: the sender tries another node.
+    // No byte was taken yet, so the sender tries another node.
     if (tunnel === undefined || link === null) return false;
     const traced = headers[HOP_TRACE_HEADER];
     const trace = traced === undefined ? null : (tracing?.begin(traced, tunnel.id) ?? null);
-    // Whether or not this node traces: it is not for the agent.
+    // The header is not for the agent, whether or not this node traces.
     const forAgent = traced === undefined ? raw : withoutHopTrace(raw);
     const isWebSocket = headers[':protocol'] === 'websocket';
     const onHopClosed = (): void => {
@@ -43,7 +43,7 @@ export function receiveHops(
   };
 }
 
-/** The same for requests, which are on the channel. */
+/** Serves requests of other nodes, which arrive on the channel, in the same way. */
 export function receiveChannelHops(local: OnlineTunnels, tracing: HopTracing | null = null): ChannelRequestHandler {
   return (request, place) => {
     const { raw } = request;

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { FollowedNews } from './followed-news.ts';
 import type { News, NewsSeal } from './news.ts';
 
-/** Marks what it sealed. */
+/** Marks sealed texts. */
 const seal: NewsSeal = {
   seal: (purpose, text) => `${purpose}|${text}`,
   open: (purpose, sealed) => (sealed.startsWith(`${purpose}|`) ? sealed.slice(purpose.length + 1) : null),

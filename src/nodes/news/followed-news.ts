@@ -7,17 +7,17 @@ export interface FollowedNewsPorts {
   /** Everything up to this revision is known here. */
   readonly revision: () => number;
   heard(nodeId: string, news: News): void;
-  /** The node has more than this one. */
+  /** The node knows later revisions than this node. */
   behind(nodeId: string): void;
 }
 
-/** The news of one other node, as long as its link is up. */
+/** The news of one other node, as long as the link to that node is up. */
 export class FollowedNews implements FeedHandler {
   readonly nodeId: string;
   readonly #feed: FollowedFeed;
   readonly #ports: FollowedNewsPorts;
   readonly #onEnd: () => void;
-  /** What the node had when the feed began; infinite until it has said so. */
+  /** The node's revision when the feed began; infinite until the node has told it. */
   #from = Number.POSITIVE_INFINITY;
   #heardAtMs = Number.NEGATIVE_INFINITY;
 
@@ -28,7 +28,7 @@ export class FollowedNews implements FeedHandler {
     this.#onEnd = onEnd;
   }
 
-  /** Everything that the node committed until about this time is known here. */
+  /** This node knows everything that the other node committed until about this time. */
   get knownAtMs(): number {
     return this.#ports.revision() >= this.#from ? this.#heardAtMs : Number.NEGATIVE_INFINITY;
   }
@@ -37,7 +37,7 @@ export class FollowedNews implements FeedHandler {
     try {
       this.#read(JSON.parse(text));
     } catch {
-      // The content is secret. The feed names what is wrong with it.
+      // The content is secret, so no detail is reported. The feed reports that its lines are wrong.
       this.#feed.close();
     }
   }

@@ -1,9 +1,9 @@
-/**
- * The time up to which this node knows what was deleted, disabled or narrowed anywhere, by its monotonic clock. Beyond
- * the bound it cannot know whether a key was revoked.
- */
+/** After this time without knowledge, this node cannot tell whether a key was revoked. */
 const UNKNOWN_AFTER_MS = 5_000;
 
+/**
+ * The time, by the monotonic clock, up to which this node knows what was deleted, disabled or narrowed on any node.
+ */
 export class KnownUntil {
   readonly #monotonicMs: () => number;
   #knownAtMs: number;

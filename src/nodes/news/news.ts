@@ -6,12 +6,12 @@ import type { LoginChange } from '../../store/store.ts';
 export const NEWS_FEED = 'news';
 export const NEWS_SINCE = 'node.news';
 
-/** Nodes hear only this about a larger commit: which records it deleted. A line of a feed has at most twice this, sealed. */
+/** Other nodes hear only the deletions of a larger commit. Sealed, a line of a feed has at most twice this length. */
 export const MAX_NEWS_CHARACTERS = 120_000;
-/** What one node tells another that has no database. */
+/** Size of an answer to a node that has no database. */
 export const MAX_SINCE_BYTES = 8_388_608;
 
-/** Every node sends a line this often: one that is silent may have news that did not arrive. */
+/** Every node sends a line this often: news of a silent node may not have arrived. */
 export const NEWS_EVERY_MS = 500;
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
@@ -44,7 +44,7 @@ const since = Compile(
     logins: Type.Object({ isComplete: Type.Boolean(), seq: count, changes: logins }),
   }),
 );
-/** A line of the feed. `revision`: what its sender has, in its first line. Without `sealed` it only says that it is alive. */
+/** A line of the feed. `revision`: the sender's revision, in its first line. A line without news is a sign of life. */
 export const newsLine = Compile(
   Type.Object({ v: Type.Literal(1), revision: Type.Optional(count), sealed: Type.Optional(Type.String()) }),
 );
@@ -54,7 +54,7 @@ export interface NewsLine {
   readonly sealed?: string;
 }
 
-/** Commits of a node, or changes of logins by it. */
+/** Commits of a node, or changes that the node made to logins. */
 export type News = HeardChanges | { readonly logins: readonly LoginChange[] };
 
 export interface NewsSince {

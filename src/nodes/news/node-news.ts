@@ -32,21 +32,21 @@ const WAITING = 'changes of other nodes';
 
 type LoginsSince = NewsSince['logins'];
 
-/** The rest of an answer. */
+/** Size of an answer without its sealed part. */
 const MARGIN_BYTES = 1_024;
-/** How long the database of the node that is asked may take. */
+/** How long the database may take to answer the node that is asked. */
 const ANSWER_MS = 3_500;
 const ASK_MS = 4_000;
-/** A database that has not answered by then may be away. */
+/** A database that has not answered within this time may be away. */
 const PATIENCE_MS = 700;
 
 /**
- * What other nodes committed, without the way over the database: they tell it over their links (`OwnNews`), and one that
- * has the database answers what a node without one has missed. Everything is applied through the replica, which reads
- * it from the store later and corrects it.
+ * Commits of other nodes, without the way over the database: nodes tell their commits over their links (`OwnNews`), and
+ * a node that has the database tells a node without the database which changes it has missed. All changes go through
+ * the replica, which later reads the same changes from the store and corrects them.
  *
- * This node knows all revocations up to a time if it had the database's position then and had applied as much, or if
- * every other node is linked and told what it did.
+ * This node knows all revocations up to a time if it knew the database's position at that time and had applied all
+ * changes up to that position, or if every other node is linked and has told its changes.
  */
 export class NodeNews {
   readonly #options: NodeNewsOptions;
@@ -99,7 +99,7 @@ export class NodeNews {
     return () => this.#onLogins.delete(listener);
   }
 
-  /** From the store, or from a linked node if that takes long or fails. */
+  /** Changes of logins from the store, or from a linked node if the store takes long or fails. */
   async loginsSince(seq: number): Promise<LoginsSince> {
     const { store, membership } = this.#options;
     const reading = store.logins.changesSince(seq);
@@ -111,11 +111,11 @@ export class NodeNews {
     }
   }
 
-  /** Everything that was committed before the call is shown afterwards. Rejects when that cannot be known. */
+  /** Afterwards the replica shows everything that was committed before the call. Rejects when that cannot be known. */
   async catchUp(timeoutMs: number): Promise<void> {
     const { membership, replica, store } = this.#options;
     const isFailing = store.health().state !== 'ok';
-    // Nobody else can have written.
+    // No other node can have written.
     if (isFailing && membership.others().length === 0) return;
     const patienceMs = isFailing || membership.isDatabaseAway ? 0 : PATIENCE_MS;
     const fromNodes = sleep(patienceMs, undefined, { ref: false }).then(() => this.#hearRest());
@@ -146,7 +146,7 @@ export class NodeNews {
     );
   }
 
-  /** One at a time; the next position finds out what is still missing. */
+  /** Runs once at a time. The next position shows whether changes are still missing. */
   #catchUpFrom(from: string | null): Promise<void> {
     const { membership, replica } = this.#options;
     const work = (): Promise<void> =>

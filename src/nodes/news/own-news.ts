@@ -11,11 +11,11 @@ export interface OwnNewsOptions {
     readonly logins: Pick<Store['logins'], 'onChanged'>;
   };
   readonly links: Pick<PeerLinks, 'serveFeed'>;
-  /** Everything up to this revision is known here. */
+  /** This node knows everything up to this revision. */
   readonly revision: () => number;
 }
 
-/** Tells the nodes that follow this one what it commits, at once: before its own callers get their answer. */
+/** Tells the nodes that follow this node what it commits, at once: before the callers of this node get their answer. */
 export class OwnNews {
   readonly #options: OwnNewsOptions;
   readonly #followers = new Set<FeedFollower>();
@@ -40,7 +40,7 @@ export class OwnNews {
   #follow(follower: FeedFollower): void {
     this.#followers.add(follower);
     follower.onGone(() => this.#followers.delete(follower));
-    // What came before may have been missed.
+    // The follower may have missed earlier changes.
     follower.send(JSON.stringify({ v: 1, revision: this.#options.revision() } satisfies NewsLine));
   }
 
@@ -53,7 +53,7 @@ export class OwnNews {
       this.#tell(whole);
       return;
     }
-    // The rest is read from the store. A revision that nobody has: the follower knows that something is missing.
+    // Followers read the rest from the store: no follower has the revision in `after`, so each notices the gap.
     const deletes = changes.filter(({ op }) => op === 'delete');
     for (let at = 0; at <= deletes.length; at += DELETES_PER_LINE) {
       this.#tell({ ...whole, after: whole.revision, changes: deletes.slice(at, at + DELETES_PER_LINE) });

@@ -2,29 +2,29 @@ import type { JsonObject } from '../../lib/json.ts';
 import { type PeerLinks, PeerRefusal, PeerUnreachable } from '../links/peer-links.ts';
 import type { Membership } from '../membership/membership.ts';
 
-/** A question that only reads, such as one for the requests that a node has served. */
+/** A question that only reads, such as a question about the requests that a node has served. */
 export interface Question extends JsonObject {
   readonly kind: string;
 }
 
 export type AnswerQuestion = (question: JsonObject) => JsonObject | Promise<JsonObject>;
 
-/** What one of the other nodes answered. */
+/** The answer of another node. */
 export interface NodeAnswer {
   readonly id: string;
   readonly name: string;
-  /** Null when it did not answer. */
+  /** Null when the node did not answer. */
   readonly answer: JsonObject | null;
-  /** Why it did not answer; empty when it did. */
+  /** Why the node did not answer; empty when it did. */
   readonly problem: string;
 }
 
 const METHOD = 'node.ask';
 const TIMEOUT_MS = 2_000;
-/** A page of a list. The answerer must stay below it. */
+/** Size of an answer, such as a page of a list. The function that answers must stay below this size. */
 const MAX_ANSWER_BYTES = 1_048_576;
 
-/** Questions to other nodes, by kind. Without links this node is the only one. */
+/** Questions to other nodes, by kind. Without links this node is the only node. */
 export class NodeQuestions {
   readonly #membership: Pick<Membership, 'self' | 'nodes'>;
   readonly #links: Pick<PeerLinks, 'call'> | null;
@@ -40,7 +40,7 @@ export class NodeQuestions {
     return this.#membership.self.name;
   }
 
-  /** One answer per kind. */
+  /** Registers the function that answers questions of this kind; one per kind. */
   answer(kind: string, answer: AnswerQuestion): void {
     if (this.#answers.has(kind)) throw new Error(`the question ${kind} is answered already`);
     this.#answers.set(kind, answer);
@@ -59,7 +59,7 @@ export class NodeQuestions {
     return this.#links.call(nodeId, METHOD, question, TIMEOUT_MS, MAX_ANSWER_BYTES);
   }
 
-  /** Asks every other node at once; a lost one is not expected to answer. */
+  /** Asks all other nodes at once, except lost nodes. */
   askOthers(question: Question): Promise<readonly NodeAnswer[]> {
     const others = this.#membership
       .nodes()
