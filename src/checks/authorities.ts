@@ -24,8 +24,8 @@ export const authorities = {
 
 function* idsInUse(edges: readonly CheckedEdge[]): Generator<null, ReadonlySet<string>> {
   const used = new Set<string>();
-  for (const { mutual_tls: mutualTls } of edges) {
-    if (mutualTls?.enabled === true) for (const { id } of mutualTls.certificate_authorities) used.add(id);
+  for (const { clientAuthorities } of edges) {
+    for (const id of clientAuthorities) used.add(id);
     yield null;
   }
   return used;
@@ -34,8 +34,7 @@ function* idsInUse(edges: readonly CheckedEdge[]): Generator<null, ReadonlySet<s
 function judge({ id, subject_common_name: name, not_after: end }: CheckedAuthority, isUsed: boolean, nowMs: number) {
   const { state, words } = remainingTime(Date.parse(end), nowMs);
   const line = `${id} (${name}) ${words}`;
-  const advice =
-    'create its successor, add it to mutual_tls beside the old one, then issue new certificates to clients';
+  const advice = 'create its successor, add it to its edges beside the old one, then issue new certificates to clients';
   if (state === 'fine') return found.ok(line);
   if (state === 'soon') return found.warning(line, advice, { id });
   if (isUsed) return found.problem(`${line}: its clients are rejected`, advice, { id });

@@ -44,18 +44,17 @@ export interface PeerStatus {
 export interface CheckedEdge {
   readonly id: string;
   readonly hostports: readonly string[];
-  readonly mutual_tls: {
-    readonly enabled: boolean;
-    readonly certificate_authorities: readonly { readonly id: string }[];
-  } | null;
+  /** Ids of the authorities whose client certificates it accepts. */
+  readonly clientAuthorities: readonly string[];
   readonly routes: readonly CheckedRoute[];
 }
 
 export interface CheckedRoute {
   readonly id: string;
   readonly match: string;
-  readonly backend: { readonly enabled: boolean } | null;
-  readonly oidc: { readonly enabled: boolean; readonly issuer: string } | null;
+  readonly hasBackend: boolean;
+  /** Issuer of its login; null without a login at an OpenID provider. */
+  readonly issuer: string | null;
 }
 
 export interface UnpreparedModule {

@@ -17,7 +17,7 @@ export function* hostsByName(edges: readonly CheckedEdge[]): Generator<null, Rea
 }
 
 /** Hosts of all edges, without duplicates and ports. */
-export function hostsOf(edges: readonly CheckedEdge[]): readonly string[] {
+export function hostsOf(edges: readonly Pick<CheckedEdge, 'hostports'>[]): readonly string[] {
   return [...new Set(edges.flatMap(hostsOfEdge))];
 }
 

@@ -44,7 +44,7 @@ function checkRoute(edge: CheckedEdge, route: CheckedRoute, unprepared: Facts['u
   const name = `${route.id} (${edge.hostports[0] ?? 'no host'} ${route.match})`;
   const about = { id: route.id, parentId: edge.id };
   const findings = [...modulesOf(about, name, unprepared)];
-  if (route.backend?.enabled !== true)
+  if (!route.hasBackend)
     findings.push(
       found.warning(
         `${name} has no backend: its requests get 503`,
@@ -52,7 +52,7 @@ function checkRoute(edge: CheckedEdge, route: CheckedRoute, unprepared: Facts['u
         about,
       ),
     );
-  const provider = route.oidc?.enabled === true ? publicProvider(route.oidc.issuer) : null;
+  const provider = route.issuer === null ? null : publicProvider(route.issuer);
   if (provider !== null)
     findings.push(
       found.warning(

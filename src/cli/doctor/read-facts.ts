@@ -2,6 +2,7 @@ import { dnsDiagnosis, resolveName } from '../../acme/orders/dns-diagnosis.ts';
 import type { CheckedManagedCertificate, Facts, Noun, PeerStatus } from '../../checks/facts.ts';
 import { Resources } from '../../client/generated/resources.ts';
 import type { Transport } from '../../client/transport.ts';
+import { checkedAsShown } from './checked-as-shown.ts';
 import type { LiveInstallation } from './installation.ts';
 import { mapConcurrently } from './map-concurrently.ts';
 import { readUnprepared } from './read-unprepared.ts';
@@ -40,7 +41,7 @@ export class FactsReader {
       case 'nodes':
         return { nodes: await Array.fromAsync(resources.nodes.list()), peers: await readPeers(transport) };
       case 'edges':
-        return { edges, unprepared: await readUnprepared(edges, transport) };
+        return { edges: edges.map(checkedAsShown), unprepared: await readUnprepared(edges, transport) };
       case 'tls_certificates':
         return { tls_certificates: await Array.fromAsync(resources.tlsCertificates.list()) };
       case 'managed_certificates':

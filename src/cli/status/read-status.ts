@@ -12,6 +12,7 @@ import type { TunnelSession } from '../../client/generated/tunnel-sessions.ts';
 import type { Tunnel } from '../../client/generated/tunnels.ts';
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { Transport } from '../../client/transport.ts';
+import { checkedAsShown } from '../doctor/checked-as-shown.ts';
 import { readPeers } from '../doctor/read-facts.ts';
 import { readUnprepared } from '../doctor/read-unprepared.ts';
 import { type ExpiringCertificate, expiringCertificates } from './expiring-certificates.ts';
@@ -41,11 +42,11 @@ export async function readStatus(transport: Transport, nowMs: number): Promise<S
     allowed(() => Array.fromAsync(resources.tlsCertificates.list())),
     allowed(() => Array.fromAsync(resources.certificateAuthorities.list())),
   ]);
-  const known = { edges: edges ?? [], nowMs, peers: await readPeers(transport) };
+  const known = { edges: (edges ?? []).map(checkedAsShown), nowMs, peers: await readPeers(transport) };
   const findings = [
     ...healthFindings(health),
     ...findingsOfCheck(nodesCheck, { ...known, nodes: nodes ?? [] }),
-    ...findingsOfCheck(routesCheck, { ...known, unprepared: await readUnprepared(known.edges, transport) }),
+    ...findingsOfCheck(routesCheck, { ...known, unprepared: await readUnprepared(edges ?? [], transport) }),
     ...findingsOfCheck(certificatesCheck, { ...known, tls_certificates: uploaded ?? [] }),
     ...managedFindings(managed ?? []),
     ...findingsOfCheck(authoritiesCheck, { ...known, certificate_authorities: authorities ?? [] }),

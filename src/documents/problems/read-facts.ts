@@ -1,3 +1,4 @@
+import { checkedEdge, checkedRoute } from '../../checks/checked-edge.ts';
 import type {
   CheckedAuthority,
   CheckedCertificate,
@@ -51,7 +52,7 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
   return {
     ...{ nowMs, config, peers: known.peers() },
     nodes: known.nodes().map((node) => ({ ...node, last_seen_at: rfc3339(node.lastSeenAtMs) })),
-    edges: await read('https_edge', (record) => checkedEdge(record, replica)),
+    edges: await read('https_edge', (record) => edgeOf(record, replica)),
     unprepared: (ownerId) => unprepared.get(ownerId) ?? [],
     tls_certificates: await read('tls_certificate', shownAs<CheckedCertificate>),
     managed_certificates: await read('managed_certificate', (record) => known.managedCertificate(record)),
@@ -84,35 +85,18 @@ function shownAs<Shown>({ id, doc }: StoredRecord): Shown {
   return { ...doc, id } as unknown as Shown;
 }
 
-function checkedEdge({ id, doc }: StoredRecord, replica: KnownHere['replica']): CheckedEdge {
-  const mutualTls = moduleOn('https_edge', id, 'mutual_tls', replica);
-  const authorityIds = (mutualTls?.['certificate_authority_ids'] ?? []) as readonly string[];
-  return {
-    id,
-    hostports: (doc['hostports'] ?? []) as readonly string[],
-    mutual_tls:
-      mutualTls === null
-        ? null
-        : { ...enabled(mutualTls), certificate_authorities: authorityIds.map((authority) => ({ id: authority })) },
-    routes: replica.pageOfParent('https_edge_route', id, ALL_ROUTES).map((route) => checkedRoute(route, replica)),
-  };
+function edgeOf({ id, doc }: StoredRecord, replica: KnownHere['replica']): CheckedEdge {
+  const routes = replica.pageOfParent('https_edge_route', id, ALL_ROUTES).map((route) => routeOf(route, replica));
+  const hostports = (doc['hostports'] ?? []) as readonly string[];
+  return checkedEdge({ id, hostports }, (module) => moduleOn('https_edge', id, module, replica), routes);
 }
 
-function checkedRoute({ id, doc }: StoredRecord, replica: KnownHere['replica']): CheckedRoute {
-  const backend = moduleOn('https_edge_route', id, 'backend', replica);
-  const oidc = moduleOn('https_edge_route', id, 'oidc', replica);
-  return {
-    ...{ id, match: doc['match'] as string },
-    backend: backend === null ? null : enabled(backend),
-    oidc: oidc === null ? null : { ...enabled(oidc), issuer: (oidc['issuer'] ?? '') as string },
-  };
+function routeOf({ id, doc }: StoredRecord, replica: KnownHere['replica']): CheckedRoute {
+  const match = doc['match'] as string;
+  return checkedRoute({ id, match }, (module) => moduleOn('https_edge_route', id, module, replica));
 }
 
 function moduleOn(kind: string, ownerId: string, module: string, replica: KnownHere['replica']): JsonObject | null {
   const key = moduleRecordKey(kind, ownerId, module);
   return replica.get(key.kind, key.id)?.doc ?? null;
-}
-
-function enabled(doc: JsonObject): { readonly enabled: boolean } {
-  return { enabled: doc['enabled'] !== false };
 }

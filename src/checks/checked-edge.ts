@@ -1,0 +1,38 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import type { CheckedEdge, CheckedRoute } from './facts.ts';
+
+/** The configuration of a module on an edge or route, as stored or as the API shows it; null or undefined: not set. */
+type ModuleOn = (name: string) => JsonValue | undefined;
+
+export function checkedEdge(
+  edge: Pick<CheckedEdge, 'id' | 'hostports'>,
+  module: ModuleOn,
+  routes: readonly CheckedRoute[],
+): CheckedEdge {
+  return {
+    id: edge.id,
+    hostports: edge.hostports,
+    clientAuthorities: authorityIds(enabled(module('mutual_tls'))),
+    routes,
+  };
+}
+
+export function checkedRoute({ id, match }: Pick<CheckedRoute, 'id' | 'match'>, module: ModuleOn): CheckedRoute {
+  const login = enabled(module('oidc'));
+  return {
+    ...{ id, match, hasBackend: enabled(module('backend')) !== null },
+    issuer: login === null ? null : ((login['issuer'] ?? '') as string),
+  };
+}
+
+/** Stored as ids, and shown as references. */
+function authorityIds(mutualTls: JsonObject | null): readonly string[] {
+  const { certificate_authority_ids: ids, certificate_authorities: refs } = mutualTls ?? {};
+  return (ids ??
+    (refs as readonly { readonly id: string }[] | undefined)?.map(({ id }) => id) ??
+    []) as readonly string[];
+}
+
+function enabled(module: JsonValue | undefined): JsonObject | null {
+  return isJsonObject(module) && module['enabled'] !== false ? module : null;
+}
