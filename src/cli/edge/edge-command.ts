@@ -11,10 +11,11 @@ import { painterFor } from '../output/color.ts';
 import { type OutputFormat, outputFlag, outputFormat } from '../output/output-format.ts';
 import { printStructured } from '../output/structured-text.ts';
 import { parseCommand } from '../parse-command.ts';
-import { CONNECTION, fileFlag, MESSAGE, switchFlag, textFlag } from '../shared-flags.ts';
+import { CONNECTION, MESSAGE, switchFlag, textFlag } from '../shared-flags.ts';
+import { LOGIN_FLAGS, parseLogin } from './edge-login.ts';
 import { edgeUrl, nextSteps } from './next-steps.ts';
 import { type EdgePlan, planEdge } from './plan-edge.ts';
-import { EMAIL_DOMAIN, emailDomainsOf, parseLogin, parseSite, parseTarget, type WantedEdge } from './wanted-edge.ts';
+import { EMAIL_DOMAIN, emailDomainsOf, parseSite, parseTarget, type WantedEdge } from './wanted-edge.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'edge',
@@ -29,9 +30,7 @@ const SYNTAX: CommandSyntax = {
       "Where requests go: 127.0.0.1:3000, a port of the server's machine, http://web:8080, https://web:8443, or the id of a backend.",
       { isRequired: true },
     ),
-    textFlag('oidc', 'ISSUER', 'Require a login at this OpenID provider: the URL of its issuer.'),
-    textFlag('client-id', 'ID', 'With --oidc: client id of your application at the provider.'),
-    fileFlag('client-secret-file', 'With --oidc: file with the client secret, - reads standard input.'),
+    ...LOGIN_FLAGS,
     EMAIL_DOMAIN,
     switchFlag('dry-run', 'Let the server check the change, and store nothing.'),
     MESSAGE,

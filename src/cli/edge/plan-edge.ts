@@ -1,10 +1,10 @@
 import type { AccessModule } from '../../client/generated/access-module.ts';
 import type { HttpsEdgeRoute } from '../../client/generated/https-edge-routes.ts';
 import type { HttpsEdge } from '../../client/generated/https-edges.ts';
-import type { OidcModule } from '../../client/generated/oidc-module.ts';
 import type { StaticBackend } from '../../client/generated/static-backends.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { WantedEdge, WantedLogin } from './wanted-edge.ts';
+import { issuerOf, LOGIN_MODULE, loginBody, loginChange, loginObstacle } from './edge-login.ts';
+import type { WantedEdge } from './wanted-edge.ts';
 
 export interface Current {
   readonly edges: readonly HttpsEdge[];
@@ -72,12 +72,9 @@ class PlanBuilder {
     if (route !== null && route.match_type !== 'path_prefix') {
       return `${host}${path} is a route for exactly this path. Change it with: postern api routes update ${host}${path} --match-type path_prefix`;
     }
-    if (login !== null && route?.oauth?.enabled === true) {
-      return `${host}${path} has a login by the oauth module already. Remove it with: postern api oauth delete ${host}${path}`;
-    }
-    if (emailDomains.length > 0 && login === null && route?.oidc?.enabled !== true && route?.oauth?.enabled !== true) {
-      return `--allow-email-domain needs a login: add --oidc ISSUER --client-id ID`;
-    }
+    const place = `${host}${path}`;
+    const ofLogin = loginObstacle(login, route, { place, needsLogin: emailDomains.length > 0 });
+    if (ofLogin !== null) return ofLogin;
     const rules = route?.access ?? null;
     if (emailDomains.length > 0 && rules !== null && !isCovered(rules, emailDomains)) {
       return `${host}${path} has access rules already, which this command does not change. Change them with: postern api access replace ${host}${path}`;
@@ -130,7 +127,7 @@ class PlanBuilder {
         match_type: 'path_prefix',
         match: path,
         backend: { backend_id: this.#backendId },
-        ...(login !== null && { oidc: oidcBody(login, null) }),
+        ...(login !== null && { [LOGIN_MODULE]: loginBody(login, null) }),
         ...(emailDomains.length > 0 && { access }),
       };
       this.operations.push({ method: 'POST', path: `${this.#edgePath}/routes`, body });
@@ -156,38 +153,19 @@ class PlanBuilder {
     if (former !== null) this.notes.push(`the former backend ${former} stays: delete it when nothing uses it`);
   }
 
-  #planLogin({ oidc }: HttpsEdgeRoute, path: string): void {
+  #planLogin(route: HttpsEdgeRoute, path: string): void {
     const { login, host, path: match } = this.#wanted;
+    const issuer = issuerOf(route);
     if (login === null) {
-      if (oidc?.enabled === true) {
-        this.notes.push(`the login at ${oidc.issuer} stays: postern api oidc delete ${host}${match} removes it`);
+      if (issuer !== null) {
+        this.notes.push(`the login at ${issuer} stays: postern api ${LOGIN_MODULE} delete ${host}${match} removes it`);
       }
       return;
     }
-    const body = oidcBody(login, oidc);
-    if (oidc !== null && isSameLogin(login, oidc)) {
-      this.lines.push(`= login at ${login.issuer}`);
-      return;
-    }
-    this.lines.push(`${oidc === null ? '+' : '~'} login at ${login.issuer}`);
-    this.operations.push({ method: 'PUT', path: `${path}/oidc`, body });
+    const { sign, body } = loginChange(login, route);
+    this.lines.push(`${sign} login at ${login.issuer}`);
+    if (sign !== '=') this.operations.push({ method: 'PUT', path: `${path}/${LOGIN_MODULE}`, body });
   }
-}
-
-function oidcBody({ issuer, clientId, clientSecret }: WantedLogin, former: OidcModule | null): JsonObject {
-  return {
-    ...(former === null ? { scopes: ['openid', 'email', 'profile'] } : (former as unknown as JsonObject)),
-    enabled: true,
-    issuer,
-    client_id: clientId,
-    ...(clientSecret !== null && { client_secret: clientSecret }),
-  };
-}
-
-/** A key that may not read secrets sees an empty one: then it is sent again. */
-function isSameLogin({ issuer, clientId, clientSecret }: WantedLogin, oidc: OidcModule): boolean {
-  const isSameSecret = clientSecret === null || clientSecret === oidc.client_secret;
-  return oidc.enabled && oidc.issuer === issuer && oidc.client_id === clientId && isSameSecret;
 }
 
 function isCovered({ allow }: AccessModule, domains: readonly string[]): boolean {

@@ -1,5 +1,6 @@
 import { type Flag, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { isId } from '../names/is-id.ts';
+import type { WantedLogin } from './edge-login.ts';
 
 /** What `postern edge` is to make. */
 export interface WantedEdge {
@@ -15,13 +16,6 @@ export interface WantedEdge {
 export type WantedTarget =
   | { readonly kind: 'address'; readonly address: string; readonly hasTls: boolean }
   | { readonly kind: 'backend'; readonly id: string };
-
-export interface WantedLogin {
-  readonly issuer: string;
-  readonly clientId: string;
-  /** Null: keep the stored one. */
-  readonly clientSecret: string | null;
-}
 
 const HOST = /^(?<host>(?:\*\.)?[\w-]+(?:\.[\w-]+)*\.?)(?::(?<port>\d{1,5}))?(?<path>\/\S*)?$/;
 
@@ -53,17 +47,6 @@ export function parseTarget(text: string | undefined): WantedTarget {
   }
   const port = scheme === 'https' ? 443 : 80;
   return { kind: 'address', address: hasPort ? rest : `${rest}:${port}`, hasTls: scheme === 'https' };
-}
-
-export function parseLogin(flags: ParsedFlags['flags'], clientSecret: string | null): WantedLogin | null {
-  const [issuer, clientId] = [flags.get('oidc'), flags.get('client-id')];
-  if (issuer === undefined) {
-    const [extra] = ['client-id', 'client-secret-file'].filter((name) => flags.has(name));
-    if (extra !== undefined) throw usage(`--${extra} needs --oidc ISSUER`);
-    return null;
-  }
-  if (clientId === undefined) throw usage('--oidc needs --client-id ID, which the provider gave your application');
-  return { issuer, clientId, clientSecret };
 }
 
 export const EMAIL_DOMAIN: Flag = {
