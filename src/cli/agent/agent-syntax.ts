@@ -1,5 +1,6 @@
 import { type CommandSyntax, type FlagGroup, INVALID_USAGE } from '../command-syntax.ts';
 import { CONFIG, runFlags, startFlags, type TunnelCommandName, tunnelFlags } from './agent-flags.ts';
+import { moduleForms } from './modules/module-forms.ts';
 
 interface CommandText {
   readonly usage: string;
@@ -15,8 +16,6 @@ const TUNNEL_TEXTS: Readonly<Record<TunnelCommandName, CommandText>> = {
     examples: [
       'postern http 3000',
       'postern http --domain app.example.com --compression https://localhost:8443 --upstream-ca service-ca.pem',
-      'postern http 3000 --oidc-issuer https://accounts.example.com --oidc-client-id my-app --oidc-client-secret @secret',
-      'postern http 3000 --allow-cidr 192.0.2.0/24 --mutual-tls-ca clients-ca.pem',
     ],
   },
   tcp: {
@@ -55,9 +54,15 @@ export function tunnelSyntax(name: TunnelCommandName): CommandSyntax {
     flags: tunnelFlags(name),
     groups: [RUN_GROUP],
     notes: NOTES,
-    examples,
+    examples: name === 'http' ? [...examples, ...moduleExamples()] : examples,
     exitCodes: EXIT_CODES,
   };
+}
+
+function moduleExamples(): readonly string[] {
+  return moduleForms().flatMap(({ helpExample }) =>
+    helpExample === undefined ? [] : [`postern http 3000 ${helpExample}`],
+  );
 }
 
 export const START_SYNTAX: CommandSyntax = {

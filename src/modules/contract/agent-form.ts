@@ -48,6 +48,8 @@ export interface AgentForm {
   readonly flag?: AgentFlag;
   /** Message for a map whose fields are all empty; absent: it may be. */
   readonly whenEmpty?: string;
+  /** Flags for an example in the help of `postern http`. */
+  readonly helpExample?: string;
   /** For `postern config check`: shown where every field in braces has a value. */
   readonly summary: readonly string[];
 }

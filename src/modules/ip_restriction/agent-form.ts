@@ -11,6 +11,7 @@ export const ipRestrictionAgentForm: AgentForm = {
   key: 'ip_restriction',
   shape: 'map',
   protocols: ['https', 'http', 'tcp', 'tls'],
+  helpExample: '--allow-cidr 192.0.2.0/24',
   fields: [
     {
       name: 'allow',

@@ -25,5 +25,6 @@ export const mutualTlsAgentForm: AgentForm = {
       },
     },
   ],
+  helpExample: '--mutual-tls-ca clients-ca.pem',
   summary: ["clients' certificates"],
 };

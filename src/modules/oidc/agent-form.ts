@@ -7,6 +7,7 @@ export const oidcAgentForm: AgentForm = {
   shape: 'map',
   protocols: ['https'],
   tlsReason: 'login requires TLS',
+  helpExample: '--oidc-issuer https://accounts.example.com --oidc-client-id my-app --oidc-client-secret @secret',
   fields: [
     {
       name: 'issuer',

@@ -16,8 +16,8 @@ const schema = Type.Object({
   uri: Type.String({ description: 'URI of the resource.' }),
   identity_provider: Type.Object(
     {
-      name: Type.String({ description: 'Kind of the provider.', examples: ['oidc'] }),
-      url: Type.String({ description: 'Its issuer.', examples: ['https://accounts.example.com'] }),
+      name: Type.String({ description: 'Kind of the provider.', examples: ['github'] }),
+      url: Type.String({ description: 'Its issuer.', examples: ['https://github.com'] }),
     },
     { description: 'The identity provider of the user.' },
   ),

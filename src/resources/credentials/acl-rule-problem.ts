@@ -3,11 +3,15 @@ import { labelsProblem } from '../../lib/text/labels.ts';
 import { agentModules } from '../../modules/agent-modules.ts';
 import { modules } from '../../modules/registry.ts';
 
+const ANY_MODULE = 'configure:*';
+const CONFIGURABLE = agentModules(modules).map(({ name }) => `configure:${name}`);
+export const CONFIGURE_EXAMPLE = CONFIGURABLE[0] ?? ANY_MODULE;
+
 /** The problem with one rule of a credential's acl, or null. */
 export function aclRuleProblem(rule: string): string | null {
   if (rule.startsWith('configure:')) return configureRuleProblem(rule);
   if (!rule.startsWith('bind:'))
-    return `has the rule "${rule}": rules start with "bind:" or "configure:", as in "bind:app.example.com", "bind:env=prod" or "configure:oidc"`;
+    return `has the rule "${rule}": rules start with "bind:" or "configure:", as in "bind:app.example.com", "bind:env=prod" or "${CONFIGURE_EXAMPLE}"`;
   const subject = rule.slice('bind:'.length);
   const separator = subject.indexOf('=');
   if (separator !== -1) {
@@ -20,7 +24,7 @@ export function aclRuleProblem(rule: string): string | null {
 }
 
 function configureRuleProblem(rule: string): string | null {
-  const known = ['*', ...agentModules(modules).map(({ name }) => name)].map((name) => `configure:${name}`);
+  const known = [ANY_MODULE, ...CONFIGURABLE];
   return known.includes(rule)
     ? null
     : `has the rule "${rule}", which names no module that agents can configure: use ${known.map((each) => `"${each}"`).join(', ')}`;

@@ -4,7 +4,7 @@ import { hashToken } from '../../lib/text/token-hash.ts';
 import type { Store } from '../../store/store.ts';
 import { ownerId } from '../owner-id.ts';
 import { defineResource, describedFields } from '../resource.ts';
-import { aclRuleProblem } from './acl-rule-problem.ts';
+import { aclRuleProblem, CONFIGURE_EXAMPLE } from './acl-rule-problem.ts';
 import { isNarrowerAcl } from './narrower-acl.ts';
 
 interface CredentialPorts {
@@ -28,8 +28,7 @@ export const credentials = defineResource({
     acl: Type.Array(Type.String({ maxLength: 520 }), {
       default: [],
       maxItems: 1000,
-      description:
-        'Permissions of agents with this token. "bind:app.example.com", "bind:*.example.com" and "bind:env=prod" allow host names and labels; without a "bind:" rule, all are allowed. "configure:oidc" and "configure:*" allow modules on the endpoints of agents; without a "configure:" rule, all are allowed.',
+      description: `Permissions of agents with this token. "bind:app.example.com", "bind:*.example.com" and "bind:env=prod" allow host names and labels; without a "bind:" rule, all are allowed. "${CONFIGURE_EXAMPLE}" and "configure:*" allow modules on the endpoints of agents; without a "configure:" rule, all are allowed.`,
     }),
   }),
   derived: { owner_id: ownerId },

@@ -15,6 +15,7 @@ export const throwawayAgentForm: AgentForm = {
       flag: { name: 'throwaway-greeting', hint: 'TEXT', description: 'Greeting for the local service.' },
     },
   ],
+  helpExample: '--throwaway-greeting hello',
   whenEmpty: 'a greeting is needed',
   summary: ['greeting {greeting}'],
 };
