@@ -45,12 +45,6 @@ const NOT_IN_THE_CLIENT = [
   'guest_links.get',
   'guest_links.list',
   'guest_links.update',
-  'https_edge_routes.access.delete',
-  'https_edge_routes.access.get',
-  'https_edge_routes.access.replace',
-  'https_edge_routes.access.review',
-  'https_edge_routes.access.review_proposed',
-  'https_edge_routes.access.test',
   // The client reads routes through their edge.
   'https_edge_routes.list',
   'managed_certificates.get',
@@ -631,9 +625,18 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
       } = JSON.parse(line) as { operation?: string; status?: number; key_id?: string };
       if (keyId === clientKeyId && operation !== undefined && (status ?? 500) < 300) driven.add(operation);
     }
-    assert.deepEqual(all.filter((operation) => !driven.has(operation)).sort(), [...NOT_IN_THE_CLIENT].sort());
+    const undriven = all.filter((operation) => !driven.has(operation) && !isOfUnknownModule(operation, ngrok));
+    assert.deepEqual(undriven.sort(), [...NOT_IN_THE_CLIENT].sort());
   });
 });
+
+/** Whether it is about a module that the client has no service for, because Postern added it. */
+function isOfUnknownModule(operation: string, { edgeModules }: Ngrok): boolean {
+  const services = Object.keys(edgeModules).map((service) => service.toLowerCase());
+  const module = modules.find(({ name }) => operation.split('.').length === 3 && operation.split('.')[1] === name);
+  const owner = module?.level === 'edge' ? 'httpsedge' : 'edgeroute';
+  return module !== undefined && !services.includes(`${owner}${module.name.replaceAll('_', '')}module`);
+}
 
 type TokenService = Pick<Ngrok['apiKeys'], 'create' | 'delete' | 'get' | 'list' | 'update'>;
 
