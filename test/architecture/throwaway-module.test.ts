@@ -10,6 +10,8 @@ const HERE = 'test/architecture/throwaway-module';
 const PROGRAM = 'use-throwaway.ts';
 /** More modules, which use every hook on traffic and every port: see `module-contract.test.ts`. */
 const HOOKED = 'test/architecture/throwaway-hooks';
+/** Its module is added as a reader adds it. */
+const PAGE = 'docs/internals/writing-a-module.md';
 const REGISTRY = 'src/modules/registry.ts';
 /** Files that `npm run generate` writes. */
 const GENERATED =
@@ -19,18 +21,21 @@ test('a module is one folder and one line of the registry', { timeout: 400_000 }
   const copy = await ProjectCopy.make(t);
   addModule(copy, HERE, 'src/modules/throwaway');
   addModule(copy, HOOKED, 'src/modules/hooked');
+  const shown = filesOfPage(readFileSync(join(projectRoot, PAGE), 'utf8'));
+  assert.equal(shown.length, 4, `${PAGE} shows a module, its README and two tests`);
+  for (const { path, text } of shown) copy.write(path, text);
   const registry = copy.read(REGISTRY);
   const registered = registry
     .replace(
       /^/,
-      ['throwaway/throwaway', 'hooked/hooked', 'hooked/hooked-login', 'hooked/hooked-edge']
+      ['salutation/salutation', 'throwaway/throwaway', 'hooked/hooked', 'hooked/hooked-login', 'hooked/hooked-edge']
         .map((file) => `import { ${exportOf(file)} } from './${file}.ts';\n`)
         .join(''),
     )
-    .replace(/\bcompression,/, 'throwaway, hookedEdge, hookedLogin, hooked, compression,');
+    .replace(/\bcompression,/, 'salutation, throwaway, hookedEdge, hookedLogin, hooked, compression,');
   assert.match(
     registered,
-    /oidc,[^;]*throwaway, hookedEdge, hookedLogin, hooked, compression,/,
+    /oidc,[^;]*salutation, throwaway, hookedEdge, hookedLogin, hooked, compression,/,
     'compression has no line in the registry',
   );
   copy.write(REGISTRY, registered);
@@ -54,7 +59,15 @@ test('a module is one folder and one line of the registry', { timeout: 400_000 }
   assert.match(await copy.run(join(HERE, PROGRAM)), /pass 3\n/);
   cpSync(join(projectRoot, HOOKED, 'use-hooked.ts'), join(copy.root, HOOKED, 'use-hooked.ts'));
   assert.match(await copy.run(join(HOOKED, 'use-hooked.ts')), /pass 3\n/);
+  const tests = shown.map(({ path }) => path).filter((path) => path.endsWith('.test.ts'));
+  for (const path of tests) assert.match(await copy.run(path), /pass 1\n/, path);
 });
+
+/** The code blocks of a page that follow a line with the path of their file. */
+function filesOfPage(page: string): { readonly path: string; readonly text: string }[] {
+  const blocks = page.matchAll(/^\*\*(\S+)\*\*[^\n]*:\n\n```\w+\n([\s\S]*?)^```$/gm);
+  return Array.from(blocks, ([, path = '', text = '']) => ({ path, text }));
+}
 
 function addModule(copy: ProjectCopy, from: string, to: string): void {
   for (const file of readdirSync(join(projectRoot, from)).filter((name) => !name.startsWith('use-'))) {

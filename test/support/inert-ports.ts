@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { RuntimePorts, SharedPorts } from '../../src/modules/contract/keeps-state.ts';
+import type { PreparePorts } from '../../src/modules/contract/prepare.ts';
 import type { LoginRecords } from '../../src/modules/login/login-store.ts';
 
 /** Ports that perform nothing: a module that has them has no effect. A test replaces those that it looks at. */
@@ -33,6 +34,19 @@ export function inertPorts(ports: Partial<RuntimePorts & SharedPorts> = {}): Run
     ownConfigs: () => [],
     shared: (definition) => assert.fail(`the test shares no ${definition.name}`),
     counter: () => () => {},
+    ...ports,
+  };
+}
+
+/** Ports of a module that is prepared by a test, on a route of an operator, without records and without a runtime. */
+export function preparePorts(ports: Partial<PreparePorts> = {}): PreparePorts {
+  return {
+    record: () => undefined,
+    children: () => [],
+    configuredBy: 'operator',
+    settings: {},
+    place: { edgeId: 'edghts_1', routeId: 'edghtsrt_1' },
+    runtime: null,
     ...ports,
   };
 }

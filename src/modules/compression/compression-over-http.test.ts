@@ -13,6 +13,7 @@ import type { Transform } from 'node:stream';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { preparePorts } from '../../../test/support/inert-ports.ts';
 import { trafficRequest } from '../../../test/support/traffic-request.ts';
 import { CODINGS, type Coding } from './accept-encoding.ts';
 import { compression } from './compression.ts';
@@ -58,17 +59,7 @@ const serve: RequestListener = (request, response) => {
 };
 
 const forward: RequestListener = (incoming, outgoing) => {
-  const preparation = compression.prepare(
-    { enabled: true },
-    {
-      record: () => undefined,
-      children: () => [],
-      place: { edgeId: '', routeId: '' },
-      runtime: null,
-      settings: {},
-      configuredBy: 'operator',
-    },
-  );
+  const preparation = compression.prepare({ enabled: true }, preparePorts());
   assert(preparation.ok);
   const sent = httpRequest({ port: portOf(upstream), path: incoming.url, method: incoming.method }, (answer) => {
     const status = answer.statusCode ?? 0;

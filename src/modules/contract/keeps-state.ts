@@ -13,17 +13,18 @@ import type { DeclaresPaths } from './serves-paths.ts';
  *
  * | state | how many | ends with |
  * |---|---|---|
- * | fields and closures of a prepared module | one per route, version and thread | the version |
+ * | fields and closures of a prepared module | one per route or edge, version and thread | the version |
  * | a runtime, a shared runtime, their memory and timers | one per thread that serves traffic, and one for `explain` | the thread |
  * | `records`, `followed`, `logins` | one for the installation: all nodes and threads read and write the same | its deletion |
- * | keys behind `mac`, `seal` and `open` | one for the installation | a rotation of keys |
+ * | keys behind `mac`, `seal` and `open` | one set for the installation | the installation |
  * | `counter` | one per thread, added up per node | the process |
  * | settings | one per node | a restart |
  *
  * A process has one thread that serves traffic today. Write a runtime as if there were several: two of them never see
  * each other's memory. What must be exact across threads or nodes, such as a claim that may be used once, is a record.
  * Work that must be done once for the installation is claimed with `followed.write`, because every timer runs in every
- * thread. `explain` has a runtime of its own, whose ports have no effect.
+ * thread. `explain` prepares modules once more, with runtimes of its own whose ports have no effect: a variable of the
+ * file would be shared with it.
  */
 export interface DeclaresState<Settings extends DeclaredSettings, Runtime extends ModuleRuntime> {
   /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { preparePorts } from '../../../test/support/inert-ports.ts';
 import { isPass, type Verdict } from '../contract/decides.ts';
-import type { PreparePorts } from '../contract/prepare.ts';
 import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { restrictAddresses } from './restrict-addresses.ts';
 
@@ -11,8 +11,7 @@ const RULES = [
 ];
 
 function verdictOn(clientAddress: string): Verdict {
-  const ports = { record: () => ({}), children: () => RULES } as unknown as PreparePorts;
-  const preparation = restrictAddresses(['ipp_1'], ports);
+  const preparation = restrictAddresses(['ipp_1'], preparePorts({ record: () => ({}), children: () => RULES }));
   assert(preparation.ok);
   const verdict = preparation.prepared.judge?.({ clientAddress } as TrafficRequest);
   assert(verdict !== undefined && !(verdict instanceof Promise));

@@ -8,7 +8,7 @@ import type { LoginSettings } from '../../../src/modules/login/settings.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
 import { OidcRuntime } from '../../../src/modules/oidc/oidc-runtime.ts';
-import { inertPorts } from '../../support/inert-ports.ts';
+import { inertPorts, preparePorts } from '../../support/inert-ports.ts';
 import { openHostileWorld, refused } from '../hostile/hostile-world.ts';
 
 const defaults: LoginSettings = settingsOf(new Map(), oidc);
@@ -35,14 +35,9 @@ test("cached data of an operator's issuer on a private network does not serve an
   const start = { redirectUri: 'https://a.example/cb', state: 's', nonce: 'n', codeVerifier: 'v'.repeat(43) };
   const login = (configuredBy: ConfiguredBy) => {
     const config = { enabled: true, issuer: provider.issuer, client_id: 'c', client_secret: 's', scopes: [] };
-    const preparation = oidc.prepare({ ...config, cookie_prefix: '' } as never, {
-      record: () => undefined,
-      children: () => [],
-      place: { edgeId: 'e', routeId: 'r' },
-      runtime: new OidcRuntime({ shared: () => runtime as never, ownConfigs: () => [] }),
-      configuredBy,
-      settings: {},
-    });
+    const own = new OidcRuntime({ shared: () => runtime as never, ownConfigs: () => [] });
+    const ports = preparePorts({ runtime: own, configuredBy });
+    const preparation = oidc.prepare({ ...config, cookie_prefix: '' } as never, ports);
     assert.ok(preparation.ok && preparation.prepared instanceof LoginOnRoute);
     return preparation.prepared.client.authorizationUrl(start);
   };
