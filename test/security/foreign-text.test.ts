@@ -1,7 +1,7 @@
 // Own process: compares times, which the heap of other files would distort.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { withoutLongChallenge } from '../../src/modules/oidc/provider/oidc-client.ts';
+import { withoutLongChallenge } from '../../src/modules/login/openid/openid-login-client.ts';
 import { FOREIGN_TEXT_READERS } from './foreign-text.ts';
 
 /** Linear is 4, quadratic is 16. */

@@ -9,11 +9,11 @@ import { checkIssuer } from '../login/check-issuer.ts';
 import { login } from '../login/login.ts';
 import { LOGIN_REASONS, type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
 import { askedParameters } from '../login/login-parameters.ts';
+import { OpenIdLoginClient } from '../login/openid/openid-login-client.ts';
 import type { LoginSettings } from '../login/settings.ts';
 import { oidcAgentForm } from './agent-form.ts';
 import { loginParameters } from './login-parameters.ts';
 import { OidcRuntime } from './oidc-runtime.ts';
-import { OidcClient } from './provider/oidc-client.ts';
 
 const MAX_UINT32 = 4_294_967_295;
 
@@ -136,7 +136,7 @@ function prepare(
     recheckSeconds: null,
     admits: null,
   };
-  const client = new OidcClient(runtime.login.providersFor(configuredBy).get(issuer), {
+  const client = new OpenIdLoginClient(runtime.login.providersFor(configuredBy).get(issuer), {
     issuer,
     clientId,
     clientSecret,

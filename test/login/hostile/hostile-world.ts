@@ -2,25 +2,25 @@ import assert from 'node:assert/strict';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { createGuardedFetch, type GuardedFetch } from '../../../src/lib/http/guarded-fetch.ts';
 import type { LoginTokens } from '../../../src/modules/login/login-client.ts';
+import { type ClientConfig, OpenIdLoginClient } from '../../../src/modules/login/openid/openid-login-client.ts';
 import { LoginProblem, type LoginProblemKind } from '../../../src/modules/login/provider/login-problem.ts';
 import { Providers } from '../../../src/modules/login/provider/providers.ts';
-import { type ClientConfig, OidcClient } from '../../../src/modules/oidc/provider/oidc-client.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { type Bend, type Endpoint, type HostileProvider, PATHS, startHostileProvider } from './hostile-provider.ts';
 
 export interface HostileWorld {
   readonly provider: HostileProvider;
-  readonly client: OidcClient;
+  readonly client: OpenIdLoginClient;
   readonly clock: Clock & { offsetMs: number };
   /** Creates another client; the provider's cached data is shared. */
-  clientWith(config: Partial<ClientConfig>): OidcClient;
+  clientWith(config: Partial<ClientConfig>): OpenIdLoginClient;
   /** A complete login, as a browser would perform it. */
-  login(client?: OidcClient): Promise<LoginTokens>;
+  login(client?: OpenIdLoginClient): Promise<LoginTokens>;
   /** The first half: the browser's callback, and the parameters of the login. */
-  authorize(client?: OidcClient): Promise<Callback>;
+  authorize(client?: OpenIdLoginClient): Promise<Callback>;
 }
 
-export type Callback = Parameters<OidcClient['exchange']>[0];
+export type Callback = Parameters<OpenIdLoginClient['exchange']>[0];
 
 const MAX_BYTES = 65_536;
 /** For responses that never end. Others get the ordinary timeout, so that a slow machine does not fail them. */
@@ -46,8 +46,8 @@ export async function openHostileWorld(
     return (endpoint !== undefined && endpoint === options.isImpatientAt ? impatient : patient)(url, init);
   };
   const providers = new Providers({ fetch, clock, isPlainHttpAllowed: () => false });
-  const clientWith = (config: Partial<ClientConfig>): OidcClient =>
-    new OidcClient(providers.get(config.issuer ?? provider.issuer), {
+  const clientWith = (config: Partial<ClientConfig>): OpenIdLoginClient =>
+    new OpenIdLoginClient(providers.get(config.issuer ?? provider.issuer), {
       issuer: provider.issuer,
       clientId: provider.clientId,
       clientSecret: provider.clientSecret,

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../lib/json.ts';
-import { askProvider, jsonOf } from '../../login/provider/ask-provider.ts';
-import { LoginProblem } from '../../login/provider/login-problem.ts';
-import type { Provider } from '../../login/provider/provider.ts';
-import { tokenProblem, verifyToken } from '../../login/provider/verify-token.ts';
+import { askProvider, jsonOf } from '../provider/ask-provider.ts';
+import { LoginProblem } from '../provider/login-problem.ts';
+import type { Provider } from '../provider/provider.ts';
+import { tokenProblem, verifyToken } from '../provider/verify-token.ts';
 import { userClaims } from './id-token.ts';
 
 /** The claims that each scope is requested for, as far as anything here depends on them. */

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
-import type { Provider } from '../../login/provider/provider.ts';
-import { isSubject } from '../../login/provider/subject.ts';
-import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from '../../login/provider/verify-token.ts';
+import type { Provider } from '../provider/provider.ts';
+import { isSubject } from '../provider/subject.ts';
+import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from '../provider/verify-token.ts';
 
 export interface IdToken {
   readonly subject: string;

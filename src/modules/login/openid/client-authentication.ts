@@ -1,5 +1,5 @@
 import { type ClientAuth, ClientSecretPost, None, type ServerMetadata } from 'openid-client';
-import { LoginProblem } from '../../login/provider/login-problem.ts';
+import { LoginProblem } from '../provider/login-problem.ts';
 
 /**
  * How the client authenticates at the token endpoint: as the provider announces, `client_secret_basic` before `_post`.

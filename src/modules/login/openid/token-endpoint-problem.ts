@@ -1,9 +1,9 @@
 import { ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 import { FetchProblem } from '../../../lib/http/fetch-problem.ts';
 import { isJsonObject } from '../../../lib/json.ts';
-import { isBusyStatus, statusProblem } from '../../login/provider/ask-provider.ts';
-import { foreignText, LoginProblem, unansweredProblem } from '../../login/provider/login-problem.ts';
-import { claimFault, tokenProblem } from '../../login/provider/verify-token.ts';
+import { isBusyStatus, statusProblem } from '../provider/ask-provider.ts';
+import { foreignText, LoginProblem, unansweredProblem } from '../provider/login-problem.ts';
+import { claimFault, tokenProblem } from '../provider/verify-token.ts';
 
 export interface TokenRequest {
   readonly endpoint: string;

@@ -1,8 +1,8 @@
 import { decodeJwt } from 'jose';
 import type { JsonObject } from '../../../lib/json.ts';
-import type { KnownLogin } from '../../login/login-client.ts';
-import { LoginProblem } from '../../login/provider/login-problem.ts';
-import { tokenProblem } from '../../login/provider/verify-token.ts';
+import type { KnownLogin } from '../login-client.ts';
+import { LoginProblem } from '../provider/login-problem.ts';
+import { tokenProblem } from '../provider/verify-token.ts';
 import { type IdToken, userClaims } from './id-token.ts';
 
 /**

@@ -20,13 +20,13 @@ import type {
   LoginTokens,
   LogoutToken,
   RefreshedTokens,
-} from '../../login/login-client.ts';
-import type { LoginParameters } from '../../login/login-parameters.ts';
-import { checkCallback } from '../../login/provider/check-callback.ts';
-import type { DiscoveredMetadata } from '../../login/provider/discovery.ts';
-import { LoginProblem } from '../../login/provider/login-problem.ts';
-import type { Provider } from '../../login/provider/provider.ts';
-import { CLOCK_TOLERANCE_SECONDS } from '../../login/provider/verify-token.ts';
+} from '../login-client.ts';
+import type { LoginParameters } from '../login-parameters.ts';
+import { checkCallback } from '../provider/check-callback.ts';
+import type { DiscoveredMetadata } from '../provider/discovery.ts';
+import { LoginProblem } from '../provider/login-problem.ts';
+import type { Provider } from '../provider/provider.ts';
+import { CLOCK_TOLERANCE_SECONDS } from '../provider/verify-token.ts';
 import { clientAuthentication } from './client-authentication.ts';
 import { verifyIdToken } from './id-token.ts';
 import { verifyLogoutToken } from './logout-token.ts';
@@ -49,7 +49,7 @@ type TokenAnswer = Awaited<ReturnType<typeof authorizationCodeGrant>>;
 /**
  * One client at one provider: the authorization code flow with PKCE, refresh and logout. Failures are LoginProblems.
  */
-export class OidcClient implements LoginClient {
+export class OpenIdLoginClient implements LoginClient {
   readonly #provider: Provider;
   readonly #config: ClientConfig;
   readonly #scopes: readonly string[];

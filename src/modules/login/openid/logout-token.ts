@@ -1,8 +1,8 @@
 import { isJsonObject } from '../../../lib/json.ts';
-import type { LogoutToken } from '../../login/login-client.ts';
-import type { Provider } from '../../login/provider/provider.ts';
-import { isSubject } from '../../login/provider/subject.ts';
-import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from '../../login/provider/verify-token.ts';
+import type { LogoutToken } from '../login-client.ts';
+import type { Provider } from '../provider/provider.ts';
+import { isSubject } from '../provider/subject.ts';
+import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from '../provider/verify-token.ts';
 
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 const MAX_AGE_SECONDS = 300;
