@@ -11,7 +11,7 @@ export const CHANNEL_PATH = '/channel/1';
 
 /** A call's message or its answer. */
 export const MAX_CALL_BYTES = 65_536;
-/** Calls in progress per connection. */
+/** Calls in progress: of one calling node, and of this node to all others. */
 export const MAX_CALLS = 1_000;
 export const CALL_TIMEOUT_MS = 2_000;
 /** Feeds per connection. */
