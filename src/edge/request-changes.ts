@@ -40,7 +40,7 @@ export class RequestChanges {
   #from(position: number): void {
     for (let at = position; at < this.#changers.length; at += 1) {
       const module = this.#changers[at] as RequestChanger;
-      const change = module.prepared.transformRequest?.(this.#exchange, this.#headers) ?? null;
+      const change = module.prepared.transformRequest(this.#exchange, this.#headers);
       if (change instanceof Promise) {
         this.#late(change, module, at);
         return;

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream';
 import type { ResponseTransform, TrafficResponseHead } from '../modules/contract/changes-responses.ts';
 import type { TrafficRequest } from '../modules/contract/traffic-request.ts';
-import type { NamedModule } from '../snapshot/edge-snapshot.ts';
+import type { ModuleWith } from '../snapshot/edge-snapshot.ts';
 import { assertResponseHeaders } from './module-headers.ts';
 
 export type BodyChange = ResponseTransform & { readonly createStream: () => Transform };
@@ -19,14 +19,14 @@ export interface ChangedResponse extends Pick<ResponseTransform, 'headers'> {
 /** Null when no module changes anything. */
 export function changedResponse(
   request: TrafficRequest,
-  changers: readonly NamedModule[],
+  changers: readonly ModuleWith<'transform'>[],
   head: TrafficResponseHead,
 ): ChangedResponse | null {
   let all: ResponseTransform[] | null = null;
   let bodies: BodyChange[] | null = null;
   let { headers } = head;
   for (const { name, prepared } of changers) {
-    const change = prepared.transform?.(request, seenHead(head, headers, bodies !== null)) ?? null;
+    const change = prepared.transform(request, seenHead(head, headers, bodies !== null));
     if (change === null) continue;
     assertResponseHeaders(name, change.headers, headers);
     headers = change.headers;

@@ -1,6 +1,6 @@
 import type { Module } from '../modules/contract/module.ts';
-import type { PreparedModule } from '../modules/contract/prepared-module.ts';
-import type { AdmissionStep, NamedModule } from './edge-snapshot.ts';
+import type { AdmissionStep, ModuleWith, NamedModule } from './edge-snapshot.ts';
+import { hasHook } from './has-hook.ts';
 
 /**
  * The questions that a request must pass, from its modules in the order of traffic. Modules that recognize a requester
@@ -8,33 +8,30 @@ import type { AdmissionStep, NamedModule } from './edge-snapshot.ts';
  */
 export function admissionSteps(inOrder: readonly NamedModule[], registry: readonly Module[]): readonly AdmissionStep[] {
   const isLogin = (name: string): boolean => registry.some((module) => module.name === name && module.isLogin === true);
-  const recognizing = inOrder.flatMap(({ name, prepared }): AdmissionStep[] =>
-    has(prepared, 'identify')
-      ? [{ module: name, grantsPermit: true, ask: (request) => prepared.identify(request) }]
-      : [],
-  );
+  const recognizing = inOrder.filter(recognizes).map(recognition);
   const steps: AdmissionStep[] = [];
   let areRecognizingAsked = false;
-  for (const { name, prepared } of inOrder) {
-    if (!areRecognizingAsked && (prepared.identify !== undefined || isLogin(name))) {
+  for (const module of inOrder) {
+    if (!areRecognizingAsked && (recognizes(module) || isLogin(module.name))) {
       steps.push(...recognizing);
       areRecognizingAsked = true;
     }
-    if (!has(prepared, 'judge')) continue;
-    steps.push({
-      module: name,
-      grantsPermit: isLogin(name),
-      ask: (request) => prepared.judge(request),
-      ...(has(prepared, 'assume') && { assume: (request, person) => prepared.assume(request, person) }),
-    });
+    if (decides(module)) steps.push(decision(module, isLogin(module.name)));
   }
   return steps;
 }
 
-/** A step exists only with its hook: there is no verdict for a missing one. */
-function has<Hook extends 'identify' | 'judge' | 'assume'>(
-  prepared: PreparedModule,
-  hook: Hook,
-): prepared is PreparedModule & Required<Pick<PreparedModule, Hook>> {
-  return prepared[hook] !== undefined;
+// A step exists only with its hook: there is no verdict for a missing one.
+const recognizes = hasHook('identify');
+const decides = hasHook('judge');
+const assumes = hasHook('assume');
+
+function recognition({ name, prepared }: ModuleWith<'identify'>): AdmissionStep {
+  return { module: name, grantsPermit: true, ask: (request) => prepared.identify(request) };
+}
+
+function decision(module: ModuleWith<'judge'>, grantsPermit: boolean): AdmissionStep {
+  const { name, prepared } = module;
+  const step: AdmissionStep = { module: name, grantsPermit, ask: (request) => prepared.judge(request) };
+  return assumes(module) ? { ...step, assume: (request, person) => module.prepared.assume(request, person) } : step;
 }

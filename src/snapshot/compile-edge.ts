@@ -12,6 +12,7 @@ import { admissionSteps } from './admission-steps.ts';
 import type { AmbiguousPaths } from './ambiguous-paths.ts';
 import { compileBackend, type KindOfId } from './compile-backend.ts';
 import type { EdgeSnapshot, ModuleProblem, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
+import { hasHook } from './has-hook.ts';
 import type { ModuleTables, UnknownModule } from './module-tables.ts';
 import { EdgeCookieNames } from './own-cookie-names.ts';
 import { configDigest, configOf } from './record-config.ts';
@@ -101,9 +102,7 @@ export function compileEdge(
     routes: new RouteTable(routes, hosts, definitions.ambiguousPaths),
     problem,
     problems: own.problems,
-    ownPathRoutes: routes.filter(
-      (route) => route.problem === null && route.modules.some(({ prepared }) => prepared.ownPaths !== undefined),
-    ),
+    ownPathRoutes: routes.filter((route) => route.problem === null && route.modules.some(hasHook('ownPaths'))),
     secretPaths: tables.secretPaths,
   };
 }
@@ -118,7 +117,7 @@ function compileRoute(
   const edgeId = record.parent ?? '';
   const own = prepareAll(context, { edgeId, routeId: record.id });
   const inOrder = [...edge.modules, ...own.modules].sort((a, b) => tables.position(a.name) - tables.position(b.name));
-  const backendId = own.modules.find((module) => module.prepared.backendId !== undefined)?.prepared.backendId;
+  const backendId = own.modules.find(hasHook('backendId'))?.prepared.backendId;
   return {
     id: record.id,
     edgeId,
@@ -128,9 +127,9 @@ function compileRoute(
     modules: inOrder,
     steps: admissionSteps(inOrder, registry),
     requestChangers: inOrder
-      .filter(({ prepared }) => prepared.transformRequest !== undefined)
+      .filter(hasHook('transformRequest'))
       .map((module) => ({ ...module, isForeignHeader: tables.foreignHeadersOf(module.name) })),
-    responseChangers: inOrder.filter(({ prepared }) => prepared.transform !== undefined).reverse(),
+    responseChangers: inOrder.filter(hasHook('transform')).reverse(),
     problem: edge.problems[0] ?? own.problems[0] ?? null,
     problems: own.problems,
     backend: backendId === undefined ? null : compileBackend(backendId, context.reader, kindOfId),

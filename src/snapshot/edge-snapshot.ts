@@ -42,7 +42,7 @@ export interface RouteSnapshot extends MatchableRoute {
   /** The modules that change requests, in the same order. */
   readonly requestChangers: readonly RequestChanger[];
   /** The modules that change responses, in reverse order: a response comes from the other side. */
-  readonly responseChangers: readonly NamedModule[];
+  readonly responseChangers: readonly ModuleWith<'transform'>[];
   /** Why it rejects all traffic, if it does: because of itself or its edge. */
   readonly problem: ModuleProblem | null;
   /** All of its own modules that cannot be prepared; those of the edge are listed at the edge. */
@@ -69,7 +69,12 @@ export interface AdmissionStep {
   readonly assume?: (request: TrafficRequest, person: AssumedPerson) => Verdict | Promise<Verdict>;
 }
 
-export interface RequestChanger extends NamedModule {
+/** A module that has this hook. */
+export interface ModuleWith<Hook extends keyof PreparedModule> extends NamedModule {
+  readonly prepared: PreparedModule & Required<Pick<PreparedModule, Hook>>;
+}
+
+export interface RequestChanger extends ModuleWith<'transformRequest'> {
   /** Request headers that it may not change: they belong to the edge or to another module. */
   readonly isForeignHeader: (name: string) => boolean;
 }

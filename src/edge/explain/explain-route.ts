@@ -48,7 +48,7 @@ async function forwarding(
 ): Promise<Explained> {
   let headers: HeaderList = withoutOwnCookies(request.client.head.headers);
   for (const module of route.requestChangers) {
-    const change = (await module.prepared.transformRequest?.(request, headers)) ?? null;
+    const change = await module.prepared.transformRequest(request, headers);
     if (change === null) continue;
     if ('refusal' in change) {
       const { status, code, reason, message } = change.refusal;
