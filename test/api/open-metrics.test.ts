@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { TestWorld } from '../support/test-world.ts';
 
-const world = await TestWorld.open({ after }, { env: { POSTERN_ROLES: 'api,edge,gateway,events' } });
+const world = await TestWorld.open(
+  { after },
+  {
+    env: {
+      POSTERN_ROLES: 'api,edge,gateway,events',
+      POSTERN_EDGE_LISTEN: '127.0.0.1:0',
+      POSTERN_EDGE_HTTP_LISTEN: '127.0.0.1:0',
+      POSTERN_TUNNEL_LISTEN: '127.0.0.1:0',
+    },
+  },
+);
 const SUFFIXES: Readonly<Record<string, readonly string[]>> = {
   counter: ['_total'],
   histogram: ['_bucket', '_sum', '_count'],
