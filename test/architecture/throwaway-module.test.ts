@@ -22,20 +22,27 @@ test('a module is one folder and one line of the registry', { timeout: 400_000 }
   addModule(copy, HERE, 'src/modules/throwaway');
   addModule(copy, HOOKED, 'src/modules/hooked');
   const shown = filesOfPage(readFileSync(join(projectRoot, PAGE), 'utf8'));
-  assert.equal(shown.length, 4, `${PAGE} shows a module, its README and two tests`);
+  assert.equal(shown.length, 7, `${PAGE} shows a module with its README and two tests, and one that refuses`);
   for (const { path, text } of shown) copy.write(path, text);
   const registry = copy.read(REGISTRY);
   const registered = registry
     .replace(
       /^/,
-      ['salutation/salutation', 'throwaway/throwaway', 'hooked/hooked', 'hooked/hooked-login', 'hooked/hooked-edge']
+      [
+        'safe_methods/safe-methods',
+        'salutation/salutation',
+        'throwaway/throwaway',
+        'hooked/hooked',
+        'hooked/hooked-login',
+        'hooked/hooked-edge',
+      ]
         .map((file) => `import { ${exportOf(file)} } from './${file}.ts';\n`)
         .join(''),
     )
-    .replace(/\bcompression,/, 'salutation, throwaway, hookedEdge, hookedLogin, hooked, compression,');
+    .replace(/\bcompression,/, 'safeMethods, salutation, throwaway, hookedEdge, hookedLogin, hooked, compression,');
   assert.match(
     registered,
-    /oidc,[^;]*salutation, throwaway, hookedEdge, hookedLogin, hooked, compression,/,
+    /oidc,[^;]*safeMethods, salutation, throwaway, hookedEdge, hookedLogin, hooked, compression,/,
     'compression has no line in the registry',
   );
   copy.write(REGISTRY, registered);
