@@ -5,6 +5,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 /** Runs every generator of `tools/generators/` and writes its files; `--check` only compares. */
 interface Generator {
   readonly name: string;
+  /** It reads files that other generators write, and runs after them. */
+  readonly readsGenerated?: boolean;
   /** File texts by their path inside the project. */
   generate(): Promise<Map<string, string>>;
 }
@@ -43,7 +45,7 @@ async function loadGenerators(): Promise<Generator[]> {
     }
     generators.push(module as Generator);
   }
-  return generators;
+  return generators.sort((one, other) => Number(one.readsGenerated ?? false) - Number(other.readsGenerated ?? false));
 }
 
 function fail(message: string): never {

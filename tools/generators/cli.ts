@@ -10,6 +10,7 @@ import { COMMANDS } from '../../src/main/commands/command-list.ts';
 const PAGE_PATH = 'docs/reference/cli.md';
 
 export const name = 'cli';
+export const readsGenerated = true;
 
 /** Every command with its flags and exit codes. */
 export async function generate(): Promise<Map<string, string>> {
