@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
+import { spec, type TestEvent } from 'node:test/reporters';
 import { type FileCost, readCosts } from './costs.ts';
 import { type Batch, needsOwnProcess, planBatches } from './plan-batches.ts';
 import { type BatchFile, type BatchOptions, leavesNothing } from './run-batch.ts';
@@ -74,8 +74,18 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
       outcome.failures.push(`${file}: ${path}${event.details.type === 'suite' ? ': the suite itself' : ''}`);
     }
   });
-  for await (const text of tests.compose(spec())) process.stdout.write(text as string);
+  for await (const text of tests.compose(withoutTotals).compose(spec())) process.stdout.write(text as string);
   return { ...outcome, failedFiles: [...failedFiles], costs: readCosts(costsFile(options)) };
+}
+
+/** Those of node:test count files as tests: the runner prints its own. */
+async function* withoutTotals(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
+  for await (const event of events) {
+    const isTotal =
+      event.type === 'test:diagnostic' &&
+      /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/.test(event.data.message);
+    if (!isTotal) yield event;
+  }
 }
 
 function writeEntry({ files }: Batch, index: number, options: RunOptions): string {
