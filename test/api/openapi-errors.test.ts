@@ -61,10 +61,13 @@ test('every error that an operation names is in the document', () => {
 });
 
 test('no documentation names an error code that does not exist', () => {
-  const wrong = filesIn('docs/**/*.md', '*.md').flatMap((path) =>
-    (readFileSync(`${projectRoot}/${path}`, 'utf8').match(CODE) ?? [])
-      .filter((code) => !(code in rows))
-      .map((code) => `${path}: ${code}`),
-  );
+  const wrong = filesIn('docs/**/*.md', '*.md').flatMap((path) => {
+    const text = readFileSync(`${projectRoot}/${path}`, 'utf8');
+    // A page that shows how to add an error has the row of its example.
+    const isExample = (code: string): boolean => text.includes(`  ${code}: { status: `);
+    return (text.match(CODE) ?? [])
+      .filter((code) => !(code in rows) && !isExample(code))
+      .map((code) => `${path}: ${code}`);
+  });
   assert.deepEqual(wrong, []);
 });
