@@ -1,5 +1,5 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { RecordChange } from '../resources/documents-port.ts';
+import type { RecordChange } from '../resources/documents-ports.ts';
 import type { Principal } from '../resources/operation.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
 import type { CompiledResource } from './compiled.ts';

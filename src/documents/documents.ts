@@ -2,7 +2,7 @@ import { rfc3339 } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { pointerTo } from '../lib/schema/field-problem.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { DocumentsPort, RecordChange } from '../resources/documents-port.ts';
+import type { DocumentsPort, RecordChange } from '../resources/documents-ports.ts';
 import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { OutboxEvent, StoredRecord, WriteSet } from '../store/store.ts';
 import { authorize, authorizeChange } from './authorize.ts';

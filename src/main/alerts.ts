@@ -9,7 +9,7 @@ import { createKsuidSource } from '../lib/text/ksuid.ts';
 import type { Membership } from '../nodes/membership/membership.ts';
 import type { Replica } from '../replica/replica.ts';
 import { allPages } from '../resources/all-pages.ts';
-import type { OnlinePort } from '../resources/online-port.ts';
+import type { OnlinePort } from '../resources/shared-ports.ts';
 import type { Store } from '../store/store.ts';
 import type { BackendTraffic } from '../telemetry/metrics/backend-traffic.ts';
 import { onlineInStore } from './online-in-store.ts';

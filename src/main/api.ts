@@ -33,15 +33,13 @@ import type { RequestLogger } from '../logging/request-lines.ts';
 import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
-import type { DestinationTester } from '../resources/event_destinations/destination-tester.ts';
+import type { DestinationTester } from '../resources/event_destinations/destination-ports.ts';
 import { certificateEvent } from '../resources/managed_certificates/certificate-event.ts';
-import type { OnlinePort } from '../resources/online-port.ts';
 import { withRefs } from '../resources/request-refs.ts';
-import type { RequestsPort } from '../resources/requests/requests-port.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
-import type { TrafficPort } from '../resources/series/traffic-port.ts';
+import type { OnlinePort } from '../resources/shared-ports.ts';
 import type { FilePair } from '../resources/tls_certificates/certificate-files.ts';
-import type { SessionCommands } from '../resources/tunnel_sessions/session-commands.ts';
+import type { SessionCommands } from '../resources/tunnel_sessions/tunnel-sessions.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { addProblemMetrics } from '../snapshot/problems/problem-metrics.ts';
 import type { OutboxEvent, Store, StoredRecord } from '../store/store.ts';
@@ -81,7 +79,7 @@ export interface ApiDependencies {
   /** Absent where nothing is served. */
   readonly nodes?: Pick<OpenedNodes, 'membership' | 'links' | 'news'>;
   /** Absent where nothing is served. */
-  readonly requests?: RequestsPort;
+  readonly requests?: OperationPorts['requests'];
   /** Absent where nothing is served. */
   readonly traffic?: OpenedTraffic;
   /** Settings in effect, with secrets masked. */
@@ -273,12 +271,12 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   };
 }
 
-const NO_TRAFFIC: TrafficPort = {
+const NO_TRAFFIC: OperationPorts['traffic'] = {
   points: async () => ({ points: [], nodes: [] }),
   routes: async () => ({ routes: [], nodes: [] }),
 };
 
-const NO_REQUESTS: RequestsPort = {
+const NO_REQUESTS: OperationPorts['requests'] = {
   find: async () => ({ requests: [], nodes: [] }),
   list: async () => ({ requests: [], nodes: [] }),
 };

@@ -1,6 +1,6 @@
 import { type ManagedCertificateDoc, managedStatus } from '../acme/records.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { HostCertificates } from '../resources/host-certificates.ts';
+import type { HostCertificates } from '../resources/shared-ports.ts';
 import { problemLine } from '../snapshot/problems/problem-line.ts';
 import type { StoredRecord } from '../store/store.ts';
 

@@ -20,7 +20,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { publicAddressGuard } from '../lib/net/public-address-guard.ts';
 import { createKsuidSource } from '../lib/text/ksuid.ts';
 import type { Replica } from '../replica/replica.ts';
-import type { DestinationTester } from '../resources/event_destinations/destination-tester.ts';
+import type { DestinationTester } from '../resources/event_destinations/destination-ports.ts';
 import type { Store } from '../store/store.ts';
 import type { OwnAddresses } from '../upstream/own-addresses.ts';
 import { nodeName } from './nodes.ts';

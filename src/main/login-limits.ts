@@ -5,7 +5,7 @@ import type { LoginSettings } from '../modules/login/settings.ts';
 import { moduleRecordKey } from '../modules/module-record-key.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { LoginLimits } from '../resources/app_sessions/login-limits.ts';
+import type { LoginLimits } from '../resources/app_sessions/app-sessions.ts';
 
 /** Limits of logins by route: the login module's own, or the server's where it has none. */
 export function loginLimits(

@@ -3,7 +3,7 @@ import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Module } from '../modules/contract/module.ts';
-import type { SessionCommands } from '../resources/tunnel_sessions/session-commands.ts';
+import type { SessionCommands } from '../resources/tunnel_sessions/tunnel-sessions.ts';
 import type { Predecessor } from './handover/predecessor.ts';
 import type { ListeningSockets } from './listening-sockets.ts';
 

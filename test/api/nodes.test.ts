@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OPERATOR_REQUEST } from '../../src/bootstrap/bootstrap-port.ts';
-import type { ListedNode } from '../../src/resources/listed-node.ts';
+import type { ListedNode } from '../../src/resources/documents-ports.ts';
 import { nodes } from '../../src/resources/nodes/nodes.ts';
 
 const node = (id: string): ListedNode => ({

@@ -8,7 +8,7 @@ import type { Clock } from '../../src/lib/clock.ts';
 import type { RunningServer } from '../../src/main/running-server.ts';
 import { type ServerOptions, startServer } from '../../src/main/server.ts';
 import type { Module } from '../../src/modules/contract/module.ts';
-import type { SessionCommand } from '../../src/resources/tunnel_sessions/session-commands.ts';
+import type { SessionCommand } from '../../src/resources/tunnel_sessions/tunnel-sessions.ts';
 import type { Cleanup } from './cleanup.ts';
 
 export const TEST_API_KEY = 'test-api-key-0123456789abcdefghij';

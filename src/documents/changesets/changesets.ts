@@ -3,7 +3,7 @@ import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { ChangesetsPort } from '../../resources/changesets-port.ts';
+import type { ChangesetsPort } from '../../resources/documents-ports.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type { OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';
 import type { ResourcePorts } from '../../resources/registry.ts';

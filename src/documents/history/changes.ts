@@ -1,7 +1,7 @@
 import { mapInSlices } from '../../lib/async/map-in-slices.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { ChangesPort } from '../../resources/changes-port.ts';
+import type { ChangesPort } from '../../resources/documents-ports.ts';
 import { refuseWithout, resourceErrors } from '../../resources/errors.ts';
 import type { OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';
 import type {

@@ -1,6 +1,6 @@
 import type { Check } from '../../checks/check.ts';
 import type { Finding } from '../../checks/finding.ts';
-import type { FoundProblem, ProblemsFound } from '../../resources/problems-port.ts';
+import type { FoundProblem, ProblemsFound } from '../../resources/documents-ports.ts';
 import type { SharedPorts } from '../../resources/shared-ports.ts';
 
 type Severity = FoundProblem['severity'];

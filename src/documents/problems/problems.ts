@@ -1,8 +1,8 @@
 import type { Check } from '../../checks/check.ts';
 import { checks } from '../../checks/registry.ts';
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
+import { PROBLEMS_MAX_LIMIT, type ProblemsFound, type ProblemsPort } from '../../resources/documents-ports.ts';
 import type { OperationRequest } from '../../resources/operation.ts';
-import { PROBLEMS_MAX_LIMIT, type ProblemsFound, type ProblemsPort } from '../../resources/problems-port.ts';
 import { API_LANE } from '../api-lane.ts';
 import { hasScope } from '../scopes.ts';
 import { ProblemReport } from './problem-report.ts';

@@ -15,7 +15,7 @@ import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { moduleRecordKey } from '../../modules/module-record-key.ts';
 import type { Replica } from '../../replica/replica.ts';
-import type { ListedNode } from '../../resources/listed-node.ts';
+import type { ListedNode } from '../../resources/documents-ports.ts';
 import type { SharedPorts } from '../../resources/shared-ports.ts';
 import type { StoredRecord } from '../../store/store.ts';
 

@@ -1,7 +1,7 @@
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { Replica } from '../../replica/replica.ts';
+import type { SearchPort, SearchResult } from '../../resources/documents-ports.ts';
 import type { OperationRequest } from '../../resources/operation.ts';
-import type { SearchPort, SearchResult } from '../../resources/search-port.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import { API_LANE } from '../api-lane.ts';
 import type { Catalog } from '../catalog.ts';

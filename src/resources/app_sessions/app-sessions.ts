@@ -7,7 +7,11 @@ import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
-import type { LoginLimits } from './login-limits.ts';
+
+export interface LoginLimits {
+  readonly maximum_duration: number;
+  readonly inactivity_timeout: number;
+}
 
 interface AppSessionPorts extends Pick<SharedPorts, 'clock' | 'ref' | 'uri'> {
   readonly store: Pick<Store, 'logins'>;

@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import { mapOf } from '../../lib/schema/map-of.ts';
+import type { ChangePorts } from '../documents-ports.ts';
 import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import { idParameter } from '../paging.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { ChangePorts } from './change-ports.ts';
 import { confirmOperation } from './confirm-operation.ts';
 import { messageField } from './message-field.ts';
 import { pendingSchema } from './pending-schema.ts';

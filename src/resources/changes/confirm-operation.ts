@@ -1,6 +1,6 @@
 import Type from 'typebox';
+import type { ChangePorts } from '../documents-ports.ts';
 import type { Operation } from '../operation.ts';
-import type { ChangePorts } from './change-ports.ts';
 import { messageField } from './message-field.ts';
 
 export function confirmOperation(

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
 import { pendingSchema } from '../changes/pending-schema.ts';
-import type { ChangesetsPort } from '../changesets-port.ts';
+import type { ChangesetsPort } from '../documents-ports.ts';
 import type { Operation } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
 

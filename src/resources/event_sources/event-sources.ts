@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import type { StoredRecord } from '../../store/store.ts';
-import type { DocumentsPort } from '../documents-port.ts';
+import type { DocumentsPort } from '../documents-ports.ts';
 import { resourceErrors } from '../errors.ts';
 import type { Operation, OperationResult } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
+import type { ListedNode } from '../documents-ports.ts';
 import { notOnline } from '../errors.ts';
-import type { ListedNode } from '../listed-node.ts';
 import { liveReads } from '../live-operations.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import { refSchema } from '../../lib/schema/annotations.ts';
+import { PROBLEMS_MAX_LIMIT, type ProblemsPort } from '../documents-ports.ts';
 import type { Operation } from '../operation.ts';
-import { PROBLEMS_MAX_LIMIT, type ProblemsPort } from '../problems-port.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
 

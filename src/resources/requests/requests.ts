@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import type { InstallationRequests } from '../../telemetry/requests/installation-requests.ts';
 import { resourceErrors } from '../errors.ts';
 import { LIST_DESCRIPTION } from '../live-operations.ts';
 import type { Operation } from '../operation.ts';
@@ -7,11 +8,10 @@ import { withRefs } from '../request-refs.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
 import { askedNodes, requestSchema } from './request-schema.ts';
-import type { RequestsPort } from './requests-port.ts';
 
 interface RequestPorts extends Pick<SharedPorts, 'ref' | 'uri'> {
   /** Requests that the edges of all nodes have finished. */
-  readonly requests: RequestsPort;
+  readonly requests: Pick<InstallationRequests, 'find' | 'list'>;
 }
 
 const PATH = '/requests';

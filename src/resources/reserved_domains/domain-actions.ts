@@ -1,6 +1,11 @@
 import type { JsonObject } from '../../lib/json.ts';
+import type { DocumentsPort } from '../documents-ports.ts';
 import type { Operation, OperationRequest, OperationResult } from '../operation.ts';
-import type { DomainPorts } from './domain-ports.ts';
+import type { SharedPorts } from '../shared-ports.ts';
+
+export interface DomainPorts extends Pick<SharedPorts, 'hostCertificates'> {
+  readonly documents: Pick<DocumentsPort, 'update'>;
+}
 
 const KIND = 'reserved_domain';
 

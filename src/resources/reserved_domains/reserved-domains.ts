@@ -5,11 +5,11 @@ import { hostNameProblem, lowerCaseHost } from '../../lib/net/host-name.ts';
 import { reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { StoredRecord } from '../../store/store.ts';
-import type { HostCertificates } from '../host-certificates.ts';
 import { managementStatus, provisioningJobSchema, renewsAtSchema } from '../managed_certificates/management-status.ts';
 import { defineResource, describedFields } from '../resource.ts';
+import type { HostCertificates } from '../shared-ports.ts';
+import type { DomainPorts } from './domain-actions.ts';
 import { domainActions } from './domain-actions.ts';
-import type { DomainPorts } from './domain-ports.ts';
 
 const statusSchema = Type.Union(
   [Type.Object({ renews_at: renewsAtSchema, provisioning_job: provisioningJobSchema }), Type.Null()],

@@ -1,7 +1,7 @@
 import Type from 'typebox';
+import type { SearchPort } from '../documents-ports.ts';
 import type { Operation } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
-import type { SearchPort } from '../search-port.ts';
 
 interface SearchPorts {
   readonly search: SearchPort;

@@ -1,16 +1,17 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
+import type { InstallationSeries } from '../../telemetry/series/installation-series.ts';
+import type { Point } from '../../telemetry/series/step-ring.ts';
 import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import { idParameter } from '../paging.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
-import type { TrafficPoint, TrafficPort } from './traffic-port.ts';
 
 interface SeriesPorts extends Pick<SharedPorts, 'clock' | 'ref'> {
   /** Traffic of all nodes over time. */
-  readonly traffic: TrafficPort;
+  readonly traffic: Pick<InstallationSeries, 'points' | 'routes'>;
 }
 
 const PATH = '/series';
@@ -144,7 +145,7 @@ function refsOf({ routeId, edgeId }: { readonly routeId: string; readonly edgeId
   };
 }
 
-function numbersOf({ requests, errors, bytesIn, bytesOut, p50Ms, p95Ms }: Omit<TrafficPoint, 'atMs'>) {
+function numbersOf({ requests, errors, bytesIn, bytesOut, p50Ms, p95Ms }: Omit<Point, 'atMs'>) {
   const ms = (value: number): number | null => (requests === 0 ? null : Math.round(value * 100) / 100);
   return { requests, errors, bytes_in: bytesIn, bytes_out: bytesOut, p50_ms: ms(p50Ms), p95_ms: ms(p95Ms) };
 }

@@ -3,11 +3,17 @@ import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import { notOnline, resourceErrors } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import type { OnlineItem } from '../online-port.ts';
 import type { Operation } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { SharedPorts } from '../shared-ports.ts';
-import type { SessionCommand, SessionCommands } from './session-commands.ts';
+import type { OnlineItem, SharedPorts } from '../shared-ports.ts';
+
+export type SessionCommand = 'stop' | 'restart' | 'update';
+
+/** Sends commands to the process that holds an agent's session. */
+export interface SessionCommands {
+  /** `refused`: the agent's message. */
+  send(sessionId: string, command: SessionCommand): Promise<'accepted' | 'unreachable' | { readonly refused: string }>;
+}
 
 interface TunnelSessionPorts extends Pick<SharedPorts, 'online' | 'ref' | 'uri'> {
   readonly sessionCommands: SessionCommands;

@@ -5,10 +5,9 @@ import { mapOf } from '../../lib/schema/map-of.ts';
 import { hasLabels } from '../../lib/text/labels.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import type { OnlineItem } from '../online-port.ts';
 import type { OperationRequest } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
+import type { OnlineItem, ReadingPorts, SharedPorts } from '../shared-ports.ts';
 
 type TunnelPorts = ReadingPorts & Pick<SharedPorts, 'online' | 'ref' | 'uri'>;
 

@@ -88,7 +88,7 @@ suite('latency and traffic of tunnels', () => {
 
   test('searches once for all readers and nodes that ask, and not before', async () => {
     let [searches, asked] = [0, 0];
-    let answer = async (_question: JsonObject): Promise<JsonObject> => ({});
+    let answer = (_question: JsonObject): JsonObject | Promise<JsonObject> => ({});
     const own = (): NodeTunnels => {
       searches += 1;
       return OWN;

@@ -2,17 +2,9 @@ import { greatestInSlices } from '../../lib/async/greatest-in-slices.ts';
 import { SharedResult } from '../../lib/async/shared-result.ts';
 import { type SliceLane, TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { askedNodes, type OtherNodes } from '../other-nodes.ts';
 import { packedTunnels, rounded, unpackedTunnels } from './node-tunnels.ts';
 import type { AgentFigures, AllFigures, NodeTunnels, TunnelFigures } from './tunnel-figures.ts';
-
-/** Questions to the other nodes, as this part needs them. */
-export interface TunnelQuestions {
-  readonly ownName: string;
-  answer(kind: string, answer: (question: JsonObject) => Promise<JsonObject>): void;
-  askOthers(
-    question: JsonObject & { readonly kind: string },
-  ): Promise<readonly { readonly name: string; readonly answer: JsonObject | null; readonly problem: string }[]>;
-}
 
 const KIND = 'tunnels.traffic';
 /** More than a page shows; a line of a live view stays below 200 kB. */
@@ -27,11 +19,11 @@ const KEPT_MS = 1_500;
 export class InstallationTunnels {
   readonly #own: SharedResult<NodeTunnels>;
   readonly #document = new SharedResult(() => this.#gather(), KEPT_MS);
-  readonly #questions: TunnelQuestions;
+  readonly #questions: OtherNodes;
   readonly #lane: SliceLane;
 
   /** `lane`: shared with other long answers. */
-  constructor(own: () => AllFigures, questions: TunnelQuestions, lane: SliceLane) {
+  constructor(own: () => AllFigures, questions: OtherNodes, lane: SliceLane) {
     this.#lane = lane;
     this.#own = new SharedResult(() => busiest(own(), lane), KEPT_MS);
     this.#questions = questions;
@@ -63,12 +55,7 @@ export class InstallationTunnels {
         ...{ id, requests, in_progress: inProgress, bytes_in: bytesIn, bytes_out: bytesOut },
       })),
       agents: await greatestInSlices(this.#lane, agents.values(), MAX_LISTED, ({ bytes_received: bytes }) => bytes),
-      asked_nodes: [
-        { name: ownName, answered: true },
-        ...answers.map(({ name, answer, problem }) =>
-          answer === null ? { name, answered: false, problem } : { name, answered: true },
-        ),
-      ],
+      asked_nodes: askedNodes(this.#questions, answers).map((node) => ({ ...node })),
     };
   }
 }

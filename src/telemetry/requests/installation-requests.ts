@@ -1,28 +1,9 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { isJsonObject } from '../../lib/json.ts';
+import { type AnsweringNode, type AskedNode, askedNodes, type OtherNodes } from '../other-nodes.ts';
 import { type RequestDocument, requestDocument } from './request-document.ts';
 import { filterFrom, type RequestFilter } from './request-filter.ts';
 import type { RequestHistory } from './request-history.ts';
-
-/** Questions to the other nodes, as this part needs them. */
-export interface RequestQuestions {
-  readonly ownName: string;
-  answer(kind: string, answer: (question: JsonObject) => JsonObject): void;
-  askOthers(question: JsonObject & { readonly kind: string }): Promise<readonly AnsweringNode[]>;
-}
-
-interface AnsweringNode {
-  readonly name: string;
-  readonly answer: JsonObject | null;
-  readonly problem: string;
-}
-
-/** Which nodes answered. */
-export interface AskedNode {
-  readonly name: string;
-  readonly answered: boolean;
-  readonly problem?: string;
-}
 
 export interface FoundRequests {
   /** Newest first. */
@@ -37,9 +18,9 @@ const MAX_LIMIT = 101;
 /** The requests of all nodes: each keeps its own, and is asked for them. */
 export class InstallationRequests {
   readonly #history: RequestHistory;
-  readonly #questions: RequestQuestions;
+  readonly #questions: OtherNodes;
 
-  constructor(history: RequestHistory, questions: RequestQuestions) {
+  constructor(history: RequestHistory, questions: OtherNodes) {
     this.#history = history;
     this.#questions = questions;
     questions.answer(FIND, ({ id }) => ({ request: typeof id === 'string' ? this.#ownRequest(id) : null }));
@@ -52,28 +33,19 @@ export class InstallationRequests {
     if (own !== null) return { requests: [own], nodes: [] };
     const answers = await this.#questions.askOthers({ kind: FIND, id });
     const found = answers.flatMap(({ answer }) => (isRequest(answer?.['request']) ? [answer['request']] : []));
-    return { requests: found.slice(0, 1), nodes: this.#asked(answers) };
+    return { requests: found.slice(0, 1), nodes: askedNodes(this.#questions, answers) };
   }
 
   async list(filter: RequestFilter, limit: number): Promise<FoundRequests> {
     const answers = await this.#questions.askOthers({ kind: LIST, limit, ...filter });
     const all = [...this.#ownRequests(filter, limit), ...answers.flatMap(requestsIn)];
     all.sort((one, other) => (one.id < other.id ? 1 : -1));
-    return { requests: all.slice(0, limit), nodes: this.#asked(answers) };
+    return { requests: all.slice(0, limit), nodes: askedNodes(this.#questions, answers) };
   }
 
   /** Without those of this node; newest first for each node. */
   async ofOthers(filter: RequestFilter, limit: number): Promise<readonly RequestDocument[]> {
     return (await this.#questions.askOthers({ kind: LIST, limit, ...filter })).flatMap(requestsIn);
-  }
-
-  #asked(answers: readonly AnsweringNode[]): readonly AskedNode[] {
-    return [
-      { name: this.#questions.ownName, answered: true },
-      ...answers.map(({ name, answer, problem }) =>
-        answer === null ? { name, answered: false, problem } : { name, answered: true },
-      ),
-    ];
   }
 
   #ownRequest(id: string): RequestDocument | null {

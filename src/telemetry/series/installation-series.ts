@@ -1,22 +1,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { type AskedNode, askedNodes, type OtherNodes } from '../other-nodes.ts';
 import type { Point } from './step-ring.ts';
 import type { RouteTotals, TrafficSeries } from './traffic-series.ts';
-
-/** Questions to the other nodes, as this part needs them. */
-export interface SeriesQuestions {
-  readonly ownName: string;
-  answer(kind: string, answer: (question: JsonObject) => JsonObject): void;
-  askOthers(
-    question: JsonObject & { readonly kind: string },
-  ): Promise<readonly { readonly name: string; readonly answer: JsonObject | null; readonly problem: string }[]>;
-}
-
-export interface AskedNode {
-  readonly name: string;
-  readonly answered: boolean;
-  readonly problem?: string;
-}
 
 export interface SeriesQuery {
   readonly fromMs: number;
@@ -31,10 +17,10 @@ const MAX_ROUTES = 500;
 /** Traffic of all nodes over time: each keeps its own, and is asked for it. */
 export class InstallationSeries {
   readonly #own: TrafficSeries;
-  readonly #questions: SeriesQuestions;
+  readonly #questions: OtherNodes;
   readonly #clock: Clock;
 
-  constructor(own: TrafficSeries, questions: SeriesQuestions, clock: Clock) {
+  constructor(own: TrafficSeries, questions: OtherNodes, clock: Clock) {
     this.#own = own;
     this.#questions = questions;
     this.#clock = clock;
@@ -57,7 +43,7 @@ export class InstallationSeries {
     const byTime = new Map<number, Point>();
     for (const point of lists.flat()) byTime.set(point.atMs, sum(byTime.get(point.atMs), point));
     const times = [...byTime.keys()].filter((atMs) => atMs <= last).sort((one, other) => one - other);
-    return { points: times.map((atMs) => byTime.get(atMs) as Point), nodes: this.#asked(answers) };
+    return { points: times.map((atMs) => byTime.get(atMs) as Point), nodes: askedNodes(this.#questions, answers) };
   }
 
   /** The busiest first. */
@@ -73,18 +59,7 @@ export class InstallationSeries {
       byRoute.set(totals.routeId, { ...totals, ...sum(known && { atMs: 0, ...known }, { atMs: 0, ...totals }) });
     }
     const sorted = [...byRoute.values()].sort((one, other) => other.requests - one.requests);
-    return { routes: sorted.slice(0, limit), nodes: this.#asked(answers) };
-  }
-
-  #asked(
-    answers: readonly { readonly name: string; readonly answer: unknown; readonly problem: string }[],
-  ): AskedNode[] {
-    return [
-      { name: this.#questions.ownName, answered: true },
-      ...answers.map(({ name, answer, problem }) =>
-        answer === null ? { name, answered: false, problem } : { name, answered: true },
-      ),
-    ];
+    return { routes: sorted.slice(0, limit), nodes: askedNodes(this.#questions, answers) };
   }
 }
 

@@ -1,4 +1,0 @@
-export interface LoginLimits {
-  readonly maximum_duration: number;
-  readonly inactivity_timeout: number;
-}
