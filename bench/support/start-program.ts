@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,13 @@ export interface Program {
 
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 export const API_KEY = 'bench-api-key-0123456789abcdefghij';
+
+const running = new Set<ChildProcess>();
+// A bench that is ended early leaves no server behind.
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGTERM');
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 /** `checkout`: runs another checkout's source, for comparison. */
 export function startPosternServer(
@@ -47,9 +54,11 @@ export async function startProgram(args: readonly string[], env: Readonly<Record
     env: { ...process.env, ...env },
     stdio: ['ignore', output, 'inherit'],
   });
+  running.add(child);
   let hasEnded = false;
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve())).then(() => {
     hasEnded = true;
+    running.delete(child);
     closeSync(output);
     rmSync(folder, { recursive: true, force: true });
   });
