@@ -34,7 +34,8 @@ function* idsInUse(edges: readonly CheckedEdge[]): Generator<null, ReadonlySet<s
 function judge({ id, subject_common_name: name, not_after: end }: CheckedAuthority, isUsed: boolean, nowMs: number) {
   const { state, words } = remainingTime(Date.parse(end), nowMs);
   const line = `${id} (${name}) ${words}`;
-  const advice = 'create its successor, add it to its edges beside the old one, then issue new certificates to clients';
+  const advice =
+    'create its successor, add it to certificate_authority_ids of its edges beside the old one, then issue new certificates to clients';
   if (state === 'fine') return found.ok(line);
   if (state === 'soon') return found.warning(line, advice, { id });
   if (isUsed) return found.problem(`${line}: its clients are rejected`, advice, { id });

@@ -21,7 +21,7 @@ export function checkSettings({ config }: { readonly config: Config }): readonly
   }
   if (config.trusted_proxies.some((range) => range.endsWith('/0'))) {
     found.warning(
-      'trusted_proxies includes every address: any client can claim any address, also one that a route allows',
+      'trusted_proxies includes every address: any client can claim any address, also one that IP rules let in',
       'list only the ranges of your proxies',
     );
   }
