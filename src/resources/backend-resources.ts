@@ -7,7 +7,7 @@ import { allPages } from './all-pages.ts';
 import { type ConfigurationResource, defineResource, describedFields, type LiveFields } from './resource.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
-type BackendPorts = Pick<SharedPorts, 'online' | 'ref'>;
+export type BackendPorts = Pick<SharedPorts, 'online' | 'ref'>;
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -6,7 +6,7 @@ import { liveReads } from '../live-operations.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
 
-type AlertPorts = ReadingPorts & Pick<SharedPorts, 'ref' | 'uri'>;
+export type AlertPorts = ReadingPorts & Pick<SharedPorts, 'ref' | 'uri'>;
 
 const PATH = '/alerts';
 

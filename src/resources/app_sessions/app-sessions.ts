@@ -13,7 +13,7 @@ export interface LoginLimits {
   readonly inactivity_timeout: number;
 }
 
-interface AppSessionPorts extends Pick<SharedPorts, 'clock' | 'ref' | 'uri'> {
+export interface AppSessionPorts extends Pick<SharedPorts, 'clock' | 'ref' | 'uri'> {
   readonly store: Pick<Store, 'logins'>;
   /** Limits of logins on a route as they apply now, in seconds; null when the route has no login module. */
   readonly loginLimits: (routeId: string) => LoginLimits | null;

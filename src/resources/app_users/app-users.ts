@@ -5,7 +5,7 @@ import { liveReads } from '../live-operations.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
 
-interface AppUserPorts extends Pick<SharedPorts, 'ref' | 'uri'> {
+export interface AppUserPorts extends Pick<SharedPorts, 'ref' | 'uri'> {
   readonly store: Pick<Store, 'logins'>;
 }
 

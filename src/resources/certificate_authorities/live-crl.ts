@@ -8,7 +8,7 @@ import type { StoredRecord } from '../../store/store.ts';
 import { type LiveFields, timestamp } from '../resource.ts';
 import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
 
-type CrlPorts = ReadingPorts & Pick<SharedPorts, 'clock'>;
+export type CrlPorts = ReadingPorts & Pick<SharedPorts, 'clock'>;
 
 const orNull = (schema: Type.TSchema, description: string): Type.TSchema =>
   Type.Union([schema, Type.Null()], { description });

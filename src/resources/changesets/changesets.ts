@@ -6,7 +6,7 @@ import type { ChangesetsPort } from '../documents-ports.ts';
 import type { Operation } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
 
-interface ChangesetPorts {
+export interface ChangesetPorts {
   readonly changesets: ChangesetsPort;
 }
 

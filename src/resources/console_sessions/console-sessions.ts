@@ -9,7 +9,7 @@ import { liveReads } from '../live-operations.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
 
-interface ConsoleSessionPorts extends ReadingPorts, Pick<SharedPorts, 'clock' | 'ref' | 'uri'> {
+export interface ConsoleSessionPorts extends ReadingPorts, Pick<SharedPorts, 'clock' | 'ref' | 'uri'> {
   readonly store: Pick<Store, 'commit'>;
 }
 

@@ -7,7 +7,7 @@ import { defineResource, describedFields } from '../resource.ts';
 import { aclRuleProblem, CONFIGURE_EXAMPLE } from './acl-rule-problem.ts';
 import { isNarrowerAcl } from './narrower-acl.ts';
 
-interface CredentialPorts {
+export interface CredentialPorts {
   readonly store: Pick<Store, 'presence'>;
 }
 

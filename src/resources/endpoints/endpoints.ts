@@ -10,7 +10,7 @@ import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
 import { type EdgeEndpoint, findEdgeEndpoint, newestFirst, pageOfEdgeEndpoints } from './edge-endpoints.ts';
 import { UNUSED_VALUES, unusedFields } from './unused-fields.ts';
 
-interface EndpointPorts extends ReadingPorts, Pick<SharedPorts, 'online' | 'ref' | 'uri'> {
+export interface EndpointPorts extends ReadingPorts, Pick<SharedPorts, 'online' | 'ref' | 'uri'> {
   /** This process's region, from the settings. */
   readonly region: string;
 }

@@ -12,7 +12,7 @@ import { type LiveResource, timestamp } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
 import { deliveryFilter, deliveryStates, replayFilter } from './delivery-filter.ts';
 
-interface DeliveryPorts extends Pick<SharedPorts, 'clock' | 'eventTypes' | 'newId' | 'ref' | 'uri'> {
+export interface DeliveryPorts extends Pick<SharedPorts, 'clock' | 'eventTypes' | 'newId' | 'ref' | 'uri'> {
   readonly store: Pick<Store, 'deliveries'>;
 }
 

@@ -9,7 +9,7 @@ import type { SharedPorts } from '../shared-ports.ts';
 import { sourceSchema } from './source-schema.ts';
 import { unknownTypeMessage } from './unknown-type-message.ts';
 
-interface EventSourcePorts extends Pick<SharedPorts, 'eventTypes' | 'ref'> {
+export interface EventSourcePorts extends Pick<SharedPorts, 'eventTypes' | 'ref'> {
   readonly documents: Pick<DocumentsPort, 'require' | 'update' | 'once'>;
 }
 

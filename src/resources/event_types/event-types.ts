@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { LiveResource } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
 
-type EventTypePorts = Pick<SharedPorts, 'eventTypes' | 'uri'>;
+export type EventTypePorts = Pick<SharedPorts, 'eventTypes' | 'uri'>;
 
 const PATH = '/event_types';
 

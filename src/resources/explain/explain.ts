@@ -9,7 +9,7 @@ import type { SharedPorts } from '../shared-ports.ts';
 import { explanationSchema, questionSchema } from './explain-schema.ts';
 import type { ExplainedRequest, HypotheticalRequest } from './explained-request.ts';
 
-interface ExplainPorts extends Pick<SharedPorts, 'ref'> {
+export interface ExplainPorts extends Pick<SharedPorts, 'ref'> {
   /** What the edge of this node would do with a request. */
   readonly explain: (question: HypotheticalRequest) => Promise<ExplainedRequest>;
 }

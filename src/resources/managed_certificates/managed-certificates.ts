@@ -10,7 +10,7 @@ import { type LiveResource, timestamp } from '../resource.ts';
 import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
 import { managementStatus, provisioningJobSchema, renewsAtSchema } from './management-status.ts';
 
-type ManagedCertificatePorts = ReadingPorts & Pick<SharedPorts, 'clock' | 'hostCertificates' | 'ref' | 'uri'>;
+export type ManagedCertificatePorts = ReadingPorts & Pick<SharedPorts, 'clock' | 'hostCertificates' | 'ref' | 'uri'>;
 
 const PATH = '/managed_certificates';
 

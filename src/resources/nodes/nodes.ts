@@ -6,7 +6,7 @@ import { liveReads } from '../live-operations.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
 
-interface NodePorts extends Pick<SharedPorts, 'ref' | 'uri'> {
+export interface NodePorts extends Pick<SharedPorts, 'ref' | 'uri'> {
   /** All servers of this installation, from memory. */
   readonly nodes: () => readonly ListedNode[];
 }

@@ -6,7 +6,7 @@ import type { Operation } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
 
-interface ProblemPorts extends Pick<SharedPorts, 'uri'> {
+export interface ProblemPorts extends Pick<SharedPorts, 'uri'> {
   /** What is wrong with the installation. */
   readonly problems: ProblemsPort;
 }

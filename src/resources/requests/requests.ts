@@ -9,7 +9,7 @@ import { type LiveResource, timestamp } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
 import { askedNodes, requestSchema } from './request-schema.ts';
 
-interface RequestPorts extends Pick<SharedPorts, 'ref' | 'uri'> {
+export interface RequestPorts extends Pick<SharedPorts, 'ref' | 'uri'> {
   /** Requests that the edges of all nodes have finished. */
   readonly requests: Pick<InstallationRequests, 'find' | 'list'>;
 }

@@ -3,7 +3,7 @@ import type { SearchPort } from '../documents-ports.ts';
 import type { Operation } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
 
-interface SearchPorts {
+export interface SearchPorts {
   readonly search: SearchPort;
 }
 

@@ -9,7 +9,7 @@ import { idParameter } from '../paging.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
 
-interface SeriesPorts extends Pick<SharedPorts, 'clock' | 'ref'> {
+export interface SeriesPorts extends Pick<SharedPorts, 'clock' | 'ref'> {
   /** Traffic of all nodes over time. */
   readonly traffic: Pick<InstallationSeries, 'points' | 'routes'>;
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { LiveResource } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
 
-interface SettingPorts extends Pick<SharedPorts, 'uri'> {
+export interface SettingPorts extends Pick<SharedPorts, 'uri'> {
   /** Settings in effect in this process, with secrets masked. */
   readonly settings: () => readonly JsonObject[];
 }

@@ -15,7 +15,7 @@ export interface SessionCommands {
   send(sessionId: string, command: SessionCommand): Promise<'accepted' | 'unreachable' | { readonly refused: string }>;
 }
 
-interface TunnelSessionPorts extends Pick<SharedPorts, 'online' | 'ref' | 'uri'> {
+export interface TunnelSessionPorts extends Pick<SharedPorts, 'online' | 'ref' | 'uri'> {
   readonly sessionCommands: SessionCommands;
 }
 

@@ -9,7 +9,7 @@ import type { OperationRequest } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { OnlineItem, ReadingPorts, SharedPorts } from '../shared-ports.ts';
 
-type TunnelPorts = ReadingPorts & Pick<SharedPorts, 'online' | 'ref' | 'uri'>;
+export type TunnelPorts = ReadingPorts & Pick<SharedPorts, 'online' | 'ref' | 'uri'>;
 
 const PATH = '/tunnels';
 
