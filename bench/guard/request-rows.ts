@@ -21,6 +21,7 @@ const CONNECTIONS = 8;
 const COMPILING_REQUESTS = isQuick ? 1000 : 30_000;
 const IDLE_SECONDS = isQuick ? 1 : 10;
 const REQUESTS_AFTER_IDLING = isQuick ? 1000 : 10_000;
+export const AFTER_IDLING = `HTTP/1.1, the first ${REQUESTS_AFTER_IDLING} after ${IDLE_SECONDS} idle seconds`;
 const API_HEADERS = { authorization: `Bearer ${API_KEY}`, 'service-version': '2' };
 
 export interface WorldPair {
@@ -104,15 +105,19 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** CPU per request, in many short rounds. `only`: of kinds whose names contain this. */
-export async function* requestRows(pairs: readonly WorldPair[], directory: string, only: string): AsyncGenerator<Row> {
+/** CPU per request, in many short rounds. */
+export async function* requestRows(
+  pairs: readonly WorldPair[],
+  directory: string,
+  wants: (name: string) => boolean,
+): AsyncGenerator<Row> {
   for (const { before, after } of pairs) {
     for (const world of [before, after]) {
       for (const kind of KINDS)
         if (kind.name.startsWith('HTTP/')) await kind.send(world, COMPILING_REQUESTS, directory);
     }
   }
-  for (const kind of KINDS.filter(({ name }) => name.includes(only))) {
+  for (const kind of KINDS.filter(({ name }) => wants(name) || wants(agentOf(name)))) {
     const compared: Compared<Cost>[] = [];
     for (const { before, after } of pairs) {
       const measured = (world: World): Measured<Cost> => ({ round: () => costOf(kind, world, kind.count, directory) });
@@ -121,8 +126,12 @@ export async function* requestRows(pairs: readonly WorldPair[], directory: strin
     }
     yield { name: kind.name, unit: 'µs', pairs: compared.map((pair) => part(pair, 'server')) };
     if (kind.hasAgent === true)
-      yield { name: `${kind.name}: the agent`, unit: 'µs', pairs: compared.map((pair) => part(pair, 'agent')) };
+      yield { name: agentOf(kind.name), unit: 'µs', pairs: compared.map((pair) => part(pair, 'agent')) };
   }
+}
+
+function agentOf(name: string): string {
+  return `${name}: the agent`;
 }
 
 /** All pairs are idle at the same time, and take turns then: the last one has been idle for some seconds more. */
@@ -141,7 +150,7 @@ export async function afterIdlingRow(pairs: readonly WorldPair[], directory: str
     }
   }
   return {
-    name: `${kind.name}, the first ${REQUESTS_AFTER_IDLING} after ${IDLE_SECONDS} idle seconds`,
+    name: AFTER_IDLING,
     unit: 'µs',
     pairs: costs,
   };

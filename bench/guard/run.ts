@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { ratioOf } from '../support/interleaved.ts';
 import { openBench } from '../support/open-bench.ts';
 import { helpIfRequested } from '../support/usage.ts';
 import { cliRows, memoryRows, sizeRows, startRows } from './process-rows.ts';
-import { afterIdlingRow, requestRows, type WorldPair } from './request-rows.ts';
+import { AFTER_IDLING, afterIdlingRow, requestRows, type WorldPair } from './request-rows.ts';
 import { isMarked, type Row, tableHead, tableLine } from './row.ts';
 import { packedSide, problemOf, type Side } from './sides.ts';
 import { openWorld } from './world.ts';
@@ -24,13 +24,15 @@ interface Sides<Each> {
 
 interface Bench {
   readonly checkouts: Sides<string>;
+  /** Only rows whose names this accepts. */
+  readonly wants: (name: string) => boolean;
   /** Both are built when a part first needs them. */
   readonly packed: () => Promise<Sides<Side>>;
   readonly directory: string;
   readonly upstreamPort: number;
 }
 
-const parts: Readonly<Record<string, (bench: Bench) => AsyncIterable<Row>>> = {
+const PARTS: Readonly<Record<string, (bench: Bench) => AsyncIterable<Row>>> = {
   requests,
   start: async function* ({ packed, directory }) {
     yield* startRows(await packed(), directory);
@@ -49,7 +51,7 @@ const parts: Readonly<Record<string, (bench: Bench) => AsyncIterable<Row>>> = {
 helpIfRequested({
   script: 'bench:guard',
   about:
-    'Compares what this checkout costs with another one, in one interleaved run of about ten minutes. Exits with 1 when a\nrow costs more than 1.05 × and more than chance explains. bench/guard/README.md has the details.',
+    'Compares what this checkout costs with another one, in one interleaved run of about ten minutes. Exits with 1 when a\nrow costs more than 1.05 × and more than chance explains, twice. bench/guard/README.md has the details.',
   benches: {
     requests: 'CPU per request: visitors, logins, tunnels, API, and after ten idle seconds',
     start: 'CPU of a start, from the checkout and from the package',
@@ -59,7 +61,7 @@ helpIfRequested({
   },
   flags: {
     '--before=DIR': 'the checkout to compare with; "npm ci" must have been run there (required)',
-    '--rows=TEXT': 'requests: only the rows whose names contain this, and none after idling',
+    '--rows=TEXT': 'only the rows whose names contain this',
   },
 });
 
@@ -69,12 +71,12 @@ const problem = problemOfCall();
 if (problem !== null) {
   say(problem);
   process.exitCode = 2;
-} else await guard(words.length === 0 ? Object.keys(parts) : words);
+} else await guard(words.length === 0 ? Object.keys(PARTS) : words);
 
 function problemOfCall(): string | null {
   if (given === null) return '--before=DIR is missing: give the checkout to compare with';
-  const unknown = words.find((word) => parts[word] === undefined);
-  if (unknown !== undefined) return `unknown part "${unknown}": use ${Object.keys(parts).join(', ')}`;
+  const unknown = words.find((word) => PARTS[word] === undefined);
+  if (unknown !== undefined) return `unknown part "${unknown}": use ${Object.keys(PARTS).join(', ')}`;
   return problemOf(before);
 }
 
@@ -98,19 +100,37 @@ async function guard(names: readonly string[]): Promise<void> {
     return built;
   };
   say(`\n${tableHead()}`);
-  let marked = 0;
-  for (const name of names) {
-    const part = { checkouts, packed, directory, upstreamPort: bench.upstream.port };
-    for await (const row of parts[name]?.(part) ?? []) {
-      say(tableLine(row));
-      if (isMarked(ratioOf(row.pairs))) marked += 1;
+  let attempt = 0;
+  const measure = async (parts: readonly string[], wants: (name: string) => boolean): Promise<readonly Marked[]> => {
+    attempt += 1;
+    const marked: Marked[] = [];
+    const place = join(directory, `attempt-${attempt}`);
+    await mkdir(place);
+    for (const name of parts) {
+      const part = { checkouts, packed, wants, directory: place, upstreamPort: bench.upstream.port };
+      for await (const row of PARTS[name]?.(part) ?? []) {
+        if (!wants(row.name)) continue;
+        say(tableLine(row));
+        if (isMarked(ratioOf(row.pairs))) marked.push({ part: name, row: row.name });
+      }
     }
-  }
-  say(marked === 0 ? '\nNo row costs more.' : `\n${marked} rows cost more.`);
-  if (marked > 0) process.exitCode = 1;
+    return marked;
+  };
+  const only = flag('rows') ?? '';
+  const suspects = await measure(names, (name) => name.includes(only));
+  if (suspects.length > 0) say('\nThe marked rows once more, with new processes:');
+  const repeated = names.filter((name) => suspects.some(({ part }) => part === name));
+  const confirmed = await measure(repeated, (name) => suspects.some(({ row }) => row === name));
+  say(confirmed.length === 0 ? '\nNo row costs more.' : `\n${confirmed.length} rows cost more.`);
+  if (confirmed.length > 0) process.exitCode = 1;
 }
 
-async function* requests({ checkouts, directory, upstreamPort }: Bench): AsyncGenerator<Row> {
+interface Marked {
+  readonly part: string;
+  readonly row: string;
+}
+
+async function* requests({ checkouts, wants, directory, upstreamPort }: Bench): AsyncGenerator<Row> {
   await using stack = new AsyncDisposableStack();
   const provider = await createIdentityProvider();
   stack.defer(() => provider.stop());
@@ -123,7 +143,6 @@ async function* requests({ checkouts, directory, upstreamPort }: Bench): AsyncGe
     const [one, two] = [await open(first), await open(first === 'before' ? 'after' : 'before')];
     pairs.push(first === 'before' ? { before: one, after: two } : { before: two, after: one });
   }
-  const only = flag('rows');
-  yield* requestRows(pairs, directory, only ?? '');
-  if (only === null) yield await afterIdlingRow(pairs, directory);
+  yield* requestRows(pairs, directory, wants);
+  if (wants(AFTER_IDLING)) yield await afterIdlingRow(pairs, directory);
 }
