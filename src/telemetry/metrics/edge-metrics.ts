@@ -1,15 +1,18 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { RawConnectionFacts } from '../facts/raw-connection-facts.ts';
+import { type CounterSeries, DirectCounter } from './direct-counter.ts';
+import { DirectHistogram, type HistogramSeries } from './direct-histogram.ts';
 import { MetricSeries, type MetricsLevel, type SeriesLabels } from './metric-series.ts';
 
 interface RouteCounters {
   readonly labels: SeriesLabels;
-  readonly seconds: { observe(value: number): void };
-  readonly bytesIn: { inc(value: number): void };
-  readonly bytesOut: { inc(value: number): void };
-  readonly requests: Map<number, { inc(): void }>;
+  readonly seconds: HistogramSeries;
+  readonly bytesIn: CounterSeries;
+  readonly bytesOut: CounterSeries;
+  /** By status. */
+  readonly requests: Map<number, CounterSeries>;
 }
 
 /** What is counted of a finished request. */
@@ -27,15 +30,12 @@ export interface LiveCounts {
   connections(): number;
 }
 
-/**
- * Traffic by edge and route. Metric children are cached per version of a route: looking one up by labels costs more
- * than counting.
- */
+/** Traffic by edge and route. The series are kept per version of a route: looking one up by labels costs more than counting. */
 export class EdgeMetrics {
-  readonly #requests: Counter<'edge' | 'route' | 'status'>;
-  readonly #seconds: Histogram<'edge' | 'route'>;
-  readonly #bytesIn: Counter<'edge' | 'route'>;
-  readonly #bytesOut: Counter<'edge' | 'route'>;
+  readonly #requests: DirectCounter<'edge' | 'route' | 'status'>;
+  readonly #seconds: DirectHistogram<'edge' | 'route'>;
+  readonly #bytesIn: DirectCounter<'edge' | 'route'>;
+  readonly #bytesOut: DirectCounter<'edge' | 'route'>;
   readonly #refused: Counter<'edge' | 'route' | 'module' | 'reason'>;
   readonly #failures: Counter<'phase' | 'reason'>;
   readonly #handshakes: Counter<'reason'>;
@@ -53,26 +53,26 @@ export class EdgeMetrics {
     this.#series = new MetricSeries(level);
     const registers = [registry];
     const perRoute = ['edge', 'route'] as const;
-    this.#requests = new Counter({
+    this.#requests = new DirectCounter({
       name: 'postern_edge_requests_total',
       help: 'Requests, by edge, route and status.',
       labelNames: [...perRoute, 'status'],
       registers,
     });
-    this.#seconds = new Histogram({
+    this.#seconds = new DirectHistogram({
       name: 'postern_edge_request_seconds',
       help: 'Time from the head of a request to the end of its response.',
       labelNames: perRoute,
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60],
       registers,
     });
-    this.#bytesIn = new Counter({
+    this.#bytesIn = new DirectCounter({
       name: 'postern_edge_request_bytes_total',
       help: 'Bytes of request bodies.',
       labelNames: perRoute,
       registers,
     });
-    this.#bytesOut = new Counter({
+    this.#bytesOut = new DirectCounter({
       name: 'postern_edge_response_bytes_total',
       help: 'Bytes of response bodies.',
       labelNames: perRoute,
@@ -165,12 +165,11 @@ export class EdgeMetrics {
 
   finished(exchange: FinishedRequest, seconds: number): void {
     const counters = this.#of(exchange.route);
-    const known = counters.requests.get(exchange.status);
-    if (known !== undefined) known.inc();
-    else this.#newStatus(counters, exchange);
+    const requests = counters.requests.get(exchange.status) ?? this.#newStatus(counters, exchange);
+    requests.value += 1;
     counters.seconds.observe(seconds);
-    if (exchange.bytesIn > 0) counters.bytesIn.inc(exchange.bytesIn);
-    if (exchange.bytesOut > 0) counters.bytesOut.inc(exchange.bytesOut);
+    counters.bytesIn.value += exchange.bytesIn;
+    counters.bytesOut.value += exchange.bytesOut;
     if (exchange.refusedBy === null) return;
     const [module = '', reason = ''] = exchange.refusedBy.split(':');
     const { labels } = counters;
@@ -222,17 +221,17 @@ export class EdgeMetrics {
 
   /** Requests that could not be parsed belong to no route. */
   unread(status: number, reason: string): void {
-    this.#requests.labels('', '', String(status)).inc();
+    this.#requests.series('', '', String(status)).value += 1;
     this.#refused.labels('', '', 'edge', reason).inc();
   }
 
-  #newStatus(counters: RouteCounters, exchange: FinishedRequest): void {
+  #newStatus(counters: RouteCounters, exchange: FinishedRequest): CounterSeries {
     const { labels } = counters;
     const status = String(exchange.status);
-    const child = this.#requests.labels(labels.edge, labels.route, status);
-    counters.requests.set(exchange.status, child);
-    labels.removals.set(`status ${status}`, () => this.#requests.remove(labels.edge, labels.route, status));
-    child.inc();
+    const series = this.#requests.series(labels.edge, labels.route, status);
+    counters.requests.set(exchange.status, series);
+    labels.removals.set(`status ${status}`, () => this.#requests.removeSeries(labels.edge, labels.route, status));
+    return series;
   }
 
   #of(route: RouteSnapshot | null): RouteCounters {
@@ -242,13 +241,13 @@ export class EdgeMetrics {
     const { edge, route: routeLabel } = labels;
     const made: RouteCounters = {
       labels,
-      seconds: this.#seconds.labels(edge, routeLabel),
-      bytesIn: this.#bytesIn.labels(edge, routeLabel),
-      bytesOut: this.#bytesOut.labels(edge, routeLabel),
+      seconds: this.#seconds.series(edge, routeLabel),
+      bytesIn: this.#bytesIn.series(edge, routeLabel),
+      bytesOut: this.#bytesOut.series(edge, routeLabel),
       requests: new Map(),
     };
     labels.removals.set('route', () => {
-      for (const metric of [this.#seconds, this.#bytesIn, this.#bytesOut]) metric.remove(edge, routeLabel);
+      for (const metric of [this.#seconds, this.#bytesIn, this.#bytesOut]) metric.removeSeries(edge, routeLabel);
     });
     this.#counters.set(route ?? this, made);
     return made;
