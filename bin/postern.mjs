@@ -1,29 +1,32 @@
 #!/usr/bin/env node
 // The launcher. Deliberately old syntax: every Node since 12.20 must be able to parse it, so that it can report what is
 // missing.
-import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import module, { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import v8 from 'node:v8';
 
 const OLDEST_MAJOR = 24;
 const FORWARDED_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 const LAUNCHED_MARK = 'POSTERN_LAUNCHER';
+/** Values of the mark: the launcher waits beside the program, or the program has taken its place. */
+const BESIDE = '1';
+const REPLACED = '2';
 
 const self = fileURLToPath(import.meta.url);
 const root = path.resolve(path.dirname(self), '..');
 const SOURCE = path.join(root, 'src', 'main', 'cli.ts');
 
-const isRelaunched = process.env[LAUNCHED_MARK] === '1';
+const mark = process.env[LAUNCHED_MARK];
 // Programs started later must not believe that they were launched from here.
 delete process.env[LAUNCHED_MARK];
 
 if (Number(process.versions.node.split('.')[0]) >= OLDEST_MAJOR) {
   runHere();
 } else {
-  const runtime = isRelaunched ? null : findRuntime();
+  const runtime = mark === BESIDE || mark === REPLACED ? null : findRuntime();
   if (runtime === null) {
     console.error(`postern: needs Node ${OLDEST_MAJOR} or newer, this is ${process.versions.node}: ${remedy()}`);
     process.exit(1);
@@ -32,13 +35,16 @@ if (Number(process.versions.node.split('.')[0]) >= OLDEST_MAJOR) {
 }
 
 function runHere() {
-  if (isRelaunched) {
+  if (mark === BESIDE) {
     // The channel closes with the launcher, even after a SIGKILL: then nobody else can stop us.
     process.on('disconnect', () => process.exit(1));
     if (!process.connected) process.exit(1);
     // The listener alone would keep a finished command alive.
     process.channel.unref();
   }
+  // As src/lib/process/tune-runtime.ts, which says why. Compiled code is cached for one set of flags: if only some commands
+  // had this one, they would reject each other's.
+  v8.setFlagsFromString('--no-allocation-site-pretenuring');
   keepCompiledCode();
   // A checkout runs the source; the published package contains JavaScript, since Node does not strip types inside
   // node_modules.
@@ -87,10 +93,29 @@ function remedy() {
 }
 
 function runOn(runtime) {
-  const child = spawn(runtime, process.execArgv.concat([self], process.argv.slice(2)), {
-    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: Object.assign({}, process.env, { [LAUNCHED_MARK]: '1' }),
+  const args = process.execArgv.concat([self], process.argv.slice(2));
+  const marked = (value) => Object.assign({}, process.env, { [LAUNCHED_MARK]: value });
+  if (canBeReplacedBy(runtime)) process.execve(runtime, [runtime].concat(args), marked(REPLACED));
+  void import('node:child_process').then(({ spawn }) => {
+    const stdio = ['inherit', 'inherit', 'inherit', 'ipc'];
+    watch(spawn(runtime, args, { stdio, env: marked(BESIDE) }), runtime);
   });
+}
+
+/**
+ * From Node 22.15 on, and not on Windows: one process, which keeps the id that a service manager knows. A failure would
+ * abort this process, so what can be checked is checked before.
+ */
+function canBeReplacedBy(runtime) {
+  try {
+    fs.accessSync(runtime, fs.constants.X_OK);
+    return typeof process.execve === 'function' && process.platform !== 'win32';
+  } catch {
+    return false;
+  }
+}
+
+function watch(child, runtime) {
   FORWARDED_SIGNALS.forEach((signal) => {
     process.on(signal, () => child.kill(signal));
   });

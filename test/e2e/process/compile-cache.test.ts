@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmod, mkdir, readdir, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -29,6 +29,18 @@ test('follows XDG_CACHE_HOME', async (t) => {
   const home = await tempDir(t);
   runIn(home, { XDG_CACHE_HOME: join(home, 'xdg') });
   assert.deepEqual(await readdir(join(home, 'xdg', 'postern', 'compiled')).then((found) => found.length), 1);
+});
+
+test('commands that run for long and others use the same compiled code', async (t) => {
+  const env = { PATH: process.env['PATH'] ?? '', HOME: await tempDir(t), NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
+  // They load the same files. Node reports code that was compiled for other flags of V8.
+  const [, second = '', third = ''] = ['http', 'config', 'http'].map(
+    (command) => spawnSync(process.execPath, [LAUNCHER, command, '--help'], { env, encoding: 'utf8' }).stderr,
+  );
+  for (const printed of [second, third]) {
+    assert.match(printed, /was accepted/);
+    assert.doesNotMatch(printed, /was rejected/);
+  }
 });
 
 const unusable: readonly [string, (t: TestContext, home: string) => Promise<void>][] = [

@@ -78,6 +78,23 @@ suite('launcher on an old Node', options, () => {
   });
 });
 
+test('is replaced by the locked Node, without a second process, where Node can do that', async (t) => {
+  const root = await tempDir(t);
+  const [bin, tools] = [join(root, 'bin'), join(root, 'node_modules', '.bin')];
+  for (const folder of [bin, tools]) await mkdir(folder, { recursive: true });
+  // To this copy, the Node that runs it is too old, although it has `process.execve` (from Node 22.15 on).
+  const text = (await readFile(launcherPath, 'utf8')).replace(
+    /^const OLDEST_MAJOR = \d+;$/m,
+    'const OLDEST_MAJOR = 999;',
+  );
+  await writeFile(join(bin, 'postern.mjs'), text);
+  await writeFile(join(tools, 'node'), '#!/bin/sh\necho $$ "$@"\n', { mode: 0o755 });
+  const launched = startPostern(t, { launcher: join(bin, 'postern.mjs'), args: ['server', '--data-dir', 'x y'] });
+  assert.deepEqual(await launched.exited, { code: 0, signal: null });
+  assert.equal(launched.stdout(), `${launched.child.pid} ${join(bin, 'postern.mjs')} server --data-dir x y\n`);
+  assert.equal(launched.stderr(), '');
+});
+
 function runCopy(node: string, path: string): { code: number; stderr: string } {
   try {
     execFileSync(node, [path, '--version'], { stdio: 'pipe' });
