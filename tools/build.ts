@@ -2,15 +2,21 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { WORKERS } from './binary/build-binary.ts';
+import { bundleModules } from './binary/bundle.ts';
+import { bundledLicenses } from './binary/bundled-licenses.ts';
 import { buildConsoleIfStale } from './build-console.ts';
 import { programAssets } from './program-assets.ts';
 import { pruneDeclarations } from './prune-declarations.ts';
 
 /**
- * Builds `dist/` for publishing: Node does not strip types inside node_modules, so a package must contain JavaScript.
+ * Builds `dist/` for publishing: Node does not strip types inside node_modules, so a package must contain JavaScript. The
+ * 1,700 files of the program and its dependencies become a few (decision 62); the compiler only writes declarations.
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 const output = join(root, 'dist');
+/** What other programs import: they also get type declarations. */
+const LIBRARIES = ['client/index', 'agent/index'];
 const PROJECT_FILE = join(root, 'node_modules', '.postern-build.json');
 
 // Executables of `npm run build:binary` stay.
@@ -30,20 +36,25 @@ writeFileSync(
       // The state that the type check keeps says that nothing changed, and the compiler would then write nothing.
       incremental: false,
       declaration: true,
-      rewriteRelativeImportExtensions: true,
+      emitDeclarationOnly: true,
       rootDir: join(root, 'src'),
       outDir: output,
       types: ['node'],
     },
-    include: [join(root, 'src')],
-    exclude: [join(root, 'src/**/*.test.ts')],
+    include: [],
+    files: LIBRARIES.map((path) => join(root, 'src', `${path}.ts`)),
   }),
 );
 const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+const bundled = bundleModules(['main/cli', ...LIBRARIES, ...WORKERS], output);
+writeFileSync(join(output, 'LICENSES.txt'), bundledLicenses(bundled));
 const { status } = spawnSync(process.execPath, [compiler, '--project', PROJECT_FILE], { cwd: root, stdio: 'inherit' });
 rmSync(PROJECT_FILE);
 if (status !== 0) process.exit(status ?? 1);
 for (const asset of programAssets()) cpSync(join(root, 'src', asset), join(output, asset));
 buildConsoleIfStale();
-pruneDeclarations(output, ['client/index.d.ts', 'agent/index.d.ts']);
+pruneDeclarations(
+  output,
+  LIBRARIES.map((path) => `${path}.d.ts`),
+);
 console.log('built dist/ and console/dist/');

@@ -8,7 +8,7 @@ import { localhostLookup } from '../lib/net/localhost-lookup.ts';
 import { hashToken } from '../lib/text/token-hash.ts';
 import { plainHttpHosts } from '../modules/login/issuer-problem.ts';
 import { login } from '../modules/login/login.ts';
-import { OpenIdLoginClient } from '../modules/login/openid/openid-login-client.ts';
+import { OpenIdLogin } from '../modules/login/openid/openid-login.ts';
 import { LoginProblem } from '../modules/login/provider/login-problem.ts';
 import { Provider } from '../modules/login/provider/provider.ts';
 import type { LoginSettings } from '../modules/login/settings.ts';
@@ -31,7 +31,7 @@ export function consolePeople(config: Config, { clock, logger }: Ports): People 
   const isPlainHttpAllowed = plainHttpHosts(loginSettings.oidc_http_issuers);
   // The operator's settings name the provider, so it may have any address.
   const fetch = createGuardedFetch({ isAddressAllowed: () => true, isPlainHttpAllowed, lookup: localhostLookup });
-  const client = new OpenIdLoginClient(new Provider(issuer, { clock, fetch, isPlainHttpAllowed }), {
+  const client = new OpenIdLogin(new Provider(issuer, { clock, fetch, isPlainHttpAllowed }), {
     issuer,
     clientId,
     clientSecret: config.console_oidc_client_secret ?? '',

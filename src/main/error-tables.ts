@@ -12,6 +12,7 @@ import { edgeErrors } from '../edge/errors.ts';
 import { gatewayErrors } from '../gateway/errors.ts';
 import type { ErrorCode, ErrorRow, ErrorRows } from '../lib/errors.ts';
 import { flagErrors } from '../lib/flags.ts';
+import { partErrors } from '../lib/load-part.ts';
 import { moduleErrors } from '../modules/contract/errors.ts';
 import { modules } from '../modules/registry.ts';
 import { sharedRuntimes } from '../modules/shared-runtimes.ts';
@@ -43,7 +44,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'Traces', rows: tracingErrors.rows },
   { title: 'Server certificates', rows: pkiErrors.rows },
   { title: 'Certificates from ACME servers', rows: acmeErrors.rows },
-  { title: 'The program', rows: mainErrors.rows },
+  { title: 'The program', rows: { ...mainErrors.rows, ...partErrors.rows } },
   { title: 'The command line', rows: flagErrors.rows },
   { title: 'The command line: agent commands', rows: agentCommandErrors.rows },
   { title: 'The command line: imports', rows: importErrors.rows },

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { PosternError } from '../lib/errors.ts';
+import { loadPart } from '../lib/load-part.ts';
 import { formatListenAddress, type ListenAddress } from '../lib/net/listen-address.ts';
 import { createKsuidSource } from '../lib/text/ksuid.ts';
 import { NodeLinks } from '../nodes/links/node-links.ts';
@@ -15,8 +16,7 @@ import type { NodeCounts } from '../nodes/membership/node-document.ts';
 import { NodeMembership } from '../nodes/membership/node-membership.ts';
 import { NodeNews } from '../nodes/news/node-news.ts';
 import type { NodeFacts } from '../nodes/node.ts';
-import { openPeerAuthority, PEER_AUTHORITY_KIND } from '../pki/peer-authority.ts';
-import { storedAuthorities } from '../pki/stored-authorities.ts';
+import { PEER_AUTHORITY_KIND, storedAuthorities } from '../pki/stored-authorities.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import type { ListeningSockets } from './listening-sockets.ts';
@@ -138,6 +138,7 @@ function alone(membership: Membership): OpenedNodes {
 async function openPeers(deps: NodesDependencies, membership: NodeMembership, databaseUrl: string) {
   const { config, store, replica, clock, logger: log } = deps;
   if (config.peer_listen === 'off') return null;
+  const { openPeerAuthority } = await loadPart(() => import('../pki/peer-authority.ts'));
   const authority = await openPeerAuthority(storedAuthorities(store, replica, PEER_AUTHORITY_KIND), log, clock.nowMs());
   const links = await NodeLinks.open({ membership, authority, readAgain: () => membership.beat(), log });
   membership.usePeers(linkRenewals(membership, links));

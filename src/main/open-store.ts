@@ -1,15 +1,16 @@
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
-import { openPostgresStore } from '../store/postgres/open-postgres-store.ts';
+import { loadPart } from '../lib/load-part.ts';
 import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 
 type StoreSettings = Pick<Config, 'data_dir' | 'database_url' | 'database_migrate_under_old_nodes' | 'secret_key'>;
 
 /** The only place that knows the engines by name. */
-export function openStore(settings: StoreSettings, clock: Clock, isTakingOver = false): Promise<Store> {
+export async function openStore(settings: StoreSettings, clock: Clock, isTakingOver = false): Promise<Store> {
   const { data_dir: dataDir, database_url: url, secret_key: secretKey } = settings;
   if (url === null) return openSqliteStore({ dataDir, secretKey, clock, isTakingOver });
+  const { openPostgresStore } = await loadPart(() => import('../store/postgres/open-postgres-store.ts'));
   const { database_migrate_under_old_nodes: mayMigrateUnderOldNodes } = settings;
   return openPostgresStore({ url, dataDir, secretKey, clock, mayMigrateUnderOldNodes });
 }

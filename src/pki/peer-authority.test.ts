@@ -3,7 +3,8 @@ import { X509Certificate } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { AuthorityPair, AuthorityRecords } from './authority-records.ts';
-import { certifiedNode, openPeerAuthority } from './peer-authority.ts';
+import { certifiedNode } from './certified-node.ts';
+import { openPeerAuthority } from './peer-authority.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 16);
 const LOG = { info() {}, warn() {} };

@@ -15,10 +15,8 @@ import {
 } from '@peculiar/x509';
 import type { AuthorityLog, AuthorityPair, AuthorityRecords } from './authority-records.ts';
 import { KEY_ALGORITHM, newSerialNumber, SIGNATURE_ALGORITHM } from './certificate-authority.ts';
+import { NODE_URI } from './certified-node.ts';
 import { pkiErrors } from './errors.ts';
-
-/** Kind of its record in the store. */
-export const PEER_AUTHORITY_KIND = 'peer_authority';
 
 const ID = 'peers';
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -26,8 +24,6 @@ const AUTHORITY_DAYS = 30 * 365;
 const NODE_DAYS = 2;
 /** Clocks of nodes may differ by hours: `postern doctor` reports it, and links must work until then. */
 const BACKDATED_DAYS = 1;
-const NODE_URI = 'urn:postern:node:';
-const NODE_NAME = /^URI:urn:postern:node:(nd_[0-9A-Za-z]{1,64})$/;
 const BOTH_ENDS = [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth];
 
 export interface NodeCertificate {
@@ -57,11 +53,6 @@ export async function openPeerAuthority(
   if (added === null) throw broken();
   if (added.certificatePem === pair.certificatePem) log.info({}, 'created the authority of peer certificates');
   return opened(added);
-}
-
-/** The node that a certificate of the authority names; null: it names none. */
-export function certifiedNode({ subjectAltName }: { readonly subjectAltName: string | undefined }): string | null {
-  return NODE_NAME.exec(subjectAltName ?? '')?.[1] ?? null;
 }
 
 async function opened({ certificatePem, privateKeyPem }: AuthorityPair): Promise<PeerAuthority> {

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
+import { loadPart } from '../lib/load-part.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
-import { type InternalCa, openInternalCa } from './internal-ca.ts';
+import type { InternalCa } from './internal-ca.ts';
 import { storedAuthorities } from './stored-authorities.ts';
 
 const KIND = 'internal_ca';
@@ -18,9 +19,16 @@ export function internalCaOf(parts: {
 }): () => Promise<InternalCa> {
   const { config, store, replica, clock, logger: log } = parts;
   let opened: Promise<InternalCa> | null = null;
-  return () => {
+  const open = async (): Promise<InternalCa> => {
+    const { openInternalCa } = await loadPart(() => import('./internal-ca.ts'));
     const records = storedAuthorities(store, replica, KIND);
-    opened ??= openInternalCa({ records, dataDir: config.data_dir, domain: config.domain, clock, log });
+    return openInternalCa({ records, dataDir: config.data_dir, domain: config.domain, clock, log });
+  };
+  return () => {
+    opened ??= open().catch((error: unknown) => {
+      opened = null;
+      throw error;
+    });
     return opened;
   };
 }

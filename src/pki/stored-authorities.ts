@@ -3,6 +3,9 @@ import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import type { AuthorityRecords } from './authority-records.ts';
 
+/** The kind of the record of the authority that only nodes trust. */
+export const PEER_AUTHORITY_KIND = 'peer_authority';
+
 const FIELD = '/private_key';
 
 /** Kept like any secret: sealed at rest, in backups, the same for all processes. */

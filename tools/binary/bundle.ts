@@ -1,10 +1,12 @@
-import { basename, dirname } from 'node:path';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { esbuild } from '../esbuild.ts';
 
 const SHARED = [
   '--bundle',
   '--platform=node',
-  `--target=node${process.versions.node.split('.')[0]}`,
+  // As the compiler: the syntax of the source.
+  '--target=esnext',
   '--minify-syntax',
   '--minify-whitespace',
   // Names of classes and functions show up in stack traces.
@@ -29,13 +31,20 @@ export function bundleProgram(outfile: string): void {
 }
 
 /**
- * One of our files, with everything that it imports, as a module with the same exports. What it imports on demand is
- * still loaded on demand: as one file, the program would take each short command 0.1 s of CPU more to load.
+ * Our files `src/PATH.ts`, with everything that they import, as modules `FOLDER/PATH.js` with the same exports. What they
+ * import on demand is still loaded on demand: as one file, the program would take each short command 0.1 s of CPU more
+ * to load. The files that they share are in `FOLDER/parts`, whose names change with their content: a running program never
+ * loads a part of another version that was installed over it. Returns the files that were bundled.
  */
-export function bundleModule(source: string, outfile: string): void {
-  const [folder, name] = [dirname(outfile), basename(outfile, '.js')];
-  const names = [`--outdir=${folder}`, `--entry-names=${name}`, '--chunk-names=[name]-[hash]'];
-  esbuild([...SHARED, source, '--format=esm', '--splitting', `--banner:js=${REQUIRE}`, ...names]);
+export function bundleModules(paths: readonly string[], folder: string): readonly string[] {
+  const sources = paths.map((path) => `src/${path}.ts`);
+  const names = ['--outbase=src', `--outdir=${folder}`, '--chunk-names=parts/[name]-[hash]'];
+  const list = join(folder, 'bundled.json');
+  const form = ['--format=esm', '--splitting', `--banner:js=${REQUIRE}`, `--metafile=${list}`];
+  esbuild([...SHARED, ...sources, ...form, ...names]);
+  const { inputs } = JSON.parse(readFileSync(list, 'utf8')) as { readonly inputs: Readonly<Record<string, unknown>> };
+  rmSync(list);
+  return Object.keys(inputs);
 }
 
 /** A worker's program as one script: a thread that starts from text takes no module. */

@@ -1,23 +1,12 @@
 // @peculiar/x509 requires this before it is loaded.
 import 'reflect-metadata';
-import { createPrivateKey, generateKeyPair, webcrypto } from 'node:crypto';
-import { promisify } from 'node:util';
+import { createPrivateKey, webcrypto } from 'node:crypto';
 import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } from '@peculiar/x509';
-import type { PrivateKeyType } from '../records.ts';
 
-const RSA_BITS = 2048;
 const ALGORITHMS = {
   ecdsa: { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
   rsa: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
 } as const;
-
-/** PKCS #8 PEM. */
-export async function newPrivateKeyPem(type: PrivateKeyType): Promise<string> {
-  const generate = promisify(generateKeyPair);
-  const { privateKey } =
-    type === 'rsa' ? await generate('rsa', { modulusLength: RSA_BITS }) : await generate('ec', { namedCurve: 'P-256' });
-  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-}
 
 /** The certificate request (PKCS #10) in DER. The name is in the subject alternative names only: a common name is limited to 64 characters. */
 export async function certificateRequest(privateKeyPem: string, hostname: string): Promise<Buffer> {

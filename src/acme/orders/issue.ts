@@ -1,7 +1,7 @@
 import { rfc3339 } from '../../lib/clock.ts';
+import { loadPart } from '../../lib/load-part.ts';
 import { AcmeFailure } from '../client/acme-failure.ts';
 import { AcmeOrders, type Order } from '../client/acme-orders.ts';
-import { certificateRequest } from '../client/certificate-request.ts';
 import { type IssuedCertificate, issuedCertificate } from '../client/issued-certificate.ts';
 import { problemText } from '../client/problem.ts';
 import { type ManagedCertificateDoc, NEXT_PRIVATE_KEY, type OrderInFlight, PRIVATE_KEY } from '../records.ts';
@@ -64,6 +64,7 @@ async function advance(lease: Lease, ports: OrderPorts, at: At, order: Order): P
       { order: { ...inFlight, state: 'finalizing', dns_record: null } },
       { deletes: challengeKeys(ports.replica, hostname) },
     );
+    const { certificateRequest } = await loadPart(() => import('../client/certificate-request.ts'));
     const request = await certificateRequest(lease.secret(NEXT_PRIVATE_KEY) as string, hostname);
     const next = await finalized(orders, order, request);
     // An order that is pending again would otherwise be repeated without pause and without end.

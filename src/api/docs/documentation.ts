@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { loadPart } from '../../lib/load-part.ts';
 import type { Operation } from '../../resources/operation.ts';
-import { docsPage } from '../docs-page.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
-import { type OpenApiOptions, openApiDocument } from '../openapi.ts';
+import type { OpenApiOptions } from '../openapi.ts';
 
 const compressed = promisify(gzip);
 
@@ -20,7 +20,7 @@ export interface BuiltDocument {
 export class Documentation {
   readonly #operations: readonly Operation[];
   readonly #options: OpenApiOptions;
-  #document: Promise<OpenApiDocument> | undefined;
+  #document: OpenApiDocument | undefined;
   #openApi: Promise<BuiltDocument> | undefined;
   #docs: Promise<BuiltDocument> | undefined;
 
@@ -30,22 +30,34 @@ export class Documentation {
   }
 
   get openApi(): Promise<BuiltDocument> {
-    this.#openApi ??= this.#made().then((document) => built(`${JSON.stringify(document)}\n`));
+    this.#openApi ??= this.#made()
+      .then((document) => built(`${JSON.stringify(document)}\n`))
+      .catch((error: unknown) => {
+        this.#openApi = undefined;
+        throw error;
+      });
     return this.#openApi;
   }
 
   get docs(): Promise<BuiltDocument> {
-    this.#docs ??= this.#made().then((document) => built(docsPage(document)));
+    this.#docs ??= this.#page().catch((error: unknown) => {
+      this.#docs = undefined;
+      throw error;
+    });
     return this.#docs;
   }
 
+  async #page(): Promise<BuiltDocument> {
+    const [document, { docsPage }] = await Promise.all([this.#made(), loadPart(() => import('../docs-page.ts'))]);
+    return built(docsPage(document));
+  }
+
   /** Building and serializing it take 30 ms each: other requests are served in between. */
-  #made(): Promise<OpenApiDocument> {
-    this.#document ??= Promise.resolve(openApiDocument(this.#operations, this.#options));
-    return this.#document.then(async (document) => {
-      await new Promise((resolve) => setImmediate(resolve));
-      return document;
-    });
+  async #made(): Promise<OpenApiDocument> {
+    const { openApiDocument } = await loadPart(() => import('../openapi.ts'));
+    this.#document ??= openApiDocument(this.#operations, this.#options);
+    await new Promise((resolve) => setImmediate(resolve));
+    return this.#document;
   }
 }
 

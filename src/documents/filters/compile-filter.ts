@@ -12,12 +12,12 @@ type CelError = Error & {
   readonly range?: { readonly start: number };
 };
 
-let language: Promise<FilterLanguage> | null = null;
+let language: FilterLanguage | null = null;
 
 /** A filter over items of a list with this schema. Rejects what is not a filter, naming the place. */
 export async function compileFilter(text: string, item: Known, nowMs: number): Promise<ItemFilter> {
-  language ??= FilterLanguage.load();
-  const loaded = await language;
+  language ??= await FilterLanguage.load();
+  const loaded = language;
   const parsed = parse(loaded, text);
   checkFilter(parsed.ast, item);
   const now = new Date(nowMs);

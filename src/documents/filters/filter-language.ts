@@ -1,5 +1,6 @@
 import type { Environment, ParseResult } from '@marcbachmann/cel-js';
 import type { JsonObject } from '../../lib/json.ts';
+import { loadPart } from '../../lib/load-part.ts';
 import { durationMs } from './duration-ms.ts';
 
 /** Limits of one expression. With the allowed operations, its cost is linear in the size of the item. */
@@ -24,7 +25,7 @@ export class FilterLanguage {
   }
 
   static async load(): Promise<FilterLanguage> {
-    const { Environment } = await import('@marcbachmann/cel-js');
+    const { Environment } = await loadPart(() => import('@marcbachmann/cel-js'));
     const environment = new Environment({ limits: LIMITS, homogeneousAggregateLiterals: false })
       .registerVariable('obj', 'map')
       .registerVariable('time', 'map')

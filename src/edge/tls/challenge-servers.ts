@@ -2,7 +2,7 @@ import { constants } from 'node:crypto';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Clock } from '../../lib/clock.ts';
 import { closing, listenPer } from '../../lib/guarded-listeners.ts';
-import { challengeCertificate } from '../../pki/challenge-certificate.ts';
+import { loadPart } from '../../lib/load-part.ts';
 import { ACME_TLS_PROTOCOL, type AcmeChallenge } from './acme-challenges.ts';
 
 export interface ChallengeServersOptions {
@@ -36,6 +36,7 @@ export class ChallengeServers {
 
   async #make({ hostname, keyAuthorization }: AcmeChallenge): Promise<Server> {
     const { clock, handshakeTimeoutMs, onSecure, onFailure } = this.#options;
+    const { challengeCertificate } = await loadPart(() => import('../../pki/challenge-certificate.ts'));
     const pair = await challengeCertificate({ hostname, keyAuthorization, nowMs: clock.nowMs() });
     const server = createServer({
       cert: pair.certificatePem,

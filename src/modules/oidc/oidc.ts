@@ -9,7 +9,7 @@ import { checkIssuer } from '../login/check-issuer.ts';
 import { login } from '../login/login.ts';
 import { LOGIN_REASONS, type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
 import { askedParameters } from '../login/login-parameters.ts';
-import { OpenIdLoginClient } from '../login/openid/openid-login-client.ts';
+import { OpenIdLogin } from '../login/openid/openid-login.ts';
 import type { LoginSettings } from '../login/settings.ts';
 import { oidcAgentForm } from './agent-form.ts';
 import { loginParameters } from './login-parameters.ts';
@@ -136,7 +136,7 @@ function prepare(
     recheckSeconds: null,
     admits: null,
   };
-  const client = new OpenIdLoginClient(runtime.login.providersFor(configuredBy).get(issuer), {
+  const client = new OpenIdLogin(runtime.login.providersFor(configuredBy).get(issuer), {
     issuer,
     clientId,
     clientSecret,

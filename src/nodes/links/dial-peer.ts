@@ -2,7 +2,7 @@ import { type ConnectionOptions, connect, type SecureContext, type TLSSocket } f
 import { messageOf } from '../../lib/error-text.ts';
 import { attach, closing, guarded, ignoreErrors } from '../../lib/guarded-listeners.ts';
 import { parseListenAddress } from '../../lib/net/listen-address.ts';
-import { certifiedNode } from '../../pki/peer-authority.ts';
+import { certifiedNode } from '../../pki/certified-node.ts';
 import { DIAL_TIMEOUT_MS, PEER_ALPN } from './peer-protocol.ts';
 
 export interface PeerTarget {

@@ -10,7 +10,7 @@ import {
   reporting,
 } from '../../lib/guarded-listeners.ts';
 import { Handshakes } from '../../lib/net/handshakes.ts';
-import { certifiedNode } from '../../pki/peer-authority.ts';
+import { certifiedNode } from '../../pki/certified-node.ts';
 import type { NodeIdentity } from './node-identity.ts';
 import { PEER_ALPN } from './peer-protocol.ts';
 

@@ -16,8 +16,8 @@ const TIMEOUT_MS = 240_000;
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-/** 1.6 MB in November 2026, with the console. */
-const MAX_PACKAGE_BYTES = 2 * 1024 * 1024;
+/** 2.0 MB in November 2026, with the console and the code of its dependencies. */
+const MAX_PACKAGE_BYTES = 2.3 * 1024 * 1024;
 
 /** The agent as a library, as a dependent program uses it. */
 const AGENT = `
@@ -39,7 +39,13 @@ suite('the published package', { timeout: TIMEOUT_MS }, () => {
     const packed = await builtPackage();
     assert(packed.size < MAX_PACKAGE_BYTES, `${packed.size} bytes`);
     const names = new Set(packed.files.map(({ path }) => path));
-    for (const path of ['LICENSE', 'dist/main/cli.js', 'dist/store/sqlite/worker.js', 'dist/config/defaults.yaml'])
+    for (const path of [
+      'LICENSE',
+      'dist/LICENSES.txt',
+      'dist/main/cli.js',
+      'dist/store/sqlite/worker.js',
+      'dist/config/defaults.yaml',
+    ])
       assert(names.has(path), `${path} is missing: ${packed.files.length} files`);
     // Declarations that no entry of the package leads to would only be weight.
     assert(
