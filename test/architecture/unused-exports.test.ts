@@ -14,7 +14,6 @@ const FOR_TESTS = [
   'src/modules/compression/accept-encoding.ts CODINGS',
   'src/modules/compression/eligibility.ts MIN_BODY_BYTES',
   'src/modules/oidc/oidc.ts oidcConfig',
-  'src/modules/login/openid/openid-login-client.ts withoutLongChallenge',
   'src/store/postgres/postgres-engine.ts WRITE',
   // For the first migration that removes something.
   'src/store/sql/schema/schema.ts dropIndex',
