@@ -14,9 +14,9 @@ const USAGE_CODES = new Set(['ERR_POSTERN_USAGE', 'ERR_POSTERN_COMMAND']);
 
 /** Called by the launcher. */
 export async function main(): Promise<void> {
-  tuneRuntime();
   const args = process.argv.slice(2);
   const isLongRunning = COMMANDS.some((command) => command.name === args[0] && command.isLongRunning === true);
+  if (isLongRunning) tuneRuntime();
   process.exitCode = await runCli(args, {
     env: process.env,
     isTerminal: process.stdout.isTTY === true,

@@ -1,22 +1,37 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { collectPassedBuffers } from '../net/passing-buffers.ts';
+import { RestCollector } from './rest-collector.ts';
+
+export interface TunedRuntime {
+  /** For tests: a program keeps it until it ends. */
+  stop(): void;
+}
 
 /**
  * For long-running programs with short-lived objects that forward bytes. What each setting gains:
- * bench/tunnel/README.md.
+ * bench/tunnel/README.md. `quietMs` is for tests.
  */
-export function tuneRuntime(): void {
+export function tuneRuntime({ quietMs }: { readonly quietMs?: number } = {}): TunedRuntime {
   // V8 records which allocation sites create objects that survive, and allocates later ones directly in the old space.
   // While a program is young, request objects look like that. Once there, each keeps everything that it refers to
   // (request, response, headers, streams) until the next full garbage collection, which looks like survival again: a
   // third of all that is allocated.
   setFlagsFromString('--no-allocation-site-pretenuring');
   const collect = collector();
-  if (collect !== null) collectPassedBuffers(() => collect({ type: 'minor' }));
+  if (collect === null) return { stop: () => {} };
+  collectPassedBuffers(() => collect({ type: 'minor' }));
+  // The only flavor that shrinks the young generation.
+  const atRest = new RestCollector(() => collect({ type: 'major', flavor: 'last-resort' }), quietMs);
+  return {
+    stop: () => {
+      collectPassedBuffers(null);
+      atRest.stop();
+    },
+  };
 }
 
-type Collector = (options: { readonly type: 'minor' }) => void;
+type Collector = (options: { readonly type: 'minor' | 'major'; readonly flavor?: 'last-resort' }) => void;
 
 /** V8 exposes it in contexts created while the flag is set. */
 function collector(): Collector | null {
