@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isQuick, listFlag, say } from '../support/flags.ts';
 import { familyOf, median, rssMiB } from '../support/process-cost.ts';
-import { startProgram } from '../support/start-program.ts';
+import { type Program, startProgram } from '../support/start-program.ts';
 import { HOST, makeCertificates } from './certificates.ts';
 import type { Contender, ContenderOptions } from './contender.ts';
 import { others, startOther } from './others.ts';
@@ -54,6 +54,17 @@ export async function idle(directory: string): Promise<void> {
   }
 }
 
+/** Opens connections with one request each. They are closed when the program is stopped. */
+export function startIdleConnections(options: {
+  readonly port: number;
+  readonly host: string;
+  readonly protocol: 'h1' | 'h2';
+  readonly count: number;
+}): Promise<Program> {
+  const { port, host, protocol, count } = options;
+  return startProgram([CLIENT, String(port), host, protocol, String(count)], {});
+}
+
 function start(name: string, options: ContenderOptions): Promise<Contender | null> {
   if (name === 'postern') return startPostern(name, options);
   const other = others.find((candidate) => candidate.name === name);
@@ -65,7 +76,7 @@ function start(name: string, options: ContenderOptions): Promise<Contender | nul
  * crowd's memory stays.
  */
 async function weigh(contender: Contender, protocol: 'h1' | 'h2'): Promise<Weighed> {
-  const arrive = (count: number) => startProgram([CLIENT, String(contender.port), HOST, protocol, String(count)], {});
+  const arrive = (count: number) => startIdleConnections({ port: contender.port, host: HOST, protocol, count });
   const first = await arrive(CONNECTIONS / 20);
   await first.stop();
   await sleep(SETTLE_MS);

@@ -8,16 +8,14 @@ import { openBench } from '../support/open-bench.ts';
 import { cpuSeconds, median, rssMiB } from '../support/process-cost.ts';
 import { API_KEY, type Program, startPosternServer } from '../support/start-program.ts';
 import { QUIET } from './postern.ts';
-import { makeBackend, makeSite } from './sites.ts';
+import { MATCHES, makeSites } from './sites.ts';
 
 const FEW = 10;
 const MANY = isQuick ? 500 : 10_000;
-const WRITERS = 32;
 const ROUNDS = isQuick ? 1 : 7;
 const REQUESTS = isQuick ? 1000 : 5000;
 const CHANGES = isQuick ? 50 : 200;
 const GOAL = 1.5;
-const MATCHES = ['/', '/api'];
 
 interface Side {
   readonly edges: number;
@@ -71,17 +69,8 @@ export async function manyEdges(directory: string): Promise<void> {
 async function prepare(dataDir: string, edges: number, upstreamPort: number): Promise<Side> {
   await mkdir(dataDir);
   const filling = await startPosternServer(dataDir, { ...QUIET, POSTERN_ROLES: 'api' });
-  const backend = await makeBackend(filling.port, upstreamPort);
   const started = performance.now();
-  let next = 0;
-  let last = { host: '', routePath: '' };
-  const write = async (): Promise<void> => {
-    while (next < edges) {
-      next += 1;
-      last = await makeSite(filling.port, `site-${next}.localhost`, backend, MATCHES);
-    }
-  };
-  await Promise.all(Array.from({ length: WRITERS }, write));
+  const last = await makeSites(filling.port, edges, upstreamPort);
   say(`${edges.toLocaleString('en-US')} edges created in ${((performance.now() - started) / 1000).toFixed(1)} s`);
   await filling.stop();
   const server = await startPosternServer(dataDir, QUIET);

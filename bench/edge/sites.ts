@@ -1,5 +1,8 @@
 import { call } from '../support/call.ts';
 
+/** Routes of each of many edges. */
+export const MATCHES = ['/', '/api'];
+
 export interface BenchSite {
   readonly host: string;
   readonly routePath: string;
@@ -20,6 +23,23 @@ export async function makeSite(
     routePath = `/edges/https/${String(edge['id'])}/routes/${String(route['id'])}`;
   }
   return { host, routePath };
+}
+
+const WRITERS = 32;
+
+/** Many edges with two routes each; returns the last one. */
+export async function makeSites(port: number, count: number, upstreamPort = 9): Promise<BenchSite> {
+  const backend = await makeBackend(port, upstreamPort);
+  let next = 0;
+  let last: BenchSite = { host: '', routePath: '' };
+  const write = async (): Promise<void> => {
+    while (next < count) {
+      next += 1;
+      last = await makeSite(port, `site-${next}.localhost`, backend, MATCHES);
+    }
+  };
+  await Promise.all(Array.from({ length: WRITERS }, write));
+  return last;
 }
 
 export async function makeBackend(port: number, upstreamPort: number): Promise<string> {

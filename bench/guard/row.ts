@@ -4,7 +4,7 @@ import { median } from '../support/process-cost.ts';
 /** One line of the guard's table: what the same thing costs at both sides. */
 export interface Row {
   readonly name: string;
-  readonly unit: 'µs' | 'ms' | 'MiB';
+  readonly unit: 'µs' | 'ms' | 'MiB' | 'KiB';
   /** One entry per pair of processes; the base is the checkout before. */
   readonly pairs: readonly Compared[];
 }

@@ -16,6 +16,11 @@ export interface Side {
   readonly unpackedMiB: number;
 }
 
+export interface Sides {
+  readonly before: Side;
+  readonly after: Side;
+}
+
 /** What a folder lacks to be compared; null: nothing. */
 export function problemOf(checkout: string): string | null {
   const missing = ['bin/postern.mjs', 'tools/build.ts', 'node_modules'].find(

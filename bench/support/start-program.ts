@@ -41,11 +41,17 @@ export function startPosternServer(
   });
 }
 
+const READY = /"api":"([^"]+)".*"msg":"ready"/;
+
 /**
- * A program that prints a JSON line with `"msg":"ready"` and an address; run by the Node that runs this. Its output
+ * A program that prints a JSON line with `"msg":"ready"` and an address (or `ready`, with an address as its group); run by the Node that runs this. Its output
  * goes to a file, as to a journal: with a pipe to this process, the load generator would pay for reading the log.
  */
-export async function startProgram(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Program> {
+export async function startProgram(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  ready = READY,
+): Promise<Program> {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-log-'));
   const log = join(folder, 'log');
   const output = openSync(log, 'w');
@@ -65,7 +71,7 @@ export async function startProgram(args: readonly string[], env: Readonly<Record
   let address: string | undefined;
   while (address === undefined) {
     if (hasEnded) throw new Error('the program ended before it was ready');
-    address = /"api":"([^"]+)".*"msg":"ready"/.exec(readFileSync(log, 'utf8'))?.[1];
+    address = ready.exec(readFileSync(log, 'utf8'))?.[1];
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   const readyAfterMs = performance.now() - startedAt;

@@ -27,7 +27,11 @@ export interface TunnelServer {
 }
 
 /** `checkout`: runs another checkout's source, for comparison. */
-export async function startTunnelServer(directory: string, checkout = CHECKOUT): Promise<TunnelServer> {
+export async function startTunnelServer(
+  directory: string,
+  checkout = CHECKOUT,
+  more: Readonly<Record<string, string>> = {},
+): Promise<TunnelServer> {
   const ports = { edge: await freePort(), http: await freePort(), tunnel: await freePort() };
   const dataDir = join(directory, 'server');
   await mkdir(dataDir, { recursive: true });
@@ -41,6 +45,7 @@ export async function startTunnelServer(directory: string, checkout = CHECKOUT):
       POSTERN_ACCESS_LOG: 'false',
       POSTERN_LOG_LEVEL: 'info',
       POSTERN_EDGE_CONNECTIONS_PER_ADDRESS: '0',
+      ...more,
     };
     const program = await startPosternServer(dataDir, env, checkout);
     const files = globSync('internal-ca/*/certificate.pem', { cwd: dataDir });
@@ -68,6 +73,20 @@ export function startAgents(
   return startProgram([join(server.checkout, 'bench', 'tunnel', 'agent-program.ts')], {
     BENCH_AGENT: JSON.stringify(options),
   });
+}
+
+/** The agent as users start it: `postern http`. */
+export function startAgentCommand(
+  { checkout, tunnelPort, trust }: TunnelServer,
+  upstreamPort: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Program> {
+  const flags = ['--server-addr', `127.0.0.1:${tunnelPort}`, '--root-ca', trust, '--log-format', 'json'];
+  return startProgram(
+    [join(checkout, 'bin', 'postern.mjs'), 'http', String(upstreamPort), ...flags],
+    { POSTERN_AUTHTOKEN: TOKEN, ...env },
+    /"event":"bound".*"url":"([^"]+)"/,
+  );
 }
 
 export function freePort(): Promise<number> {
