@@ -142,6 +142,7 @@ async function openWorld(
 }
 
 function inspectable(port: number): Readonly<Record<string, string>> {
-  // Idle connections must outlive the settling.
-  return { NODE_OPTIONS: `--inspect-port=127.0.0.1:${port}`, POSTERN_EDGE_IDLE_TIMEOUT: '1800' };
+  // `http`: the inspector prints nothing. Idle connections must outlive the settling.
+  const options = `--inspect-port=127.0.0.1:${port} --inspect-publish-uid=http`;
+  return { NODE_OPTIONS: options, POSTERN_EDGE_IDLE_TIMEOUT: '1800' };
 }
