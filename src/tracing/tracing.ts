@@ -13,11 +13,12 @@ export class Tracing {
   readonly #queue: SpanQueue;
   readonly #sampling: Sampling;
   readonly #ids = new TraceIds();
-  readonly #contexts = new NewContexts();
+  readonly #contexts: NewContexts;
 
   constructor(queue: SpanQueue, options: { readonly sampleRatio: number; readonly samplingKey: string }) {
     this.#queue = queue;
     this.#sampling = new Sampling(options.sampleRatio, options.samplingKey);
+    this.#contexts = new NewContexts(this.#sampling);
   }
 
   /** `headers`: of the client. */
@@ -31,8 +32,7 @@ export class Tracing {
 
   /** First the decision: a request that is not recorded needs no more than a text for its upstream. */
   #beginNew(): RequestTrace {
-    this.#contexts.next();
-    if (this.#sampling.includesNew(this.#contexts)) return new RecordedTrace(this.#contexts.traceId, null, this.#ids);
+    if (this.#contexts.next()) return new RecordedTrace(this.#contexts.traceId, null, this.#ids);
     return new UnrecordedTrace(this.#contexts.traceparent, null);
   }
 
