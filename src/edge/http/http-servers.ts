@@ -276,9 +276,15 @@ export class HttpServers {
 
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {
     const tooLarge = isTooLarge(raw, this.#limits) ? TOO_LARGE : null;
+    const isWhole = stream.endAfterHeaders;
+    // A request with a body is never deferred: its trailers and its end must find their listeners.
+    if (isWhole && this.#turns.take()) {
+      this.#serveStream(stream, headers, raw, tooLarge);
+      return;
+    }
     const serveAtOnce = (): void => this.#serveStream(stream, headers, raw, tooLarge);
-    const isEmpty = headers['content-length'] === '0' && headers[':protocol'] === undefined;
-    if (!stream.endAfterHeaders && isEmpty && tooLarge === null) {
+    const isEmpty = !isWhole && headers['content-length'] === '0' && headers[':protocol'] === undefined;
+    if (isEmpty && tooLarge === null) {
       awaitEmptyEnd(stream, {
         owner: this.#ownerOfStream(stream),
         timeoutMs: this.#limits.headersTimeoutMs,
@@ -287,8 +293,7 @@ export class HttpServers {
       });
       return;
     }
-    // A request with a body is never deferred: its trailers and its end must find their listeners.
-    if (!stream.endAfterHeaders || this.#turns.take()) {
+    if (!isWhole) {
       serveAtOnce();
       return;
     }
@@ -311,9 +316,10 @@ export class HttpServers {
       return;
     }
     if (this.#isLingering) client.closeSoon();
-    const reading = refusal ?? readHead(http2Head(headers, raw, client.facts.isFromProxy), this.#rules);
-    const hasBody = !stream.endAfterHeaders && headers[':protocol'] === undefined;
-    if (!stream.endAfterHeaders) watchStreamEnd(stream);
+    const reading = refusal ?? readHead(http2Head(raw, client.facts.isFromProxy), this.#rules);
+    const isWhole = stream.endAfterHeaders;
+    const hasBody = !isWhole && headers[':protocol'] === undefined;
+    if (!isWhole) watchStreamEnd(stream);
     const writer = new Http2ResponseWriter(stream, String(headers[':method']), client);
     if (hasBody) writer.expectBody(reading.ok ? reading.head.contentLength : 0);
     this.#handle(client.facts, {

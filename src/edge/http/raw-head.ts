@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http2';
 import type { HeadReading, RawHead } from './request-head.ts';
 
 /** For both protocols. */
@@ -8,6 +7,8 @@ export const TOO_LARGE: HeadReading = {
   code: 'ERR_POSTERN_HEADERS_TOO_LARGE',
   message: 'its headers are too large or too many',
 };
+
+const COLON = 58;
 
 /** The runtime's parser accepts any version with a dot. */
 export function versionProblem({ httpVersion, headers }: IncomingMessage): string | null {
@@ -36,17 +37,31 @@ export function http1Head(
   };
 }
 
-export function http2Head(headers: IncomingHttpHeaders, raw: readonly string[], isFromProxy: boolean): RawHead {
-  let end = 0;
-  while (end < raw.length && raw[end]?.startsWith(':') === true) end += 2;
+/** From the list alone: the runtime's object of the same headers is a dictionary, whose lookups took 2 % of a request. */
+export function http2Head(raw: readonly string[], isFromProxy: boolean): RawHead {
+  let method = '';
+  let target = '';
+  let authority: string | null = null;
+  let protocol: string | null = null;
+  let at = 0;
+  // RFC 9113 §8.3: before all others, each at most once; the runtime enforces it.
+  for (; at < raw.length; at += 2) {
+    const name = raw[at] as string;
+    if (name.charCodeAt(0) !== COLON) break;
+    const value = raw[at + 1] as string;
+    if (name === ':method') method = value;
+    else if (name === ':path') target = value;
+    else if (name === ':authority') authority = value;
+    else if (name === ':protocol') protocol = value;
+  }
   return {
-    method: headers[':method'] ?? '',
-    target: headers[':path'] ?? '',
+    method,
+    target,
     httpVersion: 2,
     absoluteScheme: 'https',
-    rawHeaders: raw.slice(end),
-    authority: headers[':authority'] ?? null,
-    protocol: (headers[':protocol'] as string | undefined) ?? null,
+    rawHeaders: raw.slice(at),
+    authority,
+    protocol,
     hasUpgrade: false,
     isFromProxy,
   };
