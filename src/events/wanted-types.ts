@@ -12,17 +12,20 @@ export class WantedTypes {
   constructor(replica: Replica) {
     for (const record of replica.all(KIND)) this.#typesById.set(record.id, typesOf(record));
     this.#recount();
-    replica.onChange((changes) => {
-      let hasChanged = false;
-      for (const change of changes) {
-        if (change.op === 'put' && change.record.kind === KIND)
-          this.#typesById.set(change.record.id, typesOf(change.record));
-        else if (change.op === 'delete' && change.key.kind === KIND) this.#typesById.delete(change.key.id);
-        else continue;
-        hasChanged = true;
-      }
-      if (hasChanged) this.#recount();
-    });
+    replica.onChange(
+      (changes) => {
+        let hasChanged = false;
+        for (const change of changes) {
+          if (change.op === 'put' && change.record.kind === KIND)
+            this.#typesById.set(change.record.id, typesOf(change.record));
+          else if (change.op === 'delete' && change.key.kind === KIND) this.#typesById.delete(change.key.id);
+          else continue;
+          hasChanged = true;
+        }
+        if (hasChanged) this.#recount();
+      },
+      [KIND],
+    );
   }
 
   has(type: string): boolean {

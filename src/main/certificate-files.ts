@@ -8,6 +8,7 @@ import type { Replica } from '../replica/replica.ts';
 import { type FilePair, readAllowedFile } from '../resources/tls_certificates/certificate-files.ts';
 import type { StoredRecord } from '../store/store.ts';
 
+const CERTIFICATE_KIND = 'tls_certificate';
 const POLL_MS = 30_000;
 /** A renewal writes several files; they are read once it is quiet. */
 const SETTLE_MS = 200;
@@ -40,9 +41,12 @@ export class CertificateFiles {
   constructor(options: CertificateFilesOptions) {
     this.#options = options;
     this.#timer = setInterval(() => this.#look(), POLL_MS).unref();
-    this.#unsubscribe = options.replica.onChange((changes) => {
-      if (changes.some((change) => change.op === 'put' && filesOf(change.record) !== null)) this.#lookSoon();
-    });
+    this.#unsubscribe = options.replica.onChange(
+      (changes) => {
+        if (changes.some((change) => change.op === 'put' && filesOf(change.record) !== null)) this.#lookSoon();
+      },
+      [CERTIFICATE_KIND],
+    );
     this.#look();
   }
 
@@ -137,7 +141,7 @@ interface Files {
 }
 
 function filesOf({ kind, doc }: Pick<StoredRecord, 'kind' | 'doc'>): Files | null {
-  if (kind !== 'tls_certificate') return null;
+  if (kind !== CERTIFICATE_KIND) return null;
   const { certificate_file: certificate, private_key_file: key } = doc;
   const hasBoth = typeof certificate === 'string' && certificate !== '' && typeof key === 'string';
   return hasBoth ? { certificate, key } : null;

@@ -119,9 +119,12 @@ export async function openEventDelivery(deps: EventDeliveryDependencies): Promis
     attempted: (kind, verdict, seconds) => metrics.attempted(kind, verdict, seconds),
     suspended: (reason) => metrics.suspended(reason),
   });
-  const stopFollowing = replica.onChange((changes) => {
-    if (changes.some((change) => change.op === 'put' && change.record.kind === 'event_destination')) deliverer.wake();
-  });
+  const stopFollowing = replica.onChange(
+    (changes) => {
+      if (changes.some((change) => change.op === 'put')) deliverer.wake();
+    },
+    ['event_destination'],
+  );
   const upkeep = startDeliveryUpkeep({
     store: store.deliveries,
     clock,

@@ -33,7 +33,7 @@ export function followedRecords(
           if (known.has(kind)) followed.push({ kind, id });
         }
         if (followed.length > 0) listener(followed);
-      }),
+      }, known),
     write: async (puts, unchanged = []) => {
       const committed = await store.commit({
         expect: [

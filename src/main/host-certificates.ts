@@ -14,12 +14,11 @@ export class HostCertificateIndex implements HostCertificates {
 
   constructor(replica: Pick<Replica, 'all' | 'onChange'>, clock: Clock) {
     this.#clock = clock;
-    for (const kind of [CERTIFICATE_KIND, DOMAIN_KIND, MANAGED_CERTIFICATE]) {
-      for (const record of replica.all(kind)) this.#apply({ op: 'put', record });
-    }
+    const kinds = [CERTIFICATE_KIND, DOMAIN_KIND, MANAGED_CERTIFICATE];
+    for (const kind of kinds) for (const record of replica.all(kind)) this.#apply({ op: 'put', record });
     replica.onChange((changes) => {
       for (const change of changes) this.#apply(change);
-    });
+    }, kinds);
   }
 
   managed(hostname: string): StoredRecord | undefined {

@@ -19,7 +19,7 @@ type ManagedRecordChange =
 /** The replica implements this. */
 export interface ManagedRecords {
   all(kind: string): Iterable<ManagedRecord>;
-  onChange(listener: (changes: readonly ManagedRecordChange[]) => void): () => void;
+  onChange(listener: (changes: readonly ManagedRecordChange[]) => void, kinds: readonly string[]): () => void;
 }
 
 /** A certificate that an ACME server issued, with its key. */
@@ -57,9 +57,12 @@ export class ManagedCertificates {
   constructor({ records, onProblem }: ManagedCertificatesOptions) {
     this.#onProblem = onProblem;
     for (const record of records.all(MANAGED_KIND)) this.#apply({ op: 'put', record });
-    this.close = records.onChange((changes) => {
-      for (const change of changes) this.#apply(change);
-    });
+    this.close = records.onChange(
+      (changes) => {
+        for (const change of changes) this.#apply(change);
+      },
+      [MANAGED_KIND],
+    );
   }
 
   /** The certificate of exactly this name, else of the wildcard above it. Null: none is valid now. */

@@ -32,9 +32,12 @@ export async function shareTunnelNames(own: readonly string[], parts: Parts): Pr
   return {
     all: () => [...new Set([...own, ...Object.keys(storedNames(replica))])],
     onChange: (listener) =>
-      replica.onChange((changes) => {
-        if (changes.some((change) => change.op === 'put' && change.record.kind === KEY.kind)) listener();
-      }),
+      replica.onChange(
+        (changes) => {
+          if (changes.some((change) => change.op === 'put')) listener();
+        },
+        [KEY.kind],
+      ),
   };
 }
 

@@ -1,16 +1,27 @@
+import type { TimeSlice } from '../lib/async/slice-lane.ts';
 import type { Change, PageQuery, StoredRecord } from '../store/store.ts';
+import { changesByKind } from './changes-by-kind.ts';
+import { KindTable } from './kind-table.ts';
 import type { BrowsableReader } from './record-reader.ts';
-import { SortedIds } from './sorted-ids.ts';
 
-interface KindTable {
-  readonly byId: Map<string, StoredRecord>;
-  readonly ids: SortedIds;
-  readonly idsByParent: Map<string, SortedIds>;
+/** Fewer changes of a kind are applied at once: the table of a kind may have 100,000 records, all of which are copied. */
+const MIN_PREPARED = 500;
+
+/** The tables of some kinds as they will be after many changes. */
+export interface PreparedChanges {
+  readonly changes: readonly Change[];
+  readonly tables: ReadonlyMap<string, KindTable>;
+  /** The changes of other kinds. */
+  readonly rest: readonly Change[];
+  /** The state that they were made from. */
+  readonly from: { readonly table: RecordTable; readonly version: number };
 }
 
 /** All records in memory, indexed as they are read. Applying a change twice, or an older one late, is harmless. */
 export class RecordTable implements BrowsableReader {
   readonly #kinds = new Map<string, KindTable>();
+  /** Counts changes. */
+  #version = 0;
 
   kinds(): Iterable<string> {
     return this.#kinds.keys();
@@ -21,14 +32,11 @@ export class RecordTable implements BrowsableReader {
   }
 
   page(kind: string, query: PageQuery): readonly StoredRecord[] {
-    const table = this.#kinds.get(kind);
-    return table === undefined ? [] : pick(table, table.ids, query);
+    return this.#kinds.get(kind)?.page(query) ?? [];
   }
 
   pageOfParent(kind: string, parent: string, query: PageQuery): readonly StoredRecord[] {
-    const table = this.#kinds.get(kind);
-    const ids = table?.idsByParent.get(parent);
-    return table === undefined || ids === undefined ? [] : pick(table, ids, query);
+    return this.#kinds.get(kind)?.pageOfParent(parent, query) ?? [];
   }
 
   all(kind: string): Iterable<StoredRecord> {
@@ -44,55 +52,55 @@ export class RecordTable implements BrowsableReader {
   }
 
   put(record: StoredRecord): void {
-    const table = this.#table(record.kind);
-    const known = table.byId.get(record.id);
-    if (known !== undefined && known.revision >= record.revision) return;
-    table.byId.set(record.id, record);
-    if (known !== undefined) return;
-    table.ids.add(record.id);
-    if (isIndexedByParent(record)) siblings(table, record.parent).add(record.id);
+    this.#version += 1;
+    this.#table(record.kind).put(record);
   }
 
-  apply(change: Change): void {
-    if (change.op === 'put') {
-      this.put(change.record);
-      return;
+  /** In one step, so that no reader sees some of them. */
+  applyAll(changes: readonly Change[], prepared: PreparedChanges | null = null): void {
+    const isCurrent = prepared?.changes === changes && this.#isStill(prepared);
+    this.#version += 1;
+    for (const [kind, table] of isCurrent ? prepared.tables : []) {
+      table.replacesOriginal();
+      this.#kinds.set(kind, table);
     }
-    const table = this.#kinds.get(change.key.kind);
-    const known = table?.byId.get(change.key.id);
-    if (table === undefined || known === undefined || known.revision > change.revision) return;
-    table.byId.delete(known.id);
-    table.ids.remove(known.id);
-    if (!isIndexedByParent(known)) return;
-    const others = siblings(table, known.parent);
-    others.remove(known.id);
-    if (others.size === 0) table.idsByParent.delete(known.parent);
+    for (const change of isCurrent ? prepared.rest : changes) {
+      if (change.op === 'put') this.#table(change.record.kind).put(change.record);
+      else this.#kinds.get(change.key.kind)?.remove(change.key.id, change.revision);
+    }
+  }
+
+  /** Makes the next tables of the kinds with many changes aside, in slices: applying them is then a matter of some assignments. */
+  async prepare(changes: readonly Change[], slice: TimeSlice): Promise<PreparedChanges> {
+    const version = this.#version;
+    const tables = new Map<string, KindTable>();
+    const rest: Change[] = [];
+    for (const [kind, ofKind] of await changesByKind(changes, slice)) {
+      if (ofKind.length < MIN_PREPARED) {
+        for (const change of ofKind) rest.push(change);
+        continue;
+      }
+      const table = (await this.#kinds.get(kind)?.copied(slice)) ?? new KindTable();
+      for (const change of ofKind) {
+        if (change.op === 'put') table.put(change.record);
+        else table.remove(change.key.id, change.revision);
+        if (slice.isOver) await slice.next();
+      }
+      tables.set(kind, table);
+    }
+    return { changes, tables, rest, from: { table: this, version } };
+  }
+
+  #isStill({ from }: PreparedChanges): boolean {
+    return from.table === this && from.version === this.#version;
   }
 
   #table(kind: string): KindTable {
     let table = this.#kinds.get(kind);
     if (table === undefined) {
-      table = { byId: new Map(), ids: new SortedIds(), idsByParent: new Map() };
+      table = new KindTable();
       this.#kinds.set(kind, table);
     }
     return table;
   }
-}
-
-function pick(table: KindTable, ids: SortedIds, query: PageQuery): StoredRecord[] {
-  return ids.descending(query.beforeId, query.limit).map((id) => table.byId.get(id) as StoredRecord);
-}
-
-/** A module's record is found by its id, which starts with its owner's: an index by parent would only cost memory. */
-function isIndexedByParent(record: StoredRecord): record is StoredRecord & { parent: string } {
-  return record.parent !== null && !record.id.startsWith(record.parent);
-}
-
-function siblings(table: KindTable, parent: string): SortedIds {
-  let ids = table.idsByParent.get(parent);
-  if (ids === undefined) {
-    ids = new SortedIds();
-    table.idsByParent.set(parent, ids);
-  }
-  return ids;
 }

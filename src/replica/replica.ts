@@ -1,7 +1,9 @@
+import { SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
 import { revisionOf } from '../store/revision-of.ts';
 import type { Change, PageQuery, Store, StoredRecord } from '../store/store.ts';
+import { kindOf } from './changes-by-kind.ts';
 import type { BrowsableReader } from './record-reader.ts';
-import { RecordTable } from './record-table.ts';
+import { type PreparedChanges, RecordTable } from './record-table.ts';
 
 export type ReplicaListener = (changes: readonly Change[]) => void;
 
@@ -14,6 +16,8 @@ export interface HeardChanges {
 
 /** New records that were heard of and not read yet. Others cannot be more than the records in memory. */
 const MAX_HEARD = 10_000;
+/** Applying them takes a millisecond. */
+const MAX_UNPREPARED = 500;
 
 /**
  * All configuration in memory, following the store's change feed. The API reads from it, and the edge's snapshots are
@@ -26,7 +30,11 @@ const MAX_HEARD = 10_000;
  */
 export class Replica implements BrowsableReader {
   readonly #store: Store;
-  readonly #listeners = new Set<ReplicaListener>();
+  readonly #lane = new SliceLane();
+  /** With the kinds that each one follows; null: all. */
+  readonly #listeners = new Map<ReplicaListener, ReadonlySet<string> | null>();
+  /** Many changes that are about to be shown. */
+  #prepared: PreparedChanges | null = null;
   #table = new RecordTable();
   /** Everything up to this revision is applied. */
   #revision = 0;
@@ -50,10 +58,10 @@ export class Replica implements BrowsableReader {
   static async open(store: Store): Promise<Replica> {
     const replica = new Replica(store);
     // Subscribes first: commits during the initial read must not be missed.
-    replica.#unsubscribe = store.onCommitted(
-      (changes) => replica.#onCommitted(changes),
-      () => replica.#revision,
-    );
+    replica.#unsubscribe = store.onCommitted((changes) => replica.#onCommitted(changes), {
+      applied: () => replica.#revision,
+      prepare: (changes) => replica.#prepare(changes),
+    });
     replica.#stopResets = store.onReset(() => replica.#reset());
     await replica.#readAll();
     await replica.refresh();
@@ -111,9 +119,9 @@ export class Replica implements BrowsableReader {
     return this.#table.counts();
   }
 
-  /** Listeners are called after the replica shows the changes. */
-  onChange(listener: ReplicaListener): () => void {
-    this.#listeners.add(listener);
+  /** Listeners are called after the replica shows the changes. `kinds`: only with changes of these. */
+  onChange(listener: ReplicaListener, kinds?: Iterable<string>): () => void {
+    this.#listeners.set(listener, kinds === undefined ? null : new Set(kinds));
     return () => this.#listeners.delete(listener);
   }
 
@@ -172,6 +180,7 @@ export class Replica implements BrowsableReader {
       await this.#readAll();
       return;
     }
+    await this.#prepare(answer.changes);
     // Overtaken by local commits: an older put must not restore a record that they deleted.
     if (answer.revision > this.#revision) this.#advance(answer.changes, answer.revision);
   }
@@ -179,7 +188,8 @@ export class Replica implements BrowsableReader {
   /** Applies everything up to `revision` that is not shown already. */
   #advance(changes: readonly Change[], revision: number): void {
     const isPhantom = this.#hasPhantom(changes, revision);
-    const news = changes.filter((change) => revisionOf(change) > this.#aheadOf(change));
+    const news =
+      this.#ahead.size === 0 ? changes : changes.filter((change) => revisionOf(change) > this.#aheadOf(change));
     this.#revision = revision;
     this.#dropRead(revision);
     this.#show(news);
@@ -213,8 +223,15 @@ export class Replica implements BrowsableReader {
   }
 
   #show(changes: readonly Change[]): void {
-    for (const change of changes) this.#table.apply(change);
+    this.#table.applyAll(changes, this.#prepared);
+    this.#prepared = null;
     this.#tell(changes);
+  }
+
+  /** Everything that can be done in slices before many changes become visible in one step. */
+  async #prepare(changes: readonly Change[]): Promise<void> {
+    if (changes.length <= MAX_UNPREPARED || this.#isClosed) return;
+    this.#prepared = await this.#table.prepare(changes, new TimeSlice(this.#lane));
   }
 
   async #readAll(): Promise<void> {
@@ -243,7 +260,7 @@ export class Replica implements BrowsableReader {
     this.#revision = revision;
     this.#dropRead(revision);
     const ahead = [...this.#ahead.values()];
-    for (const change of ahead) table.apply(change);
+    table.applyAll(ahead);
     // At the start there are no listeners, and a list of all records would block the event loop.
     if (this.#listeners.size > 0) this.#tell([...compare(before, table, revision), ...ahead]);
   }
@@ -258,7 +275,19 @@ export class Replica implements BrowsableReader {
 
   #tell(changes: readonly Change[]): void {
     if (changes.length === 0) return;
-    for (const listener of this.#listeners) listener(changes);
+    let byKind: Map<string, Change[]> | null = null;
+    for (const [listener, kinds] of this.#listeners) {
+      if (kinds === null) {
+        listener(changes);
+        continue;
+      }
+      byKind ??= Map.groupBy(changes, kindOf);
+      const followed = byKind;
+      const present = [...kinds].filter((kind) => followed.has(kind));
+      const [only = ''] = present;
+      if (present.length === 1) listener(followed.get(only) ?? []);
+      else if (present.length > 1) listener(changes.filter((change) => kinds.has(kindOf(change))));
+    }
   }
 }
 

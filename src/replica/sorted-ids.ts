@@ -6,7 +6,7 @@ const MAX_CHUNK = 1_024;
  * mostly an append; ids of other nodes arrive in any order, and 100,000 of them must not cost 100,000 moves each.
  */
 export class SortedIds {
-  readonly #chunks: string[][] = [];
+  #chunks: string[][] = [];
   #size = 0;
 
   get size(): number {
@@ -41,6 +41,14 @@ export class SortedIds {
     chunk.splice(place, 1);
     this.#size -= 1;
     if (chunk.length === 0) this.#chunks.splice(at, 1);
+  }
+
+  /** An independent list of the same ids. */
+  copied(): SortedIds {
+    const copy = new SortedIds();
+    copy.#chunks = this.#chunks.map((chunk) => [...chunk]);
+    copy.#size = this.#size;
+    return copy;
   }
 
   /** At most `limit` ids below `beforeId`, greatest first. */

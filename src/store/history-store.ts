@@ -40,7 +40,8 @@ export interface HistoryEntry extends HistoryHead {
 
 /** An entry whose items are read page by page: it may have 100,000. */
 export interface LinkableEntry extends HistoryHead {
-  items(): AsyncIterable<HistoryItem>;
+  /** In their order. */
+  pages(): AsyncIterable<readonly HistoryItem[]>;
 }
 
 export interface HistoryQuery {

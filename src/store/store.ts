@@ -40,10 +40,9 @@ export interface Store {
   /**
    * Called when there may be news: with the changes when this process committed them (ascending, gapless among
    * themselves), without changes when another process did. A lost call costs only latency: followers also poll.
-   * Listeners run before the promise of the causing commit resolves. A listener with `applied`, the revision that it
-   * has read up to, is called with every poll until it has caught up: so a failed read is repeated.
+   * Listeners run before the promise of the causing commit resolves, once for all commits that became known together.
    */
-  onCommitted(listener: CommitListener, applied?: () => number): () => void;
+  onCommitted(listener: CommitListener, follower?: CommitFollower): () => void;
 
   /**
    * Called when the database turns out to lack what this process has seen: it failed over to a lagging server, or was
@@ -231,6 +230,13 @@ export type ChangesSince =
   | { readonly isComplete: false };
 
 export type CommitListener = (changes: readonly Change[]) => void;
+
+export interface CommitFollower {
+  /** The revision that it has read up to: it is called with every poll until it has caught up, so a failed read is repeated. */
+  readonly applied?: () => number;
+  /** Before it is called with the changes of a large commit: this may take several turns of the event loop. */
+  readonly prepare?: (changes: readonly Change[]) => Promise<void>;
+}
 
 /** A page of a list that is ordered newest first, by id in byte order. */
 export interface PageQuery {

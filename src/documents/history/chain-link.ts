@@ -11,9 +11,11 @@ export async function chainLink(key: string, previous: string, entry: LinkableEn
   const head = canonicalJson([previous, revision, atMs, note.author, note.message]);
   const hmac = createHmac('sha256', key).update(head.slice(0, -1)).update(',[');
   let separator = '';
-  for await (const { kind, id, before, after } of entry.items()) {
-    hmac.update(`${separator}${canonicalJson([kind, id, plain(before), plain(after)])}`);
-    separator = ',';
+  for await (const page of entry.pages()) {
+    for (const { kind, id, before, after } of page) {
+      hmac.update(`${separator}${canonicalJson([kind, id, plain(before), plain(after)])}`);
+      separator = ',';
+    }
   }
   return hmac.update(']]').digest('hex');
 }

@@ -9,7 +9,7 @@ import { chainLink } from './chain-link.ts';
 const KEY_KIND = 'history_key';
 const KEY_ID = 'history_key';
 const KEY_FIELD = '/key';
-const ENTRIES_PER_PAGE = 50;
+const ENTRIES_PER_PAGE = 250;
 const LINK_AFTER_MS = 200;
 
 export interface Verification {

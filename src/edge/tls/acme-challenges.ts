@@ -38,9 +38,12 @@ export class AcmeChallenges {
   constructor({ records, clock }: AcmeChallengesOptions) {
     this.#clock = clock;
     for (const record of records.all(CHALLENGE_KIND)) this.#apply({ op: 'put', record });
-    this.close = records.onChange((changes) => {
-      for (const change of changes) this.#apply(change);
-    });
+    this.close = records.onChange(
+      (changes) => {
+        for (const change of changes) this.#apply(change);
+      },
+      [CHALLENGE_KIND],
+    );
   }
 
   /** RFC 8737 §3: the client offers this protocol and no other. */

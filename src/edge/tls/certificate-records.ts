@@ -3,8 +3,8 @@ import type { JsonObject } from '../../lib/json.ts';
 /** Configuration records needed for certificates. The replica implements this. */
 export interface CertificateRecords {
   all(kind: string): Iterable<CertificateRecord>;
-  /** Called after `all` shows the changes. Returns a function that stops listening. */
-  onChange(listener: (changes: readonly CertificateRecordChange[]) => void): () => void;
+  /** Called after `all` shows changes of these kinds. Returns a function that stops listening. */
+  onChange(listener: (changes: readonly CertificateRecordChange[]) => void, kinds: readonly string[]): () => void;
 }
 
 export interface CertificateRecord {

@@ -37,12 +37,11 @@ export function createCertificateStore({ records, ca, clock, onProblem }: Certif
   const uploaded = new UploadedCertificates();
   const managed = new ManagedCertificates({ records, onProblem });
   const minted = new MintedLeaves({ ca, clock, onProblem });
-  for (const kind of [CERTIFICATE_KIND, DOMAIN_KIND]) {
-    for (const record of records.all(kind)) uploaded.apply({ op: 'put', record });
-  }
+  const kinds = [CERTIFICATE_KIND, DOMAIN_KIND];
+  for (const kind of kinds) for (const record of records.all(kind)) uploaded.apply({ op: 'put', record });
   const unsubscribe = records.onChange((changes) => {
     for (const change of changes) uploaded.apply(change);
-  });
+  }, kinds);
   const findManaged = (host: string, nowMs: number): ServedCertificate | null => {
     const pair = managed.find(host, nowMs);
     return pair === null ? null : { source: 'managed', ...pair };

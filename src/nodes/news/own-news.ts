@@ -53,6 +53,10 @@ export class OwnNews {
       this.#tell(whole);
       return;
     }
+    if (whole.after + 1 < whole.revision) {
+      for (const ofOne of Map.groupBy(changes, revisionOf).values()) this.#committed(ofOne);
+      return;
+    }
     // Followers read the rest from the store: no follower has the revision in `after`, so each notices the gap.
     const deletes = changes.filter(({ op }) => op === 'delete');
     for (let at = 0; at <= deletes.length; at += DELETES_PER_LINE) {

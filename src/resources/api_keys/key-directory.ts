@@ -17,12 +17,15 @@ export class KeyDirectory {
 
   constructor(replica: Replica) {
     for (const record of replica.all(apiKeys.kind)) this.#add(record);
-    replica.onChange((changes) => {
-      for (const change of changes) {
-        if (change.op === 'put' && change.record.kind === apiKeys.kind) this.#add(change.record);
-        else if (change.op === 'delete' && change.key.kind === apiKeys.kind) this.#remove(change.key.id);
-      }
-    });
+    replica.onChange(
+      (changes) => {
+        for (const change of changes) {
+          if (change.op === 'put' && change.record.kind === apiKeys.kind) this.#add(change.record);
+          else if (change.op === 'delete' && change.key.kind === apiKeys.kind) this.#remove(change.key.id);
+        }
+      },
+      [apiKeys.kind],
+    );
   }
 
   find(token: string): Principal | null {

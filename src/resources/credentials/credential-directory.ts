@@ -42,15 +42,18 @@ export function credentialDirectory(replica: Replica, others: OtherProcesses): C
   };
   for (const record of replica.all(KIND)) add(record);
   const listeners = new Set<(credentialId: string) => void>();
-  replica.onChange((changes) => {
-    for (const change of changes) {
-      const { kind, id } = change.op === 'put' ? change.record : change.key;
-      if (kind !== KIND) continue;
-      if (change.op === 'put') add(change.record);
-      else remove(id);
-      for (const listener of listeners) listener(id);
-    }
-  });
+  replica.onChange(
+    (changes) => {
+      for (const change of changes) {
+        const { kind, id } = change.op === 'put' ? change.record : change.key;
+        if (kind !== KIND) continue;
+        if (change.op === 'put') add(change.record);
+        else remove(id);
+        for (const listener of listeners) listener(id);
+      }
+    },
+    [KIND],
+  );
   const get: CredentialDirectory['get'] = (id) => {
     const record = replica.get(KIND, id);
     return record === undefined ? null : { acl: record.doc['acl'] as readonly string[] };

@@ -1,9 +1,19 @@
 import { mapInSlices } from '../../lib/async/map-in-slices.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Keyring } from '../keyring.ts';
-import type { Change, CommitListener, CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../store.ts';
+import type {
+  Change,
+  CommitFollower,
+  CommitListener,
+  CommitResult,
+  RecordKey,
+  RecordPut,
+  Store,
+  WriteSet,
+} from '../store.ts';
 import { STORE_LANE } from '../store-lane.ts';
-import { notifyListeners } from './commits/notify-listeners.ts';
+import { notifyListeners, prepareFollowers } from './commits/notify-listeners.ts';
+import { ToldTogether } from './commits/told-together.ts';
 import { createDeliveryStore } from './deliveries/delivery-store.ts';
 import { createEventStore } from './events/event-store.ts';
 import { createHistoryStore } from './history/history-store.ts';
@@ -11,6 +21,7 @@ import { createLoginStore } from './logins/login-store.ts';
 import { createNodeStore } from './nodes/node-store.ts';
 import { createPresenceStore } from './presence/presence-store.ts';
 import { IDEMPOTENCY_WINDOW_MS } from './records/idempotency-rows.ts';
+import { RecentSeals } from './sealing/recent-seals.ts';
 import { openRecord, sealInSlices, sealWriteSet } from './sealing/seal.ts';
 import { type AppliedChange, type ApplyResult, keyText } from './sealing/sealed-write-set.ts';
 import { isLargeWriteSet } from './sealing/write-set-lists.ts';
@@ -31,6 +42,7 @@ export interface SqlStoreOptions {
 /** A follower that is further behind reads everything again, which costs about as much as this many changes. */
 const DEFAULT_KEEP_REVISIONS = 10_000;
 const RECORDS_PER_BATCH = 1000;
+const MAX_CHANGES_AT_ONCE = 250;
 
 /**
  * The part of the store that both engines share: seals and opens, notifies listeners, and leaves the database to the
@@ -45,7 +57,9 @@ export function createSqlStore({
   loss = null,
 }: SqlStoreOptions): Store {
   const listeners = new Set<CommitListener>();
-  const followers = new Map<CommitListener, () => number>();
+  const followers = new Map<CommitListener, CommitFollower>();
+  const told = new ToldTogether(listeners);
+  const seals = new RecentSeals(keyring);
   // An injected clock is used everywhere: tests control it.
   const isDatabaseTime = engine.name === 'postgres' && clock === systemClock;
   const timeAt: TimeAt = (nowMs = clock.nowMs()) => ({ nowMs, isDatabaseTime });
@@ -55,38 +69,39 @@ export function createSqlStore({
   /** A large commit is being shown: later ones wait, because listeners are called in the order of revisions. */
   let showing: Promise<void> | null = null;
   engine.onForeignCommit(() => notifyListeners(listeners, []));
-  engine.compareWith(() => Math.min(...[...followers.values()].map((applied) => applied())));
+  engine.compareWith(() => Math.min(...[...followers.values()].flatMap(({ applied }) => applied?.() ?? [])));
 
   async function commit(writeSet: WriteSet): Promise<CommitResult> {
     const isLarge = isLargeWriteSet(writeSet);
-    const sealed = isLarge
-      ? await sealInSlices(writeSet, keyring, timeAt())
-      : sealWriteSet(writeSet, keyring, timeAt());
+    const sealed = isLarge ? await sealInSlices(writeSet, keyring, timeAt()) : sealWriteSet(writeSet, seals, timeAt());
     // A pure check takes no lock and no place in a group.
     if (isAskingOnly(writeSet)) return asked(await engine.readProven('applyWriteSet', sealed));
     const result = await engine.write('applyWriteSet', sealed);
     if (!result.ok) return result;
     writeSets += 1;
     for (const type of result.recorded) recorded.set(type, (recorded.get(type) ?? 0) + 1);
-    // Outcomes of a group arrive in the order of their revisions, and nothing else is awaited here: so listeners are
-    // called in order.
+    // Outcomes of a group arrive in the order of their revisions, and nothing else is awaited here: so listeners hear of
+    // them in order.
     while (showing !== null) await showing;
     let changes: readonly Change[];
-    if (isLarge) {
+    // Deleting one record may delete thousands.
+    if (isLarge || result.changes.length > MAX_CHANGES_AT_ONCE) {
       const done = Promise.withResolvers<void>();
       showing = done.promise;
       try {
-        const puts = await mapInSlices(STORE_LANE, writeSet.puts ?? [], withKey);
-        changes = await mapInSlices(STORE_LANE, result.changes, openedChange(new Map(puts), result.revision, keyring));
+        const puts = new Map<string, RecordPut>();
+        await mapInSlices(STORE_LANE, writeSet.puts ?? [], (put) => puts.set(keyText(put), put));
+        changes = await mapInSlices(STORE_LANE, result.changes, openedChange(puts, result.revision, keyring));
+        await prepareFollowers(followers.values(), changes);
       } finally {
         showing = null;
         done.resolve();
       }
     } else {
-      const puts = new Map((writeSet.puts ?? []).map(withKey));
+      const puts = new Map((writeSet.puts ?? []).map((put) => [keyText(put), put]));
       changes = result.changes.map(openedChange(puts, result.revision, keyring));
     }
-    if (changes.length > 0) notifyListeners(listeners, changes);
+    await told.tell(changes);
     if (result.enqueued > 0) deliveries.announce();
     return { ok: true, revision: result.revision, changes };
   }
@@ -141,9 +156,9 @@ export function createSqlStore({
       );
       return { isComplete: true, revision: found.revision, changes };
     },
-    onCommitted: (listener, applied) => {
+    onCommitted: (listener, follower) => {
       listeners.add(listener);
-      if (applied !== undefined) followers.set(listener, applied);
+      if (follower !== undefined) followers.set(listener, follower);
       return () => {
         listeners.delete(listener);
         followers.delete(listener);
@@ -159,7 +174,7 @@ export function createSqlStore({
     nodes: createNodeStore(engine, timeAt),
     logins: createLoginStore(engine, keyring, timeAt),
     deliveries: deliveries.store,
-    history: createHistoryStore(engine, keyring),
+    history: createHistoryStore(engine, seals),
     prune: (nowMs) => engine.write('prune', timeAt(nowMs), keepRevisions),
     health: () => engine.monitor.health,
     onHealth: (listener) => engine.monitor.onChange(listener),
@@ -198,8 +213,4 @@ function openedChange(
     const { kind, id, parent, doc, secrets } = put;
     return { op: 'put', record: { kind, id, parent, revision, doc, secrets } };
   };
-}
-
-function withKey(put: RecordPut): readonly [string, RecordPut] {
-  return [keyText(put), put];
 }

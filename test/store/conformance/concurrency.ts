@@ -31,6 +31,23 @@ export function concurrency(openStore: OpenStore): void {
       t.diagnostic(`${writeSets} write-sets in ${commits} commits`);
     });
 
+    test('listeners hear of writes that shared a commit at once, before any of the writers continues', async (t) => {
+      const { store } = await openStore(t);
+      const heard: number[][] = [];
+      store.onCommitted((changes) =>
+        heard.push(changes.flatMap((change) => (change.op === 'put' ? [change.record.revision] : []))),
+      );
+      const known = await Promise.all(
+        Array.from({ length: 20 }, async (_, writer) => {
+          // Two of them write the same record.
+          await committed(store, { puts: [put('edge', `e${writer % 19}`)] });
+          return heard.length;
+        }),
+      );
+      const revisions = Array.from({ length: 20 }, (_, at) => at + 1);
+      assert.deepEqual([heard, new Set(known)], [[revisions], new Set([1])]);
+    });
+
     test('one of several writers that expect the same revision wins', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1')] });

@@ -13,3 +13,17 @@ export function notifyListeners<Changes>(listeners: ReadonlySet<(changes: Change
     }
   }
 }
+
+/** The same for what a follower does before it is notified. */
+export async function prepareFollowers<Changes>(
+  followers: Iterable<{ readonly prepare?: (changes: Changes) => Promise<void> }>,
+  changes: Changes,
+): Promise<void> {
+  for (const { prepare } of followers) {
+    await prepare?.(changes).catch((error: unknown) =>
+      queueMicrotask(() => {
+        throw error;
+      }),
+    );
+  }
+}

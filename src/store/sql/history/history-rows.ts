@@ -8,6 +8,7 @@ import { readRecords } from '../records/record-rows.ts';
 import { keyText, type SealedRecord, type SealedWriteSet } from '../sealing/sealed-write-set.ts';
 import {
   execute,
+  executeForTuples,
   integer,
   type Program,
   queryOne,
@@ -69,11 +70,10 @@ export interface HistoryRows {
 }
 
 /** The records that a change replaces or deletes; before anything is written. */
-export function* readBefore({ puts, gone, revisions }: Judged): Program<ReadonlyMap<string, SealedRecord>> {
-  const replaced = [...puts.values()].filter((put) => revisions.has(keyText(put)));
-  const keys = new Map([...replaced, ...gone.values()].map(({ kind, id }) => [keyText({ kind, id }), { kind, id }]));
-  const records = yield* readRecords([...keys.values()]);
-  return new Map(records.map((record) => [keyText(record), record]));
+export function* readBefore({ puts, gone, found }: Judged): Program<ReadonlyMap<string, SealedRecord>> {
+  const replaced = [...puts.keys()].flatMap((key) => found.get(key) ?? []);
+  const deleted = yield* readRecords([...gone].flatMap(([key, record]) => (puts.has(key) ? [] : [record])));
+  return new Map([...replaced, ...deleted].map((record) => [keyText(record), record]));
 }
 
 /** Whether the history will have an entry: only then there is something to revert. */
@@ -198,10 +198,14 @@ export function* readUnlinked(limit: number): Program<UnlinkedRows> {
   return { previous: before === null ? (anchor?.chain ?? null) : textOrNull(before, 'chain'), entries };
 }
 
+const LINK = `UPDATE history SET chain = given.column2 FROM (VALUES %s) AS given
+  WHERE history.revision = CAST(given.column1 AS bigint) AND history.chain IS NULL`;
+
 export function* linkHistory(links: readonly HistoryLink[]): Program<void> {
-  for (const { revision, chain } of links) {
-    yield* execute('UPDATE history SET chain = ? WHERE revision = ? AND chain IS NULL', [chain, revision]);
-  }
+  yield* executeForTuples(
+    LINK,
+    links.map(({ revision, chain }) => [revision, chain]),
+  );
   const last = links.at(-1)?.revision ?? 0;
   yield* execute("UPDATE counter SET value = ? WHERE name = 'history_linked' AND value < ?", [last, last]);
 }
@@ -242,15 +246,23 @@ export function* pruneHistory(beforeMs: number, keep: number): Program<number> {
 
 /** As many entries as fit into an answer, at least one. */
 function* startsOf(rows: readonly Row[]): Program<SealedHistoryEntry[]> {
-  const entries: SealedHistoryEntry[] = [];
+  const heads: Omit<SealedHistoryEntry, 'items'>[] = [];
   let total = 0;
   for (const row of rows) {
     if (total > ITEMS_PER_PAGE) break;
-    const items = yield* readHistoryItems(integer(row, 'revision'), 0);
-    total += items.length;
-    entries.push({ ...headOf(row), items });
+    const head = headOf(row);
+    total += head.count;
+    heads.push(head);
   }
-  return entries;
+  const [first, last] = [heads[0], heads.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const items = yield statement(
+    `SELECT ${HISTORY_ITEM_COLUMNS.join(', ')} FROM history_items
+      WHERE revision >= ? AND revision <= ? AND position < ? ORDER BY revision, position`,
+    [first.revision, last.revision, ITEMS_PER_PAGE],
+  );
+  const byRevision = Map.groupBy(items, (row) => integer(row, 'revision'));
+  return heads.map((head) => ({ ...head, items: (byRevision.get(head.revision) ?? []).map(itemOf) }));
 }
 
 function headOf(row: Row): Omit<SealedHistoryEntry, 'items'> {

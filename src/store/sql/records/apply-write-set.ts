@@ -82,15 +82,19 @@ function isWriting({ puts, deletes, touches, events, idempotency }: SealedWriteS
   return puts.length + deletes.length + touches.length + events.length > 0 || idempotency !== null;
 }
 
-function* deleteRecords({ gone, puts, revisions }: Judged): Program<void> {
+function* deleteRecords({ gone, puts, found }: Judged): Program<void> {
   const goneKeys = [...gone.values()].map(({ kind, id }) => [kind, id]);
   yield* executeForTuples('DELETE FROM records WHERE (kind, id) IN (VALUES %s)', goneKeys);
-  const replaced = [...puts]
-    .filter(([key]) => revisions.has(key) && !gone.has(key))
-    .map(([, { kind, id }]) => [kind, id]);
-  const released = [...goneKeys, ...replaced];
-  yield* executeForTuples('DELETE FROM unique_keys WHERE (kind, id) IN (VALUES %s)', released);
-  yield* executeForTuples('DELETE FROM record_references WHERE (from_kind, from_id) IN (VALUES %s)', released);
+  const replaced = [...puts.keys()].flatMap((key) => (gone.has(key) ? [] : (found.get(key) ?? [])));
+  const released = (has: 'hasUniqueKeys' | 'hasReferences'): string[][] => [
+    ...goneKeys,
+    ...replaced.filter((record) => record[has]).map(({ kind, id }) => [kind, id]),
+  ];
+  yield* executeForTuples('DELETE FROM unique_keys WHERE (kind, id) IN (VALUES %s)', released('hasUniqueKeys'));
+  yield* executeForTuples(
+    'DELETE FROM record_references WHERE (from_kind, from_id) IN (VALUES %s)',
+    released('hasReferences'),
+  );
 }
 
 function* putRecords({ puts }: Judged, revision: number): Program<void> {

@@ -6,7 +6,10 @@ import { judgeArming } from './judge-arming.ts';
 import { judgeCycles, judgeReferences, judgeReferrers } from './judge-references.ts';
 import { judgeLastOnes, judgeUniqueKeys } from './judge-unique-keys.ts';
 import type { Judged } from './judged.ts';
-import { keyOf, readCascade, readRevisions } from './record-rows.ts';
+import { findRecords, keyOf, readCascade, readRevisions } from './record-rows.ts';
+
+/** In one statement. The documents of many others would take memory for nothing. */
+const MAX_FOUND_TOGETHER = 100;
 
 /**
  * Judges a whole write set before anything is written. Safe because every writer holds the counter's lock from the
@@ -20,17 +23,16 @@ export function* judgeWriteSet(writeSet: SealedWriteSet): Program<Judged | Refus
   const puts = new Map(writeSet.puts.map((put) => [keyText(put), put]));
   const used = yield* judgeIdempotency(writeSet);
   if (used !== null) return used;
-  const revisions = yield* readRevisions([
-    ...writeSet.expect,
-    ...writeSet.puts,
-    ...writeSet.deletes,
-    ...writeSet.touches,
-  ]);
+  const others = [...writeSet.expect, ...writeSet.deletes, ...writeSet.touches];
+  const isSmall = writeSet.puts.length + others.length <= MAX_FOUND_TOGETHER;
+  const found = yield* findRecords(isSmall ? [...writeSet.puts, ...others] : writeSet.puts);
+  const revisions = new Map([...found].map(([key, { revision }]) => [key, revision]));
+  if (!isSmall) for (const [key, revision] of yield* readRevisions(others)) revisions.set(key, revision);
   const conflict = findConflict(writeSet, puts, revisions);
   if (conflict !== null) return conflict;
   const gone = yield* readCascade(writeSet.deletes);
   const revoked = yield* readRevoked(writeSet, gone);
-  const judged: Judged = { ok: true, puts, gone, revoked, revisions };
+  const judged: Judged = { ok: true, puts, gone, revoked, found };
   return (
     findDeletedTouch(writeSet, judged) ??
     (yield* judgeArming(judged)) ??

@@ -1,5 +1,6 @@
 import type { RecordKey } from '../../store.ts';
 import type { SealedPut } from '../sealing/sealed-write-set.ts';
+import type { FoundRecord } from './record-rows.ts';
 
 /** Results of the judgment that the writing needs. */
 export interface Judged {
@@ -10,6 +11,6 @@ export interface Judged {
   readonly gone: ReadonlyMap<string, RecordKey>;
   /** Keys of puts and of `gone` that only take rights away: a pending change lets go of them. */
   readonly revoked: ReadonlySet<string>;
-  /** Revision of every existing record that the write set names. */
-  readonly revisions: ReadonlyMap<string, number>;
+  /** The existing records that it puts, as they are before. It may contain others. */
+  readonly found: ReadonlyMap<string, FoundRecord>;
 }

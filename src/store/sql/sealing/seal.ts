@@ -2,14 +2,14 @@ import { mapInSlices } from '../../../lib/async/map-in-slices.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 import { storeErrors } from '../../errors.ts';
 import type { ChangeNote } from '../../history-store.ts';
-import type { Keyring } from '../../keyring.ts';
 import type { OutboxEvent, RecordKey, RecordPut, Secrets, StoredRecord, WriteSet } from '../../store.ts';
 import { STORE_LANE } from '../../store-lane.ts';
 import type { CallerTime } from '../statements/store-time.ts';
+import type { Sealing } from './recent-seals.ts';
 import type { SealedEvent, SealedNote, SealedPut, SealedRecord, SealedWriteSet } from './sealed-write-set.ts';
 
 /** A large one in slices: each record takes some microseconds, and each with secrets some more. */
-export async function sealInSlices(writeSet: WriteSet, keyring: Keyring, time: CallerTime): Promise<SealedWriteSet> {
+export async function sealInSlices(writeSet: WriteSet, keyring: Sealing, time: CallerTime): Promise<SealedWriteSet> {
   const { puts = [], events = [] } = writeSet;
   return {
     ...sealWriteSet({ ...writeSet, puts: [], events: [] }, keyring, time),
@@ -18,7 +18,7 @@ export async function sealInSlices(writeSet: WriteSet, keyring: Keyring, time: C
   };
 }
 
-export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, time: CallerTime): SealedWriteSet {
+export function sealWriteSet(writeSet: WriteSet, keyring: Sealing, time: CallerTime): SealedWriteSet {
   const { expect = [], puts = [], deletes = [], touches = [], keepAtLeastOne = [], events = [] } = writeSet;
   return {
     nowMs: time.nowMs,
@@ -38,7 +38,7 @@ export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, time: CallerT
   };
 }
 
-function sealPut(put: RecordPut, keyring: Keyring): SealedPut {
+function sealPut(put: RecordPut, keyring: Sealing): SealedPut {
   const { kind, id, parent, doc, secrets, uniqueKeys, references } = put;
   const { isAcyclic = false, armedAsOf = null, isRevocation = false } = put;
   return {
@@ -60,7 +60,7 @@ function sealNote({ author, message }: ChangeNote): SealedNote {
   return { author: JSON.stringify(author), authorId: typeof id === 'string' ? id : '', message };
 }
 
-export function openRecord(record: SealedRecord, keyring: Keyring): StoredRecord {
+export function openRecord(record: SealedRecord, keyring: Sealing): StoredRecord {
   return {
     kind: record.kind,
     id: record.id,
@@ -80,11 +80,11 @@ export function openEvent({ id, type, createdAtMs, payload }: SealedEvent): Outb
 }
 
 /** All secrets of a row as one text: hides how many there are, and how long each is. */
-export function sealSecrets(key: RecordKey, secrets: Secrets | null, keyring: Keyring): string | null {
+export function sealSecrets(key: RecordKey, secrets: Secrets | null, keyring: Sealing): string | null {
   return secrets === null ? null : keyring.seal(JSON.stringify(secrets), sealContext(key));
 }
 
-export function openSecrets(key: RecordKey, sealed: string | null, keyring: Keyring): Secrets | null {
+export function openSecrets(key: RecordKey, sealed: string | null, keyring: Sealing): Secrets | null {
   return sealed === null ? null : (parseObject(keyring.open(sealed, sealContext(key))) as Secrets);
 }
 
