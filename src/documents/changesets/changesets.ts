@@ -171,7 +171,10 @@ export class Changesets implements ChangesetsPort {
     if (ownership !== null) {
       const { principal } = request;
       const puts = await ownershipPuts(ownership, { results: bodies, reader: commits.records, catalog, principal });
-      await commits.commit({ puts });
+      for (const put of puts) {
+        await commits.commit({ puts: [put] });
+        if (slice.isOver) await slice.next();
+      }
     }
     return { commits, results, afterwards };
   }

@@ -243,9 +243,14 @@ function withDefaults(stored: TObject, value: JsonObject): JsonObject {
     const given = value[name];
     if (given !== undefined) result[name] = fillNested(field, given);
     else if (hasDefault(field) && !isShownOnlyIfSet(field))
-      result[name] = fillNested(field, structuredClone(defaultOf(field)) as JsonValue);
+      result[name] = fillNested(field, copied(defaultOf(field) as JsonValue));
   }
   return result;
+}
+
+/** Most defaults are texts and numbers: cloning one takes longer than everything else about its field. */
+function copied(value: JsonValue): JsonValue {
+  return typeof value === 'object' ? structuredClone(value) : value;
 }
 
 function fillNested(field: TSchema | undefined, value: JsonValue): JsonValue {
