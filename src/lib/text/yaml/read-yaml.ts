@@ -1,5 +1,6 @@
 import { LineCounter, parseAllDocuments } from 'yaml';
 import { NodeReader, problemAt } from './node-reader.ts';
+import { readPlainYaml } from './plain-yaml.ts';
 import type { YamlNode } from './yaml-node.ts';
 
 const MAX_SYNTAX_PROBLEMS = 20;
@@ -28,6 +29,11 @@ export interface YamlReading {
 
 /** Reads one document as maps, lists and values with their lines. Callers check these by their own schema. */
 export function readYaml(text: string, rules: YamlRules): YamlReading {
+  const plain = readPlainYaml(text);
+  return plain === null ? readWithLibrary(text, rules) : { root: plain, problems: [] };
+}
+
+export function readWithLibrary(text: string, rules: YamlRules): YamlReading {
   const lines = new LineCounter();
   const fail = (problem: YamlProblem): YamlReading => ({ root: null, problems: [problem] });
   let documents: ReturnType<typeof parseAllDocuments>;
