@@ -60,7 +60,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     const { maxHeaderBytes, maxHeaderCount } = owner.limits;
     this.#socket = socket;
     this.#owner = owner;
-    this.#parser = new Http1ResponseParser(this, { maxHeaderBytes, maxHeaderCount, copiesData: inlet !== null });
+    this.#parser = new Http1ResponseParser(this, { maxHeaderBytes, maxHeaderCount, isBufferReused: inlet !== null });
     if (inlet === null) attach(socket, 'data', this.#onBytes);
     else inlet.target = this;
     attach(socket, 'drain', this.#onDrain);
@@ -153,7 +153,18 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
   }
 
   onData(chunk: Buffer): void {
-    if (this.#exchange?.handler.onData(chunk) !== false || this.#isPaused) return;
+    if (this.#exchange?.handler.onData(chunk) === false) this.#pause();
+  }
+
+  onBorrowedData(chunk: Buffer): void {
+    const handler = this.#exchange?.handler;
+    if (handler === undefined) return;
+    const hasRoom = handler.onBorrowedData?.(chunk) ?? handler.onData(Buffer.from(chunk));
+    if (!hasRoom) this.#pause();
+  }
+
+  #pause(): void {
+    if (this.#isPaused) return;
     this.#isPaused = true;
     this.#socket.pause();
   }

@@ -1,5 +1,5 @@
 import type { HeaderList } from '../lib/http/header-list.ts';
-import { isAllowedInTrailers, isToken } from './header-names.ts';
+import { isAllowedInTrailers, isToken } from '../lib/http1/header-names.ts';
 import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from './request-headers.ts';
 import { standingLines } from './standing-headers.ts';
 import type { UpstreamRequest } from './upstream.ts';

@@ -1,8 +1,10 @@
 import type { HeaderList } from '../lib/http/header-list.ts';
+import { CarriedBytes } from '../lib/http1/carried-bytes.ts';
+import { Http1ChunkedBody } from '../lib/http1/chunked-body.ts';
+import { TOO_MANY_FIELDS } from '../lib/http1/field-lines.ts';
+import { Http1HeaderBlock } from '../lib/http1/header-block.ts';
+import type { ParserProblem } from '../lib/http1/parser-problem.ts';
 import { bufferPassed } from '../lib/net/passing-buffers.ts';
-import { CarriedBytes } from './carried-bytes.ts';
-import { Http1ChunkedBody } from './http1-chunked-body.ts';
-import { Http1HeaderBlock } from './http1-header-block.ts';
 import { statusLineEnd, statusOf, unfinishedHeadProblem } from './http1-status-line.ts';
 import { MAX_INFORMATIONAL } from './max-informational.ts';
 import type { ResponseHead } from './upstream.ts';
@@ -12,18 +14,15 @@ export interface ResponseSink {
   /** The final head; 101 only when a switch was requested. */
   onHead(head: ResponseHead): void;
   onData(chunk: Buffer): void;
+  /** Instead, when the owner of the buffer passed to `execute` reuses it. */
+  onBorrowedData(chunk: Buffer): void;
 }
 
 export interface Http1ResponseParserOptions {
   readonly maxHeaderBytes: number;
   readonly maxHeaderCount: number;
-  /** Body bytes are copied, because the owner of the buffer passed to `execute` reuses it. */
-  readonly copiesData: boolean;
-}
-
-export interface ParserProblem {
-  readonly reason: 'malformed' | 'headers_too_large';
-  readonly message: string;
+  /** The owner of the buffer passed to `execute` reuses it. */
+  readonly isBufferReused: boolean;
 }
 
 /**
@@ -140,7 +139,7 @@ export class Http1ResponseParser {
     const problem =
       linesAt === -1 ? 'a malformed status line' : this.#block.parse(text, linesAt, text.length - 2, maxHeaderCount);
     if (problem === null) this.#accept(statusOf(text), text.charCodeAt(7) === 49);
-    else if (problem === 'too many headers') this.#failTooLarge(`more than ${maxHeaderCount} headers`);
+    else if (problem === TOO_MANY_FIELDS) this.#failTooLarge(`more than ${maxHeaderCount} headers`);
     else this.#fail(problem);
     return next;
   }
@@ -215,7 +214,8 @@ export class Http1ResponseParser {
   #handUp(bytes: Buffer, from: number, to: number): void {
     bufferPassed(to - from);
     const chunk = from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);
-    this.#sink.onData(this.#options.copiesData ? Buffer.from(chunk) : chunk);
+    if (this.#options.isBufferReused) this.#sink.onBorrowedData(chunk);
+    else this.#sink.onData(chunk);
   }
 
   #fail(message: string): void {

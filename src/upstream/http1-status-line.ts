@@ -1,12 +1,10 @@
-import type { CarriedBytes } from './carried-bytes.ts';
+import type { CarriedBytes } from '../lib/http1/carried-bytes.ts';
+import { unfinishedLinesProblem } from '../lib/http1/unfinished-lines.ts';
 
 /** RFC 9112 §4. The space before an absent reason phrase is often omitted; everything else is exact. */
 const STATUS_LINE = /^HTTP\/1\.[01] [1-9][0-9]{2}(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/;
 const BEGINNING = 'HTTP/1.';
 const ORDINARY = 'HTTP/1.1 200 OK\r\n';
-/** Looks only at a character and its predecessor, so that pieces can be checked one after the other. */
-const WRONG_BYTE = /[^\t\r\n\x20-\x7e\x80-\xff]|(?<=\r)[^\n]|(?<!\r)\n/g;
-
 /** Where the header lines begin, or -1 when the status line is malformed. */
 export function statusLineEnd(head: string): number {
   if (head.startsWith(ORDINARY)) return ORDINARY.length;
@@ -24,10 +22,4 @@ export function unfinishedHeadProblem(carried: CarriedBytes, from: number): stri
     if (!BEGINNING.startsWith(start)) return 'a malformed status line';
   }
   return unfinishedLinesProblem(carried, from);
-}
-
-export function unfinishedLinesProblem(carried: CarriedBytes, from: number): string | null {
-  const overlap = from > 0 ? 1 : 0;
-  WRONG_BYTE.lastIndex = overlap;
-  return WRONG_BYTE.test(carried.peek(from - overlap)) ? 'a forbidden byte in the headers' : null;
 }

@@ -70,6 +70,8 @@ export interface UpstreamHandler {
   onSwitch(head: ResponseHead, socket: Duplex): void;
   /** Returns false when the client cannot accept more for now; `resume()` is called when it can. */
   onData(chunk: Buffer): boolean;
+  /** The same for bytes that are overwritten after the call. Absent: the upstream client copies them for `onData`. */
+  onBorrowedData?(chunk: Buffer): boolean;
   onEnd(trailers: HeaderList): void;
   onFailure(failure: UpstreamFailure): void;
   /** Instead of a failure: the upstream client itself has a bug. It has released everything. */

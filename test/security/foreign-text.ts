@@ -12,6 +12,8 @@ import { cookieValues, markedCookies } from '../../src/lib/http/cookie-header.ts
 import { headerObject } from '../../src/lib/http/header-object.ts';
 import { headerText } from '../../src/lib/http/header-text.ts';
 import { parseHttpUrl } from '../../src/lib/http/http-url.ts';
+import { chunkSize } from '../../src/lib/http1/chunk-line.ts';
+import { Http1HeaderBlock } from '../../src/lib/http1/header-block.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { cidrProblem } from '../../src/lib/net/cidr.ts';
 import { hostNameProblem } from '../../src/lib/net/host-name.ts';
@@ -32,8 +34,6 @@ import { AccessGuard } from '../../src/snapshot/access-guard.ts';
 import { matchKey, readPath } from '../../src/snapshot/canonical-path.ts';
 import { readingsOf } from '../../src/snapshot/path-readings.ts';
 import { decodeAgentMessage } from '../../src/tunnel/messages.ts';
-import { chunkSize } from '../../src/upstream/http1-chunk-line.ts';
-import { Http1HeaderBlock } from '../../src/upstream/http1-header-block.ts';
 import { statusLineEnd } from '../../src/upstream/http1-status-line.ts';
 import { http2ResponseHeaders } from '../../src/upstream/http2-headers.ts';
 import { hostilePem } from '../support/hostile-pem.ts';

@@ -5,7 +5,7 @@ import { responseHeadersProblem } from '../../src/backends/http_response/respons
 import { SPECIAL } from '../../src/edge/http/dropped-headers.ts';
 import { webhook } from '../../src/events/destinations/webhook/webhook.ts';
 import { HOP_BY_HOP } from '../../src/lib/http/hop-by-hop.ts';
-import { headerName, isAllowedInTrailers } from '../../src/upstream/header-names.ts';
+import { headerName, isAllowedInTrailers } from '../../src/lib/http1/header-names.ts';
 import { assertSafeName } from '../../src/upstream/request-headers.ts';
 import { productFiles } from '../architecture/source-files.ts';
 

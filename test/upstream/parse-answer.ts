@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
 import type { HeaderList } from '../../src/lib/http/header-list.ts';
-import { Http1ResponseParser, type ParserProblem, type ParserState } from '../../src/upstream/http1-response-parser.ts';
+import type { ParserProblem } from '../../src/lib/http1/parser-problem.ts';
+import { Http1ResponseParser, type ParserState } from '../../src/upstream/http1-response-parser.ts';
 import type { ResponseHead } from '../../src/upstream/upstream.ts';
 
 export interface ParsedAnswer {
@@ -40,8 +42,9 @@ export function parseAnswer(pieces: readonly (string | Uint8Array)[], options: P
         body += chunk.toString('latin1');
         if (options.stopsAtData === true) parser.stop();
       },
+      onBorrowedData: () => assert.fail('the buffer is not reused'),
     },
-    { maxHeaderBytes: 16_384, maxHeaderCount: 100, copiesData: false },
+    { maxHeaderBytes: 16_384, maxHeaderCount: 100, isBufferReused: false },
   );
   parser.begin(options.isHead === true, options.switchTo ?? null);
   for (const piece of pieces) {

@@ -1,6 +1,6 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
-import { isToken } from '../../upstream/header-names.ts';
+import { isToken } from '../../lib/http1/header-names.ts';
 import { InspectorRefusal } from './inspector-refusal.ts';
 import type { KeptExchange } from './kept-exchange.ts';
 import type { ReplayEdit } from './replay-body.ts';

@@ -1,10 +1,11 @@
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { HeaderList } from '../http/header-list.ts';
 import { CarriedBytes } from './carried-bytes.ts';
+import { chunkSize, MAX_CHUNK_LINE_BYTES } from './chunk-line.ts';
+import { TOO_MANY_FIELDS } from './field-lines.ts';
+import { Http1HeaderBlock } from './header-block.ts';
 import { isAllowedInTrailers } from './header-names.ts';
-import { chunkSize, MAX_CHUNK_LINE_BYTES } from './http1-chunk-line.ts';
-import { Http1HeaderBlock } from './http1-header-block.ts';
-import type { ParserProblem } from './http1-response-parser.ts';
-import { unfinishedLinesProblem } from './http1-status-line.ts';
+import type { ParserProblem } from './parser-problem.ts';
+import { unfinishedLinesProblem } from './unfinished-lines.ts';
 
 export interface ChunkedBodyLimits {
   readonly maxHeaderBytes: number;
@@ -25,6 +26,8 @@ export class Http1ChunkedBody {
   /** Bytes of the current chunk that have not been taken. */
   remaining = 0;
   trailers: HeaderList = NO_TRAILERS;
+  /** The trailers contain framing, which is dropped. */
+  hasFramingInTrailers = false;
   problem: ParserProblem | null = null;
   readonly #limits: ChunkedBodyLimits;
   readonly #carried = new CarriedBytes();
@@ -108,9 +111,12 @@ export class Http1ChunkedBody {
   #parseTrailers(text: string, maxHeaderCount: number): void {
     const block = new Http1HeaderBlock();
     const problem = block.parse(text, LINE_BREAK.length, text.length - LINE_BREAK.length, maxHeaderCount);
-    if (problem === 'too many headers') this.#failTooLarge(`more than ${maxHeaderCount} trailers`);
+    if (problem === TOO_MANY_FIELDS) this.#failTooLarge(`more than ${maxHeaderCount} trailers`);
     else if (problem !== null) this.#fail(problem);
-    else this.trailers = allowedTrailers(block.headers);
+    else {
+      this.trailers = allowedTrailers(block.headers);
+      this.hasFramingInTrailers = block.contentLength !== -1 || block.isChunked;
+    }
   }
 
   #fail(message: string): void {

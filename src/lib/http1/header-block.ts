@@ -1,13 +1,6 @@
-import { headerName } from './header-names.ts';
+import { FieldLines } from './field-lines.ts';
+import type { HeaderName } from './header-names.ts';
 
-/** Bytes of a field value: VCHAR, obs-text, space and tab (RFC 9110 §5.5). No DEL, no other control character. */
-const IS_VALUE_BYTE = Uint8Array.from({ length: 256 }, (_, code) =>
-  code === 9 || (code >= 32 && code !== 127) ? 1 : 0,
-);
-const CR = 13;
-const LF = 10;
-const SPACE = 32;
-const TAB = 9;
 /**
  * No leading zero, sign or list (RFC 9112 §6.3 lets a recipient repair lists; two parsers that repair differently allow
  * request smuggling).
@@ -20,7 +13,7 @@ const CONNECTION_AUTH = /(?:^|[\s,])(?:ntlm|negotiate)(?:[\s,]|$)/i;
  * The fields of one head or trailer section. One instance per connection, refilled for each block. Only `headers` is
  * allocated each time, because it is passed on.
  */
-export class Http1HeaderBlock {
+export class Http1HeaderBlock extends FieldLines {
   /** Headers to forward: flat, names in lower case, without hop-by-hop and framing. */
   headers: string[] = [];
   /** -1 when absent. */
@@ -37,23 +30,8 @@ export class Http1HeaderBlock {
   /** Parses the lines of `text` between `at` and `end`, each with its CRLF. Returns the problem, or null. */
   parse(text: string, at: number, end: number, maxHeaderCount: number): string | null {
     this.#reset();
-    let position = at;
-    let count = 0;
-    while (position < end) {
-      count += 1;
-      if (count > maxHeaderCount) return 'too many headers';
-      const colon = text.indexOf(':', position);
-      if (colon === -1) return 'a header line without a colon';
-      const found = headerName(text.substring(position, colon));
-      if (found === null) return 'a malformed header name';
-      let last = colon + 1;
-      while (last < end && IS_VALUE_BYTE[text.charCodeAt(last)] === 1) last += 1;
-      if (text.charCodeAt(last) !== CR || text.charCodeAt(last + 1) !== LF) return 'a forbidden byte in a header value';
-      position = last + 2;
-      const value = trimmed(text, colon + 1, last);
-      const problem = found.kind === 'end-to-end' ? this.#keep(found.name, value) : this.#note(found, value);
-      if (problem !== null) return problem;
-    }
+    const problem = this.parseLines(text, at, end, maxHeaderCount);
+    if (problem !== null) return problem;
     if (this.contentLength !== -1 && this.isChunked) return 'both Content-Length and Transfer-Encoding';
     if (this.#namedByConnection !== null) this.#dropNamed(this.#namedByConnection);
     return null;
@@ -71,12 +49,16 @@ export class Http1HeaderBlock {
     this.#namedByConnection = null;
   }
 
+  protected override field(found: HeaderName, value: string): string | null {
+    return found.kind === 'end-to-end' ? this.#keep(found.name, value) : this.#note(found, value);
+  }
+
   #keep(name: string, value: string): null {
     this.headers.push(name, value);
     return null;
   }
 
-  #note(found: { readonly name: string; readonly kind: string }, value: string): string | null {
+  #note(found: HeaderName, value: string): string | null {
     switch (found.kind) {
       case 'content-length':
         if (this.contentLength !== -1) return 'more than one Content-Length';
@@ -101,7 +83,8 @@ export class Http1HeaderBlock {
       case 'www-authenticate':
         if (CONNECTION_AUTH.test(value)) this.hasConnectionAuth = true;
         return this.#keep(found.name, value);
-      default:
+      case 'hop-by-hop':
+      case 'end-to-end':
         return null;
     }
   }
@@ -132,19 +115,6 @@ export class Http1HeaderBlock {
     }
     this.headers = kept;
   }
-}
-
-/** Optional white space around a value is not part of it (RFC 9110 §5.5). */
-function trimmed(text: string, from: number, to: number): string {
-  let start = from;
-  let end = to;
-  while (start < end && isBlank(text.charCodeAt(start))) start += 1;
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
-  return text.substring(start, end);
-}
-
-function isBlank(code: number): boolean {
-  return code === SPACE || code === TAB;
 }
 
 function keepAliveSeconds(value: string): number {

@@ -1,4 +1,4 @@
-import { HOP_BY_HOP } from '../lib/http/hop-by-hop.ts';
+import { HOP_BY_HOP } from '../http/hop-by-hop.ts';
 
 /** How a header must be treated before it is forwarded. */
 export type HeaderKind =
@@ -28,16 +28,23 @@ const SPECIAL: Readonly<Record<string, HeaderKind>> = {
   'www-authenticate': 'www-authenticate',
 };
 
-const COMMON = `accept-ranges access-control-allow-credentials access-control-allow-headers access-control-allow-methods
-access-control-allow-origin access-control-expose-headers access-control-max-age age allow alt-svc cache-control
-content-disposition content-encoding content-language content-location content-range content-security-policy content-type
-cross-origin-opener-policy cross-origin-resource-policy date etag expires last-modified link location pragma
-referrer-policy retry-after server set-cookie strict-transport-security vary via x-content-type-options x-frame-options
-x-powered-by x-request-id x-xss-protection`.split(/\s+/);
+/** In lower case. */
+export const COMMON_NAMES: readonly string[] =
+  `accept accept-encoding accept-language accept-ranges access-control-allow-credentials
+access-control-allow-headers access-control-allow-methods access-control-allow-origin access-control-expose-headers
+access-control-max-age access-control-request-headers access-control-request-method age allow alt-svc authorization
+cache-control content-disposition content-encoding content-language content-location content-range
+content-security-policy content-type cookie cross-origin-opener-policy cross-origin-resource-policy date dnt etag expect
+expires forwarded host if-match if-modified-since if-none-match if-range last-modified link location origin pragma
+priority range referer referrer-policy retry-after sec-ch-ua sec-ch-ua-mobile sec-ch-ua-platform sec-fetch-dest
+sec-fetch-mode sec-fetch-site sec-fetch-user sec-websocket-extensions sec-websocket-key sec-websocket-protocol
+sec-websocket-version server set-cookie strict-transport-security traceparent tracestate upgrade-insecure-requests
+user-agent vary via x-content-type-options x-forwarded-for x-forwarded-host x-forwarded-proto x-frame-options
+x-powered-by x-real-ip x-request-id x-requested-with x-xss-protection`.split(/\s+/);
 
 /** Spellings that need neither a check nor a new string: lower case, Capital-Case, and `ETag`. */
 const KNOWN: ReadonlyMap<string, HeaderName> = new Map(
-  [...Object.keys(SPECIAL), ...COMMON].flatMap((name) => {
+  [...Object.keys(SPECIAL), ...COMMON_NAMES].flatMap((name) => {
     const known: HeaderName = { name, kind: kindOf(name) };
     const capital = name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
     const spellings = name === 'etag' ? [name, capital, 'ETag'] : [name, capital];

@@ -1,0 +1,4 @@
+export interface ParserProblem {
+  readonly reason: 'malformed' | 'headers_too_large';
+  readonly message: string;
+}
