@@ -269,6 +269,20 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     }
   }
 
+  onBorrowedData(chunk: Buffer): boolean {
+    const { writer } = this.#client;
+    if (this.#body !== null || this.#gathered !== null || writer.writeBorrowed === undefined)
+      return this.onData(Buffer.from(chunk));
+    try {
+      if (this.#isOver) return true;
+      this.#exchange.bytesOut += chunk.length;
+      return writer.writeBorrowed(chunk);
+    } catch (error) {
+      this.#broke(error);
+      return true;
+    }
+  }
+
   #write(chunk: Buffer): boolean {
     if (this.#body !== null) return this.#body.write(chunk);
     if (this.#gathered !== null) {

@@ -5,6 +5,7 @@ import { certificateBlocks } from '../../src/cli/agent/certificates.ts';
 import { problemText } from '../../src/cli/problem-text.ts';
 import { ClientAddresses } from '../../src/edge/client-address.ts';
 import { DroppedHeaders } from '../../src/edge/http/dropped-headers.ts';
+import { Http1RequestStart } from '../../src/edge/http/http1-request-start.ts';
 import { type RawHead, readHead } from '../../src/edge/http/request-head.ts';
 import { setsOwnCookie, withoutOwnCookies } from '../../src/edge/own-cookies.ts';
 import { HelloReader } from '../../src/edge/tls/hello-reader.ts';
@@ -195,6 +196,12 @@ export const FOREIGN_TEXT_READERS: readonly ForeignTextReader[] = [
     spaces: filled(' ', 'a:', 'x\r\n'),
     'keep-alive': filled('timeout=,', 'keep-alive:', '\r\n'),
     challenges: filled(' ntlm', 'www-authenticate:', 'x\r\n'),
+    'no colon': filled('a\r\n'),
+  }),
+  head('head of a request', (text) => new Http1RequestStart().parse(`GET / HTTP/1.1\r\n${text}\r\n`, 10_000), {
+    options: numbered((at) => `connection: a${at},\r\n`),
+    protocols: filled('upgrade: a\r\n'),
+    spaces: filled(' ', 'a:', 'x\r\n'),
     'no colon': filled('a\r\n'),
   }),
   head('headers of an upstream over HTTP/2', (text) => [http2ResponseHeaders(lines(text)), headerObject(lines(text))], {

@@ -1,5 +1,6 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
+import { COMMON_NAMES } from '../../lib/http1/header-names.ts';
 import { EDGE_HEADERS, nameMatcher } from '../../modules/reserved-names.ts';
 
 /**
@@ -42,6 +43,7 @@ export class DroppedHeaders {
   readonly #names = new Set<string>();
   readonly #prefixes: RegExp;
   readonly #addresses: ReadonlySet<string>;
+  readonly #forwarded: ReadonlySet<string>;
 
   /** Names, or prefixes that end in `*`: of the setting, and those that modules reserve. */
   constructor(patterns: readonly string[], reserved: readonly string[] = []) {
@@ -56,6 +58,12 @@ export class DroppedHeaders {
     }
     // Neither the setting's names nor the modules' contain special characters of regular expressions.
     this.#prefixes = new RegExp(`^(?:${prefixes.join('|')})`);
+    this.#forwarded = new Set(COMMON_NAMES.filter((name) => !SPECIAL.has(name) && !this.has(name, 'OPTIONS', false)));
+  }
+
+  /** Whether this is a common name that is always forwarded: then nothing else needs to be asked. */
+  isForwarded(name: string): boolean {
+    return this.#forwarded.has(name);
   }
 
   /** In lower case. Special names are dropped too, but must be read first. */

@@ -1,42 +1,69 @@
-import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { type HeaderList, pairsOf } from '../../lib/http/header-list.ts';
-import { breakOff } from '../../lib/net/break-off.ts';
+import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
+import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
+import { lastChunk } from '../../upstream/http1-request-head.ts';
+import type { Http1Output, OutputSocket } from './http1-output.ts';
+import { dateLine, responseLines } from './http1-response-head.ts';
 import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
 import type { RequestProblem } from './request-problem.ts';
 import type { ResponseWriter } from './response-writer.ts';
 
+/** What the framing of a response depends on. The same object serves the next request. */
+export interface AnsweredRequest {
+  readonly method: string;
+  readonly isHttp11: boolean;
+  readonly isKeptAlive: boolean;
+}
+
+/** The connection of a response. */
+export interface ResponseOwner extends ListenerOwner {
+  readonly socket: OutputSocket;
+  readonly output: Http1Output;
+  /** Value of Keep-Alive. */
+  readonly keepAlive: string;
+  /** The connection accepts no further request. */
+  readonly isLast: boolean;
+  /** The whole response has been written. */
+  onResponseEnd(closes: boolean): void;
+  cutOff(isOpenEnded: boolean): void;
+}
+
 const noop = (): void => {};
 
-/** Writes a response over HTTP/1.1. */
+/**
+ * Writes a response over HTTP/1.1. States: *waiting* → `head` → *held* (nothing has left the process) → *sent* (with the
+ * first part of the body, or after the turn of the event loop) → `end` → *ended*.
+ */
 export class Http1ResponseWriter implements ResponseWriter {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
   onBug: (error: unknown) => void;
   ownHeader: HeaderList = NO_HEADERS;
-  readonly #client: ListenerOwner;
-  readonly #response: ServerResponse;
-  readonly #drain: { readonly isDraining: boolean };
+  isHeadSent = false;
+  readonly #client: ResponseOwner;
+  readonly #request: AnsweredRequest;
+  readonly #output: Http1Output;
   #isEnded = false;
   #awaitsDrain = false;
-  #hasBody = false;
-  /** No length was announced. */
+  /** The client has not been asked for the body that it announced. */
+  #awaitsContinue: boolean;
+  /** The connection ends with this response. */
+  #closes = false;
+  #hasBody = true;
+  #isChunked = false;
+  /** Only the end of the connection shows the end of the body. */
   #isOpenEnded = false;
   /** The announced length, until a part of it has been sent; -1 when none was announced. */
   #announcedBytes = -1;
-  /** The runtime has the complete body. */
+  /** The whole body of the announced length has been written. */
   #isWhole = false;
 
-  /** `drain`: shared by all, for responses that start after draining began. */
-  constructor(response: ServerResponse, drain: { readonly isDraining: boolean }, client: ListenerOwner) {
-    this.#response = response;
-    this.#drain = drain;
+  constructor(client: ResponseOwner, request: AnsweredRequest, expectsContinue: boolean) {
     this.#client = client;
+    this.#request = request;
+    this.#output = client.output;
+    this.#awaitsContinue = expectsContinue;
     this.onBug = this.#toClient;
-    listen(response, 'close', this, () => this.#onClose());
-    // A client that resets the connection appears as 'close'.
-    ignoreErrors(response);
   }
 
   contain(error: unknown): void {
@@ -45,106 +72,109 @@ export class Http1ResponseWriter implements ResponseWriter {
 
   readonly #toClient = (error: unknown): void => this.#client.contain(error);
 
-  #onClose(): void {
+  /** The connection has closed. */
+  closed(): void {
     if (!this.#isEnded && !this.#isWhole) this.onGone();
   }
 
-  get isGone(): boolean {
-    return this.#response.req.socket.destroyed;
-  }
-
-  get isHeadSent(): boolean {
-    return this.#response.headersSent;
-  }
-
-  /** The runtime no longer reports to responses what the socket can take, once it has handed over the socket. */
   drained(): void {
-    this.#response.emit('drain');
-  }
-
-  get isRequestWhole(): boolean {
-    return this.#response.req.complete;
-  }
-
-  /** The request cannot be completed. A response that is already decided is sent, and the connection ends with it. */
-  fail(problem: RequestProblem): void {
-    const response = this.#response;
-    response.shouldKeepAlive = false;
-    if (response.writableFinished) response.req.socket.destroySoon();
-    else if (this.#isEnded || this.#isWhole)
-      listenOnce(response, 'finish', this, () => response.req.socket.destroySoon());
-    else this.onGone(problem);
-  }
-
-  informational(status: number, headers: HeaderList): void {
-    // RFC 9110 §15.2: HTTP/1.0 has no 1xx responses, and its clients would take one for the final response.
-    if (this.#response.req.httpVersionMinor === 0) return;
-    if (status === 100) this.#response.writeContinue();
-    else if (status === 103) this.#response.writeInformation(status, headers.slice());
-  }
-
-  head(status: number, headers: HeaderList, bodyBytes: number | null): void {
-    const framed = withOwnHeader(headers, this.ownHeader).slice();
-    this.#isOpenEnded = bodyBytes === null;
-    if (bodyBytes !== null && status !== 204 && status !== 304) {
-      framed.push('content-length', String(bodyBytes));
-      this.#announcedBytes = bodyBytes;
-    }
-    if (this.#drain.isDraining) this.#response.shouldKeepAlive = false;
-    this.#response.writeHead(status, framed);
-    // Not before the turn of the loop ends: over HTTP/2 the head arrives before the body that came with it.
-    setImmediate(flushHead, this);
-  }
-
-  /**
-   * The runtime holds a head until some of the body is written; but the first event of a stream may be minutes away.
-   */
-  flushHead(): void {
-    if (!this.#hasBody && !this.#isEnded) this.#response.flushHeaders();
-  }
-
-  write(chunk: Buffer): boolean {
-    this.#hasBody = true;
-    if (chunk.length === this.#announcedBytes) {
-      // The whole body at once, as nearly always: head, body and end leave the process in one write, now and not a tick
-      // later.
-      this.#isWhole = true;
-      this.#response.end(chunk);
-      return true;
-    }
-    this.#announcedBytes = -1;
-    const hasRoom = this.#response.write(chunk);
-    // Few responses fill the buffer: most never need the listener.
-    if (!hasRoom && !this.#awaitsDrain) {
-      this.#awaitsDrain = true;
-      listenOnce(this.#response, 'drain', this, () => this.#drained());
-    }
-    return hasRoom;
-  }
-
-  #drained(): void {
+    if (!this.#awaitsDrain) return;
     this.#awaitsDrain = false;
     this.onDrain();
   }
 
+  get isGone(): boolean {
+    return this.#client.socket.destroyed;
+  }
+
+  /** The connection ends with this response, unless it has already promised to stay. */
+  retire(): void {
+    if (!this.isHeadSent) this.#closes = true;
+  }
+
+  /** The request cannot be completed. A response that is already decided is sent, and the connection ends with it. */
+  fail(problem: RequestProblem): void {
+    this.#closes = true;
+    if (!this.#isEnded && !this.#isWhole) this.onGone(problem);
+  }
+
+  informational(status: number, headers: HeaderList): void {
+    // RFC 9110 §15.2: HTTP/1.0 has no 1xx responses, and its clients would take one for the final response.
+    if (!this.#request.isHttp11 || this.isHeadSent) return;
+    if (status === 100) this.#awaitsContinue = false;
+    if (status === 100 || status === 103)
+      this.#client.socket.write(`${responseLines(status, status === 100 ? NO_HEADERS : headers)}\r\n`, 'latin1');
+  }
+
+  head(status: number, headers: HeaderList, bodyBytes: number | null): void {
+    this.#start(status, headers, bodyBytes);
+    // Not before the turn of the loop ends: over HTTP/2 the head arrives before the body that came with it. Most bodies
+    // arrive together with the head, and are written before the next tick.
+    process.nextTick(awaitBody, this);
+  }
+
+  #start(status: number, headers: HeaderList, bodyBytes: number | null): void {
+    const { method, isHttp11, isKeptAlive } = this.#request;
+    const fields = withOwnHeader(headers, this.ownHeader);
+    const isBodiless = status === 204 || status === 304;
+    const hasLength = bodyBytes !== null && !isBodiless;
+    this.#hasBody = !isBodiless && method !== 'HEAD';
+    this.#isChunked = bodyBytes === null && this.#hasBody && isHttp11;
+    this.#isOpenEnded = bodyBytes === null && this.#hasBody && !isHttp11;
+    if (hasLength) this.#announcedBytes = bodyBytes;
+    // A client that was not asked for its body may send it or not.
+    const isLast = this.#client.isLast || this.#awaitsContinue;
+    if (!isKeptAlive || isLast || (!isHttp11 && !hasLength)) this.#closes = true;
+    let text = responseLines(status, fields);
+    if (firstValue(fields, 'date') === undefined) text += dateLine();
+    text += this.#closes ? 'Connection: close\r\n' : this.#client.keepAlive;
+    if (hasLength) text += `content-length: ${bodyBytes}\r\n\r\n`;
+    else text += this.#isChunked ? 'Transfer-Encoding: chunked\r\n\r\n' : '\r\n';
+    this.isHeadSent = true;
+    this.#output.hold(text);
+  }
+
+  /** The first event of a stream may be minutes away. */
+  flushHead(): void {
+    if (this.#output.isHeld) this.#output.flush();
+  }
+
+  get isHeld(): boolean {
+    return this.#output.isHeld;
+  }
+
+  writeBorrowed(chunk: Buffer): boolean {
+    return this.write(this.#output.copies(chunk, this.#isChunked) ? chunk : Buffer.from(chunk));
+  }
+
+  write(chunk: Buffer): boolean {
+    if (!this.#hasBody || chunk.length === 0) return true;
+    // The whole body at once, as nearly always: it is complete now, and not when its end is confirmed.
+    if (chunk.length === this.#announcedBytes) this.#isWhole = true;
+    this.#announcedBytes = -1;
+    const hasRoom = this.#isChunked ? this.#output.writeChunk(chunk) : this.#output.write(chunk);
+    if (!hasRoom) this.#awaitsDrain = true;
+    return hasRoom;
+  }
+
   end(trailers: HeaderList): void {
+    if (this.#isEnded) return;
     this.#finish();
-    if (this.#isWhole) return;
-    if (trailers.length > 0 && this.#response.chunkedEncoding) this.#response.addTrailers(pairsOf(trailers));
-    this.#response.end();
+    if (this.#isChunked) this.#output.writeText(lastChunk(trailers));
+    else this.flushHead();
+    this.#client.onResponseEnd(this.#closes);
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
-    // RFC 9110 §8.6: never with 204. For HEAD the runtime sends only the head.
-    const framing = status === 204 || status === 304 ? [] : ['content-length', String(body.length)];
-    if (this.#drain.isDraining) this.#response.shouldKeepAlive = false;
-    this.#response.writeHead(status, [...withOwnHeader(headers, this.ownHeader), ...framing]);
+    this.#start(status, headers, body.length);
     this.#finish();
-    this.#response.end(body);
+    if (this.#hasBody && body.length > 0) this.#output.write(body);
+    else this.flushHead();
+    this.#client.onResponseEnd(this.#closes);
   }
 
   acceptSwitch(): Duplex {
-    throw new Error('a request that asked to switch comes through Http1SwitchPort');
+    throw new Error('a request that asked to switch comes through Http1SwitchWriter');
   }
 
   wouldOpen(): boolean {
@@ -152,20 +182,21 @@ export class Http1ResponseWriter implements ResponseWriter {
   }
 
   cut(): void {
-    const { req, chunkedEncoding } = this.#response;
     this.#finish();
-    // For HTTP/1.0 a response of unknown length ends with the connection, so this must not look like an end.
-    if (!chunkedEncoding && this.#isOpenEnded) breakOff(req.socket);
-    else this.#response.destroy();
+    this.#client.cutOff(this.#isOpenEnded);
   }
 
-  /** The runtime keeps its objects longer than the exchange lives: they must not keep the exchange too. */
+  /** The connection may keep this object longer than the exchange lives: it must not keep the exchange too. */
   #finish(): void {
     this.#isEnded = true;
     this.onDrain = noop;
     this.onGone = noop;
     this.onBug = this.#toClient;
   }
+}
+
+function awaitBody(writer: Http1ResponseWriter): void {
+  if (writer.isHeld) setImmediate(flushHead, writer);
 }
 
 function flushHead(writer: Http1ResponseWriter): void {

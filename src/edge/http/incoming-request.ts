@@ -1,5 +1,4 @@
-import type { IncomingMessage } from 'node:http';
-import type { ServerHttp2Stream } from 'node:http2';
+import type { Readable } from 'node:stream';
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { HeadReading } from './request-head.ts';
 import type { ResponseWriter } from './response-writer.ts';
@@ -9,7 +8,7 @@ export interface IncomingRequest {
   readonly reading: HeadReading;
   readonly writer: ResponseWriter;
   /** Null when there is no body. */
-  readonly source: IncomingMessage | ServerHttp2Stream | null;
+  readonly source: Readable | null;
   readonly trailers: () => HeaderList;
   /** Called once the source has ended: whether the client marked the end of the body. */
   readonly isBodyWhole: () => boolean;

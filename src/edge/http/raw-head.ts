@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { Http1RequestStart } from './http1-request-start.ts';
 import type { HeadReading, RawHead } from './request-head.ts';
 
 /** For both protocols. */
@@ -10,26 +10,18 @@ export const TOO_LARGE: HeadReading = {
 
 const COLON = 58;
 
-/** The runtime's parser accepts any version with a dot. */
-export function versionProblem({ httpVersion, headers }: IncomingMessage): string | null {
-  if (httpVersion === '1.1') return null;
-  if (httpVersion !== '1.0') return 'its version is neither HTTP/1.1 nor HTTP/1.0';
-  // RFC 9112 §6.1: such a sender cannot be interpreted reliably.
-  return headers['transfer-encoding'] === undefined ? null : 'HTTP/1.0 has no Transfer-Encoding';
-}
-
 export function http1Head(
-  request: IncomingMessage,
+  { method, target, headers }: Http1RequestStart,
   hasUpgrade: boolean,
   absoluteScheme: 'http' | 'https',
   isFromProxy: boolean,
 ): RawHead {
   return {
-    method: request.method ?? '',
-    target: request.url ?? '',
+    method,
+    target,
     httpVersion: 1,
     absoluteScheme,
-    rawHeaders: request.rawHeaders,
+    rawHeaders: headers,
     authority: null,
     protocol: null,
     hasUpgrade,

@@ -44,7 +44,7 @@ export interface RawHead {
   readonly isFromProxy: boolean;
 }
 
-/** Those of the runtime's parser for HTTP/1.1: both protocols accept the same ones (docs/reference/headers.md). */
+/** Those of the runtime's own parser: both protocols accept the same ones (docs/reference/headers.md). */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 /** Other programs read a port with leading zeros, or 0, as another port or as none. */
 const AUTHORITY = /^([A-Za-z0-9._-]{1,253})(?::([1-9]\d{0,4}))?$/;
@@ -122,7 +122,7 @@ function originForm(raw: RawHead, facts: HeaderFacts): string | { readonly messa
   return absolute[3] ?? '/';
 }
 
-/** Walks the headers once. Ambiguous input that the runtime's parser accepts is rejected here. */
+/** Walks the headers once, and rejects what is ambiguous. */
 class HeaderFacts {
   host: string | null = null;
   contentLength: number | null = null;
@@ -140,8 +140,12 @@ class HeaderFacts {
 
   read({ rawHeaders, method, isFromProxy }: RawHead, dropped: DroppedHeaders): string | null {
     for (let at = 0; at < rawHeaders.length; at += 2) {
-      const name = (rawHeaders[at] as string).toLowerCase();
       const value = rawHeaders[at + 1] as string;
+      if (dropped.isForwarded(rawHeaders[at] as string)) {
+        this.#kept.push(rawHeaders[at] as string, value);
+        continue;
+      }
+      const name = (rawHeaders[at] as string).toLowerCase();
       if (dropped.hasAlias(name, method)) continue;
       if (SPECIAL.has(name)) {
         const problem = this.#special(name, value);

@@ -28,7 +28,7 @@ export const NOT_READ: RequestProblem = {
   message: 'too much of it was waiting for an upstream server that does not read it. Try again later',
 };
 
-const BAD_HTTP: RequestProblem = {
+export const BAD_HTTP: RequestProblem = {
   code: 'ERR_POSTERN_BAD_HTTP',
   reason: 'bad_http',
   message: 'it is not well-formed HTTP',
@@ -39,10 +39,3 @@ export const TOO_LARGE: RequestProblem = {
   reason: 'headers_too_large',
   message: 'its headers are too large',
 };
-
-/** Null when the connection itself broke. */
-export function problemOf(error: Error & { readonly code?: string }): RequestProblem | null {
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return TOO_SLOW;
-  if (error.code === 'HPE_HEADER_OVERFLOW') return TOO_LARGE;
-  return error.code?.startsWith('HPE_') === true ? BAD_HTTP : null;
-}

@@ -14,6 +14,8 @@ export interface ResponseWriter extends ListenerOwner {
   head(status: number, headers: HeaderList, bodyBytes: number | null): void;
   /** Returns false when the client cannot accept more; `onDrain` is called when it can. */
   write(chunk: Buffer): boolean;
+  /** The same for bytes that are overwritten after the call. Absent: the caller copies them. */
+  writeBorrowed?(chunk: Buffer): boolean;
   end(trailers: HeaderList): void;
   /** Head, body and end in one call: for responses of the edge itself. */
   answer(status: number, headers: HeaderList, body: Buffer): void;

@@ -1,10 +1,12 @@
 import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 export interface SweepLimits {
-  /** How long an HTTP/2 connection without a stream is kept. */
+  /** How long a client may take to send a head over HTTP/1.1. */
+  readonly headersTimeoutMs: number;
+  /** How long a connection without a request is kept. */
   readonly idleTimeoutMs: number;
   /** How long a client may read nothing while response data is waiting. */
   readonly sendTimeoutMs: number;
-  /** How long a client may take to send a request over HTTP/2, including its body. 0: unlimited. */
+  /** How long a client may take to send a request including its body. 0: unlimited. */
   readonly requestTimeoutMs: number;
 }
 

@@ -2,7 +2,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { listen } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { DroppedHeaders } from './dropped-headers.ts';
-import { type HeadLimits, isTooLarge } from './http2-head-size.ts';
+import { type HeadLimits, isTooLarge } from './head-size.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';
 import { TOO_LARGE } from './request-problem.ts';
 

@@ -22,7 +22,7 @@ async function serve(context: TestContext, count: { waiting: number }) {
     bySocket.set(socket, pipeline);
     seen.pipelines.add(pipeline);
     seen.parsed += 1;
-    pipeline.serve(request, response, () => seen.started.push(response));
+    pipeline.serve(response, () => seen.started.push(response));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   context.after(() => {

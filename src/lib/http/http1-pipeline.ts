@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { guarded, type ListenerOwner, listen, listenOnce } from '../guarded-listeners.ts';
+import { type ListenerOwner, listen, listenOnce } from '../guarded-listeners.ts';
 
 /** Waiting requests of all connections of a server. */
 export interface WaitingCount {
@@ -10,14 +10,10 @@ export interface WaitingCount {
 export interface Http1PipelineOptions {
   readonly owner: ListenerOwner;
   readonly count: WaitingCount;
-  /** Runs a task now or in a later turn of the event loop. Default: now. */
-  readonly schedule?: (task: () => void) => void;
 }
 
 interface Waiting {
-  readonly request: Pick<IncomingMessage, 'complete'>;
-  /** Null: the connection ends with it. */
-  readonly response: ServerResponse | null;
+  readonly response: ServerResponse;
   readonly start: () => void;
 }
 
@@ -49,37 +45,18 @@ export class Http1Pipeline {
     this.#options = options;
   }
 
-  /** The response to an earlier request has not been sent completely. */
-  get isBusy(): boolean {
-    return this.#waiting.length > 0 || this.#current?.closed === false;
-  }
-
-  /** Nothing is read from the client until those that wait have been served. */
-  get isPaused(): boolean {
-    return this.#isPaused;
-  }
-
-  serve(request: Waiting['request'], response: ServerResponse | null, start: () => void): void {
-    if (this.isBusy) {
-      this.#wait({ request, response, start });
+  serve(response: ServerResponse, start: () => void): void {
+    // The response to an earlier request has not been sent completely.
+    if (this.#waiting.length > 0 || this.#current?.closed === false) {
+      this.#wait({ response, start });
       return;
     }
     this.#current = response;
     start();
   }
 
-  /** The last request cannot be read to its end, or what follows it cannot be read: `start` responds to that. */
-  refuseRest(start: () => void): void {
-    const last = this.#waiting.at(-1);
-    if (last?.request.complete === false) {
-      this.#waiting.pop();
-      this.#options.count.waiting -= 1;
-    }
-    this.serve({ complete: true }, null, start);
-  }
-
   /** The connection ends with the current response. */
-  drop(): void {
+  #drop(): void {
     this.#options.count.waiting -= this.#waiting.length;
     this.#waiting = [];
   }
@@ -88,7 +65,7 @@ export class Http1Pipeline {
     const { count } = this.#options;
     if (count.waiting >= MAX_WAITING && this.#waiting.length >= MAX_OWN_WAITING) {
       this.#socket.destroy();
-      this.drop();
+      this.#drop();
       return;
     }
     if (this.#waiting.length === 0) this.#continueAfter(this.#current);
@@ -98,23 +75,14 @@ export class Http1Pipeline {
   }
 
   #next(): void {
-    if (!this.#socket.writable) this.drop();
+    if (!this.#socket.writable) this.#drop();
     const next = this.#waiting.shift();
     if (next === undefined) return;
     this.#options.count.waiting -= 1;
     this.#current = next.response;
-    if (next.response === null) this.drop();
     if (this.#waiting.length === 0) this.#resume();
     else this.#continueAfter(next.response);
-    const { schedule, owner } = this.#options;
-    if (schedule === undefined) next.start();
-    else schedule(guarded(owner, () => this.#startIfOpen(next)));
-  }
-
-  /** A request that starts after its connection closed would never learn that its client is gone. */
-  #startIfOpen({ start }: Waiting): void {
-    if (this.#socket.writable) start();
-    else this.drop();
+    next.start();
   }
 
   #continueAfter(response: ServerResponse | null): void {

@@ -18,6 +18,6 @@ export function serveInTurn(
       pipeline = new Http1Pipeline(socket, { owner: ownerOf(request), count });
       pipelines.set(socket, pipeline);
     }
-    pipeline.serve(request, response, () => serve(request, response));
+    pipeline.serve(response, () => serve(request, response));
   });
 }

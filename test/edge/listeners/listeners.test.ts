@@ -43,7 +43,7 @@ async function openRedirects(t: TestContext, { httpsPort = 7443, maxConnectionsP
     handle: (connection, request) => {
       const { reading, writer } = request;
       if (reading.ok) redirectToHttps(redirects, connection, reading.head, request);
-      else writer.answer(edgeErrors.rows[reading.code].status, ['connection', 'close'], Buffer.alloc(0));
+      else writer.answer(edgeErrors.rows[reading.code].status, [], Buffer.alloc(0));
     },
     onSessionError: () => {},
   });

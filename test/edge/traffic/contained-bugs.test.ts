@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { ServerResponse } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import { after, suite, test } from 'node:test';
+import { Http1ResponseWriter } from '../../../src/edge/http/http1-response-writer.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { recordingUpstream } from './recording-upstream.ts';
 
-/** A bug is simulated by a runtime method that throws unexpectedly, for responses with this header. */
+/** A bug is simulated by a method that throws unexpectedly, for responses with this header. */
 const FAULT = 'x-fault';
 const upstream = await recordingUpstream({ after });
 upstream.answer = (request, response) => {
@@ -16,7 +16,7 @@ upstream.answer = (request, response) => {
 const world = await EdgeWorld.open({ after });
 const { host } = await world.site(await world.staticBackend(upstream.address));
 
-/** Injects the fault into a runtime method. */
+/** Injects the fault into a method. */
 function breakMethod(owner: object, name: string): () => void {
   const target = owner as Record<string, (...args: unknown[]) => unknown>;
   const original = target[name] as (...args: unknown[]) => unknown;
@@ -42,9 +42,7 @@ function assertLogged(requestId: unknown): void {
 
 suite('a bug while a response is sent', () => {
   test('to an HTTP/1.1 client is a 500, closes that connection and is counted', async (t) => {
-    const restore = breakMethod(ServerResponse.prototype, 'writeHead');
-    t.after(restore);
-    // For the upstream in this process it would be one as well.
+    t.after(breakMethod(Http1ResponseWriter.prototype, 'head'));
     const before = await bugsCounted();
     const agent = world.agent();
     t.after(() => agent.destroy());
