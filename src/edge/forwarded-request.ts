@@ -26,6 +26,9 @@ export interface ForwardableRequest extends TrafficRequest, RouteTaken {
   bytesIn: number;
 }
 
+const NONE: readonly HeaderList[] = [];
+const NO_BODY: RequestBody = { framing: 'none' };
+
 /** The request as its upstream receives it. */
 export function forwardedRequest(
   exchange: ForwardableRequest,
@@ -35,9 +38,11 @@ export function forwardedRequest(
 ): UpstreamRequest {
   const { head } = client;
   const headers = withoutOwnCookies(changedHeaders);
-  const standing: HeaderList[] = [];
+  let standing: HeaderList[] | null = null;
   for (const { prepared } of route.modules) {
-    if (prepared.upstreamHeaders !== undefined) standing.push(prepared.upstreamHeaders(exchange));
+    if (prepared.upstreamHeaders === undefined) continue;
+    standing ??= [];
+    standing.push(prepared.upstreamHeaders(exchange));
   }
   forwardedHeaders(headers, head, exchange.connection.remoteAddress, exchange.runtime);
   headers.push('postern-request-id', exchange.id);
@@ -49,7 +54,16 @@ export function forwardedRequest(
     headers.push('sec-websocket-key', randomBytes(16).toString('base64'));
   }
   const body = requestBody(exchange, client);
-  const request = { method, target: path.target, authority, headers, standing, body, switchTo, routeTaken: exchange };
+  const request = {
+    method,
+    target: path.target,
+    authority,
+    headers,
+    standing: standing ?? NONE,
+    body,
+    switchTo,
+    routeTaken: exchange,
+  };
   const hopTrace = trace?.forHop;
   return hopTrace === undefined ? request : { ...request, hopTrace };
 }
@@ -57,7 +71,7 @@ export function forwardedRequest(
 function requestBody(exchange: ForwardableRequest, client: ClientSide): RequestBody {
   const { head, source, trailers, isBodyWhole: isWhole } = client;
   const { contentLength, isChunked, expectsContinue } = head;
-  if (source === null || contentLength === 0) return { framing: 'none' };
+  if (source === null || contentLength === 0) return NO_BODY;
   let uncounted = -(client.countedBytes ?? 0);
   const onBytes = (count: number): void => {
     uncounted += count;
@@ -67,5 +81,5 @@ function requestBody(exchange: ForwardableRequest, client: ClientSide): RequestB
   };
   if (contentLength !== null)
     return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes, isWhole };
-  return isChunked ? { framing: 'chunked', source, expectsContinue, onBytes, isWhole, trailers } : { framing: 'none' };
+  return isChunked ? { framing: 'chunked', source, expectsContinue, onBytes, isWhole, trailers } : NO_BODY;
 }

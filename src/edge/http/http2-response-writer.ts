@@ -159,8 +159,9 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
     if (this.isGone) return;
     const isEmpty = this.#isHead || bodyBytes === 0 || status === 204 || status === 304;
-    const framed = [':status', String(status), ...withOwnHeader(headers, this.ownHeader)];
-    if (bodyBytes !== null && status !== 204 && status !== 304) framed.push('content-length', String(bodyBytes));
+    const own = withOwnHeader(headers, this.ownHeader);
+    const hasLength = bodyBytes !== null && status !== 204 && status !== 304;
+    const framed = framedHead(status, own, hasLength ? bodyBytes : null);
     // Trailers can only follow a body without announced length: gRPC, and chunked responses of HTTP/1.1 upstreams.
     const waitForTrailers = bodyBytes === null && !isEmpty;
     sendResponse(this.#stream, neverIndexed(framed), { endStream: isEmpty, waitForTrailers });
@@ -195,8 +196,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
   answer(status: number, headers: HeaderList, body: Buffer): void {
     if (this.isGone) return;
     const endStream = this.#isHead || body.length === 0;
-    const own = withOwnHeader(headers, this.ownHeader);
-    const framed = [':status', String(status), ...own, 'content-length', String(body.length)];
+    const framed = framedHead(status, withOwnHeader(headers, this.ownHeader), body.length);
     sendResponse(this.#stream, neverIndexed(framed), { endStream });
     this.#finish();
     if (!endStream) this.#stream.end(body);
@@ -273,6 +273,20 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
     this.onGone = noop;
     this.onBug = this.#client.onBug;
   }
+}
+
+/** A list of the right size: one that grows has room for many more. */
+function framedHead(status: number, headers: HeaderList, bodyBytes: number | null): string[] {
+  const { length } = headers;
+  const framed = new Array<string>(length + (bodyBytes === null ? 2 : 4));
+  framed[0] = ':status';
+  framed[1] = String(status);
+  for (let at = 0; at < length; at += 1) framed[at + 2] = headers[at] as string;
+  if (bodyBytes !== null) {
+    framed[length + 2] = 'content-length';
+    framed[length + 3] = String(bodyBytes);
+  }
+  return framed;
 }
 
 function isRequestWhole(stream: ServerHttp2Stream): boolean {
