@@ -73,7 +73,11 @@ export function createSqlStore({
 
   async function commit(writeSet: WriteSet): Promise<CommitResult> {
     const isLarge = isLargeWriteSet(writeSet);
-    const sealed = isLarge ? await sealInSlices(writeSet, keyring, timeAt()) : sealWriteSet(writeSet, seals, timeAt());
+    // Only what has a history is opened again soon.
+    const sealing = writeSet.note === undefined ? keyring : seals;
+    const sealed = isLarge
+      ? await sealInSlices(writeSet, keyring, timeAt())
+      : sealWriteSet(writeSet, sealing, timeAt());
     // A pure check takes no lock and no place in a group.
     if (isAskingOnly(writeSet)) return asked(await engine.readProven('applyWriteSet', sealed));
     const result = await engine.write('applyWriteSet', sealed);

@@ -40,6 +40,7 @@ export function createHistoryStore(engine: SqlEngine, seals: RecentSeals): Histo
     following: async (revision, limit) => (await engine.read('readHistoryFollowing', revision, limit)).map(linkable),
     unlinked: async (limit) => {
       const { previous, entries } = await engine.read('readUnlinked', limit);
+      if (entries.length === 0) seals.forget();
       return { previous: previous ?? '', entries: entries.map(linkable) };
     },
     link: async (links) => {

@@ -90,8 +90,12 @@ function findDeletedTouch({ touches }: SealedWriteSet, { gone, puts }: Judged): 
   return deleted === undefined ? null : conflictOn(deleted, null);
 }
 
-function* judgeParents({ puts, gone }: Judged): Program<Refused | null> {
+function* judgeParents({ puts, gone, found }: Judged): Program<Refused | null> {
   const present = new Set([...puts.values()].map(({ id }) => id));
+  // A record that stays below its parent proves that the parent exists: it would have been deleted with it.
+  for (const [key, { parent }] of puts) {
+    if (parent !== null && !gone.has(key) && found.get(key)?.parent === parent) present.add(parent);
+  }
   const asked = new Set<string>();
   for (const { parent } of puts.values()) if (parent !== null && !present.has(parent)) asked.add(parent);
   const rows = yield* queryForTuples(

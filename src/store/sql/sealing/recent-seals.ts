@@ -11,8 +11,8 @@ export type Sealing = Pick<Keyring, 'seal' | 'open'>;
  */
 export class RecentSeals implements Sealing {
   readonly #keyring: Sealing;
-  /** By row and sealed text: a text that was moved to another row does not open there. */
-  readonly #texts = new Map<string, string>();
+  /** By the sealed text, with its row: a text that was moved to another row does not open there. */
+  readonly #texts = new Map<string, { readonly context: string; readonly text: string }>();
 
   constructor(keyring: Sealing) {
     this.#keyring = keyring;
@@ -20,12 +20,13 @@ export class RecentSeals implements Sealing {
 
   seal(text: string, context: string): string {
     const sealed = this.#keyring.seal(text, context);
-    if (this.#texts.size < MAX_REMEMBERED) this.#texts.set(`${context} ${sealed}`, text);
+    if (this.#texts.size < MAX_REMEMBERED) this.#texts.set(sealed, { context, text });
     return sealed;
   }
 
   open(sealed: string, context: string): string {
-    return this.#texts.get(`${context} ${sealed}`) ?? this.#keyring.open(sealed, context);
+    const known = this.#texts.get(sealed);
+    return known?.context === context ? known.text : this.#keyring.open(sealed, context);
   }
 
   /** Secrets stay in memory no longer than they are needed. */
