@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { revisionOf } from '../store/revision-of.ts';
-import type { Change, ChangesSince, CommitListener, Store, StoredRecord } from '../store/store.ts';
+import type { Change, ChangesSince, CommitFollower, CommitListener, Store, StoredRecord } from '../store/store.ts';
 import { Replica } from './replica.ts';
 
 const KIND = 'key';
@@ -12,9 +12,11 @@ class FakeStore {
   changes: Change[] = [];
   reads = 0;
   listener: CommitListener = () => {};
+  follower: CommitFollower = {};
   readonly store = {
-    onCommitted: (listener: CommitListener) => {
+    onCommitted: (listener: CommitListener, follower: CommitFollower) => {
       this.listener = listener;
+      this.follower = follower;
       return () => {};
     },
     onReset: () => () => {},
@@ -117,5 +119,42 @@ suite('what a linked node tells', () => {
     assert.deepEqual([has('b'), has('c'), replica.heardRevision], ['all', 'all', 3]);
     await replica.refresh();
     assert.equal(replica.revision, 3);
+  });
+});
+
+suite('many changes of one commit', () => {
+  const many = (revision: number): Change[] => Array.from({ length: 2_000 }, (_, at) => put(`k${at}`, revision));
+
+  test('become visible together, after they were prepared in several turns', async () => {
+    const { fake, replica, seen, has } = await opened(put('a', 1));
+    const changes = many(2);
+    await fake.follower.prepare?.(changes);
+    assert.deepEqual([has('k5'), seen.length, replica.count(KIND)], ['absent', 0, 1]);
+    fake.listener(changes);
+    assert.deepEqual([has('k5'), seen.length, replica.count(KIND), replica.revision], ['all', 2_000, 2_001, 2]);
+  });
+
+  test('lose nothing to a change that another node told while they were prepared', async () => {
+    const { fake, replica, hear, has } = await opened(put('a', 1));
+    const changes = many(2);
+    await fake.follower.prepare?.(changes);
+    hear(1, put('b', 3));
+    fake.listener(changes);
+    assert.deepEqual([has('a'), has('b'), has('k5'), replica.count(KIND)], ['all', 'all', 'all', 2_002]);
+  });
+});
+
+suite('listeners of the replica', () => {
+  test('get only changes of the kinds that they name, in their order', async () => {
+    const { fake, replica } = await opened();
+    const heard: string[][] = [[], [], []];
+    const of = (at: number) => (changes: readonly Change[]) => void heard[at]?.push(changes.map(idOf).join());
+    replica.onChange(of(0), [KIND]);
+    replica.onChange(of(1), ['other', KIND]);
+    replica.onChange(of(2), ['third']);
+    const other: Change = { op: 'delete', key: { kind: 'other', id: 'o' }, revision: 1 };
+    const unknown: Change = { op: 'delete', key: { kind: 'x', id: 'x' }, revision: 1 };
+    fake.listener([put('a', 1), other, unknown, put('b', 1)]);
+    assert.deepEqual(heard, [['a,b'], ['a,o,b'], []]);
   });
 });
