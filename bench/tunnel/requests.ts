@@ -8,15 +8,20 @@ import { flag, isQuick, listFlag, say } from '../support/flags.ts';
 import { h2load } from '../support/h2load.ts';
 import { percentile } from '../support/load.ts';
 import { openBench } from '../support/open-bench.ts';
-import { cpuSeconds, familyOf, median } from '../support/process-cost.ts';
+import { cpuNanoseconds, familyOf, median } from '../support/process-cost.ts';
+import { takeTurns } from '../support/take-turns.ts';
 import { otherTunnels, startOtherTunnel } from './other-tunnels.ts';
 import { startAgents, startTunnelServer } from './tunnel-server.ts';
 
-const ROUNDS = isQuick ? 1 : Number(flag('rounds') ?? 5);
-const REQUESTS = isQuick ? 2000 : 10_000;
-const WARM_UP_REQUESTS = isQuick ? 2000 : 15_000;
+const ROUNDS = isQuick ? 2 : Number(flag('rounds') ?? 25);
+/** Short, so that no contender is idle for a second before its round: V8 gives memory back after eight. */
+const REQUESTS = isQuick ? 500 : 1500;
+const COMPILING_REQUESTS = isQuick ? 1000 : 30_000;
+/** Not counted: some contenders were idle while others compiled. */
+const WARM_UP_ROUNDS = isQuick ? 1 : 4;
+/** With TLS there are few connections, because each round pays for their handshakes. */
 const ROWS = [
-  { name: 'h1', protocol: 'h1', title: 'HTTP/1.1, 1 KB, 32 connections', connections: 32, streams: 1, goal: 1.2 },
+  { name: 'h1', protocol: 'h1', title: 'HTTP/1.1, 1 KB, 8 connections', connections: 8, streams: 1, goal: 0.85 },
   {
     name: 'h2',
     protocol: 'h2',
@@ -153,29 +158,27 @@ async function measureRow(
       headers: {},
       directory,
     });
-  const samples = new Map<Way, Sample[]>(ways.map((way) => [way, []]));
-  for (const way of ways) await run(way, WARM_UP_REQUESTS);
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const way of ways) {
-      const before = { servers: cpuOf(way.servers), agents: cpuOf(way.agents) };
-      const result = await run(way, REQUESTS);
-      samples.get(way)?.push({
-        serverMicros: ((cpuOf(way.servers) - before.servers) / result.requests) * 1e6,
-        agentMicros: ((cpuOf(way.agents) - before.agents) / result.requests) * 1e6,
-        perSecond: result.requests / result.seconds,
-        p50: percentile(result.latencies, 0.5),
-        p99: percentile(result.latencies, 0.99),
-      });
-    }
-  }
-  say(`\n${row.title}`);
+  const round = async (way: Way): Promise<Sample> => {
+    const before = { servers: cpuOf(way.servers), agents: cpuOf(way.agents) };
+    const result = await run(way, REQUESTS);
+    return {
+      serverMicros: (cpuOf(way.servers) - before.servers) / result.requests,
+      agentMicros: (cpuOf(way.agents) - before.agents) / result.requests,
+      perSecond: result.requests / result.seconds,
+      p50: percentile(result.latencies, 0.5),
+      p99: percentile(result.latencies, 0.99),
+    };
+  };
+  for (const way of ways) await run(way, COMPILING_REQUESTS);
+  const { samples, longestWaitMs } = await takeTurns(ways, round, { rounds: ROUNDS, warmUp: WARM_UP_ROUNDS });
+  say(`\n${row.title}; no contender was idle for more than ${(longestWaitMs / 1000).toFixed(1)} s before a round`);
   const beside = row.goal === null ? 'tunnel' : 'caddy';
   say(`          CPU/request: server${`× ${beside}`.padStart(10)}       agent    requests/s      p50 ms    p99 ms`);
   const figures = ways.map((way) => ({ name: way.name, ...medians(samples.get(way) ?? []) }));
   const reference = figures.find(({ name }) => name === beside)?.serverMicros;
   for (const { name, serverMicros, agentMicros, perSecond, p50, p99 } of figures) {
     const ratio = reference === undefined ? '-' : (serverMicros / reference).toFixed(2);
-    const goal = name === 'caddy' || row.goal === null ? '' : `   (goal at most ${row.goal.toFixed(1)} × caddy)`;
+    const goal = name === 'caddy' || row.goal === null ? '' : `   (goal at most ${row.goal} × caddy)`;
     const agent = name === 'caddy' ? '-' : `${agentMicros.toFixed(1)} µs`;
     say(
       `${name.padEnd(12)}${`${serverMicros.toFixed(1)} µs`.padStart(17)}${ratio.padStart(10)}${agent.padStart(12)}${Math.round(perSecond).toLocaleString('en-US').padStart(14)}${p50.toFixed(2).padStart(12)}${p99.toFixed(2).padStart(10)}${goal}`,
@@ -183,8 +186,9 @@ async function measureRow(
   }
 }
 
+/** In microseconds. */
 function cpuOf(pids: readonly number[]): number {
-  return pids.flatMap((pid) => familyOf(pid)).reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+  return pids.flatMap((pid) => familyOf(pid)).reduce((sum, pid) => sum + cpuNanoseconds(pid) / 1000, 0);
 }
 
 function medians(samples: readonly Sample[]): Sample {

@@ -8,10 +8,12 @@ import { idle } from './idle.ts';
 import { reconnect } from './reconnect.ts';
 import { requests } from './requests.ts';
 import { bulk } from './small-beside-bulk.ts';
+import { transfers } from './transfers.ts';
 
 /** README.md describes what each of these measures; all of them run when none is named. */
 const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   requests,
+  transfers,
   delay,
   bulk,
   idle,
@@ -23,15 +25,16 @@ helpIfRequested({
   about: 'Measures requests and transfers through tunnels. bench/tunnel/README.md has the details.',
   benches: {
     requests: 'CPU per request at the server and the agent, next to Caddy without a tunnel',
+    transfers: 'CPU per GB at the server and the agent, in both directions',
     delay: 'throughput of one stream at several round-trip times, next to plain TLS',
     bulk: 'latency of small requests during an upload through the same tunnel',
     idle: 'memory per 1,000 idle tunnels',
     reconnect: 'time from a kill of the server to the first response',
   },
   flags: {
-    '--rows=h1': 'requests: only these kinds of requests (h1, h2, plain)',
-    '--rounds=9': 'requests: number of rounds',
-    '--before=DIR': 'requests: also measure the server of another checkout',
+    '--rows=h1': 'requests, transfers: only these kinds of requests (h1, h2, plain)',
+    '--rounds=9': 'requests, transfers: number of rounds',
+    '--before=DIR': 'requests, transfers: also measure the server and the agent of another checkout',
     '--delays=0,50': 'delay: round-trip times in ms',
     '--widths=40,Infinity': 'delay: widths of the link in MB/s',
   },

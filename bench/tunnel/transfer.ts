@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { blocks } from './blocks.ts';
 
@@ -26,6 +27,40 @@ export async function throughSession(
   let answer = '';
   for await (const chunk of stream) answer += String(chunk);
   if (Number(answer) !== bytes) throw new Error(`${answer} of ${bytes} bytes arrived`);
+  return bytes / 1000 / (performance.now() - startedAt);
+}
+
+const HEAD_END = '\r\n\r\n';
+
+/** MB/s of one HTTP/1.1 request on a new connection. `ca` is null: without TLS. */
+export async function throughHttp1(
+  { port, host, ca }: { readonly port: number; readonly host: string; readonly ca: readonly string[] | null },
+  direction: Direction,
+  bytes: number,
+): Promise<number> {
+  const socket: Socket =
+    ca === null
+      ? connectTcp(port, '127.0.0.1')
+      : connect({ port, host: '127.0.0.1', servername: host, ca: [...ca], ALPNProtocols: ['http/1.1'] });
+  await once(socket, ca === null ? 'connect' : 'secureConnect');
+  const startedAt = performance.now();
+  const authority = `host: ${host}:${port}\r\nconnection: close`;
+  if (direction === 'download') socket.write(`GET /${bytes} HTTP/1.1\r\n${authority}${HEAD_END}`);
+  else {
+    socket.write(`POST / HTTP/1.1\r\n${authority}\r\ncontent-length: ${bytes}${HEAD_END}`);
+    blocks(bytes).pipe(socket, { end: false });
+  }
+  let head = '';
+  let count = 0;
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    if (direction === 'download' && head.includes(HEAD_END)) count += chunk.length;
+    else {
+      head += chunk.toString('latin1');
+      count = head.length - head.indexOf(HEAD_END) - HEAD_END.length;
+    }
+  }
+  const isWhole = direction === 'download' ? count === bytes : head.includes(String(bytes));
+  if (!isWhole) throw new Error(`${count} of ${bytes} bytes arrived: ${head.slice(0, 300)}`);
   return bytes / 1000 / (performance.now() - startedAt);
 }
 
