@@ -11,9 +11,15 @@ import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeGatewayMessage, type GatewayMessage } from '../tunnel/messages.ts';
 import { CONTROL_PATH } from '../tunnel/protocol.ts';
-import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
+import {
+  budgetFor,
+  CONNECTION_WINDOW_BYTES,
+  INITIAL_WINDOW_BYTES,
+  SessionWindows,
+} from '../tunnel/session-windows.ts';
 import { refuseStream } from './local/local-failure.ts';
 import { type RequestReading, readRequest } from './local/request-reading.ts';
+import { takeRequest } from './local/served-stream.ts';
 import type { AgentTimings } from './timings.ts';
 
 export interface GatewayConnectionHandler {
@@ -84,7 +90,7 @@ export class GatewayConnection implements ListenerOwner {
     outliveStreams(session, socket);
     this.#session = session;
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    this.#windows = new SessionWindows(session);
+    this.#windows = new SessionWindows(session, () => budgetFor(this.#liveness.distanceMs));
     this.#liveness = new Liveness(socket, session, () => this.fail('the server no longer responds'), timings.liveness);
     this.#greetingTimer = setTimeout(
       () => this.fail('the server did not send welcome in time'),
@@ -170,30 +176,41 @@ export class GatewayConnection implements ListenerOwner {
   }
 
   #stream(stream: ServerHttp2Stream, raw: readonly string[]): void {
-    // Registered here because the stream may be held until its tunnel is known.
+    const reading = this.#isFailed ? null : readRequest(raw);
+    if (reading !== null && this.#control !== null && reading.method !== 'CONNECT') {
+      if (stream.destroyed || stream.closed) return;
+      // Taken here because the stream may be held until its tunnel is known.
+      takeRequest(stream, this.#onStreamClosed);
+      this.#serve(stream, reading);
+      return;
+    }
     watchStreamEnd(stream);
     ignoreErrors(stream);
     if (this.#isFailed) return;
-    const reading = readRequest(raw);
     if (this.#control === null) {
       if (reading?.method === 'POST' && reading.path === CONTROL_PATH) this.#openControl(stream);
       else this.fail('the peer is not a Postern server: it did not open a control stream');
-      return;
+    } else if (!stream.destroyed && !stream.closed) {
+      if (reading === null) {
+        refuseStream(stream, 400);
+        return;
+      }
+      listenOnce(stream, 'close', this, this.#onStreamClosed);
+      this.#serve(stream, reading);
     }
-    if (stream.destroyed || stream.closed) return;
-    if (reading === null) {
-      refuseStream(stream, 400);
-      return;
-    }
+  }
+
+  #serve(stream: ServerHttp2Stream, reading: RequestReading): void {
     this.#active += 1;
     this.#windows.opened();
-    listenOnce(stream, 'close', this, () => {
-      this.#active -= 1;
-      this.#windows.closed();
-      if (this.#isDraining) this.#closeWhenQuiet();
-    });
     this.#handler.onStream(this, stream, reading);
   }
+
+  readonly #onStreamClosed = (): void => {
+    this.#active -= 1;
+    this.#windows.closed();
+    if (this.#isDraining) this.#closeWhenQuiet();
+  };
 
   #openControl(stream: ServerHttp2Stream): void {
     stream.respond([':status', '200']);

@@ -18,6 +18,7 @@ export const LIVENESS_TIMINGS: LivenessTimings = {
 
 /** How often the round trip is measured while somebody looks at it. */
 const MEASURE_AFTER_MS = 10_000;
+const REMEMBERED_ROUND_TRIPS = 3;
 
 /**
  * Detects a connection that is dead although TCP does not report it: the peer's machine sleeps, a NAT dropped the
@@ -34,7 +35,8 @@ export class Liveness {
   /** Wall clock: the monotonic clock stops on many systems while the machine sleeps. */
   #checkedAtMs = Date.now();
   #isAsked = false;
-  #roundTripMs: number | null = null;
+  /** Durations of the last answered pings, the latest first. */
+  #roundTripsMs: readonly number[] = [];
   #pingedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(socket: Socket, session: Http2Session, onDead: () => void, timings = LIVENESS_TIMINGS) {
@@ -51,7 +53,12 @@ export class Liveness {
 
   /** Duration of the last answered ping. */
   get roundTripMs(): number | null {
-    return this.#roundTripMs;
+    return this.#roundTripsMs[0] ?? null;
+  }
+
+  /** The shortest of the last round trips: others include the time that a busy process took to answer. */
+  get distanceMs(): number | null {
+    return this.#roundTripsMs.length === 0 ? null : Math.min(...this.#roundTripsMs);
   }
 
   /** Pings for `roundTripMs`, unless that was done lately: false. */
@@ -107,7 +114,7 @@ export class Liveness {
     if (this.#session.destroyed) return false;
     this.#pingedAtMs = performance.now();
     return this.#session.ping((error, durationMs) => {
-      if (error === null) this.#roundTripMs = durationMs;
+      if (error === null) this.#roundTripsMs = [durationMs, ...this.#roundTripsMs].slice(0, REMEMBERED_ROUND_TRIPS);
       onSettled(error === null);
     });
   }

@@ -1,9 +1,8 @@
-import type { Readable } from 'node:stream';
 import { reportBug } from '../lib/bug-report.ts';
 import { attach, guarded, ignoreErrors, type ListenerOwner } from '../lib/guarded-listeners.ts';
 import type { HeaderList } from '../lib/http/header-list.ts';
 import { bufferPassed } from '../lib/net/passing-buffers.ts';
-import type { RequestBody } from './upstream.ts';
+import type { BodySource, RequestBody } from './upstream.ts';
 
 export type StreamedBody = Exclude<RequestBody, { readonly framing: 'none' }>;
 
@@ -31,7 +30,7 @@ export class BodySender implements ListenerOwner {
   /** The last byte was written to the sink. */
   isDone = false;
   readonly #body: StreamedBody;
-  readonly #source: Readable;
+  readonly #source: BodySource;
   #sink: BodySink | null = null;
   /** Including the last chunk. */
   #sentBytes = 0;

@@ -10,6 +10,7 @@ import type { Carried, Carrier, RequestChannel } from './carrier.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
 import { type CarrierLink, Http2Carrier } from './http2-carrier.ts';
 import { http2RequestHeaders, http2ResponseHead, http2ResponseHeaders } from './http2-headers.ts';
+import { Http2SwitchCarrier } from './http2-switch-carrier.ts';
 import { MAX_INFORMATIONAL } from './max-informational.ts';
 import { isSafe } from './request-headers.ts';
 import { ChannelOverError, requestRefusal } from './unsendable.ts';
@@ -133,7 +134,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
       if (channel !== undefined) return channel.open(headers, { hasBody, mayHaveTrailers }, this);
       const endStream = !hasBody && switchTo === null;
       const stream = link.request(neverIndexed(headers), { endStream, waitForTrailers: mayHaveTrailers });
-      return new Http2Carrier({ stream, link, hasBody, carried: this });
+      return switchTo === null ? new Http2Carrier(stream, link, this) : new Http2SwitchCarrier(stream, link, this);
     } catch (error) {
       throw requestRefusal(error);
     }

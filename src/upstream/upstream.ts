@@ -1,4 +1,5 @@
-import type { Duplex, Readable } from 'node:stream';
+import type { EventEmitter } from 'node:events';
+import type { Duplex } from 'node:stream';
 import type { HeaderList } from '../lib/http/header-list.ts';
 
 /**
@@ -33,12 +34,20 @@ export interface TrafficCounter {
   ended(bytesIn: number, bytesOut: number): void;
 }
 
+/** Emits `data`, then `end`, or `error` or `close` when it is cut off: a readable stream, or less. */
+export interface BodySource extends EventEmitter {
+  readonly readableEnded: boolean;
+  readonly destroyed: boolean;
+  pause(): unknown;
+  resume(): unknown;
+}
+
 export type RequestBody =
   | { readonly framing: 'none' }
   | {
       readonly framing: 'length';
       readonly bytes: number;
-      readonly source: Readable;
+      readonly source: BodySource;
       readonly expectsContinue: boolean;
       /** Called with the number of bytes forwarded, as they are. */
       readonly onBytes?: (count: number) => void;
@@ -48,7 +57,7 @@ export type RequestBody =
   /** Length unknown. `isWhole` and `trailers` are called once the source has ended. */
   | {
       readonly framing: 'chunked';
-      readonly source: Readable;
+      readonly source: BodySource;
       readonly expectsContinue: boolean;
       readonly onBytes?: (count: number) => void;
       /**

@@ -3,11 +3,10 @@ import type { ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { reportBug } from '../../lib/bug-report.ts';
 import { messageOf } from '../../lib/error-text.ts';
-import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import { ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { firstValue, type HeaderList, withoutHeader } from '../../lib/http/header-list.ts';
 import { HeadTooLargeError, sendInformational, sendResponse, sendTrailers } from '../../lib/http2/heads.ts';
 import { cancelStream, failStream } from '../../lib/http2/reset.ts';
-import { hasStreamEnd } from '../../lib/http2/stream-end.ts';
 import { breakOff } from '../../lib/net/break-off.ts';
 import { splice } from '../../lib/net/splice.ts';
 import { TUNNEL_STATUS_HEADER } from '../../tunnel/protocol.ts';
@@ -25,6 +24,7 @@ import { REQUEST_BODY } from '../../upstream/upstream-failure.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
 import { answerFailure, type LocalFailure, problemText } from './local-failure.ts';
 import { type RequestReading, withoutTunnelHeaders } from './request-reading.ts';
+import { discardRest, type ServedStream, type ServedStreamOwner, servedStreamOf } from './served-stream.ts';
 
 export interface HttpExchangeParts {
   readonly upstream: Upstream;
@@ -47,17 +47,18 @@ const TOO_LARGE: LocalFailure = { reason: 'headers_too_large', mayHaveBeenSent: 
  * The runtime throws at responses that it cannot send. Each method called by the upstream client catches that: above it
  * is only a socket listener, where an exception would end the agent.
  */
-export class HttpExchange implements UpstreamHandler, ListenerOwner {
+export class HttpExchange implements UpstreamHandler, ServedStreamOwner {
   status = 0;
   bytesIn = 0;
   bytesOut = 0;
   problem: string | null = null;
   readonly #stream: ServerHttp2Stream;
+  /** Null: the request asks to switch protocols. */
+  readonly #served: ServedStream | null;
   readonly #parts: HttpExchangeParts;
   #upstream: UpstreamExchange | null = null;
   /** The client sent no key: over HTTP/2 there is none. */
   #hasOwnKey = false;
-  #requestTrailers: HeaderList = [];
   #trailers: HeaderList = [];
   #isAnswered = false;
   #isSwitched = false;
@@ -66,8 +67,13 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
   constructor(stream: ServerHttp2Stream, parts: HttpExchangeParts) {
     this.#stream = stream;
     this.#parts = parts;
+    this.#served = servedStreamOf(stream);
+    if (this.#served !== null) {
+      this.#served.owner = this;
+      return;
+    }
     ignoreErrors(stream);
-    listenOnce(stream, 'close', this, () => this.#closed());
+    listenOnce(stream, 'close', this, () => this.onClosed());
   }
 
   /** Throws `UnsafeRequestError` when the request cannot be represented in HTTP/1.1. */
@@ -75,7 +81,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     const { upstream, observer } = this.#parts;
     const request = this.#request();
     if (observer !== null && request.body.framing !== 'none') {
-      listen(this.#stream, 'data', this, (chunk: Buffer) => observer.onRequestData(chunk));
+      listen(request.body.source, 'data', this, (chunk: Buffer) => observer.onRequestData(chunk));
     }
     this.#upstream = upstream.send(request, this);
   }
@@ -100,19 +106,17 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
   }
 
   #body(): RequestBody {
-    const source = this.#stream;
+    const served = this.#served;
+    const source = served?.body ?? null;
     const { contentLength, expectsContinue } = this.#parts.reading;
-    if (source.endAfterHeaders || contentLength === 0) return { framing: 'none' };
+    if (served === null || source === null || contentLength === 0) return { framing: 'none' };
     const onBytes = (count: number): void => {
       this.bytesIn += count;
     };
-    const isWhole = (): boolean => hasStreamEnd(source);
+    const isWhole = (): boolean => source.isWhole;
     if (contentLength !== null)
       return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes, isWhole };
-    listen(source, 'trailers', this, (_headers: unknown, _flags: number, raw: readonly string[]) => {
-      this.#requestTrailers = raw;
-    });
-    return { framing: 'chunked', source, expectsContinue, onBytes, isWhole, trailers: () => this.#requestTrailers };
+    return { framing: 'chunked', source, expectsContinue, onBytes, isWhole, trailers: () => served.trailers };
   }
 
   onInformational(status: number, headers: HeaderList): void {
@@ -153,12 +157,12 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     // Trailers can only follow a body without announced length: gRPC, and chunked responses.
     const waitForTrailers = !isEmpty && announced === null;
     sendResponse(stream, framed, { endStream: isEmpty, waitForTrailers });
-    if (waitForTrailers) listenOnce(stream, 'wantTrailers', this, () => this.#sendTrailers());
+    if (waitForTrailers && this.#served === null) listenOnce(stream, 'wantTrailers', this, () => this.onTrailersWanted());
     if (isEmpty) this.#isAnswered = true;
   }
 
   /** A response that lost its trailers is incomplete and must not look complete. */
-  #sendTrailers(): void {
+  onTrailersWanted(): void {
     try {
       sendTrailers(this.#stream, this.#trailers);
     } catch {
@@ -172,8 +176,13 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     const stream = this.#stream;
     if (!stream.writable) return true;
     const hasRoom = stream.write(chunk);
-    if (!hasRoom && stream.listenerCount('drain') === 0) listen(stream, 'drain', this, () => this.#upstream?.resume());
+    if (!hasRoom && this.#served === null && stream.listenerCount('drain') === 0)
+      listen(stream, 'drain', this, () => this.onDrain());
     return hasRoom;
+  }
+
+  onDrain(): void {
+    this.#upstream?.resume();
   }
 
   onEnd(trailers: HeaderList): void {
@@ -185,7 +194,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     if (!isEmpty && stream.writable) stream.end();
     // The gateway has a complete response and discards the rest of the request. Until then nothing may block on
     // back-pressure.
-    stream.resume();
+    discardRest(stream);
     this.#over();
   }
 
@@ -266,7 +275,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
   }
 
   /** The stream is gone: the response was complete, or the gateway reset it. */
-  #closed(): void {
+  onClosed(): void {
     if (this.#isOver || this.#isSwitched) return;
     this.#upstream?.abort();
     this.#upstream = null;

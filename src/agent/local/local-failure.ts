@@ -4,6 +4,7 @@ import { sendResponse } from '../../lib/http2/heads.ts';
 import { failStream } from '../../lib/http2/reset.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { TOO_MANY_FILES } from '../../upstream/upstream-failure.ts';
+import { discardRest } from './served-stream.ts';
 
 export interface LocalFailure {
   readonly reason: string;
@@ -51,7 +52,7 @@ export function answerFailure(stream: ServerHttp2Stream, failure: LocalFailure, 
   const headers = [':status', '502', TUNNEL_ERROR_HEADER, word, TUNNEL_ADDRESS_HEADER, hostport];
   sendResponse(stream, headers, { endStream: true });
   // The gateway discards the rest of the request. Until then nothing may block on back-pressure.
-  stream.resume();
+  discardRest(stream);
 }
 
 /** Rejects a stream for a tunnel that this agent does not have. */
@@ -60,5 +61,5 @@ export function refuseStream(stream: ServerHttp2Stream, status: 400 | 404): void
   ignoreErrors(stream);
   // A reset would overtake the response.
   stream.respond([':status', String(status)], { endStream: true });
-  stream.resume();
+  discardRest(stream);
 }

@@ -33,6 +33,11 @@ export function takeStream(stream: Http2Stream, taker: StreamTaker): void {
   taken.push = push;
 }
 
+/** Undefined: the stream was not taken. */
+export function takerOf(stream: Http2Stream): StreamTaker | undefined {
+  return (stream as Partial<Taken>)[TAKER];
+}
+
 /** Starts reading, and continues after `onData` has returned false. */
 export function readMore(stream: Http2Stream): void {
   // `read` and `resume` follow the state of the buffer, which is not used.

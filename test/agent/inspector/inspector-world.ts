@@ -11,6 +11,7 @@ import { AgentEvents } from '../../../src/agent/events.ts';
 import { type Inspector, type InspectorOptions, startInspector } from '../../../src/agent/inspector/index.ts';
 import { readRequest } from '../../../src/agent/local/request-reading.ts';
 import type { TunnelSpec } from '../../../src/agent/options.ts';
+import { takeRequest } from '../../../src/agent/local/served-stream.ts';
 import { serveStream } from '../../../src/agent/serve-stream.ts';
 import { Tunnel } from '../../../src/agent/tunnel.ts';
 import { watchStreamEnd } from '../../../src/lib/http2/stream-end.ts';
@@ -104,8 +105,9 @@ export class InspectorWorld {
     const events = new AgentEvents(undefined);
     const agent = createHttp2Server();
     agent.on('stream', (stream: ServerHttp2Stream, _headers: object, _flags: number, raw: string[]) => {
-      watchStreamEnd(stream);
       const reading = readRequest(raw);
+      if (reading?.method === 'CONNECT') watchStreamEnd(stream);
+      else takeRequest(stream, () => {});
       const tunnel = tunnels[Number(reading?.tunnelId ?? 0)];
       if (reading !== null && tunnel !== undefined)
         serveStream(tunnel, stream, reading, { events, observe: inspector.observe });
