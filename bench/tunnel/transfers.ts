@@ -131,7 +131,9 @@ async function measureRow(row: RowName, ways: readonly Way[], direction: Directi
     return { server, agent, rate };
   };
   const { samples, longestWaitMs } = await takeTurns(ways, round, { rounds: ROUNDS, warmUp: WARM_UP_ROUNDS });
-  say(`\n${ROWS[row]}, ${direction}; nobody was idle for more than ${(longestWaitMs / 1000).toFixed(1)} s before a round`);
+  say(
+    `\n${ROWS[row]}, ${direction}; nobody was idle for more than ${(longestWaitMs / 1000).toFixed(1)} s before a round`,
+  );
   say('            server                  × before    agent                   × before    MB/s');
   const reference = (samples.get(ways.find(({ name }) => name === 'before') as Way) ?? []) as readonly Sample[];
   for (const way of ways) {

@@ -11,12 +11,7 @@ import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeGatewayMessage, type GatewayMessage } from '../tunnel/messages.ts';
 import { CONTROL_PATH } from '../tunnel/protocol.ts';
-import {
-  budgetFor,
-  CONNECTION_WINDOW_BYTES,
-  INITIAL_WINDOW_BYTES,
-  SessionWindows,
-} from '../tunnel/session-windows.ts';
+import { budgetFor, CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
 import { refuseStream } from './local/local-failure.ts';
 import { type RequestReading, readRequest } from './local/request-reading.ts';
 import { takeRequest } from './local/served-stream.ts';

@@ -13,12 +13,7 @@ import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeAgentMessage, type GatewayMessage } from '../tunnel/messages.ts';
 import { CONTROL_AUTHORITY, CONTROL_PATH, HELLO_TIMEOUT_MS } from '../tunnel/protocol.ts';
-import {
-  budgetFor,
-  CONNECTION_WINDOW_BYTES,
-  INITIAL_WINDOW_BYTES,
-  SessionWindows,
-} from '../tunnel/session-windows.ts';
+import { budgetFor, CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
 import type { SessionConnection } from './session-connection.ts';
 
 export interface ConnectionHandler {

@@ -182,7 +182,7 @@ export class Http2Carrier implements Carrier, StreamTaker {
     }
   }
 
-  /** Of a response that is complete, or that was reset without an error, the client gets what has arrived. */
+  /** The client gets what has arrived of a response that is complete, or that was reset without an error. */
   #onClose(): void {
     const { rstCode, errored } = this.#stream;
     if (RUNTIME_RESETS.has(rstCode)) this.#link.countReset?.();

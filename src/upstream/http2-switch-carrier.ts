@@ -11,8 +11,8 @@ const NO_TRAILERS: HeaderList = [];
 type Head = Readonly<Record<string, unknown>>;
 
 /**
- * A stream whose request asks to switch protocols, and therefore has no body. It keeps the runtime's buffer for readers: whoever gets
- * the switched stream reads it as any other. A refusal is a response.
+ * A stream whose request asks to switch protocols, and therefore has no body. It keeps the runtime's buffer for readers: the new
+ * owner of a switched stream reads it as any other. A refusal is a response.
  */
 export class Http2SwitchCarrier implements Carrier, ListenerOwner {
   readonly #stream: ClientHttp2Stream;

@@ -7,11 +7,14 @@ test('contenders of a bench take turns in one order, and warm-up rounds do not c
   const round = (name: string): Promise<number> => Promise.resolve(order.push(name));
   const { samples } = await takeTurns(['one', 'two', 'three'], round, { rounds: 2, warmUp: 1 });
   assert.deepEqual(order, ['one', 'two', 'three', 'one', 'two', 'three', 'one', 'two', 'three']);
-  assert.deepEqual([...samples], [
-    ['one', [4, 7]],
-    ['two', [5, 8]],
-    ['three', [6, 9]],
-  ]);
+  assert.deepEqual(
+    [...samples],
+    [
+      ['one', [4, 7]],
+      ['two', [5, 8]],
+      ['three', [6, 9]],
+    ],
+  );
 });
 
 test('a bench knows how long a contender was idle before its round', async (t) => {

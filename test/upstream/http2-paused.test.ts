@@ -88,7 +88,7 @@ test('a reader that pauses gets what arrived before a reset without an error, an
   });
 });
 
-test('a reader that pauses is told at once about a reset with an error', async () => {
+test('a reader that pauses gets a reset with an error at once', async () => {
   const respond = (stream: ServerHttp2Stream): void => {
     stream.respond({ ':status': 200 });
     stream.write(BODY, () => resetStream(stream, 2));

@@ -157,7 +157,8 @@ export class HttpExchange implements UpstreamHandler, ServedStreamOwner {
     // Trailers can only follow a body without announced length: gRPC, and chunked responses.
     const waitForTrailers = !isEmpty && announced === null;
     sendResponse(stream, framed, { endStream: isEmpty, waitForTrailers });
-    if (waitForTrailers && this.#served === null) listenOnce(stream, 'wantTrailers', this, () => this.onTrailersWanted());
+    if (waitForTrailers && this.#served === null)
+      listenOnce(stream, 'wantTrailers', this, () => this.onTrailersWanted());
     if (isEmpty) this.#isAnswered = true;
   }
 
