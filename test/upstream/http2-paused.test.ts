@@ -13,7 +13,7 @@ const BODY = Buffer.alloc(200_000, 'x');
 /** A reader that stops after its first chunk, until `goOn`. */
 interface Slow {
   readonly answer: Answer;
-  goOn(): void;
+  readonly goOn: () => void;
 }
 
 function slow(): Slow {
