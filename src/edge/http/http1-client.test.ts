@@ -86,6 +86,11 @@ suite('a response over HTTP/1.1', () => {
       POST.replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n'),
       whole('Connection: close'),
     ],
+    [
+      'to HTTP/1.0 ignores an expectation (RFC 9110 §10.1.1)',
+      GET.replace('1.1', '1.0').replace('\r\n\r\n', '\r\nConnection: keep-alive\r\nExpect: 100-continue\r\n\r\n'),
+      whole('Kept: yes'),
+    ],
     ['to HEAD has no body', GET.replace('GET', 'HEAD'), whole('Kept: yes').replace(/body$/, '')],
   ] as const) {
     test(what, async (t) => {

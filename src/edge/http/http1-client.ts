@@ -214,7 +214,7 @@ export class Http1Client implements ResponseOwner, BodyOwner {
     this.#isOver = head === null;
     // Any other upgrade (such as h2c) is served as if it had not been requested; but its client may continue with it.
     if (asksToSwitch) this.#start.isKeptAlive = false;
-    const writer = new Http1ResponseWriter(this, this.#start, head?.expectsContinue === true);
+    const writer = new Http1ResponseWriter(this, this.#start, isHttp11 && head?.expectsContinue === true);
     this.#writer = writer;
     this.#service.handle(this.facts, {
       reading,
