@@ -1,3 +1,5 @@
+import type { FetchedResponse } from './transport.ts';
+
 /** Metadata of a response, beside its body. */
 export interface ResponseInfo {
   readonly status: number;
@@ -31,7 +33,7 @@ export interface Answered {
   readonly [INFO]: ResponseInfo;
 }
 
-export function responseInfo(response: Response): ResponseInfo {
+export function responseInfo(response: Pick<FetchedResponse, 'status' | 'headers'>): ResponseInfo {
   const revision = response.headers.get('postern-revision');
   return {
     status: response.status,

@@ -1,3 +1,5 @@
+import type { FetchedResponse } from './transport.ts';
+
 export interface ApiErrorFields {
   /** Stable: branch on this, not on the message. `HTTP_502` and the like when an intermediary responded. */
   readonly code: string;
@@ -39,7 +41,11 @@ interface ErrorBody {
   readonly details?: unknown;
 }
 
-export function apiErrorOf(response: Response, text: string, nowMs: number): PosternApiError {
+export function apiErrorOf(
+  response: Pick<FetchedResponse, 'status' | 'headers'>,
+  text: string,
+  nowMs: number,
+): PosternApiError {
   const body = parsed(text);
   const details = stringsOf(body.details);
   return new PosternApiError({

@@ -5,12 +5,35 @@ import { networkError, PosternConnectionError } from './postern-connection-error
 import type { AnyOptions } from './request-options.ts';
 import { defaultRetryPolicy, type RetryPolicy, retryDelayMs } from './retry-policy.ts';
 
+/** A response, as far as the client reads it. */
+export interface FetchedResponse {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly headers: {
+    /** The name is in lower case. */
+    get(name: string): string | null;
+  };
+  text(): Promise<string>;
+}
+
+/** The global fetch, or a function that does what the client needs of it. */
+export type Fetch = (
+  url: string,
+  init: {
+    readonly method: string;
+    readonly headers: Record<string, string>;
+    readonly body?: string;
+    readonly signal: AbortSignal;
+    readonly redirect: 'error';
+  },
+) => Promise<FetchedResponse>;
+
 export interface ClientOptions {
   /** Base URL of the API, such as `http://127.0.0.1:7080`. */
   readonly baseUrl: string;
   readonly apiKey: string;
   /** Replaces the global fetch: a proxy, a test. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   /** For one attempt, including the body. Default: 30 seconds. */
   readonly timeoutMs?: number;
   readonly retry?: Partial<RetryPolicy>;
@@ -40,7 +63,7 @@ export class Transport {
   readonly #baseUrl: string;
   /** A private field at run time, not only in the type: logging or serializing a client does not reveal it. */
   readonly #apiKey: string;
-  readonly #fetch: typeof fetch;
+  readonly #fetch: Fetch;
   readonly #timeoutMs: number;
   readonly #retry: RetryPolicy;
 

@@ -2,6 +2,7 @@ import { Transport } from '../../client/transport.ts';
 import type { ParsedFlags } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
 import { apiAccess } from './api-access.ts';
+import { apiFetch } from './api-fetch.ts';
 import { createTextSource, type TextSource } from './text-source.ts';
 
 /** The API that the flags and the environment name. */
@@ -11,5 +12,5 @@ export async function openTransport(
   source: TextSource = createTextSource(),
 ): Promise<Transport> {
   const { url, apiKey } = await apiAccess(parsed, context, source);
-  return new Transport({ baseUrl: url, apiKey: apiKey.key });
+  return new Transport({ baseUrl: url, fetch: apiFetch, apiKey: apiKey.key });
 }

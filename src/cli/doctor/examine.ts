@@ -9,6 +9,7 @@ import { Resources } from '../../client/generated/resources.ts';
 import { Transport } from '../../client/transport.ts';
 import type { Config } from '../../config/schema.ts';
 import { messageOf } from '../../lib/error-text.ts';
+import { apiFetch } from '../api/api-fetch.ts';
 import { type ApiKey, findApiKey, isOnThisMachine } from '../api/connection.ts';
 import type { TextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
@@ -72,7 +73,7 @@ async function withKey(
   const env = { ...context.env, POSTERN_DATA_DIR: config.data_dir };
   const key = await findApiKey(url, { flags }, { ...context, env }, source);
   if (key === null) return withoutKey();
-  const transport = new Transport({ baseUrl: url, apiKey: key.key });
+  const transport = new Transport({ baseUrl: url, fetch: apiFetch, apiKey: key.key });
   return withGoodKey(transport, key, installation);
 }
 

@@ -1,0 +1,45 @@
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import { promisify } from 'node:util';
+import type { Fetch, FetchedResponse } from '../../client/transport.ts';
+import { request as httpRequest } from '../../lib/http/node-http.ts';
+
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+/** As the global fetch, for what the API needs. That one loads undici, which is a third of the CPU of a short command. */
+export const apiFetch: Fetch = async (url, { body, headers, method, signal }) => {
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const all = { 'user-agent': 'node', 'accept-encoding': 'gzip', ...headers, ...length };
+  const response = await sent(url, { method, signal, headers: all }, body);
+  if (REDIRECTS.includes(response.statusCode ?? 0)) {
+    response.destroy();
+    throw new Error('unexpected redirect');
+  }
+  return fetched(response);
+};
+
+async function sent(url: string, options: RequestOptions, body: string | undefined): Promise<IncomingMessage> {
+  const request = url.startsWith('https:') ? (await import('node:https')).request : httpRequest;
+  return new Promise((resolve, reject) => {
+    request(url, options, resolve).on('error', reject).end(body);
+  });
+}
+
+function fetched(response: IncomingMessage): FetchedResponse {
+  const { statusCode: status = 0, headers } = response;
+  return {
+    ok: status >= 200 && status < 300,
+    status,
+    headers: {
+      get: (name) => {
+        const value = headers[name];
+        return (Array.isArray(value) ? value.join(', ') : value) ?? null;
+      },
+    },
+    text: async () => {
+      const bytes = Buffer.concat(await Array.fromAsync(response as AsyncIterable<Buffer>));
+      if (headers['content-encoding'] !== 'gzip') return bytes.toString();
+      const { gunzip } = await import('node:zlib');
+      return (await promisify(gunzip)(bytes)).toString();
+    },
+  };
+}
