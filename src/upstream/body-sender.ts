@@ -52,6 +52,8 @@ export class BodySender implements ListenerOwner {
 
   start(sink: BodySink): void {
     this.#sink = sink;
+    // A body without a byte may already have ended on a connection that turned out to be dead.
+    this.isDone = false;
     const source = this.#source;
     attach(source, 'data', this.#onData);
     attach(source, 'end', this.#onEnd);

@@ -71,6 +71,25 @@ test('bodies of every framing reach a real server, and the connection is kept', 
   assert.deepEqual(given.upstream.stats(), { idle: 1, active: 0 });
 });
 
+test('an empty chunked body is ended again when its request is sent once more', async () => {
+  const received: string[] = [];
+  await using server = await rawServer((socket, number) => {
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+      if (!/\r\n\r\n$/.test(text) || (text.includes('chunked') && !text.endsWith('0\r\nx-sum: 1\r\n\r\n'))) return;
+      received.push(text.slice(0, 3));
+      if (number === 1 && text.startsWith('PUT')) socket.destroy();
+      else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      text = '';
+    });
+  });
+  await using given = upstreamTo(server.port, { limits: { idleTimeoutMs: 1000 } });
+  await ask(given.upstream);
+  const answer = await ask(given.upstream, { method: 'PUT', body: chunked(Readable.from([]), ['x-sum', '1']) });
+  assert.deepEqual([answer.failure, answer.body, received], [null, 'ok', ['GET', 'PUT', 'PUT']]);
+});
+
 test('a source with other listeners loses nothing while the connection is made', async () => {
   await using server = await echo();
   await using given = upstreamTo(server.port);
