@@ -43,3 +43,19 @@ test('spreads a burst over turns, in order, and gives every turn a new budget', 
   run(121);
   assert.equal(done.at(-1), 121);
 });
+
+test('does not nest the pipelined requests of a connection, however many wait', async () => {
+  const budget = new TurnBudget();
+  while (!budget.isFull) budget.later(() => {});
+  let [left, depth, deepest] = [3000, 0, 0];
+  const serve = (): void => {
+    depth += 1;
+    deepest = Math.max(deepest, depth);
+    left -= 1;
+    if (left > 0) budget.run(serve);
+    depth -= 1;
+  };
+  budget.run(serve);
+  while (left > 0) await nextTurn();
+  assert.ok(deepest <= 100, `${deepest} requests are nested`);
+});

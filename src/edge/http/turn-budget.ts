@@ -29,8 +29,12 @@ export class TurnBudget {
     return true;
   }
 
+  /**
+   * For the next pipelined request of a connection, of which one at most waits. It may come from the task before it, so
+   * a full queue must not let it run now: thousands of nested requests overflow the stack.
+   */
   run(task: () => void): void {
-    if (this.take()) task();
+    if (!this.isFull && this.take()) task();
     else this.later(task);
   }
 
