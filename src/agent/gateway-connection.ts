@@ -11,7 +11,7 @@ import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeGatewayMessage, type GatewayMessage } from '../tunnel/messages.ts';
 import { CONTROL_PATH } from '../tunnel/protocol.ts';
-import { budgetFor, CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
+import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
 import { refuseStream } from './local/local-failure.ts';
 import { type RequestReading, readRequest } from './local/request-reading.ts';
 import { takeRequest } from './local/served-stream.ts';
@@ -85,7 +85,7 @@ export class GatewayConnection implements ListenerOwner {
     outliveStreams(session, socket);
     this.#session = session;
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    this.#windows = new SessionWindows(session, () => budgetFor(this.#liveness.distanceMs));
+    this.#windows = new SessionWindows(session);
     this.#liveness = new Liveness(socket, session, () => this.fail('the server no longer responds'), timings.liveness);
     this.#greetingTimer = setTimeout(
       () => this.fail('the server did not send welcome in time'),

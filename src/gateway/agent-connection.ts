@@ -13,7 +13,7 @@ import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeAgentMessage, type GatewayMessage } from '../tunnel/messages.ts';
 import { CONTROL_AUTHORITY, CONTROL_PATH, HELLO_TIMEOUT_MS } from '../tunnel/protocol.ts';
-import { budgetFor, CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
+import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
 import type { SessionConnection } from './session-connection.ts';
 
 export interface ConnectionHandler {
@@ -64,7 +64,7 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
     });
     outliveStreams(session, socket);
     this.#session = session;
-    this.#windows = new SessionWindows(session, () => budgetFor(this.#liveness.distanceMs));
+    this.#windows = new SessionWindows(session);
     this.#liveness = new Liveness(socket, session, () => this.fail('the agent no longer responds'));
     this.#greetingTimer = setTimeout(() => this.fail('the agent did not send hello in time'), HELLO_TIMEOUT_MS);
     listenOnce(session, 'connect', this, () => this.#connected());
@@ -111,7 +111,6 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
   /** The agent has identified itself and was accepted. */
   greeted(): void {
     clearTimeout(this.#greetingTimer);
-    this.#liveness.measure();
   }
 
   isAlive(withinMs: number): Promise<boolean> {

@@ -18,7 +18,6 @@ export const LIVENESS_TIMINGS: LivenessTimings = {
 
 /** How often the round trip is measured while somebody looks at it. */
 const MEASURE_AFTER_MS = 10_000;
-const REMEMBERED_ROUND_TRIPS = 3;
 
 /**
  * Detects a connection that is dead although TCP does not report it: the peer's machine sleeps, a NAT dropped the
@@ -35,8 +34,7 @@ export class Liveness {
   /** Wall clock: the monotonic clock stops on many systems while the machine sleeps. */
   #checkedAtMs = Date.now();
   #isAsked = false;
-  /** Durations of the last answered pings, the latest first. */
-  #roundTripsMs: readonly number[] = [];
+  #roundTripMs: number | null = null;
   #pingedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(socket: Socket, session: Http2Session, onDead: () => void, timings = LIVENESS_TIMINGS) {
@@ -53,12 +51,7 @@ export class Liveness {
 
   /** Duration of the last answered ping. */
   get roundTripMs(): number | null {
-    return this.#roundTripsMs[0] ?? null;
-  }
-
-  /** The shortest of the last round trips: others include the time that a busy process took to answer. */
-  get distanceMs(): number | null {
-    return this.#roundTripsMs.length === 0 ? null : Math.min(...this.#roundTripsMs);
+    return this.#roundTripMs;
   }
 
   /** Pings for `roundTripMs`, unless that was done lately: false. */
@@ -114,7 +107,7 @@ export class Liveness {
     if (this.#session.destroyed) return false;
     this.#pingedAtMs = performance.now();
     return this.#session.ping((error, durationMs) => {
-      if (error === null) this.#roundTripsMs = [durationMs, ...this.#roundTripsMs].slice(0, REMEMBERED_ROUND_TRIPS);
+      if (error === null) this.#roundTripMs = durationMs;
       onSettled(error === null);
     });
   }

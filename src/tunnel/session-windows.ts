@@ -6,10 +6,6 @@ import { destroySession } from '../lib/http2/destroy.ts';
 const BUDGET_BYTES = 64 * 1024 * 1024;
 const LARGEST_BYTES = 32 * 1024 * 1024;
 const SMALLEST_BYTES = 256 * 1024;
-/** For a peer in the same network. */
-const NEAR_BUDGET_BYTES = 1024 * 1024;
-/** The fastest line, of 8 Gbit/s. */
-const LINE_BYTES_PER_MS = 1024 * 1024;
 /** The runtime returns the connection's window on arrival: it only has to be no narrower than the widest stream. */
 export const CONNECTION_WINDOW_BYTES = 2 * BUDGET_BYTES;
 
@@ -123,16 +119,6 @@ export class SessionWindows {
 /** A power of two, so that it changes rarely. */
 export function windowFor(streams: number, budgetBytes = BUDGET_BYTES): number {
   let bytes = LARGEST_BYTES;
-  // The next stream may be the only one.
-  while (bytes > SMALLEST_BYTES && bytes * Math.max(1, streams) > budgetBytes) bytes /= 2;
+  while (bytes > SMALLEST_BYTES && bytes * streams > budgetBytes) bytes /= 2;
   return bytes;
-}
-
-/**
- * What a connection over this distance needs in flight, twice: more only waits here when a reader is slower than the line. Data that waits
- * for long is costly beside its memory: V8 moves its buffers to the old generation, and frees them by collecting the whole heap.
- */
-export function budgetFor(roundTripMs: number | null): number {
-  if (roundTripMs === null) return BUDGET_BYTES;
-  return Math.min(BUDGET_BYTES, Math.max(NEAR_BUDGET_BYTES, 2 * roundTripMs * LINE_BYTES_PER_MS));
 }

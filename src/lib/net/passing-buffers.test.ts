@@ -6,16 +6,16 @@ const CHUNK = 1024 * 1024;
 
 after(() => collectPassedBuffers(null));
 
-test('collects every 8 MB of passed buffers, and only once a collector is set', () => {
+test('collects every 24 MB of passed buffers, and only once a collector is set', () => {
   for (let n = 0; n < 100; n += 1) bufferPassed(CHUNK);
   let collections = 0;
   collectPassedBuffers(() => {
     collections += 1;
   });
-  for (let n = 0; n < 7; n += 1) bufferPassed(CHUNK);
+  for (let n = 0; n < 23; n += 1) bufferPassed(CHUNK);
   assert.equal(collections, 0, 'what passed before does not count');
   bufferPassed(CHUNK);
   assert.equal(collections, 1);
-  for (let n = 0; n < 24; n += 1) bufferPassed(CHUNK);
+  for (let n = 0; n < 72; n += 1) bufferPassed(CHUNK);
   assert.equal(collections, 4);
 });
