@@ -19,6 +19,8 @@ export class Terminal {
     // A separate process group: everything that a block started ends with the terminal.
     this.#child = spawn('bash', ['--norc', '-euo', 'pipefail'], { cwd, env, detached: true });
     this.#exited = once(this.#child, 'close');
+    // One pipe for both: what a command writes to standard error may else arrive after the mark that ends its block.
+    this.#child.stdin?.write('exec 2>&1\n');
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
         this.#output += text;
