@@ -1,7 +1,9 @@
 import type { Duplex } from 'node:stream';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import { STATUS_CODES } from '../../lib/http/node-http.ts';
+import { lastChunk } from '../../upstream/http1-request-head.ts';
+import { Http1Output } from './http1-output.ts';
+import { responseLines } from './http1-response-head.ts';
 import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
 import type { RequestProblem } from './request-problem.ts';
 import type { ResponseWriter } from './response-writer.ts';
@@ -9,10 +11,11 @@ import type { ResponseWriter } from './response-writer.ts';
 const noop = (): void => {};
 /** Time for the client to read the response and close; after that it is disconnected. */
 const LINGER_MS = 1000;
+const CLOSE = 'connection: close\r\n';
 
 /**
- * Writes the response to an HTTP/1.1 request for which the runtime hands over the raw socket: one that asked to switch
- * protocols, or that could not be parsed. Unless the protocol is switched, the connection ends with the response.
+ * Writes the response to an HTTP/1.1 request whose connection was given away: one that asked to switch protocols, or that
+ * could not be parsed. Unless the protocol is switched, the connection ends with the response.
  */
 export class Http1SwitchWriter implements ResponseWriter {
   onDrain: () => void = noop;
@@ -21,12 +24,14 @@ export class Http1SwitchWriter implements ResponseWriter {
   ownHeader: HeaderList = NO_HEADERS;
   isHeadSent = false;
   readonly #socket: Duplex;
+  readonly #output: Http1Output;
   readonly #firstBytes: Buffer;
   #isEnded = false;
   #isChunked = false;
 
   constructor(socket: Duplex, firstBytes: Buffer, client: ListenerOwner) {
     this.#socket = socket;
+    this.#output = new Http1Output(socket);
     this.#firstBytes = firstBytes;
     this.onBug = (error) => client.contain(error);
     listen(socket, 'drain', this, () => this.onDrain());
@@ -48,34 +53,32 @@ export class Http1SwitchWriter implements ResponseWriter {
 
   /** Framed although the connection ends with it: otherwise a truncated response would look complete. */
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
-    this.#isChunked = bodyBytes === null && status !== 204 && status !== 304;
-    const framing = this.#isChunked ? ['transfer-encoding', 'chunked'] : ['content-length', String(bodyBytes)];
-    const own = withOwnHeader(headers, this.ownHeader);
-    this.#writeHead(status, [...own, 'connection', 'close', ...(status === 204 || status === 304 ? [] : framing)]);
+    const isBodiless = status === 204 || status === 304;
+    this.#isChunked = bodyBytes === null && !isBodiless;
+    const framing = this.#isChunked ? 'transfer-encoding: chunked\r\n' : `content-length: ${bodyBytes}\r\n`;
+    this.#writeHead(status, withOwnHeader(headers, this.ownHeader), `${CLOSE}${isBodiless ? '' : framing}`);
   }
 
   write(chunk: Buffer): boolean {
-    if (!this.#isChunked || chunk.length === 0) return this.#socket.write(chunk);
-    this.#socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1');
-    this.#socket.write(chunk);
-    return this.#socket.write('\r\n', 'latin1');
+    if (chunk.length === 0) return true;
+    return this.#isChunked ? this.#output.writeChunk(chunk) : this.#output.write(chunk);
   }
 
   end(): void {
     this.#isEnded = true;
-    this.#socket.end(this.#isChunked ? '0\r\n\r\n' : '', 'latin1', () => this.#linger());
+    this.#socket.end(this.#isChunked ? lastChunk(NO_HEADERS) : '', 'latin1', () => this.#linger());
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
-    const own = withOwnHeader(headers, this.ownHeader);
-    this.#writeHead(status, [...own, 'connection', 'close', 'content-length', String(body.length)]);
+    const lines = `${CLOSE}content-length: ${body.length}\r\n`;
+    this.#writeHead(status, withOwnHeader(headers, this.ownHeader), lines);
     this.#isEnded = true;
     this.#socket.end(body, () => this.#linger());
   }
 
   acceptSwitch(status: number, headers: HeaderList): Duplex {
+    this.#writeHead(status, headers, 'connection: upgrade\r\nupgrade: websocket\r\n');
     this.#isEnded = true;
-    this.#writeHead(status, [...headers, 'connection', 'upgrade', 'upgrade', 'websocket']);
     if (this.#firstBytes.length > 0) this.#socket.unshift(this.#firstBytes);
     // The end of one direction does not end the other.
     this.#socket.allowHalfOpen = true;
@@ -98,10 +101,9 @@ export class Http1SwitchWriter implements ResponseWriter {
     listenOnce(this.#socket, 'close', this, () => clearTimeout(timer));
   }
 
-  #writeHead(status: number, headers: HeaderList): void {
+  /** `lines`: those that belong to the connection. Throws like `responseLines`; then nothing is sent. */
+  #writeHead(status: number, headers: HeaderList, lines: string): void {
+    this.#output.writeText(`${responseLines(status, headers)}${lines}\r\n`);
     this.isHeadSent = true;
-    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-    for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
-    this.#socket.write(`${text}\r\n`, 'latin1');
   }
 }
