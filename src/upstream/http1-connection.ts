@@ -4,6 +4,7 @@ import { messageOf } from '../lib/error-text.ts';
 import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
 import type { HeaderList } from '../lib/http/header-list.ts';
 import { isAccepted } from '../lib/http/web-socket-accept.ts';
+import { Http1Output } from '../lib/http1/http1-output.ts';
 import type { BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
 import type { Dialled } from './dial.ts';
@@ -43,6 +44,7 @@ function uncork(socket: Socket): void {
 export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Ticked, ListenerOwner {
   tickPosition = -1;
   readonly #socket: Socket;
+  readonly #output: Http1Output;
   readonly #owner: ConnectionOwner;
   readonly #parser: Http1ResponseParser;
   #exchange: Http1Exchange | null = null;
@@ -59,6 +61,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
   constructor({ socket, inlet }: Dialled, owner: ConnectionOwner) {
     const { maxHeaderBytes, maxHeaderCount } = owner.limits;
     this.#socket = socket;
+    this.#output = new Http1Output(socket);
     this.#owner = owner;
     this.#parser = new Http1ResponseParser(this, { maxHeaderBytes, maxHeaderCount, isBufferReused: inlet !== null });
     if (inlet === null) attach(socket, 'data', this.#onBytes);
@@ -170,14 +173,9 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
   }
 
   writeBody(chunk: Buffer): boolean {
-    const socket = this.#socket;
-    if (this.#exchange?.request.body.framing === 'length') return socket.write(chunk);
-    socket.cork();
-    socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1');
-    socket.write(chunk);
-    const hasRoom = socket.write('\r\n', 'latin1');
-    socket.uncork();
-    return hasRoom;
+    return this.#exchange?.request.body.framing === 'length'
+      ? this.#output.write(chunk)
+      : this.#output.writeChunk(chunk);
   }
 
   endBody(trailers: HeaderList): void {

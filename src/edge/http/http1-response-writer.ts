@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
+import type { Http1Output, OutputSocket } from '../../lib/http1/http1-output.ts';
 import { lastChunk } from '../../upstream/http1-request-head.ts';
-import type { Http1Output, OutputSocket } from './http1-output.ts';
 import { dateLine, responseLines } from './http1-response-head.ts';
 import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
 import type { RequestProblem } from './request-problem.ts';

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
+import { Http1Output } from '../../lib/http1/http1-output.ts';
 import { lastChunk } from '../../upstream/http1-request-head.ts';
-import { Http1Output } from './http1-output.ts';
 import { responseLines } from './http1-response-head.ts';
 import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
 import type { RequestProblem } from './request-problem.ts';

@@ -74,14 +74,18 @@ export function createSqlStore({
   async function commit(writeSet: WriteSet): Promise<CommitResult> {
     const isLarge = isLargeWriteSet(writeSet);
     // Only what has a history is opened again soon.
-    const sealing = writeSet.note === undefined ? keyring : seals;
+    const sealing = writeSet.note === undefined || isAskingOnly(writeSet) ? keyring : seals;
     const sealed = isLarge
       ? await sealInSlices(writeSet, keyring, timeAt())
       : sealWriteSet(writeSet, sealing, timeAt());
     // A pure check takes no lock and no place in a group.
     if (isAskingOnly(writeSet)) return asked(await engine.readProven('applyWriteSet', sealed));
     const result = await engine.write('applyWriteSet', sealed);
-    if (!result.ok) return result;
+    if (!result.ok) {
+      // Nothing will be linked that could open them.
+      seals.forget();
+      return result;
+    }
     writeSets += 1;
     for (const type of result.recorded) recorded.set(type, (recorded.get(type) ?? 0) + 1);
     // Outcomes of a group arrive in the order of their revisions, and nothing else is awaited here: so listeners hear of
