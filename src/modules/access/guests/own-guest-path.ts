@@ -1,3 +1,4 @@
+import { isSameOrigin } from '../../../lib/http/is-same-origin.ts';
 import type { OwnAnswer, OwnPathRequest } from '../../contract/serves-paths.ts';
 import { isGuestSecret } from '../../guest-link-secret.ts';
 import { widestNetworkOf } from '../../login/flow/client-networks.ts';
@@ -7,7 +8,6 @@ import type { GuestLink } from './guest-link.ts';
 import { guestPage } from './guest-page.ts';
 import { CROSS_SITE, linkRefusal, NO_SUCH_METHOD, tooManyGuesses } from './guest-refusals.ts';
 import type { Guests } from './guests.ts';
-import { isSameOrigin } from './is-same-origin.ts';
 import { isSubresource } from './is-subresource.ts';
 import { isSpent, redeemLink } from './redeem-link.ts';
 
@@ -48,7 +48,8 @@ async function open(guests: Guests, request: OwnPathRequest, openRoutes: Readonl
 }
 
 async function redeem(guests: Guests, request: OwnPathRequest, openRoutes: ReadonlySet<string>): Promise<OwnAnswer> {
-  if (!isSameOrigin(request)) return CROSS_SITE;
+  const headers = { origin: request.header('origin'), site: request.header('sec-fetch-site') };
+  if (!isSameOrigin(headers, originOf(request))) return CROSS_SITE;
   const body = await request.readBody(MAX_FORM_BYTES);
   const secret = body === null ? '' : (new URLSearchParams(body.toString('latin1')).get('link') ?? '');
   const found = await findLink(guests, request, secret, openRoutes);
