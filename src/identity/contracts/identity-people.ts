@@ -1,0 +1,72 @@
+/** A person with an account, as the replica knows it now. */
+export interface Person {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly isActive: boolean;
+}
+
+export interface PersonalPasskey {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  /** In base64url, like the public key in COSE form. */
+  readonly credentialId: string;
+  readonly publicKey: string;
+  readonly transports: readonly string[];
+  readonly isBackedUp: boolean;
+  readonly createdAtMs: number;
+  /** The highest that the authenticator has sent; 0: it does not count. */
+  readonly signCount: number;
+  readonly lastUsedAtMs: number | null;
+}
+
+/** What a registration has proved. */
+export interface NewPasskey {
+  readonly name: string;
+  readonly credentialId: string;
+  readonly publicKey: string;
+  readonly signCount: number;
+  readonly transports: readonly string[];
+  readonly isBackedUp: boolean;
+  readonly deviceType: 'singleDevice' | 'multiDevice';
+}
+
+export type InvitationProblem = 'unknown' | 'expired' | 'spent' | 'disabled';
+
+export type FoundInvitation =
+  | { readonly account: Person; readonly expiresAtMs: number }
+  | { readonly problem: InvitationProblem };
+
+/**
+ * What pages read and write of people. Each write is one transaction, and is decided by the store: of two that exclude
+ * each other, on any nodes, one succeeds.
+ */
+export interface IdentityPeople {
+  account(id: string): Person | undefined;
+  /** Addresses are compared as `access` compares them. */
+  accountByEmail(email: string): Person | undefined;
+  /** Whether the setting console_roles lets the person into the console. */
+  hasConsoleRole(accountId: string): boolean;
+  passkeysOf(accountId: string): readonly PersonalPasskey[];
+  passkeyByCredential(credentialId: string): PersonalPasskey | undefined;
+  /** Changes nothing. Asks other nodes if this one does not know a secret that is genuine. */
+  invitation(secret: string): Promise<FoundInvitation>;
+  /** Spends the invitation and stores the passkey. `spent`: somebody was faster, or an administrator made another one. */
+  acceptInvitation(
+    secret: string,
+    passkey: NewPasskey,
+  ): Promise<{ readonly account: Person } | { readonly problem: InvitationProblem | 'taken' }>;
+  /** `taken`: the authenticator's credential belongs to a passkey already. */
+  addPasskey(accountId: string, passkey: NewPasskey): Promise<'added' | 'taken' | 'gone'>;
+  renamePasskey(passkeyId: string, name: string): Promise<boolean>;
+  /** Never the last one of a person. */
+  removePasskey(passkeyId: string): Promise<'removed' | 'last' | 'gone'>;
+  /** False: the passkey was used with this count or a higher one meanwhile, or is gone. */
+  recordPasskeyUse(
+    passkey: PersonalPasskey,
+    use: { readonly signCount: number; readonly atMs: number },
+  ): Promise<boolean>;
+  /** `last_login_at` of the account. */
+  recordLogin(accountId: string, atMs: number): Promise<void>;
+}

@@ -1,0 +1,53 @@
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { IdentityAnswer, IdentityRequest } from './identity-request.ts';
+
+/** Who is signed in at the identity host with a browser. */
+export interface IdentitySession {
+  readonly id: string;
+  readonly accountId: string;
+  readonly authenticatedAtMs: number;
+  /** How the person proved who they are (RFC 8176): a passkey, or a code by e-mail. */
+  readonly amr: readonly ProofKind[];
+}
+
+export type ProofKind = 'pop' | 'otp';
+
+export interface SignInProof {
+  readonly accountId: string;
+  readonly amr: ProofKind;
+  /** The application that waits for the login; null: the browser goes to `to`. */
+  readonly interactionId: string | null;
+  /** A path of the identity host. */
+  readonly to: string;
+}
+
+/** An application's request for a login, which waits in the browser. */
+export interface WaitingInteraction {
+  readonly id: string;
+  /** Name of the application. */
+  readonly application: string;
+  /** A session is not enough: the application asks for a new proof. */
+  readonly mustProveAgain: boolean;
+}
+
+export interface ShownSession {
+  readonly id: string;
+  readonly startedAtMs: number;
+  /** Applications that the session has logged in to. */
+  readonly applications: readonly string[];
+}
+
+export interface IdentitySessions {
+  of(request: IdentityRequest): Promise<IdentitySession | null>;
+  /** After a proof. The browser's earlier session ends. */
+  signIn(request: IdentityRequest, proof: SignInProof): Promise<IdentityAnswer>;
+  /** The application that waits gets the login of the browser's session; null: that is not enough for it. */
+  resume(request: IdentityRequest, interactionId: string): Promise<IdentityAnswer | null>;
+  /** Ends the browser's session; the answer must have these headers. */
+  signOut(request: IdentityRequest): Promise<HeaderList>;
+  /** Null if the request names none, or one that is over. */
+  interactionOf(request: IdentityRequest): Promise<WaitingInteraction | null>;
+  list(accountId: string): Promise<readonly ShownSession[]>;
+  /** False when it did not exist. */
+  end(accountId: string, sessionId: string): Promise<boolean>;
+}
