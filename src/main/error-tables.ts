@@ -10,6 +10,7 @@ import { consoleErrors } from '../console/errors.ts';
 import { documentErrors } from '../documents/errors.ts';
 import { edgeErrors } from '../edge/errors.ts';
 import { gatewayErrors } from '../gateway/errors.ts';
+import { identityErrors } from '../identity/errors.ts';
 import type { ErrorCode, ErrorRow, ErrorRows } from '../lib/errors.ts';
 import { flagErrors } from '../lib/flags.ts';
 import { partErrors } from '../lib/load-part.ts';
@@ -36,6 +37,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'Traffic: modules', rows: moduleErrors.rows },
   ...modules.flatMap(({ errors }) => errors ?? []),
   ...sharedRuntimes(modules).flatMap(({ errors }) => errors ?? []),
+  { title: 'Identity: the pages of the identity host', rows: identityErrors.rows },
   { title: 'Tunnels: sent to agents', rows: gatewayErrors.rows },
   { title: 'Tunnels: in the agent', rows: agentErrors.rows },
   { title: 'The store', rows: storeErrors.rows },

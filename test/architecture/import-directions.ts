@@ -24,6 +24,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   events: ['lib', 'store', 'replica', 'telemetry'],
   alerts: ['lib', 'store', 'replica'],
   checks: ['lib', 'acme', 'config'],
+  identity: ['lib'],
   resources: [
     'lib',
     'acme',
@@ -63,6 +64,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'tunnel',
     'nodes',
     'gateway',
+    'identity',
     'agent',
     'events',
     'alerts',

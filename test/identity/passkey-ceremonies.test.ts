@@ -189,7 +189,7 @@ suite('registering a passkey', () => {
     assert.deepEqual(await world.checkRegistration(answer, scope), { problem: 'replayed' });
   });
 
-  test('ignores an attestation statement: it would parse certificates of whoever sent it', async () => {
+  test('ignores an attestation statement: its certificates would be those that a visitor sent', async () => {
     const world = new CeremonyWorld();
     const account = world.account('ana');
     const scope = { purpose: 'add_passkey', browser: 'a', accountId: 'ana' } as const;

@@ -90,7 +90,7 @@ export async function register(
 
 /**
  * The answer with an empty attestation statement. We ask for none, and trust no maker of authenticators; the library
- * would parse certificates of whoever sent it, and may fetch the revocation lists that they name.
+ * would parse certificates that a visitor sent, and may fetch the revocation lists that they name.
  */
 function withoutAttestation(
   answer: RegistrationResponseJSON,

@@ -1,0 +1,141 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isSameSecret } from '../../lib/text/is-same-secret.ts';
+import type { IdentityMail } from '../contracts/identity-mail.ts';
+import type { IdentityPeople, Person } from '../contracts/identity-people.ts';
+import { codeMail } from './code-mail.ts';
+import { newCode, typedCode } from './code-text.ts';
+
+const VALID_MS = 10 * 60_000;
+const MAX_TRIES = 5;
+/** Mails to one person within an hour. */
+const MAX_MAILS = 5;
+const HOUR_MS = 3_600_000;
+/** Clocks of nodes differ. */
+const SKEW_MS = 60_000;
+/** A refusal is answered at a multiple of this: a try that the store counts takes as long as one that it does not. */
+const ANSWER_STEP_MS = 250;
+/** Mails that wait for the store. */
+const MAX_BEING_SENT = 100;
+const SEAL_PURPOSE = 'identity-code';
+export const CODE_SECONDS = VALID_MS / 1000;
+
+export interface CodePorts {
+  readonly hostname: string;
+  readonly clock: { nowMs(): number };
+  readonly people: Pick<IdentityPeople, 'account' | 'accountByEmail' | 'hasConsoleRole'>;
+  readonly mail: IdentityMail;
+  readonly log: { warn(fields: object, message: string): void };
+  seal(purpose: string, text: string): string;
+  open(purpose: string, sealed: string): string | null;
+  newId(prefix: string): string;
+  claimOnce(key: string, untilMs: number): Promise<boolean>;
+}
+
+interface SealedCode {
+  readonly id: string;
+  readonly account: string;
+  readonly browser: string;
+  readonly code: string;
+  readonly until: number;
+}
+
+/**
+ * Codes by e-mail. What belongs to a code is sealed in the browser that asked for it, so that nothing is stored for an
+ * address that has no account. The same is done and answered for every address; the mail is sent after the answer. The
+ * store counts the tries of a code and the mails to a person, for all nodes.
+ */
+export class EmailCodes {
+  readonly #ports: CodePorts;
+  #beingSent = 0;
+
+  constructor(ports: CodePorts) {
+    this.#ports = ports;
+  }
+
+  /** Returns the sealed code for the browser, whether or not the address has an account. */
+  ask(email: string, browser: string): string {
+    const { clock, people } = this.#ports;
+    const found = people.accountByEmail(email);
+    const account = found !== undefined && this.#mayUse(found) ? found : null;
+    const code = newCode();
+    const id = this.#ports.newId('code');
+    const until = clock.nowMs() + VALID_MS;
+    // An id that nobody has: the sealed text is as long as for a person.
+    const sealed: SealedCode = {
+      id,
+      account: account?.id ?? this.#ports.newId('ua'),
+      browser: hash('sha256', browser, 'base64url'),
+      code: codeHash(id, code),
+      until,
+    };
+    if (account !== null) this.#sendLater(account, code, until);
+    return this.#ports.seal(SEAL_PURPOSE, JSON.stringify(sealed));
+  }
+
+  /** The person of a code that is right and was not used; null: for every other reason, answered in the same time. */
+  async check(sealedText: string, browser: string, typed: string): Promise<Person | null> {
+    const startedMs = performance.now();
+    const account = await this.#redeem(sealedText, browser, typedCode(typed));
+    if (account === null) {
+      const elapsedMs = performance.now() - startedMs;
+      await sleep(Math.ceil((elapsedMs + 1) / ANSWER_STEP_MS) * ANSWER_STEP_MS - elapsedMs, undefined, { ref: false });
+    }
+    return account;
+  }
+
+  async #redeem(sealedText: string, browser: string, typed: string): Promise<Person | null> {
+    const { clock, people } = this.#ports;
+    const text = this.#ports.open(SEAL_PURPOSE, sealedText);
+    if (text === null) return null;
+    const sealed = JSON.parse(text) as SealedCode;
+    const account = people.account(sealed.account);
+    if (account === undefined || !this.#mayUse(account)) return null;
+    if (sealed.browser !== hash('sha256', browser, 'base64url') || clock.nowMs() >= sealed.until) return null;
+    const untilMs = sealed.until + SKEW_MS;
+    if (!(await this.#claimOneOf(MAX_TRIES, `code-try:${sealed.id}`, untilMs))) return null;
+    if (!isSameSecret(codeHash(sealed.id, typed), sealed.code)) return null;
+    return (await this.#ports.claimOnce(`code-used:${sealed.id}`, untilMs)) ? account : null;
+  }
+
+  /** Codes can be phished: people of the console sign in with passkeys only. */
+  #mayUse({ id, isActive }: Person): boolean {
+    return isActive && !this.#ports.people.hasConsoleRole(id);
+  }
+
+  /** After the answer: whether there is a mail to send must not show in its time. */
+  #sendLater(account: Person, code: string, expiresAtMs: number): void {
+    if (this.#beingSent >= MAX_BEING_SENT) return;
+    this.#beingSent += 1;
+    setImmediate(() => {
+      this.#send(account, code, expiresAtMs)
+        .catch((err: unknown) => this.#ports.log.warn({ err }, 'failed to queue a mail with a code'))
+        .finally(() => {
+          this.#beingSent -= 1;
+        });
+    });
+  }
+
+  async #send(account: Person, code: string, expiresAtMs: number): Promise<void> {
+    const { clock, hostname, log, mail } = this.#ports;
+    const hour = Math.floor(clock.nowMs() / HOUR_MS);
+    const limit = `code-mail:${account.id}:${hour}`;
+    if (!(await this.#claimOneOf(MAX_MAILS, limit, (hour + 1) * HOUR_MS + SKEW_MS))) {
+      log.warn({ account: account.id }, 'sent no code: the person was sent five within an hour');
+      return;
+    }
+    const isQueued = await mail.enqueue({ ...codeMail({ hostname, code }), to: account.email, expiresAtMs });
+    if (!isQueued) log.warn({ account: account.id }, 'sent no code: mail is off, or its queue is full');
+  }
+
+  async #claimOneOf(count: number, key: string, untilMs: number): Promise<boolean> {
+    for (let number = 1; number <= count; number += 1) {
+      if (await this.#ports.claimOnce(`${key}:${number}`, untilMs)) return true;
+    }
+    return false;
+  }
+}
+
+function codeHash(id: string, code: string): string {
+  return hash('sha256', `${id}:${code}`);
+}

@@ -1,0 +1,52 @@
+import { errorTable } from '../lib/errors.ts';
+
+/** Errors of the identity host. */
+export const identityErrors = errorTable({
+  ERR_POSTERN_IDENTITY_CROSS_SITE: {
+    status: 403,
+    explanation:
+      'The request to the identity host does not come from one of its own pages. Open the page again in a current browser, and use the button there.',
+  },
+  ERR_POSTERN_IDENTITY_COOKIES: {
+    status: 400,
+    explanation: 'The browser does not send the cookies that signing in requires. Allow cookies for the identity host.',
+  },
+  ERR_POSTERN_IDENTITY_PASSKEY: {
+    status: 403,
+    explanation:
+      'The passkey was not accepted. The page says why: it is unknown, belongs to another account, was not protected by a PIN, finger or face, answered too late or twice, or may have been copied.',
+  },
+  ERR_POSTERN_IDENTITY_INVITATION: {
+    status: 410,
+    explanation:
+      'The invitation does not work: it was used, has expired, was replaced by a newer one, or its address is incomplete. An administrator makes a new one (`postern users invite`).',
+  },
+  ERR_POSTERN_IDENTITY_SESSION: {
+    status: 401,
+    explanation: 'Nobody is signed in at the identity host with this browser, or the session has ended. Sign in again.',
+  },
+  ERR_POSTERN_IDENTITY_CONFIRM: {
+    status: 403,
+    explanation:
+      'Adding or removing a passkey requires a passkey that was used within the last five minutes. Confirm with a passkey on the account page, and try again.',
+  },
+  ERR_POSTERN_IDENTITY_LAST_PASSKEY: {
+    status: 409,
+    explanation: 'The last passkey of an account cannot be removed by its owner. Add another one first.',
+  },
+  ERR_POSTERN_IDENTITY_CODE: {
+    status: 403,
+    explanation:
+      'The code from the e-mail is wrong, was used, has expired, or was asked for with another browser. Ask for a new one on the sign-in page.',
+  },
+  ERR_POSTERN_IDENTITY_RATE_LIMITED: {
+    status: 429,
+    explanation:
+      'Too many attempts to sign in from one address or network failed within a minute. Retry after the time in Retry-After.',
+  },
+  ERR_POSTERN_IDENTITY_REQUEST_OVER: {
+    status: 400,
+    explanation:
+      'The application that asked for the sign-in no longer waits for it, or asked in another browser. Open the application again.',
+  },
+});

@@ -1,0 +1,102 @@
+import { escapedHtml } from '../../../lib/http/plain-page.ts';
+import type { Person, PersonalPasskey } from '../../contracts/identity-people.ts';
+import type { IdentitySession, ShownSession } from '../../contracts/identity-sessions.ts';
+import type { IdentityPageContent } from '../page-answer.ts';
+import { shownTime } from '../shown-time.ts';
+import { WITHOUT_SCRIPT } from '../sign-in/sign-in-page.ts';
+
+export interface AccountView {
+  readonly account: Person;
+  readonly passkeys: readonly PersonalPasskey[];
+  readonly sessions: readonly ShownSession[];
+  readonly current: IdentitySession;
+  readonly mayChangePasskeys: boolean;
+  readonly done: AccountNews | null;
+}
+
+const NEWS = {
+  welcome: 'Your passkey works, and you are signed in. You can close this page, or add a passkey on a second device.',
+  confirmed: 'Confirmed. You can add and remove passkeys for five minutes.',
+  added: 'The passkey was added.',
+  renamed: 'The passkey was renamed.',
+  removed: 'The passkey was removed. Delete it on its device too.',
+  ended: 'The session was ended.',
+} as const;
+
+export type AccountNews = keyof typeof NEWS;
+
+/** The query of the page names what was done: only one of our own sentences is shown. */
+export function accountNews(text: string | null): AccountNews | null {
+  return text !== null && Object.hasOwn(NEWS, text) ? (text as AccountNews) : null;
+}
+
+export function accountPage(view: AccountView): IdentityPageContent {
+  const { account, done } = view;
+  const name = account.name === '' ? '' : `${escapedHtml(account.name)}, `;
+  return {
+    title: 'My account',
+    hasScript: true,
+    body: `${done === null ? '' : `<p role="status">${NEWS[done]}</p>`}
+<p>You are signed in as ${name}<strong>${escapedHtml(account.email)}</strong>.</p>
+<form method="post" action="/account/sign-out"><button class="button quiet">Sign out</button></form>
+${passkeySection(view)}
+${sessionSection(view)}
+${WITHOUT_SCRIPT}`,
+  };
+}
+
+function passkeySection({ passkeys, mayChangePasskeys }: AccountView): string {
+  const items = passkeys.map((passkey) => passkeyItem(passkey, mayChangePasskeys && passkeys.length > 1));
+  return `<section aria-labelledby="passkeys"><h2 id="passkeys">Passkeys</h2>
+${items.length === 0 ? '<p>You have no passkey.</p>' : `<ul class="things">${items.join('')}</ul>`}
+${mayChangePasskeys ? addForm() : confirmForm(passkeys.length > 0)}
+${passkeys.length === 1 ? '<p class="hint">This is your only passkey. Add one on a second device, so that you can sign in if you lose the first. Your only passkey cannot be removed.</p>' : ''}
+</section>`;
+}
+
+function passkeyItem(
+  { id, name, createdAtMs, lastUsedAtMs, isBackedUp }: PersonalPasskey,
+  isRemovable: boolean,
+): string {
+  const used = lastUsedAtMs === null ? 'not used yet' : `last used ${shownTime(lastUsedAtMs)}`;
+  const label = escapedHtml(name);
+  const field = `name-${escapedHtml(id)}`;
+  const remove = isRemovable
+    ? `<form method="post" action="/account/passkeys/remove"><input type="hidden" name="id" value="${escapedHtml(id)}"><button class="button quiet small" aria-label="Remove ${label}">Remove</button></form>`
+    : '';
+  return `<li><strong>${label}</strong>
+<p class="hint">Added ${shownTime(createdAtMs)}, ${used}${isBackedUp ? ', synchronized between your devices' : ''}</p>
+<details><summary aria-label="Rename ${label}">Rename</summary><form class="row" method="post" action="/account/passkeys/rename"><input type="hidden" name="id" value="${escapedHtml(id)}">
+<label for="${field}">New name</label><input id="${field}" name="name" value="${label}" maxlength="64" required autocomplete="off"><button class="button quiet small" aria-label="Save the new name of ${label}">Save</button></form></details>
+${remove}</li>`;
+}
+
+function addForm(): string {
+  return `<form method="post" action="/account/passkeys" data-ceremony="create" data-options="/account/passkeys/options">
+<input type="hidden" name="response"><button class="button">Add a passkey</button><div role="alert"></div></form>`;
+}
+
+function confirmForm(hasPasskey: boolean): string {
+  if (!hasPasskey) {
+    return '<p>To add a passkey, sign in again: sign out, and ask for a new code.</p>';
+  }
+  return `<form method="post" action="/account/confirm" data-ceremony="get" data-options="/account/confirm/options">
+<p>To add or remove passkeys, confirm first that it is you.</p>
+<input type="hidden" name="response"><button class="button">Confirm with a passkey</button><div role="alert"></div></form>`;
+}
+
+function sessionSection({ sessions, current }: AccountView): string {
+  const items = sessions.map((session) => sessionItem(session, session.id === current.id));
+  return `<section aria-labelledby="sessions"><h2 id="sessions">Sessions and applications</h2>
+<ul class="things">${items.join('')}</ul>
+<p class="hint">Ending a session signs that browser out here and from the applications that it signed in to.</p></section>`;
+}
+
+function sessionItem({ id, startedAtMs, applications }: ShownSession, isCurrent: boolean): string {
+  const names = applications.map((name) => escapedHtml(name)).join(', ');
+  const end = isCurrent
+    ? ''
+    : `<form method="post" action="/account/sessions/end"><input type="hidden" name="id" value="${escapedHtml(id)}"><button class="button quiet small" aria-label="End the session of ${new Date(startedAtMs).toISOString()}">End</button></form>`;
+  return `<li><strong>${isCurrent ? 'This browser' : 'Another browser'}</strong>
+<p class="hint">Signed in ${shownTime(startedAtMs)}${names === '' ? '' : `<br>Applications: ${names}`}</p>${end}</li>`;
+}

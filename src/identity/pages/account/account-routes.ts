@@ -1,0 +1,94 @@
+import type { Person } from '../../contracts/identity-people.ts';
+import type { IdentityAnswer, IdentityPage, IdentityRequest } from '../../contracts/identity-request.ts';
+import type { IdentitySession } from '../../contracts/identity-sessions.ts';
+import { keptBrowserCookie } from '../../passkeys/browser-cookie.ts';
+import { ownForm, queryOf } from '../own-form.ts';
+import { pageAnswer, redirectAnswer } from '../page-answer.ts';
+import type { PagePorts } from '../page-ports.ts';
+import { refusalAnswer } from '../refusal.ts';
+import { type AccountForm, toAccount } from './account-form.ts';
+import { accountNews, accountPage } from './account-page.ts';
+import {
+  addPasskey,
+  confirm,
+  giveAddOptions,
+  giveConfirmOptions,
+  removePasskey,
+  renamePasskey,
+} from './change-passkeys.ts';
+import { clearedConfirmation, mayChangePasskeys } from './recent-passkey.ts';
+
+type ServeForm = (ports: PagePorts, form: AccountForm) => Promise<IdentityAnswer>;
+
+const FORMS: Readonly<Record<string, ServeForm>> = {
+  '/account/confirm/options': giveConfirmOptions,
+  '/account/confirm': confirm,
+  '/account/passkeys/options': giveAddOptions,
+  '/account/passkeys': addPasskey,
+  '/account/passkeys/rename': renamePasskey,
+  '/account/passkeys/remove': removePasskey,
+  '/account/sessions/end': endSession,
+  '/account/sign-out': signOut,
+};
+
+/** My account: the own passkeys and sessions. */
+export function accountRoutes(ports: PagePorts): readonly IdentityPage[] {
+  return [
+    { method: 'GET', path: '/', serve: () => redirectAnswer('/account') },
+    { method: 'GET', path: '/account', serve: (request) => showPage(ports, request) },
+    ...Object.entries(FORMS).map(([path, serve]) => ({
+      method: 'POST' as const,
+      path,
+      serve: (request: IdentityRequest) => serveForm(ports, request, serve),
+    })),
+  ];
+}
+
+async function showPage(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+  const found = await signedIn(ports, request);
+  if (found === null) return redirectAnswer('/sign-in');
+  const { account, session } = found;
+  const page = accountPage({
+    account,
+    passkeys: ports.people.passkeysOf(account.id),
+    sessions: await ports.sessions.list(account.id),
+    current: session,
+    mayChangePasskeys: mayChangePasskeys(ports, request, session),
+    done: accountNews(queryOf(request).get('done')),
+  });
+  const cookie = keptBrowserCookie(request, (bytes) => ports.randomText(bytes));
+  return pageAnswer(page, { headers: ['set-cookie', cookie] });
+}
+
+async function serveForm(ports: PagePorts, request: IdentityRequest, serve: ServeForm): Promise<IdentityAnswer> {
+  const form = ownForm(request, ports);
+  if ('answer' in form) return form.answer;
+  const found = await signedIn(ports, request);
+  if (found !== null) return serve(ports, { request, ...form, ...found });
+  return refusalAnswer(request, {
+    code: 'ERR_POSTERN_IDENTITY_SESSION',
+    title: 'Your session has ended',
+    message: 'Nothing was changed. Sign in again.',
+    action: { label: 'Sign in', href: '/sign-in' },
+  });
+}
+
+async function signedIn(
+  { sessions, people }: PagePorts,
+  request: IdentityRequest,
+): Promise<{ readonly session: IdentitySession; readonly account: Person } | null> {
+  const session = await sessions.of(request);
+  const account = session === null ? undefined : people.account(session.accountId);
+  return session === null || account?.isActive !== true ? null : { session, account };
+}
+
+/** The other sessions of the same person only. */
+async function endSession(ports: PagePorts, { account, fields }: AccountForm): Promise<IdentityAnswer> {
+  await ports.sessions.end(account.id, fields.get('id') ?? '');
+  return toAccount('ended');
+}
+
+async function signOut(ports: PagePorts, { request }: AccountForm): Promise<IdentityAnswer> {
+  const headers = await ports.sessions.signOut(request);
+  return redirectAnswer('/sign-in', [...headers, 'set-cookie', clearedConfirmation()]);
+}

@@ -1,0 +1,88 @@
+import { clearCookie, cookieValues, setCookie } from '../../../lib/http/cookie-header.ts';
+import { valuesOf } from '../../../lib/http/header-list.ts';
+import { CODE_SECONDS, type EmailCodes } from '../../codes/email-codes.ts';
+import type { IdentityAnswer, IdentityPage, IdentityRequest } from '../../contracts/identity-request.ts';
+import { beginAttempt } from '../begin-attempt.ts';
+import { ownForm } from '../own-form.ts';
+import { pageAnswer, redirectAnswer } from '../page-answer.ts';
+import type { PagePorts } from '../page-ports.ts';
+import { refusalAnswer } from '../refusal.ts';
+import { signInPath } from '../sign-in/sign-in-page.ts';
+import { findInteraction } from '../sign-in/sign-in-routes.ts';
+import { signInPerson } from '../sign-in-person.ts';
+import { codePage } from './code-page.ts';
+
+const NAME = '__Host-postern-code';
+
+/** Signing in with a code by e-mail. */
+export function codeRoutes(ports: PagePorts, codes: EmailCodes): readonly IdentityPage[] {
+  return [
+    { method: 'POST', path: '/code', serve: (request) => ask(ports, codes, request) },
+    { method: 'GET', path: '/code', serve: (request) => showPage(ports, request) },
+    { method: 'POST', path: '/code/check', serve: (request) => check(ports, codes, request) },
+  ];
+}
+
+async function ask(ports: PagePorts, codes: EmailCodes, request: IdentityRequest): Promise<IdentityAnswer> {
+  const form = ownForm(request, ports);
+  if ('answer' in form) return form.answer;
+  const found = await findInteraction(ports, request);
+  if ('answer' in found) return found.answer;
+  // It is not given back: whether a mail was sent must not show.
+  const attempt = beginAttempt(ports, request);
+  if ('answer' in attempt) return attempt.answer;
+  const email = (form.fields.get('email') ?? '').trim();
+  if (!email.includes('@')) return noAddress(request, signInPath('/sign-in', found.interaction));
+  const cookie = setCookie(NAME, codes.ask(email, form.browser), CODE_SECONDS);
+  return redirectAnswer(signInPath('/code', found.interaction), ['set-cookie', cookie]);
+}
+
+async function showPage(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+  const found = await findInteraction(ports, request);
+  if ('answer' in found) return found.answer;
+  if (sealedCode(request) === null) return redirectAnswer(signInPath('/sign-in', found.interaction));
+  return pageAnswer(codePage(found.interaction));
+}
+
+async function check(ports: PagePorts, codes: EmailCodes, request: IdentityRequest): Promise<IdentityAnswer> {
+  const form = ownForm(request, ports);
+  if ('answer' in form) return form.answer;
+  const found = await findInteraction(ports, request);
+  if ('answer' in found) return found.answer;
+  const attempt = beginAttempt(ports, request);
+  if ('answer' in attempt) return attempt.answer;
+  const account = await codes.check(sealedCode(request) ?? '', form.browser, form.fields.get('code') ?? '');
+  if (account === null) {
+    attempt.failed();
+    return wrongCode(request, signInPath('/code', found.interaction));
+  }
+  attempt.succeeded();
+  const interactionId = found.interaction?.id ?? null;
+  const proof = { accountId: account.id, amr: 'otp', interactionId, to: '/account' } as const;
+  const answer = await signInPerson(ports, request, proof);
+  return { ...answer, headers: [...answer.headers, 'set-cookie', clearCookie(NAME)] };
+}
+
+function sealedCode({ headers }: IdentityRequest): string | null {
+  return cookieValues(valuesOf(headers, 'cookie'), NAME)[0] ?? null;
+}
+
+function noAddress(request: IdentityRequest, back: string): IdentityAnswer {
+  return refusalAnswer(request, {
+    code: 'ERR_POSTERN_IDENTITY_CODE',
+    title: 'Enter your address',
+    message: 'A code is sent by e-mail. Enter your address in the field, then ask for the code.',
+    action: { label: 'Back', href: back },
+  });
+}
+
+/** One answer for all reasons: the number of tries that are left would tell whether the address has an account. */
+function wrongCode(request: IdentityRequest, back: string): IdentityAnswer {
+  return refusalAnswer(request, {
+    code: 'ERR_POSTERN_IDENTITY_CODE',
+    title: 'This code does not work',
+    message:
+      'It is not the code of the last message, it is older than ten minutes, it was used, it was asked for in another browser, or it was mistyped five times. Check it, or ask for a new one.',
+    action: { label: 'Try again', href: back },
+  });
+}

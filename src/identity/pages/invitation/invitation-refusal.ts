@@ -1,0 +1,32 @@
+import type { InvitationProblem } from '../../contracts/identity-people.ts';
+import type { IdentityAnswer, IdentityRequest } from '../../contracts/identity-request.ts';
+import { refusalAnswer } from '../refusal.ts';
+
+const ASK = 'Ask the person who invited you for a new invitation.';
+const SIGN_IN = { label: 'Sign in', href: '/sign-in' };
+
+const PROBLEMS: Readonly<Record<InvitationProblem | 'taken', { readonly title: string; readonly message: string }>> = {
+  unknown: {
+    title: 'This invitation does not work',
+    message: `Check that its address is complete. ${ASK}`,
+  },
+  expired: { title: 'This invitation has expired', message: `The time for which it was made is over. ${ASK}` },
+  spent: {
+    title: 'This invitation was already used',
+    message: `It works once, and it was used or replaced by a newer one. If you used it, sign in with your passkey. If it was not you, tell an administrator. ${ASK}`,
+  },
+  disabled: {
+    title: 'This account is disabled',
+    message: 'Ask an administrator to enable it and to invite you again.',
+  },
+  taken: {
+    title: 'This passkey exists already',
+    message:
+      'The device used a passkey that belongs to an account of this site. Use another device, or sign in with it.',
+  },
+};
+
+export function invitationRefusal(request: IdentityRequest, problem: keyof typeof PROBLEMS): IdentityAnswer {
+  const action = problem === 'spent' || problem === 'taken' ? { action: SIGN_IN } : {};
+  return refusalAnswer(request, { code: 'ERR_POSTERN_IDENTITY_INVITATION', ...PROBLEMS[problem], ...action });
+}

@@ -1,0 +1,101 @@
+import { firstValue, type HeaderList } from '../../../lib/http/header-list.ts';
+import type { FoundInvitation, Person } from '../../contracts/identity-people.ts';
+import type { IdentityAnswer, IdentityPage, IdentityRequest } from '../../contracts/identity-request.ts';
+import { keptBrowserCookie } from '../../passkeys/browser-cookie.ts';
+import { register, registrationOptions } from '../../passkeys/register.ts';
+import { beginAttempt } from '../begin-attempt.ts';
+import { ceremonyRefusal } from '../ceremony-refusal.ts';
+import { deviceName } from '../device-name.ts';
+import { ownForm, queryOf } from '../own-form.ts';
+import { jsonAnswer, pageAnswer } from '../page-answer.ts';
+import type { PagePorts } from '../page-ports.ts';
+import { signInPerson } from '../sign-in-person.ts';
+import { invitationPage } from './invitation-page.ts';
+import { invitationRefusal } from './invitation-refusal.ts';
+
+/** Accepting an invitation: the person creates the first passkey of the account, or one more. */
+export function invitationRoutes(ports: PagePorts): readonly IdentityPage[] {
+  return [
+    { method: 'GET', path: '/invitation', serve: (request) => showPage(ports, request) },
+    { method: 'POST', path: '/invitation/options', serve: (request) => giveOptions(ports, request) },
+    { method: 'POST', path: '/invitation/passkey', serve: (request) => accept(ports, request) },
+  ];
+}
+
+/** Changes nothing: previews, prefetches and scanners open links too. */
+async function showPage(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+  const secret = queryOf(request).get('invite') ?? '';
+  const found = await findInvitation(ports, request, secret);
+  if ('answer' in found) return found.answer;
+  const { account, expiresAtMs } = found;
+  const other = await otherPerson(ports, request, account);
+  const cookie = keptBrowserCookie(request, (bytes) => ports.randomText(bytes));
+  const { hostname } = ports.party;
+  const page = invitationPage({ account, expiresAtMs, secret, hostname, other });
+  return pageAnswer(page, { headers: ['set-cookie', cookie] });
+}
+
+async function giveOptions(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+  const form = ownForm(request, ports);
+  if ('answer' in form) return form.answer;
+  const found = await findInvitation(ports, request, form.fields.get('invite') ?? '');
+  if ('answer' in found) return found.answer;
+  const { account } = found;
+  // Before the passkey exists, so that nothing of it can reach somebody else's session.
+  const ended = await endOtherSession(ports, request, account);
+  const scope = { purpose: 'accept_invitation', browser: form.browser, accountId: account.id } as const;
+  const passkeys = ports.people.passkeysOf(account.id);
+  return jsonAnswer(200, { options: await registrationOptions(ports, scope, { account, passkeys }) }, ended);
+}
+
+async function accept(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+  const form = ownForm(request, ports);
+  if ('answer' in form) return form.answer;
+  const secret = form.fields.get('invite') ?? '';
+  const found = await findInvitation(ports, request, secret);
+  if ('answer' in found) return found.answer;
+  const scope = { purpose: 'accept_invitation', browser: form.browser, accountId: found.account.id } as const;
+  const name = deviceName(request, ports.people.passkeysOf(found.account.id));
+  const made = await register(ports, form.fields.get('response') ?? '', scope, name);
+  const back = `/invitation?invite=${encodeURIComponent(secret)}`;
+  if ('problem' in made) return ceremonyRefusal(ports, request, made.problem, back);
+  await endOtherSession(ports, request, found.account);
+  const accepted = await ports.people.acceptInvitation(secret, made.passkey);
+  if ('problem' in accepted) return invitationRefusal(request, accepted.problem);
+  const accountId = accepted.account.id;
+  ports.log.info({ account: accountId, request_id: request.id }, 'an invitation was accepted');
+  return signInPerson(ports, request, { accountId, amr: 'pop', interactionId: null, to: '/account?done=welcome' });
+}
+
+/** Guesses are limited; an invitation that once was genuine is not a guess. */
+async function findInvitation(
+  ports: PagePorts,
+  request: IdentityRequest,
+  secret: string,
+): Promise<Extract<FoundInvitation, { account: Person }> | { readonly answer: IdentityAnswer }> {
+  if (isSubresource(request)) return { answer: invitationRefusal(request, 'unknown') };
+  const found = await ports.people.invitation(secret);
+  if (!('problem' in found)) return found;
+  if (found.problem !== 'unknown') return { answer: invitationRefusal(request, found.problem) };
+  const attempt = beginAttempt(ports, request);
+  if ('answer' in attempt) return attempt;
+  attempt.failed();
+  return { answer: invitationRefusal(request, 'unknown') };
+}
+
+/** People open links; a page that embeds one is not the visitor's choice, so nothing is looked up or counted for it. */
+function isSubresource({ headers }: IdentityRequest): boolean {
+  const site = firstValue(headers, 'sec-fetch-site');
+  const dest = firstValue(headers, 'sec-fetch-dest');
+  return site !== undefined && site !== 'same-origin' && dest !== undefined && dest !== 'document';
+}
+
+async function otherPerson(ports: PagePorts, request: IdentityRequest, account: Person): Promise<Person | null> {
+  const session = await ports.sessions.of(request);
+  if (session === null || session.accountId === account.id) return null;
+  return ports.people.account(session.accountId) ?? null;
+}
+
+async function endOtherSession(ports: PagePorts, request: IdentityRequest, account: Person): Promise<HeaderList> {
+  return (await otherPerson(ports, request, account)) === null ? [] : ports.sessions.signOut(request);
+}
