@@ -2,6 +2,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { LoginStore } from '../modules/login/login-store.ts';
 import type { DeliveryStore, EventStore, OutboxEvent } from './delivery-store.ts';
 import type { ChangeNote, HistoryStore } from './history-store.ts';
+import type { EndedPerson, IdentityStore } from './identity-store.ts';
 import type { NodeStore } from './node-store.ts';
 import type { PendingRefusal, Settlement } from './pending-change.ts';
 import type { StoreHealth, StoreHealthListener } from './store-health.ts';
@@ -9,6 +10,7 @@ import type { StoreHealth, StoreHealthListener } from './store-health.ts';
 export type * from '../modules/login/login-store.ts';
 export type * from './delivery-store.ts';
 export type * from './history-store.ts';
+export type * from './identity-store.ts';
 export type { StoreHealth, StoreState } from './store-health.ts';
 
 /**
@@ -20,7 +22,7 @@ export type { StoreHealth, StoreState } from './store-health.ts';
  * revision, so revisions are gapless and totally ordered. Declarative, because an interactive transaction would hold
  * the writers' lock across message round trips, and could not be grouped with concurrent writers.
  *
- * Live state (leases, logins, deliveries) has its own tables and no revision: the change feed must not carry
+ * Live state (leases, logins, deliveries, sessions at the identity host) has its own tables and no revision: the change feed must not carry
  * heartbeats.
  */
 export interface Store {
@@ -77,6 +79,7 @@ export interface Store {
   readonly logins: LoginStore;
   readonly deliveries: DeliveryStore;
   readonly history: HistoryStore;
+  readonly identity: IdentityStore;
 
   /**
    * Deletes what has aged out: change rows behind the horizon (of records and of logins), idempotency records, expired
@@ -145,6 +148,11 @@ export interface WriteSet {
   /** Outbox rows, written with the change that they report, each with a delivery for every lane that wants it. */
   readonly events?: readonly OutboxEvent[];
   readonly idempotency?: IdempotencyRecord;
+  /**
+   * Ends, with this write, everything that these people are logged in to: at the identity host, at its applications, and
+   * on routes. Their records are changed by `puts` and `deletes`.
+   */
+  readonly endsPeople?: readonly EndedPerson[];
 }
 
 export interface Expectation extends RecordKey {

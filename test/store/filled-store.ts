@@ -45,13 +45,26 @@ export async function fill(store: Store, rows = MORE_THAN_A_BATCH): Promise<void
   ]);
 }
 
-/** 206 rows with secrets: one batch of the rotation, a second that is not full, and a session. */
+/** 207 rows with secrets: one batch of the rotation, a second that is not full, a session, and one of a person. */
 export async function fillSecrets(store: Store): Promise<void> {
   const puts = Array.from({ length: 205 }, (_, at) =>
     put('oidc', `o${at}`, { secrets: { client_secret: `secret-${at}` } }),
   );
-  await committed(store, { puts: [...puts, put('edge', 'e1')] });
+  await committed(store, { puts: [...puts, put('edge', 'e1'), put('user_account', 'ua_1')] });
   await feedLogin(store, 'as_1', { secrets: { refresh_token: 'secret-s' } });
+  await store.identity.beginSession(
+    {
+      model: 'Session',
+      id: 'cookie',
+      accountId: 'ua_1',
+      grantId: null,
+      sessionUid: 's1',
+      application: null,
+      payload: { uid: 's1' },
+      expiresAtMs: Date.UTC(2100, 0, 1),
+    },
+    { kind: 'user_account', id: 'ua_1' },
+  );
 }
 
 /** Every row of every table in a backup, as the database returns it. */

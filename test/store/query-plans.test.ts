@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openOfflineDatabase } from '../../src/store/offline/open-offline-database.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { ArtifactRow } from '../../src/store/sql/identity/artifact-rows.ts';
 import { type ProgramArgs, type ProgramName, startProgram } from '../../src/store/sql/programs.ts';
 import type { SealedWriteSet } from '../../src/store/sql/sealing/sealed-write-set.ts';
 import { statement } from '../../src/store/sql/statements/statement.ts';
@@ -36,6 +37,7 @@ const SAMPLES: Samples = {
     [writeSet({ deletes: [{ kind: 'event_subscription', id: 'esb_2' }] })],
     [writeSet({ puts: [{ ...sealedPut('event_destination', 'ed_1'), armedAsOf: 5 }] })],
     [writeSet({ puts: [sealedPut('event_destination', 'ed_1'), sealedPut('event_subscription', 'esb_1')] })],
+    [writeSet({ endsPeople: [{ issuer: 'i', accountId: 'ua_1' }] })],
     [writeSet({ idempotency: { scope: 's', bodyHash: 'h', kind: 'edge', id: 'e1', createdAtMs: 1 } })],
   ],
   readCommit: [[]],
@@ -171,6 +173,22 @@ const SAMPLES: Samples = {
   readAnchor: [[]],
   pruneHistory: [[5, 10]],
   readReleased: [[]],
+  beginIdentitySession: [[artifactRow('Session', 'h1'), { kind: 'user_account', id: 'ua_1' }]],
+  replaceIdentitySession: [[artifactRow('Session', 'h2')]],
+  putArtifact: [
+    [{ ...artifactRow('Grant', 'h3'), grantId: null, grantHash: null }],
+    [artifactRow('AuthorizationCode', 'h4')],
+  ],
+  findArtifact: [['Session', 'h2']],
+  findIdentitySession: [['s1']],
+  listIdentitySessions: [['ua_1']],
+  consumeArtifact: [['AuthorizationCode', 'h4', 5]],
+  removeArtifact: [['AuthorizationCode', 'h4']],
+  removeGrant: [['g1', 'h3', 5]],
+  endIdentitySession: [[{ issuer: 'i', sessionUid: 's1', providerSessionId: 's' }, 5]],
+  hasDueLogouts: [[5]],
+  claimIdentityLogouts: [[5, 9]],
+  settleIdentityLogouts: [[['l1']]],
 };
 
 /** Each with its reason: all other programs find their rows by an index. */
@@ -207,6 +225,8 @@ const MAY_SCAN: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
   readAnchor: ['history_anchor'],
   readUnlinked: ['history_anchor'],
   pruneHistory: ['history', 'history_anchor'],
+  // The logouts that wait for an application: few, and a busy one is not read again and again.
+  claimIdentityLogouts: ['identity_logouts'],
   // For tests.
   countEvents: ['events'],
 };
@@ -272,7 +292,16 @@ async function fill(store: Store): Promise<void> {
 }
 
 function writeSet(given: Partial<SealedWriteSet>): SealedWriteSet {
-  const none = { expect: [], puts: [], deletes: [], touches: [], keepAtLeastOne: [], events: [], idempotency: null };
+  const none = {
+    expect: [],
+    puts: [],
+    deletes: [],
+    touches: [],
+    keepAtLeastOne: [],
+    events: [],
+    idempotency: null,
+    endsPeople: [],
+  };
   return {
     nowMs: 5,
     isDatabaseTime: false,
@@ -284,6 +313,11 @@ function writeSet(given: Partial<SealedWriteSet>): SealedWriteSet {
     ...none,
     ...given,
   };
+}
+
+function artifactRow(model: string, idHash: string): ArtifactRow {
+  const ids = { accountId: 'ua_1', grantId: 'g1', grantHash: 'h3', sessionUid: 's1' };
+  return { model, idHash, ...ids, clientId: 'c', providerSessionId: 's', payload: 'x', expiresAtMs: 9 };
 }
 
 function sealedPut(kind: string, id: string) {

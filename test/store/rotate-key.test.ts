@@ -17,7 +17,7 @@ usePostgres();
 
 const ROTATE = fileURLToPath(new URL('./rotate-process.ts', import.meta.url));
 /** Keys written, two batches of records, one of sessions, check, old key dropped. */
-const STEPS = 6;
+const STEPS = 7;
 
 for (const [at, engine] of ENGINES.entries()) {
   const steps = shareOfCases(
@@ -34,7 +34,7 @@ for (const [at, engine] of ENGINES.entries()) {
       await store.close();
       const [oldKey] = keysOf(location);
       const { keyId, resealed, droppableKeyIds } = await rotateKey({ target: location });
-      assert.deepEqual([resealed, droppableKeyIds], [206, []]);
+      assert.deepEqual([resealed, droppableKeyIds], [207, []]);
       const keys = keysOf(location);
       assert.equal(keys.length, 1);
       assert.notEqual(keys[0], oldKey);
@@ -43,6 +43,7 @@ for (const [at, engine] of ENGINES.entries()) {
       const again = await openAt(location);
       assert.deepEqual(await everything(again), before);
       assert.deepEqual((await again.logins.getSession('as_1'))?.secrets, { refresh_token: 'secret-s' });
+      assert.deepEqual((await again.identity.findSession('s1'))?.payload, { uid: 's1' });
     });
 
     test('killed at any step, the store starts, and a second run finishes', async (t) => {
@@ -95,10 +96,10 @@ for (const [at, engine] of ENGINES.entries()) {
         code: 'ERR_POSTERN_SECRET_KEY',
       });
       const result = await rotateKey({ target: { ...location, secretKey: `${newer},${older}` } });
-      assert.equal(result.resealed, 206);
+      assert.equal(result.resealed, 207);
       assert.deepEqual(result.droppableKeyIds, [keyIdOf(Buffer.from(older, 'base64'))]);
       const again = await openAt(location, { secretKey: newer });
-      assert.equal((await everything(again)).records.length, 206);
+      assert.equal((await everything(again)).records.length, 207);
     });
 
     test('a running server keeps its key file', async (t) => {

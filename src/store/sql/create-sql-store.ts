@@ -17,6 +17,7 @@ import { ToldTogether } from './commits/told-together.ts';
 import { createDeliveryStore } from './deliveries/delivery-store.ts';
 import { createEventStore } from './events/event-store.ts';
 import { createHistoryStore } from './history/history-store.ts';
+import { createIdentityStore } from './identity/identity-store.ts';
 import { createLoginStore } from './logins/login-store.ts';
 import { createNodeStore } from './nodes/node-store.ts';
 import { createPresenceStore } from './presence/presence-store.ts';
@@ -64,6 +65,7 @@ export function createSqlStore({
   const isDatabaseTime = engine.name === 'postgres' && clock === systemClock;
   const timeAt: TimeAt = (nowMs = clock.nowMs()) => ({ nowMs, isDatabaseTime });
   const deliveries = createDeliveryStore(engine, timeAt);
+  const logins = createLoginStore(engine, keyring, timeAt);
   const recorded = new Map<string, number>();
   let writeSets = 0;
   /** A large commit is being shown: later ones wait, because listeners are called in the order of revisions. */
@@ -87,6 +89,7 @@ export function createSqlStore({
       return result;
     }
     writeSets += 1;
+    logins.announce(result.logins);
     for (const type of result.recorded) recorded.set(type, (recorded.get(type) ?? 0) + 1);
     // Outcomes of a group arrive in the order of their revisions, and nothing else is awaited here: so listeners hear of
     // them in order.
@@ -180,9 +183,10 @@ export function createSqlStore({
     events: createEventStore(engine, deliveries.announce),
     presence: createPresenceStore(engine, timeAt),
     nodes: createNodeStore(engine, timeAt),
-    logins: createLoginStore(engine, keyring, timeAt),
+    logins: logins.store,
     deliveries: deliveries.store,
     history: createHistoryStore(engine, seals),
+    identity: createIdentityStore(engine, keyring, timeAt, logins.announce),
     prune: (nowMs) => engine.write('prune', timeAt(nowMs), keepRevisions),
     health: () => engine.monitor.health,
     onHealth: (listener) => engine.monitor.onChange(listener),
@@ -197,10 +201,12 @@ function isAskingOnly({
   deletes = [],
   touches = [],
   events = [],
+  endsPeople = [],
   idempotency,
 }: WriteSet): boolean {
   if (isDryRun === true) return true;
-  return puts.length + deletes.length + touches.length + events.length === 0 && idempotency === undefined;
+  const writes = puts.length + deletes.length + touches.length + events.length + endsPeople.length;
+  return writes === 0 && idempotency === undefined;
 }
 
 function asked(result: ApplyResult): CommitResult {

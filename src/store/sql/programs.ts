@@ -19,6 +19,23 @@ import {
   readHistoryItems,
   readUnlinked,
 } from './history/history-rows.ts';
+import {
+  beginIdentitySession,
+  consumeArtifact,
+  findArtifact,
+  findIdentitySession,
+  listIdentitySessions,
+  putArtifact,
+  removeArtifact,
+  replaceIdentitySession,
+} from './identity/artifact-rows.ts';
+import {
+  claimIdentityLogouts,
+  endIdentitySession,
+  hasDueLogouts,
+  removeGrant,
+  settleIdentityLogouts,
+} from './identity/identity-ends.ts';
 import { claimLoginRefresh, releaseLoginRefresh, replaceLoginTokens, touchLogins } from './logins/login-activity.ts';
 import { readLoginChangesSince, readLoginSeq } from './logins/login-change-rows.ts';
 import { claimLoginOnce } from './logins/login-claims.ts';
@@ -145,6 +162,19 @@ const programs = {
   readAnchor,
   pruneHistory,
   readReleased,
+  beginIdentitySession,
+  replaceIdentitySession,
+  putArtifact,
+  findArtifact,
+  findIdentitySession,
+  listIdentitySessions,
+  consumeArtifact,
+  removeArtifact,
+  removeGrant,
+  endIdentitySession,
+  hasDueLogouts,
+  claimIdentityLogouts,
+  settleIdentityLogouts,
 } as const;
 
 type Programs = typeof programs;

@@ -4,6 +4,7 @@ import { concurrency } from './concurrency.ts';
 import { deliveries } from './deliveries.ts';
 import { durability } from './durability.ts';
 import { eventsAndIdempotency } from './events-and-idempotency.ts';
+import { identity } from './identity.ts';
 import { logins } from './logins.ts';
 import { modelComparison } from './model-comparison.ts';
 import { nodes } from './nodes.ts';
@@ -28,6 +29,7 @@ export function storeConformance(name: string, openStore: OpenStore): void {
     presence(openStore);
     nodes(openStore);
     logins(openStore);
+    identity(openStore);
     deliveries(openStore);
     modelComparison(openStore);
     sharedCommits(openStore);

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
+import { subjectIdentity } from '../../../lib/text/subject-identity.ts';
 import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../contract/serves-paths.ts';
 import { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import { jsonAnswer } from '../pages/page.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
-import { identityOf } from '../sessions/record-session.ts';
 
 const MAX_BODY_BYTES = 65_536;
 
@@ -30,7 +30,7 @@ export async function backChannelLogout(
     const ended = await runtime.records.endByProvider({
       issuer,
       clientId,
-      identity: sub === null ? null : identityOf(issuer, sub),
+      identity: sub === null ? null : subjectIdentity(issuer, sub),
       providerSessionId: sid,
       token: { key, validUntilMs },
     });

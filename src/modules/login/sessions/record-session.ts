@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { rfc3339 } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
+import { subjectIdentity } from '../../../lib/text/subject-identity.ts';
 import type { OwnPathRequest } from '../../contract/serves-paths.ts';
 import type { BrowserKey, CookieNames } from '../cookies/session-cookie.ts';
 import { originOf } from '../flow/return-target.ts';
@@ -48,11 +48,6 @@ export interface RecordedSession {
   readonly key: BrowserKey;
 }
 
-/** One user per issuer and subject (OpenID Connect Core §5.7). */
-export function identityOf(issuer: string, subject: string): string {
-  return hash('sha256', `${issuer}\n${subject}`);
-}
-
 /** Stores a login under a new key for this browser: an attacker who knew the old key gains nothing. */
 export async function recordSession(
   runtime: LoginRuntime,
@@ -80,7 +75,7 @@ export async function recordSession(
   };
   const expiresAtMs = new Grant({ ...record, userId: '', version: 0, expiresAtMs: 0 }).expiresAtMs(login.limits);
   const records = await runtime.records.recordLogin({
-    identity: identityOf(login.issuer, login.subject),
+    identity: subjectIdentity(login.issuer, login.subject),
     newUserId: runtime.newId('au'),
     userDoc: userDoc(login, now),
     session: { ...record, expiresAtMs },

@@ -31,6 +31,7 @@ export function* runJobs(jobs: readonly Job[], seen: CommitMark): Program<GroupA
       const answer = yield* applyWriteSet(writeSet, group);
       if (answer.ok) revision = Math.max(revision, answer.revision);
       isWritten ||= answer.ok;
+      isLoginNews ||= answer.ok && answer.logins.length > 0;
       answers.push(answer);
     } else {
       yield* group.flush();

@@ -11,7 +11,13 @@ export const LOGIN_SESSION_KIND = 'login_session';
 
 const PRUNED_PER_TRANSACTION = 1_000;
 
-export function createLoginStore(engine: SqlEngine, keyring: Keyring, timeAt: TimeAt): LoginStore {
+export interface OpenedLoginStore {
+  readonly store: LoginStore;
+  /** Tells this process's listeners of changes that another write has made. */
+  readonly announce: (changes: readonly LoginChange[]) => void;
+}
+
+export function createLoginStore(engine: SqlEngine, keyring: Keyring, timeAt: TimeAt): OpenedLoginStore {
   const listeners = new Set<LoginListener>();
 
   /**
@@ -36,7 +42,7 @@ export function createLoginStore(engine: SqlEngine, keyring: Keyring, timeAt: Ti
     return { ...row, doc: parseObject(row.doc), secrets };
   }
 
-  return {
+  const store: LoginStore = {
     recordLogin: async (login) => {
       const { session } = login;
       const { sessions, changes } = await engine.write('recordLogin', {
@@ -99,6 +105,7 @@ export function createLoginStore(engine: SqlEngine, keyring: Keyring, timeAt: Ti
     onReset: (reload) => engine.history.onReset(reload),
     currentSeq: () => engine.read('readLoginSeq'),
   };
+  return { store, announce };
 }
 
 function userOf({ id, doc }: LoginUserRow): LoginUser {

@@ -2,6 +2,7 @@ import type { RecordKey } from '../../store.ts';
 import { WriteGroup } from '../commits/write-group.ts';
 import { followEventRecords, movesLanes } from '../deliveries/lane-rows.ts';
 import { changesDocuments, historyRows, readBefore } from '../history/history-rows.ts';
+import { endPeople } from '../identity/identity-ends.ts';
 import { letGo } from '../pending/let-go.ts';
 import { explainedByPending, holdRecords, judgePending, judgeSettlement, readNeeds } from '../pending/pending-rows.ts';
 import {
@@ -34,7 +35,7 @@ export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Pro
   const held = yield* judgePending(writeSet, judged, pending);
   if (held !== null) return held;
   if (writeSet.isDryRun || !isWriting(writeSet))
-    return { ok: true, revision: yield* group.revision(), changes: [], enqueued: 0, recorded: [] };
+    return { ok: true, revision: yield* group.revision(), changes: [], enqueued: 0, recorded: [], logins: [] };
 
   const before = writeSet.note === null ? null : yield* readBefore(judged);
   const isWaiting = writeSet.confirmWithinMs !== null && changesDocuments(judged);
@@ -62,7 +63,8 @@ export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Pro
     yield* followEventRecords(judged, writeSet.nowMs);
   }
   if (writeSet.idempotency !== null) yield* writeIdempotency(writeSet.idempotency);
-  return { ok: true, revision, changes, ...ofEvents };
+  const logins = yield* endPeople(writeSet.endsPeople, writeSet.nowMs);
+  return { ok: true, revision, changes, logins, ...ofEvents };
 }
 
 export function* applyWriteSetAlone(writeSet: SealedWriteSet): Program<ApplyResult> {
@@ -78,8 +80,9 @@ function* judgeRevision({ expectRevision }: SealedWriteSet, group: WriteGroup): 
   return revision === expectRevision ? null : { ok: false, reason: 'revision_moved', revision };
 }
 
-function isWriting({ puts, deletes, touches, events, idempotency }: SealedWriteSet): boolean {
-  return puts.length + deletes.length + touches.length + events.length > 0 || idempotency !== null;
+function isWriting({ puts, deletes, touches, events, endsPeople, idempotency }: SealedWriteSet): boolean {
+  const writes = puts.length + deletes.length + touches.length + events.length + endsPeople.length;
+  return writes > 0 || idempotency !== null;
 }
 
 function* deleteRecords({ gone, puts, found }: Judged): Program<void> {

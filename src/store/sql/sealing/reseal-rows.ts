@@ -1,4 +1,5 @@
 import { type Keyring, sealedPrefix } from '../../keyring.ts';
+import { artifactKey } from '../identity/identity-store.ts';
 import { LOGIN_SESSION_KIND } from '../logins/login-store.ts';
 import { integer, type Program, statement, text } from '../statements/statement.ts';
 import { sealContext } from './seal.ts';
@@ -10,7 +11,12 @@ const ROWS_PER_BATCH = 200;
  * bookmark: a finished row no longer matches, so an interrupted run continues where it stopped.
  */
 export function* resealBatch(keyring: Keyring): Program<number> {
-  return (yield* resealRecords(keyring)) || (yield* resealSessions(keyring)) || (yield* resealHistory(keyring));
+  return (
+    (yield* resealRecords(keyring)) ||
+    (yield* resealSessions(keyring)) ||
+    (yield* resealHistory(keyring)) ||
+    (yield* resealArtifacts(keyring))
+  );
 }
 
 function* resealRecords(keyring: Keyring): Program<number> {
@@ -67,6 +73,23 @@ function* resealHistoryColumn(column: 'before_secrets' | 'after_secrets', keyrin
       reseal(sealed, sealContext({ kind: text(row, 'kind'), id: text(row, 'id') }), keyring),
       integer(row, 'revision'),
       integer(row, 'position'),
+      sealed,
+    ]);
+  }
+  return rows.length;
+}
+
+function* resealArtifacts(keyring: Keyring): Program<number> {
+  const rows = yield statement(
+    'SELECT model, id_hash, payload FROM identity_artifacts WHERE payload NOT LIKE ? LIMIT ?',
+    [`${sealedPrefix(keyring.currentKeyId)}%`, ROWS_PER_BATCH],
+  );
+  for (const row of rows) {
+    const [model, idHash, sealed] = [text(row, 'model'), text(row, 'id_hash'), text(row, 'payload')];
+    yield statement('UPDATE identity_artifacts SET payload = ? WHERE model = ? AND id_hash = ? AND payload = ?', [
+      reseal(sealed, sealContext(artifactKey(model, idHash)), keyring),
+      model,
+      idHash,
       sealed,
     ]);
   }

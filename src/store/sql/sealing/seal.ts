@@ -35,6 +35,7 @@ export function sealWriteSet(writeSet: WriteSet, keyring: Sealing, time: CallerT
     puts: puts.map((put) => sealPut(put, keyring)),
     events: events.map(sealEvent),
     idempotency: writeSet.idempotency ?? null,
+    endsPeople: writeSet.endsPeople ?? [],
   };
 }
 

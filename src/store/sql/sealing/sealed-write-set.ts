@@ -1,5 +1,14 @@
+import type { EndedPerson } from '../../identity-store.ts';
 import type { Settlement } from '../../pending-change.ts';
-import type { CommitRefusal, Expectation, IdempotencyRecord, RecordDelete, RecordKey, RecordPut } from '../../store.ts';
+import type {
+  CommitRefusal,
+  Expectation,
+  IdempotencyRecord,
+  LoginChange,
+  RecordDelete,
+  RecordKey,
+  RecordPut,
+} from '../../store.ts';
 
 /** A write set as passed to an engine: documents as text, secrets sealed, so that no plain secret leaves the caller. */
 export interface SealedWriteSet {
@@ -19,6 +28,7 @@ export interface SealedWriteSet {
   readonly keepAtLeastOne: readonly string[];
   readonly events: readonly SealedEvent[];
   readonly idempotency: IdempotencyRecord | null;
+  readonly endsPeople: readonly EndedPerson[];
 }
 
 export interface SealedNote {
@@ -67,6 +77,8 @@ export type ApplyResult =
       readonly enqueued: number;
       /** Types of the written events. */
       readonly recorded: readonly string[];
+      /** Logins on routes that it has ended. */
+      readonly logins: readonly LoginChange[];
     }
   | Refused;
 
