@@ -86,3 +86,69 @@ suite('sign-in to the console with OpenID Connect', () => {
     assert.match(refusal({ ...client, POSTERN_CONSOLE_OIDC_ISSUER: 'accounts.example.com' }), /an OpenID issuer/);
   });
 });
+
+suite('settings of the identity host', () => {
+  test('identity is off by default', () => {
+    const config = load({});
+    assert.equal(config.identity_host, null);
+    assert.deepEqual([config.identity_session_hours, config.identity_invitation_hours], [24, 72]);
+    assert.equal(config.identity_email_codes, false);
+  });
+
+  test('takes a host, and the public port if it is not 443', () => {
+    for (const host of ['id.example.com', 'id.localhost:7443', 'localhost.example'])
+      assert.equal(load({ POSTERN_IDENTITY_HOST: host }).identity_host, host);
+    const refused = [
+      'https://id.example.com',
+      'ID.example.com',
+      'id.example.com:443',
+      'id.example.com:0',
+      'id.example.com:99999',
+    ];
+    for (const host of [...refused, '*.example.com', '192.0.2.1', '[::1]:7443', 'id.example.com/', 'id.example.com.'])
+      assert.match(refusal({ POSTERN_IDENTITY_HOST: host }), /allowed: a lowercase host name/, host);
+  });
+
+  test('rejects a host above the names of tunnels', () => {
+    const env = { POSTERN_DOMAIN: 'tunnels.example.com' };
+    for (const host of ['tunnels.example.com', 'example.com'])
+      assert.match(refusal({ ...env, POSTERN_IDENTITY_HOST: host }), /no tunnel could have a name/);
+    assert.ok(load({ ...env, POSTERN_IDENTITY_HOST: 'id.tunnels.example.com' }));
+  });
+
+  test('mail needs a server and a sender, and shows no part of the URL', () => {
+    const url = 'smtps://user:s3cret@mail.example.com';
+    const message = refusal({ POSTERN_SMTP_URL: url });
+    assert.match(message, /smtp_url is set without mail_from/);
+    assert.doesNotMatch(message, /s3cret/);
+    assert.match(refusal({ POSTERN_MAIL_FROM: 'a@example.com' }), /mail_from is set without smtp_url/);
+    for (const from of ['a@example.com', 'Postern <a@example.com>'])
+      assert.equal(load({ POSTERN_SMTP_URL: url, POSTERN_MAIL_FROM: from }).mail_from, from);
+    for (const from of [
+      'a',
+      'a@b, c@d',
+      'x <a@example.com>, y <b@example.com>',
+      'a@example.com\nBcc: b@example.com',
+      '<a@b> <c@d>',
+    ])
+      assert.match(refusal({ POSTERN_SMTP_URL: url, POSTERN_MAIL_FROM: from }), /allowed: an address/, from);
+    for (const wrong of ['mail.example.com', 'http://mail.example.com', 'smtp://mail.example.com/?tls=off', 'smtp://'])
+      assert.match(refusal({ POSTERN_SMTP_URL: wrong, POSTERN_MAIL_FROM: 'a@example.com' }), /allowed: smtps:/, wrong);
+  });
+
+  test('codes need the identity host and mail', () => {
+    const mail = { POSTERN_SMTP_URL: 'smtp://localhost', POSTERN_MAIL_FROM: 'a@example.com' };
+    const codes = { POSTERN_IDENTITY_EMAIL_CODES: 'true' };
+    assert.match(refusal({ ...codes, ...mail }), /without identity_host/);
+    assert.match(refusal({ ...codes, POSTERN_IDENTITY_HOST: 'id.example.com' }), /without smtp_url/);
+    assert.ok(load({ ...codes, ...mail, POSTERN_IDENTITY_HOST: 'id.example.com' }));
+  });
+
+  test('people get roles in the console without another provider', () => {
+    const roles = { POSTERN_CONSOLE_ROLES: 'admin=groups:bosses' };
+    assert.match(refusal(roles), /without console_oidc_issuer/);
+    assert.ok(load({ ...roles, POSTERN_IDENTITY_HOST: 'id.example.com' }));
+    const client = { POSTERN_CONSOLE_OIDC_CLIENT_ID: 'x', POSTERN_IDENTITY_HOST: 'id.example.com' };
+    assert.match(refusal(client), /without console_oidc_issuer/);
+  });
+});

@@ -1,5 +1,7 @@
+import { isHostOrBelow } from '../lib/net/host-below.ts';
 import { formatListenAddress, isLoopbackHost, overlapping } from '../lib/net/listen-address.ts';
 import { configErrors } from './errors.ts';
+import { identityAddress } from './identity-settings.ts';
 import { type Config, INTERNAL_CERTIFICATE } from './schema.ts';
 
 /** Checks rules that concern several settings. */
@@ -29,6 +31,7 @@ export function checkTogether(config: Config): void {
   }
   checkAcme(config);
   checkConsole(config);
+  checkIdentity(config);
   checkHsts(config);
   checkTracing(config);
   if (api_tls_cert === null && !isLoopbackHost(api_listen.host)) {
@@ -54,9 +57,12 @@ function checkAcme({ acme_eab_key_id, acme_eab_key, acme_challenges, acme_dns_ho
 function checkConsole(config: Config): void {
   const { console_oidc_issuer: issuer, console_oidc_client_id: clientId, console_roles: roles } = config;
   if (issuer === null) {
-    if (clientId === null && config.console_oidc_client_secret === null && roles.length === 0) return;
+    const isClientSet = clientId !== null || config.console_oidc_client_secret !== null;
+    // With an identity host, people sign in there.
+    const hasRolesAlone = roles.length > 0 && config.identity_host === null;
+    if (!isClientSet && !hasRolesAlone) return;
     throw together(
-      'console_oidc_client_id, console_oidc_client_secret or console_roles is set without console_oidc_issuer: set the URL of the OpenID provider',
+      'console_oidc_client_id, console_oidc_client_secret or console_roles is set without console_oidc_issuer: set the URL of the OpenID provider, or for console_roles alone identity_host',
     );
   }
   if (clientId === null) throw together('console_oidc_issuer is set: set console_oidc_client_id too');
@@ -65,6 +71,23 @@ function checkConsole(config: Config): void {
       'console_oidc_issuer is set, but console_roles is empty, so nobody could sign in: add a rule such as admin=email:you@example.com',
     );
   }
+}
+
+function checkIdentity(config: Config): void {
+  const { identity_host: host, domain, smtp_url, mail_from } = config;
+  const hostname = identityAddress(host)?.hostname ?? null;
+  if (hostname !== null && isHostOrBelow(domain, hostname)) {
+    throw together(
+      `identity_host is ${host}, and domain is ${domain}: no tunnel could have a name below it. Use a name of its own, such as id.${domain}`,
+    );
+  }
+  if ((smtp_url === null) !== (mail_from === null)) {
+    const [given, missing] = smtp_url === null ? ['mail_from', 'smtp_url'] : ['smtp_url', 'mail_from'];
+    throw together(`${given} is set without ${missing}: mail needs both`);
+  }
+  if (!config.identity_email_codes) return;
+  const missing = host === null ? 'identity_host' : smtp_url === null ? 'smtp_url' : null;
+  if (missing !== null) throw together(`identity_email_codes is on without ${missing}: set it, or turn the codes off`);
 }
 
 function checkTracing({ otel_endpoint, otel_headers }: Config): void {

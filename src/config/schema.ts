@@ -25,6 +25,7 @@ import {
 import type { ModuleSettings } from '../modules/module-settings.ts';
 import { acmeSettings } from './acme-settings.ts';
 import { consoleSettings } from './console-settings.ts';
+import { identitySettings } from './identity-settings.ts';
 import { moduleSettingRows } from './module-settings.ts';
 import { nodeSettings } from './node-settings.ts';
 import { requestSettings } from './request-settings.ts';
@@ -227,6 +228,7 @@ const ownSettings = {
   ),
   ...nodeSettings,
   ...consoleSettings,
+  ...identitySettings,
   events_allow_cidrs: required(cidrList, {
     description:
       'Loopback, private and other special-purpose address ranges that event destinations may use. They are blocked by default.',

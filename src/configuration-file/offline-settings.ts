@@ -13,6 +13,8 @@ export function offlineSettings(config: JsonObject): ResourceSettings {
     scopes: [],
     // Event types are known to the server, which may be of another version.
     eventTypes: eventTypesIn(config),
+    identity: null,
+    consoleScopesOf: () => [],
   };
 }
 

@@ -14,7 +14,9 @@ suite('the role operator', () => {
       'api_keys',
       'credentials',
       'guest_links',
+      'oidc_clients',
       'service_account_tokens',
+      'user_accounts',
     ]);
     assert.deepEqual(
       granting.filter(({ path }) => writable(path)),
@@ -22,8 +24,9 @@ suite('the role operator', () => {
     );
   });
 
-  test('writes neither service accounts nor sessions of the console, and no secret is readable', () => {
-    for (const path of ['/service_accounts', '/console/sessions']) assert.equal(writable(path), false, path);
+  test('writes neither service accounts nor sessions of the console nor people, and no secret is readable', () => {
+    for (const path of ['/service_accounts', '/console/sessions', '/user_accounts', '/oidc_clients'])
+      assert.equal(writable(path), false, path);
     assert.ok(!scopes.includes('secrets:read') && !scopes.includes('*'));
   });
 

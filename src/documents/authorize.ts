@@ -2,7 +2,6 @@ import type { JsonObject } from '../lib/json.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import { refuseWithout } from '../resources/errors.ts';
 import type { Principal } from '../resources/operation.ts';
-import type { Catalog } from './catalog.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { DocumentsContext } from './documents-context.ts';
 
@@ -19,10 +18,11 @@ export interface Change {
 export function authorize(
   { resource }: CompiledResource,
   change: Change,
-  context: { readonly replica: RecordReader; readonly catalog: Catalog },
+  context: Pick<DocumentsContext, 'catalog' | 'settings'> & { readonly replica: RecordReader },
 ): void {
   const { principal, id, config, previous } = change;
-  const about = { id, reader: context.replica, eventTypes: context.catalog.eventTypes };
+  const { replica: reader, settings, catalog } = context;
+  const about = { id, reader, settings, eventTypes: catalog.eventTypes };
   refuseWithout(resource.authorize?.(principal, config as never, previous as never, about) ?? null);
 }
 

@@ -15,8 +15,8 @@ export interface Catalog {
   readonly compiled: ReadonlyMap<string, CompiledResource>;
   readonly eventTypes: readonly EventType[];
   readonly scopes: readonly string[];
-  /** See `derivedKinds` of a resource. */
-  readonly derivedKinds: ReadonlySet<string>;
+  /** See `derivedKinds` of a resource: which one has them. */
+  readonly derivedKinds: ReadonlyMap<string, CompiledResource>;
   /** The kind of an id, by its prefix; null unless it is well-formed and its prefix is known. */
   readonly kindOfId: KindOfId;
   resourceOfKind(kind: string): Resource | undefined;
@@ -38,7 +38,11 @@ export function createCatalog(resources: Catalog['resources'], modules: readonly
     compiled,
     eventTypes: eventTypesOf(resources),
     scopes: scopesOf(resources),
-    derivedKinds: new Set([...compiled.values()].flatMap(({ resource }) => resource.derivedKinds ?? [])),
+    derivedKinds: new Map(
+      [...compiled.values()].flatMap((owner) =>
+        (owner.resource.derivedKinds ?? []).map((kind): [string, CompiledResource] => [kind, owner]),
+      ),
+    ),
     kindOfId: (id) => byPrefix.get(idPattern.exec(id)?.[1] ?? '') ?? null,
     resourceOfKind: (kind) => byKind.get(kind),
     childrenOf: (kind) => [...compiled.values()].filter((child) => child.resource.parent?.kind === kind),

@@ -22,7 +22,8 @@ export interface ChangeEventPorts {
   nowMs(): number;
 }
 
-export type ChangeVerb = 'created' | 'updated' | 'deleted';
+/** `created`, `updated`, `deleted`, or one of the resource's `otherEvents`. */
+type ChangeVerb = string;
 
 function eventTypeOf(compiled: CompiledResource, verb: ChangeVerb): string {
   return `${compiled.resource.eventNoun}_${verb}.v0`;

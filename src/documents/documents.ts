@@ -6,13 +6,14 @@ import type { DocumentsPort, RecordChange } from '../resources/documents-ports.t
 import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { OutboxEvent, StoredRecord, WriteSet } from '../store/store.ts';
 import { authorize, authorizeChange } from './authorize.ts';
-import { type ChangeVerb, changeEvent, isChangeWanted } from './change-events.ts';
+import { changeEvent, isChangeWanted } from './change-events.ts';
 import { changedByResource, changedConfig } from './changed-config.ts';
 import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { repeatsPending } from './confirmation/repeats-pending.ts';
 import { checkConfig, decodeWrite } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
+import { endedBy } from './ended-by.ts';
 import { documentErrors, invalidBody } from './errors.ts';
 import { noteOf } from './history/change-note.ts';
 import { IdempotentCreates } from './idempotent-creates.ts';
@@ -29,6 +30,7 @@ import {
   modulePut,
   type PlacedPut,
   type PlacedWriteSet,
+  placed,
   resourcePut,
 } from './record-puts.ts';
 import { referencesIn, unknownReference } from './reference-fields.ts';
@@ -120,10 +122,13 @@ export class Documents implements DocumentsPort {
     await requireReferences(this.#context, compiled, checked);
 
     const nowMs = clock.nowMs();
-    const newToken = (prefix: string): string => this.#context.newToken(prefix);
-    const mac = (purpose: string, data: string): string => this.#context.store.mac(purpose, data);
+    const id = this.#context.newId(resource.idPrefix);
     const creation =
-      resource.onCreate?.(checked as never, { settings, nowMs, reader: this.reader, newToken, mac }) ?? {};
+      resource.onCreate?.(checked as never, {
+        ...{ id, principal, settings, nowMs, reader: this.reader },
+        newToken: (prefix) => this.#context.newToken(prefix),
+        mac: (purpose, data) => this.#context.store.mac(purpose, data),
+      }) ?? {};
     if ('problems' in creation) throw invalidBody(creation.problems);
     const config = { ...checked, ...creation.config };
     const extra = {
@@ -132,17 +137,18 @@ export class Documents implements DocumentsPort {
       ...(creation.internal && { internal: creation.internal }),
     };
 
-    const id = this.#context.newId(resource.idPrefix);
     const parent = parentId ?? parentFromField(compiled, config);
     const own = resourcePut(compiled, { id, parent, config, extra, previous: null, asOf: replica.revision }, catalog);
     const inline = [...decoded.modules].map(([module, value]) =>
       modulePut(module, { ownerId: id, config: value, at: pointerTo('', module.module.name) }, catalog),
     );
-    const puts = [own, ...inline];
+    const { beside = {} } = creation;
+    const puts = [own, ...inline, ...placed(beside.puts)];
+    const event = this.#event(compiled, 'created', { ...own, revision: 0 }, { puts }, principal);
     const writeSet: PlacedWriteSet = {
       puts,
       touches: touchedParent(compiled, parent),
-      events: this.#event(compiled, 'created', { ...own, revision: 0 }, { puts }, principal),
+      events: [...event, ...(beside.events ?? [])],
       ...(request.idempotency && {
         idempotency: { ...request.idempotency, kind: compiled.kind, id, createdAtMs: nowMs },
       }),
@@ -245,14 +251,21 @@ export class Documents implements DocumentsPort {
         return this.modules.change(module, parts, principal);
       });
       const expect = [...matched, asSeen(record), ...inline.flatMap((change) => change.expect)];
-      const puts: PlacedPut[] = [...own, ...inline.flatMap((change) => change.puts)];
-      if (puts.length === 0) return { expect };
-      const events = this.#event(compiled, 'updated', { ...(own[0] ?? record), revision: 0 }, { puts }, principal);
+      const changed: PlacedPut[] = [...own, ...inline.flatMap((change) => change.puts)];
+      const { beside = {} } = change;
+      const ended = endedBy(compiled, { id, config, previous }, this.#context);
+      const puts = [...changed, ...placed(beside.puts)];
+      const deletes = [...(beside.deletes ?? []), ...(ended.deletes ?? [])];
+      if (puts.length + deletes.length === 0 && change.event === undefined) return { expect };
+      const verbs = [...(changed.length > 0 ? ['updated'] : []), ...(change.event === undefined ? [] : [change.event])];
+      const after = { ...(own[0] ?? record), revision: 0 };
+      const events = verbs.flatMap((verb) => this.#event(compiled, verb, after, { puts }, principal));
       const idempotency = change.made && request.idempotency;
       return {
         expect,
         puts,
-        events,
+        deletes,
+        events: [...events, ...(beside.events ?? [])],
         keepAtLeastOne: compiled.resource.keepAtLeastOne ?? [],
         ...(idempotency && {
           idempotency: { ...idempotency, ...change.made, createdAtMs: nowMs },
@@ -286,9 +299,10 @@ export class Documents implements DocumentsPort {
       // Authorization used the replica's version of the record: it must still be current, unless all are allowed. A
       // stolen key that changes itself all the time must not win against its deletion.
       const isDecided = resource.authorize === undefined || hasAllScopes(principal);
+      const ended = endedBy(compiled, { id, config: null, previous }, this.#context);
       return {
         expect: [...expectMatch(request, compiled, record, this.reader), ...(isDecided ? [] : [asSeen(record)])],
-        deletes: [deletionOf(compiled, { id, previous })],
+        deletes: [deletionOf(compiled, { id, previous }), ...(ended.deletes ?? [])],
         touches: touchedParent(compiled, record.parent),
         events: this.#deletionEvents(compiled, record, request.principal),
         keepAtLeastOne: resource.keepAtLeastOne ?? [],
@@ -322,7 +336,7 @@ export class Documents implements DocumentsPort {
 
   #event(
     compiled: CompiledResource,
-    verb: ChangeVerb,
+    verb: string,
     record: StoredRecord,
     writeSet: WriteSet,
     principal: Principal,

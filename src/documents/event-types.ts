@@ -48,6 +48,18 @@ const OTHER_TYPES: readonly EventType[] = [
     object: { resources: ['managed_certificates'] },
   },
   {
+    type: 'passkey_created.v0',
+    description: 'A person registered a passkey.',
+    scope: 'user_accounts:read',
+    object: { resources: ['passkeys'] },
+  },
+  {
+    type: 'passkey_deleted.v0',
+    description: 'A passkey of a person was deleted.',
+    scope: 'user_accounts:read',
+    object: { resources: ['passkeys'] },
+  },
+  {
     type: 'tunnel_start.v0',
     description: 'A tunnel went online.',
     scope: 'tunnels:read',
@@ -85,6 +97,11 @@ export function eventTypesOf(resources: readonly Resource[]): readonly EventType
       { type: `${noun}_created.v0`, description: `${title} was created.`, ...shared },
       { type: `${noun}_updated.v0`, description: `${title} was changed.`, ...shared },
       { type: `${noun}_deleted.v0`, description: `${title} was deleted.`, ...shared },
+      ...Object.entries(first.otherEvents ?? {}).map(([verb, description]) => ({
+        type: `${noun}_${verb}.v0`,
+        description,
+        ...shared,
+      })),
     ];
   });
   return [...configuration, ...OTHER_TYPES].sort((a, b) => (a.type < b.type ? -1 : 1));

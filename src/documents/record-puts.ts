@@ -25,6 +25,11 @@ export interface PlacedPut extends RecordPut {
   readonly references: readonly PlacedReference[];
 }
 
+/** Records beside a resource: no field of the body names their claims and references. */
+export function placed(puts: readonly RecordPut[] = []): readonly PlacedPut[] {
+  return puts.map((put) => ({ ...put, references: put.references.map((each) => ({ ...each, path: '' })) }));
+}
+
 export interface PlacedWriteSet extends WriteSet {
   readonly puts?: readonly PlacedPut[];
 }

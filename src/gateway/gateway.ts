@@ -92,6 +92,7 @@ export class Gateway implements ConnectionHandler {
     this.#life = life;
     this.#names = new TunnelNames({
       domain: ports.domain,
+      identityHostname: ports.identityHostname ?? null,
       isCoveredByEdge: (host) => ports.endpoints.isCoveredByEdge(host),
       endSession: (session, reason) => void life.end(session, 'ERR_POSTERN_AGENT_REPLACED', reason),
       endTunnel: (tunnel) => void life.endTunnel(tunnel),

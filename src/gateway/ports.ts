@@ -12,6 +12,8 @@ export interface GatewayPorts {
   readonly region: string;
   /** Base domain of generated names. */
   readonly domain: string;
+  /** No tunnel has this host or one below it. */
+  readonly identityHostname?: string | null;
   readonly credentials: Credentials;
   /** Filled by the gateway, read by the code that serves traffic. */
   readonly table: OnlineTunnelTable;

@@ -8,6 +8,7 @@ test('takes a name over once from an offline session whose end waits for the sto
   const ended: string[] = [];
   const names = new TunnelNames({
     domain: 'example',
+    identityHostname: null,
     isCoveredByEdge: () => false,
     endSession: () => assert.fail('it was offline'),
     endTunnel: ({ id }) => void ended.push(id),

@@ -1,3 +1,4 @@
+import { isHostOrBelow } from '../lib/net/host-below.ts';
 import { hostNameProblem } from '../lib/net/host-name.ts';
 import type { Bind } from '../tunnel/messages.ts';
 import type { Acl } from './acl.ts';
@@ -14,6 +15,7 @@ export type Claimant = Pick<AgentSession, 'id' | 'credentialId'>;
 
 export interface TunnelNamesPorts {
   readonly domain: string;
+  readonly identityHostname: string | null;
   isCoveredByEdge(host: string): boolean;
   /** Ends a session whose agent is gone, or one of its tunnels. */
   endSession(session: AgentSession, reason: string): void;
@@ -90,6 +92,13 @@ export class TunnelNames {
     const problem = hostNameProblem(host, 'refused');
     if (problem !== null)
       return refusal('ERR_POSTERN_TUNNEL_INVALID', `the domain "${host}" cannot be used: ${problem}`);
+    const { identityHostname } = this.#ports;
+    if (identityHostname !== null && isHostOrBelow(host, identityHostname)) {
+      return refusal(
+        'ERR_POSTERN_TUNNEL_NAME_TAKEN',
+        `${host} is the identity host ${identityHostname} or below it, which no tunnel may have: use another name`,
+      );
+    }
     if (!acl.allowsHost(host)) {
       return refusal(
         'ERR_POSTERN_TUNNEL_ACL',

@@ -11,6 +11,7 @@ import type { ApiHandler } from '../api/starting-api.ts';
 import { type PeerHealth, type StoreSince, verboseHealth } from '../api/verbose-health.ts';
 import type { BootstrapPort } from '../bootstrap/bootstrap.ts';
 import { bootstrapPort, OPERATOR_REQUEST } from '../bootstrap/bootstrap-port.ts';
+import { identityAddress } from '../config/identity-settings.ts';
 import type { Config } from '../config/schema.ts';
 import { openConsole } from '../console/open-console.ts';
 import type { Catalog } from '../documents/catalog.ts';
@@ -24,6 +25,8 @@ import { type OperationPorts, operationsOf } from '../documents/operations.ts';
 import { Renderer } from '../documents/renderer.ts';
 import { Search } from '../documents/search/search.ts';
 import { WantedTypes } from '../events/wanted-types.ts';
+import type { MailQueue } from '../identity/mail/mail-queue.ts';
+import { People } from '../identity/people/people.ts';
 import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import type { Clock } from '../lib/clock.ts';
 import { PosternError } from '../lib/errors.ts';
@@ -34,9 +37,11 @@ import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
 import type { DestinationTester } from '../resources/event_destinations/destination-ports.ts';
+import { liveEvent } from '../resources/live-event.ts';
 import { certificateEvent } from '../resources/managed_certificates/certificate-event.ts';
+import { renderPasskey } from '../resources/passkeys/render-passkey.ts';
 import { withRefs } from '../resources/request-refs.ts';
-import type { ResourceSettings } from '../resources/resource.ts';
+import type { IdentityFacts, ResourceSettings } from '../resources/resource.ts';
 import type { OnlinePort } from '../resources/shared-ports.ts';
 import type { FilePair } from '../resources/tls_certificates/certificate-files.ts';
 import type { SessionCommands } from '../resources/tunnel_sessions/tunnel-sessions.ts';
@@ -45,6 +50,7 @@ import { addProblemMetrics } from '../snapshot/problems/problem-metrics.ts';
 import type { OutboxEvent, Store, StoredRecord } from '../store/store.ts';
 import { certificateWarning } from './certificate-warnings.ts';
 import { consolePeople } from './console-people.ts';
+import { identityScopes } from './console-roles.ts';
 import { crlWarning } from './crl-warnings.ts';
 import { allErrorRows } from './error-tables.ts';
 import { HostCertificateIndex } from './host-certificates.ts';
@@ -85,12 +91,16 @@ export interface ApiDependencies {
   /** Settings in effect, with secrets masked. */
   readonly settings?: readonly JsonObject[];
   readonly explain?: OperationPorts['explain'];
+  /** Absent: no mail is sent. */
+  readonly mail?: MailQueue | null;
   /** Null while this process delivers no events. */
   destinationTester?(): DestinationTester | null;
 }
 
 export interface OpenedApi extends ApiHandler {
   readonly bootstrapPort: BootstrapPort;
+  /** Null: identity is off. */
+  readonly people: People | null;
   /** What GET of a live resource shows; null when it is not online. */
   readLive(resource: string, id: string): Promise<JsonObject | null>;
   /** Stores the pair that was read from a certificate's files; rejects if it does not match. */
@@ -116,9 +126,16 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   // of it later.
   const isWanted = (type: string): boolean | 'unknown' => wanted.has(type) || (store.sharing.isShared && 'unknown');
 
+  const consoleScopesOf = identityScopes(config, catalog.scopes);
+  const settings: ResourceSettings = {
+    ...resourceSettings(config, catalog, (host) => deps.tunnelNamesUnder(host)),
+    identity: identityFacts(config, deps.mail ?? null),
+    consoleScopesOf,
+  };
+  const newToken = (prefix: string): string => `${prefix}${randomBytes(32).toString('base64url')}`;
   const context = {
     catalog,
-    settings: resourceSettings(config, catalog, (host) => deps.tunnelNamesUnder(host)),
+    settings,
     store,
     replica,
     renderer,
@@ -136,7 +153,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     warningOf: (record: StoredRecord) => certificateWarning(record, warnings) ?? crlWarning(record, replica, clock),
     afterCommit: (task: () => Promise<void>) => task(),
     newId,
-    newToken: (prefix: string) => `${prefix}${randomBytes(32).toString('base64url')}`,
+    newToken,
     ports: (): OperationPorts => ports,
   };
   const documents = new Documents(context);
@@ -175,7 +192,20 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     newId,
     uri: (path) => renderer.uri(path),
     ref: (id, parentId) => renderer.ref(id, parentId),
+    liveEvent: (type, object, apiKeyId) =>
+      liveEvent(type, object, apiKeyId, { ...ports, accountId: store.accountId, isWanted }),
+    people: { identity: settings.identity, newToken },
   };
+  const { identity } = settings;
+  const people =
+    identity === null
+      ? null
+      : new People({
+          ...{ store, replica, clock, newId, hostname: identity.hostname },
+          mail: (mail) => identity.mail(mail),
+          passkeyEvent: (type, record) => ports.liveEvent(type, () => renderPasskey(record, ports), ''),
+          hasConsoleRole: (claims) => consoleScopesOf(claims).length > 0,
+        });
   const others = othersWrites(store, replica, deps.nodes?.news ?? null);
   const webConsole = openConsole({
     ...{ store, replica, clock, newId, logger: deps.logger, version: programVersion(), scopes: catalog.scopes },
@@ -238,6 +268,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     handle: api.handle,
     protocolErrors: api.protocolErrors,
     bootstrapPort: bootstrapPort(context, replica),
+    people,
     readLive: async (resource, id) => {
       const read = operations.find((operation) => operation.resource === resource && operation.verb === 'get');
       if (read === undefined) throw new Error(`there is no ${resource} to read`);
@@ -264,6 +295,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       certificateEvent(type, record, { ...ports, accountId: store.accountId, isWanted }),
     close: async () => {
       webConsole.close();
+      people?.close();
       await api.close();
       await reverter.close();
       await chain.close();
@@ -285,7 +317,7 @@ function resourceSettings(
   config: Config,
   catalog: Catalog,
   tunnelNamesUnder: ResourceSettings['tunnelNamesUnder'],
-): ResourceSettings {
+): Omit<ResourceSettings, 'identity' | 'consoleScopesOf'> {
   return {
     // Port 0 means "any free one": only the edge will know which.
     edgePorts: config.edge_listen.some(({ port }) => port === 0) ? null : config.edge_listen.map(({ port }) => port),
@@ -297,6 +329,13 @@ function resourceSettings(
     scopes: catalog.scopes,
     eventTypes: catalog.eventTypes.map((each) => each.type),
   };
+}
+
+function identityFacts(config: Config, mail: MailQueue | null): IdentityFacts | null {
+  const address = identityAddress(config.identity_host);
+  if (address === null) return null;
+  const invitationMs = config.identity_invitation_hours * 3_600_000;
+  return { ...address, invitationMs, mail: (message) => mail?.put(message) ?? null };
 }
 
 function followStoreState(store: Store, clock: Clock): () => StoreSince {

@@ -1,5 +1,6 @@
+import type { Config } from '../config/schema.ts';
 import { highestRole, parseRoleRule, type RoleRule } from '../console/people/role-rules.ts';
-import type { Role } from '../console/roles.ts';
+import { type Role, scopesOfRole } from '../console/roles.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { isEmailVerified } from '../lib/text/verified-email.ts';
 import { compileRules } from '../modules/access/rules.ts';
@@ -24,6 +25,26 @@ export function consoleRoles(written: readonly string[]): (claims: JsonObject) =
       droppedClaims: [],
     } as const;
     return highestRole(rules, (rule) => compiled.get(rule)?.(person).allowed ?? true);
+  };
+}
+
+/** The group of administrators, unless the settings name others. */
+const ADMINISTRATORS = 'postern-admins';
+
+/** Rules for people who sign in at the identity host. */
+function identityRoleRules({ console_roles: rules }: Pick<Config, 'console_roles'>): readonly string[] {
+  return rules.length > 0 ? rules : [`admin=groups:${ADMINISTRATORS}`];
+}
+
+/**
+ * Scopes that a person with these claims has in the console. Also while the console uses another provider: the account
+ * would have them from the moment it uses the identity host.
+ */
+export function identityScopes(config: Config, all: readonly string[]): (claims: JsonObject) => readonly string[] {
+  const roleOf = consoleRoles(identityRoleRules(config));
+  return (claims) => {
+    const role = roleOf(claims);
+    return role === null ? [] : scopesOfRole(role, all);
   };
 }
 

@@ -2,6 +2,7 @@ import { createServer as createTcpServer, type Socket } from 'node:net';
 import { createServer, type TLSSocket, type TlsOptions } from 'node:tls';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
+import { identityAddress } from '../config/identity-settings.ts';
 import type { Config } from '../config/schema.ts';
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import { Gateway } from '../gateway/gateway.ts';
@@ -88,6 +89,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     bootId,
     region: config.region,
     domain: config.domain,
+    identityHostname: identityAddress(config.identity_host)?.hostname ?? null,
     credentials: credentialDirectory(replica, othersWrites(store, replica, deps.news)),
     table,
     endpoints,

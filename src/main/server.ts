@@ -39,6 +39,7 @@ import { serveHops } from './hops.ts';
 import { listenedAddresses, readyAddresses } from './listened-addresses.ts';
 import { openListener } from './listener.ts';
 import { ListeningSockets } from './listening-sockets.ts';
+import { openMail } from './mail.ts';
 import { addNodeMetrics, addPeerMetrics } from './node-metrics.ts';
 import { nodeName, openNodes } from './nodes.ts';
 import { openStore } from './open-store.ts';
@@ -142,8 +143,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe() };
   const explainer = opened.adopt(new Explainer({ ...base, ...seen, node: membership.self.name }), (it) => it.close());
   let snapshots: Snapshots | null = null;
+  const mail = openMail(base);
+  opened.defer(() => mail?.close());
   const api = await openApi({
     ...base,
+    mail: mail?.queue ?? null,
     health,
     baseUrl,
     problems,

@@ -4,6 +4,7 @@ import type { Ref } from '../lib/schema/annotations.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { HistoryQuery, RecordKey, StoredRecord } from '../store/store.ts';
 import type { OperationRequest, OperationResult, Principal } from './operation.ts';
+import type { Beside } from './resource.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
 /** Configuration access for operations outside the generated ones. */
@@ -42,6 +43,9 @@ export interface RecordChange {
   readonly derived?: JsonObject;
   /** The object created inside the record, remembered under the request's Idempotency-Key. */
   readonly made?: RecordKey;
+  readonly beside?: Beside;
+  /** One of the resource's `otherEvents`. */
+  readonly event?: string;
 }
 
 /** The history of configuration. */

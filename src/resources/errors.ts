@@ -42,6 +42,15 @@ export const resourceErrors = errorTable({
     explanation:
       'The subscription of the delivery was deleted or no longer sends to that destination, so the event cannot be delivered again.',
   },
+  ERR_POSTERN_IDENTITY_OFF: {
+    status: 409,
+    explanation:
+      'The server has no identity host, so nobody can be invited. Set identity_host and start the server again.',
+  },
+  ERR_POSTERN_ACCOUNT_DISABLED: {
+    status: 409,
+    explanation: 'A disabled person cannot be invited. Set "active" of the account to true first.',
+  },
   ERR_POSTERN_NO_EVENT_DELIVERY: {
     status: 503,
     explanation: 'No process of this server delivers events, so a destination cannot be tested.',

@@ -22,6 +22,8 @@ import { ipPolicies } from './ip_policies/ip-policies.ts';
 import { ipPolicyRules } from './ip_policy_rules/ip-policy-rules.ts';
 import { managedCertificates } from './managed_certificates/managed-certificates.ts';
 import { nodes } from './nodes/nodes.ts';
+import { oidcClients } from './oidc_clients/oidc-clients.ts';
+import { passkeys } from './passkeys/passkeys.ts';
 import { problems } from './problems/problems.ts';
 import { requests } from './requests/requests.ts';
 import { reservedDomains } from './reserved_domains/reserved-domains.ts';
@@ -34,6 +36,7 @@ import { settings } from './settings/settings.ts';
 import { tlsCertificates } from './tls_certificates/tls-certificates.ts';
 import { tunnelSessions } from './tunnel_sessions/tunnel-sessions.ts';
 import { tunnels } from './tunnels/tunnels.ts';
+import { userAccounts } from './user_accounts/user-accounts.ts';
 
 const registered = [
   httpsEdges,
@@ -65,6 +68,9 @@ const registered = [
   appUsers,
   serviceAccounts,
   serviceAccountTokens,
+  userAccounts,
+  passkeys,
+  oidcClients,
   requests,
   explain,
   nodes,

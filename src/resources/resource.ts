@@ -1,9 +1,10 @@
 import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import type { PersonalMail } from '../identity/contracts/identity-mail.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { ModuleSettings } from '../modules/module-settings.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { StoredRecord, UniqueKey } from '../store/store.ts';
+import type { OutboxEvent, RecordKey, RecordPut, StoredRecord, UniqueKey } from '../store/store.ts';
 import type { MissingScope } from './errors.ts';
 import type { EventType, Operation, Principal } from './operation.ts';
 
@@ -66,6 +67,8 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
   readonly hasWarnings?: boolean;
   /** `<noun>_created.v0` and so on. */
   readonly eventNoun: string;
+  /** Events of its actions beside these three: the verb, as in `<noun>_<verb>.v0`, and a sentence. */
+  readonly otherEvents?: Readonly<Record<string, string>>;
   readonly example: JsonObject;
   /** `onCreate` reads the records that the configuration refers to. */
   readonly readsReferences?: true;
@@ -114,6 +117,8 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
    * would decide what flows where.
    */
   isArming?(config: Static<Config>, previous: Static<Config> | null): boolean;
+  /** What else ends with the change, in its transaction: also when an undo makes it. `config` is null on delete. */
+  ends?(config: Static<Config> | null, previous: Static<Config>, about: Ending): Pick<Beside, 'deletes'>;
   /** Whether the change only takes rights away; `config` is null on delete. A pending change does not hold it off. */
   isRevocation?(config: Static<Config> | null, previous: Static<Config>): boolean;
   /** Schema of the fields whose form `render` changes. */
@@ -152,6 +157,9 @@ export interface LiveFields<in Ports> {
 }
 
 export interface CreatePorts {
+  /** Id of the new resource. */
+  readonly id: string;
+  readonly principal: Principal;
   readonly settings: ResourceSettings;
   readonly nowMs: number;
   /** With everything that the new one refers to, if the resource `readsReferences`. */
@@ -169,6 +177,21 @@ export interface Creation {
   /** Configuration generated because the client omitted it, such as a webhook's secret. */
   readonly config?: JsonObject;
   readonly shownOnce?: JsonObject;
+  readonly beside?: Beside;
+}
+
+/** Written in the transaction of a resource's change, beside it. */
+export interface Beside {
+  readonly puts?: readonly RecordPut[];
+  readonly deletes?: readonly RecordKey[];
+  readonly events?: readonly OutboxEvent[];
+}
+
+/** What is known about a change that may end something. */
+export interface Ending {
+  readonly id: string;
+  readonly reader: RecordReader;
+  readonly settings: ResourceSettings;
 }
 
 /** Context of a permission check beside the configuration. */
@@ -176,6 +199,7 @@ export interface Authorization {
   /** Null on create. */
   readonly id: string | null;
   readonly reader: RecordReader;
+  readonly settings: ResourceSettings;
   readonly eventTypes: readonly EventType[];
 }
 
@@ -193,6 +217,19 @@ export interface ResourceSettings {
   /** Every scope that an API key can have. */
   readonly scopes: readonly string[];
   readonly eventTypes: readonly string[];
+  /** Null: identity is off. */
+  readonly identity: IdentityFacts | null;
+  /** Scopes of the console role that a person with these claims gets at the identity host; none without a role. */
+  consoleScopesOf(claims: JsonObject): readonly string[];
+}
+
+/** What the settings say about the identity host. */
+export interface IdentityFacts {
+  readonly hostname: string;
+  readonly issuer: string;
+  readonly invitationMs: number;
+  /** The record of a mail, for the transaction that it belongs to. Null: mail is off, or too many mails wait. */
+  mail(mail: PersonalMail): RecordPut | null;
 }
 
 export function defineResource<Config extends TObject, Ports = unknown>(

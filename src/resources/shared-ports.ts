@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
+import type { JsonObject } from '../lib/json.ts';
 import type { Ref } from '../lib/schema/annotations.ts';
-import type { Lease, PageQuery, StoredRecord } from '../store/store.ts';
+import type { Lease, OutboxEvent, PageQuery, StoredRecord } from '../store/store.ts';
 import type { DocumentsPort } from './documents-ports.ts';
 import type { EventType } from './operation.ts';
 
@@ -19,6 +20,8 @@ export interface SharedPorts {
   readonly uri: (path: string) => string;
   /** Ref of any resource by its id; a nested one needs its parent's id. */
   readonly ref: (id: string, parentId?: string) => Ref;
+  /** See live-event.ts. */
+  readonly liveEvent: (type: string, object: () => JsonObject, apiKeyId: string) => readonly OutboxEvent[];
 }
 
 /** For resources that only read the configuration. */

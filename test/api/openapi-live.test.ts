@@ -19,6 +19,8 @@ const CREATES = [
   'api_keys.create',
   'service_accounts.create',
   'service_account_tokens.create',
+  'user_accounts.create',
+  'oidc_clients.create',
   'https_edges.create',
   'https_edge_routes.create',
   'guest_links.create',
@@ -40,7 +42,7 @@ const documented = documentedOperations(document).filter(
   ({ path }) => !['/docs', '/healthz', '/metrics', '/openapi.json'].includes(path),
 );
 const answered = new Set<string>();
-const world = await TestWorld.open({ after });
+const world = await TestWorld.open({ after }, { env: { POSTERN_IDENTITY_HOST: 'id.example.com' } });
 const scenario = await Scenario.open(world);
 
 test('creates respond as documented to the documented example', async () => {

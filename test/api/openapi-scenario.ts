@@ -7,6 +7,7 @@ import { newId } from '../conformance/interface-parents.ts';
 import { consoleSessionPut } from '../support/console-session-put.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { FAILED_JOB, managedPut } from '../support/managed-put.ts';
+import { testPasskeyPut } from '../support/passkey-put.ts';
 import { recorded } from '../support/recorded-request.ts';
 import type { TestWorld } from '../support/test-world.ts';
 import type { DocumentedOperation } from './openapi-document.ts';
@@ -59,6 +60,7 @@ export class Scenario {
     return path
       .replaceAll('{edge_id}', () => this.#real('edghts'))
       .replaceAll('{subscription_id}', () => this.#real('esb'))
+      .replaceAll('{user_account_id}', () => this.#real('ua'))
       .replaceAll('{type}', 'ip_policy_created.v0')
       .replaceAll('{revision}', () => this.#revision)
       .replaceAll('{id}', () => this.#real(prefixOf(path)));
@@ -120,7 +122,9 @@ export class Scenario {
     this.learn(managed.id);
     const signedIn = consoleSessionPut(newId('cs'), Date.now());
     this.learn(signedIn.id);
-    assert.ok((await store.commit({ puts: [managed, signedIn] })).ok);
+    const passkey = testPasskeyPut(newId('pk'), this.#real('ua'));
+    this.learn(passkey.id);
+    assert.ok((await store.commit({ puts: [managed, signedIn, passkey] })).ok);
     await store.deliveries.put([
       {
         id: delivery,

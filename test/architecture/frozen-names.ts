@@ -52,7 +52,7 @@ function recordKinds(): string[] {
 
 function storeNames(): string[] {
   return [
-    ...inSources(/\b(?:seal|open|mac)\('([a-z-]+)'/g).map((purpose) => `seal purpose: ${purpose}`),
+    ...inSources(/\b(?:(?:seal|open|mac)\(|purpose: )'([a-z-]+)'/g).map((purpose) => `seal purpose: ${purpose}`),
     ...inSources(/\bCHECK_CONTEXT = '([^']+)'/g).map((context) => `seal context: ${context}`),
     ...migrations.map(({ version }) => `migration: ${version}`),
   ];

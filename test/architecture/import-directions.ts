@@ -24,10 +24,11 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   events: ['lib', 'store', 'replica', 'telemetry'],
   alerts: ['lib', 'store', 'replica'],
   checks: ['lib', 'acme', 'config'],
-  identity: ['lib'],
+  identity: ['lib', 'store', 'replica'],
   resources: [
     'lib',
     'acme',
+    'identity',
     'modules',
     'backends',
     'revocation',

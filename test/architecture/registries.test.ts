@@ -25,6 +25,8 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/cli/import/ngrok/not-carried.ts': 'tells users of another service which module replaces theirs',
   'src/cli/import/ngrok/retired-lists.ts': 'tells users of another service which module replaces theirs',
   'src/console/open-console.ts': 'not the module: a field that the page reads, named after the protocol',
+  'src/resources/oidc_clients/oidc-clients.ts': 'tells that routes need no client: the module is one by itself',
+  'src/resources/registry.ts': 'not the module: a folder that is named after the protocol',
   'src/main/console-roles.ts': 'a composition root: gives the console the rules that the module has',
 };
 /** Also ordinary words in code, so that only imports show that a file means the module. */

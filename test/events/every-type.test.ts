@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeCertificate } from '../conformance/certificates.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
+import { testPasskeyPut } from '../support/passkey-put.ts';
 import { EventWorld } from './support/event-world.ts';
 import { Receiver, verify } from './support/receiver.ts';
 
@@ -17,7 +18,9 @@ async function causeAll(world: EventWorld): Promise<{ caused: Map<string, string
   secrets.push(server.keyPem.split('\n')[1] ?? '');
 
   async function life(noun: string, path: string, body: object, change: object = { description: 'changed' }) {
-    const { id, token, url } = await world.api('POST', path, body);
+    const { id, token, url, invitation_url, client_secret } = await world.api('POST', path, body);
+    if (typeof client_secret === 'string') secrets.push(client_secret);
+    if (typeof invitation_url === 'string') secrets.push(new URL(invitation_url).searchParams.get('invite') as string);
     if (typeof token === 'string') secrets.push(token);
     if (typeof url === 'string') secrets.push(new URL(url).searchParams.get('link') as string);
     await world.api('PATCH', `${path}/${id}`, change);
@@ -60,6 +63,17 @@ async function causeAll(world: EventWorld): Promise<{ caused: Map<string, string
     await life('service_account_token', '/service_account_tokens', { service_account_id: account.id }),
     account,
   );
+  const person = await life('user_account', '/user_accounts', { email: 'ana@example.com' });
+  const { invitation_url } = await world.api('POST', `/user_accounts/${person.id}/invite`);
+  secrets.push(new URL(invitation_url).searchParams.get('invite') as string);
+  await world.api('POST', `/user_accounts/${person.id}/sign_out`);
+  for (const verb of ['invited', 'signed_out']) caused.set(`user_account_${verb}.v0`, person.id);
+  const passkey = `pk_${'0'.repeat(27)}`;
+  assert.ok((await world.world.store.commit({ puts: [testPasskeyPut(passkey, person.id)] })).ok);
+  await world.api('DELETE', `/user_accounts/${person.id}/passkeys/${passkey}`);
+  caused.set('passkey_deleted.v0', passkey);
+  const client = { name: 'Wiki', redirect_uris: ['https://wiki.example.com/callback'] };
+  made.push(person, await life('oidc_client', '/oidc_clients', client));
   const edge = await life('https_edge', '/edges/https', { hostports: ['a.example.com:443'] });
   const route = await life('https_edge_route', `/edges/https/${edge.id}/routes`, {
     match: '/',
@@ -77,11 +91,13 @@ async function causeAll(world: EventWorld): Promise<{ caused: Map<string, string
 }
 
 test('each change, by each operation that causes it, becomes a signed request, and no payload contains a secret', async (t) => {
-  const world = await EventWorld.open(t);
+  const world = await EventWorld.open(t, { POSTERN_IDENTITY_HOST: 'id.example.com' });
   const { event_types: types } = await world.api('GET', '/event_types');
   const changes = (types as { type: string }[])
     .map(({ type }) => type)
-    .filter((type) => /_(created|updated|deleted)\.v0$/.test(type));
+    .filter((type) => /_(created|updated|deleted|invited|signed_out)\.v0$/.test(type))
+    // No operation registers a passkey: the person does.
+    .filter((type) => type !== 'passkey_created.v0');
   const lane = await world.lane(changes);
   const { caused, secrets } = await causeAll(world);
   assert.deepEqual([...caused.keys()].sort(), changes);

@@ -25,6 +25,8 @@ import { IpPoliciesClient } from './ip-policies.ts';
 import { IpPolicyRulesClient } from './ip-policy-rules.ts';
 import { ManagedCertificatesClient } from './managed-certificates.ts';
 import { NodesClient } from './nodes.ts';
+import { OidcClientsClient } from './oidc-clients.ts';
+import { PasskeysClient } from './passkeys.ts';
 import { ProblemsClient } from './problems.ts';
 import { RequestsClient } from './requests.ts';
 import { ReservedDomainsClient } from './reserved-domains.ts';
@@ -38,6 +40,7 @@ import { TlsCertificatesClient } from './tls-certificates.ts';
 import { TunnelGroupBackendsClient } from './tunnel-group-backends.ts';
 import { TunnelSessionsClient } from './tunnel-sessions.ts';
 import { TunnelsClient } from './tunnels.ts';
+import { UserAccountsClient } from './user-accounts.ts';
 import { WeightedBackendsClient } from './weighted-backends.ts';
 
 export type * from './access-module.ts';
@@ -71,7 +74,9 @@ export type * from './managed-certificates.ts';
 export type * from './mutual-tls-module.ts';
 export type * from './nodes.ts';
 export type * from './oauth-module.ts';
+export type * from './oidc-clients.ts';
 export type * from './oidc-module.ts';
+export type * from './passkeys.ts';
 export type * from './problems.ts';
 export type * from './requests.ts';
 export type * from './reserved-domains.ts';
@@ -86,6 +91,7 @@ export type * from './tls-termination-module.ts';
 export type * from './tunnel-group-backends.ts';
 export type * from './tunnel-sessions.ts';
 export type * from './tunnels.ts';
+export type * from './user-accounts.ts';
 export type * from './weighted-backends.ts';
 
 /** Every resource of the API. */
@@ -181,6 +187,21 @@ export class Resources {
    * hash. Deleting it, or its expiry, ends open streams within a second.
    */
   readonly serviceAccountTokens: ServiceAccountTokensClient;
+  /**
+   * A person who signs in at the identity host with a passkey. The response to the create has a link with which
+   * the person registers the first one; if mail is set up, the person also gets it by mail. Deleting the account
+   * ends all logins of the person within a second, and cannot be undone. A key or person cannot manage people
+   * whose role in the console has scopes that it lacks.
+   */
+  readonly userAccounts: UserAccountsClient;
+  /** A passkey with which a person signs in. Only the person can add one, at the identity host. */
+  readonly passkeys: PasskeysClient;
+  /**
+   * An application at which people log in with their account of the identity host, by OpenID Connect: the code
+   * flow with PKCE. Its secret is shown only once, in the response to the create, and stored as a hash. Edges need
+   * no client: the oidc module of a route is one by itself.
+   */
+  readonly oidcClients: OidcClientsClient;
   /** A request to the edge that has finished, with the decision of each module, its timings and its target. */
   readonly requests: RequestsClient;
   /** What the edge would do with a request, and why. */
@@ -228,6 +249,9 @@ export class Resources {
     this.appUsers = new AppUsersClient(transport);
     this.serviceAccounts = new ServiceAccountsClient(transport);
     this.serviceAccountTokens = new ServiceAccountTokensClient(transport);
+    this.userAccounts = new UserAccountsClient(transport);
+    this.passkeys = new PasskeysClient(transport);
+    this.oidcClients = new OidcClientsClient(transport);
     this.requests = new RequestsClient(transport);
     this.explain = new ExplainClient(transport);
     this.nodes = new NodesClient(transport);

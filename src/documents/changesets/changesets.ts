@@ -148,7 +148,7 @@ export class Changesets implements ChangesetsPort {
   }
 
   async #stage({ operations, isDryRun, ownership }: Changeset, request: OperationRequest): Promise<Staged> {
-    const { replica, catalog } = this.#context;
+    const { replica, catalog, settings } = this.#context;
     const commits = new StagedCommits(replica, catalog, replica.revision + 1);
     const afterwards: (() => Promise<void>)[] = [];
     const documents = this.#documentsOn(commits, (task) => afterwards.push(task));
@@ -170,7 +170,8 @@ export class Changesets implements ChangesetsPort {
     }
     if (ownership !== null) {
       const { principal } = request;
-      const puts = await ownershipPuts(ownership, { results: bodies, reader: commits.records, catalog, principal });
+      const about = { reader: commits.records, catalog, principal, settings };
+      const puts = await ownershipPuts(ownership, { results: bodies, ...about });
       for (const put of puts) {
         await commits.commit({ puts: [put] });
         if (slice.isOver) await slice.next();

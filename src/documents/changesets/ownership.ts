@@ -3,6 +3,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type { Principal } from '../../resources/operation.ts';
+import type { ResourceSettings } from '../../resources/resource.ts';
 import { OWNERSHIP_KIND, ownershipId } from '../../store/ownership-records.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import { API_LANE } from '../api-lane.ts';
@@ -37,10 +38,14 @@ interface Claimed {
   readonly principal: Principal;
 }
 
+interface Claiming extends Claimed {
+  readonly settings: ResourceSettings;
+}
+
 /** The records to write; none for objects that are owned by this name already. */
 export async function ownershipPuts(
   { name: owner, claims, isTakeOver }: Ownership,
-  { results, ...about }: Claimed & { readonly results: EarlierResults },
+  { results, ...about }: Claiming & { readonly results: EarlierResults },
 ): Promise<readonly PlacedPut[]> {
   const { reader, catalog } = about;
   const slice = new TimeSlice(API_LANE);
@@ -76,11 +81,11 @@ export async function ownershipPuts(
 }
 
 /** A claim lets `apply --prune` of the owner delete the resource, so it needs the same rights. */
-function authorizeClaim(resource: CompiledResource, record: StoredRecord, about: Claimed): void {
+function authorizeClaim(resource: CompiledResource, record: StoredRecord, about: Claiming): void {
   requireScope(resource, 'DELETE', about);
-  const { principal, reader: replica, catalog } = about;
+  const { principal, reader: replica, catalog, settings } = about;
   const change = { principal, id: record.id, config: null, previous: configOf(resource, record) };
-  authorize(resource, change, { replica, catalog });
+  authorize(resource, change, { replica, catalog, settings });
 }
 
 /** A key that may write a resource learns from its own writes whether it exists. */

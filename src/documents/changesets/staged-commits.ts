@@ -159,7 +159,10 @@ export class StagedCommits {
     const modules = (this.#catalog.compiled.get(kind)?.modules ?? [])
       .map((module) => module.keyOn(id))
       .filter((module) => this.records.get(module.kind, module.id) !== undefined);
-    return [...children, ...modules].map((child) => ({ kind: child.kind, id: child.id }));
+    const derived = (this.#catalog.compiled.get(kind)?.resource.derivedKinds ?? []).flatMap((each) =>
+      this.records.pageOfParent(each, id, all),
+    );
+    return [...children, ...modules, ...derived].map((child) => ({ kind: child.kind, id: child.id }));
   }
 
   /** The last one: an earlier operation may have written another version of the same record. */

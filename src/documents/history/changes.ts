@@ -147,8 +147,8 @@ export class Changes implements ChangesPort {
   }
 
   #mayRead(key: RecordKey, principal: Principal): boolean {
-    const form = documentForm(this.#context.catalog, key.kind);
-    return form === null || hasScope(principal, scopeOf('GET', form.path));
+    const path = this.#pathOf(key.kind);
+    return path === null || hasScope(principal, scopeOf('GET', path));
   }
 
   #requireScopes({ items }: HistoryEntry, method: string, principal: Principal): void {
@@ -156,15 +156,19 @@ export class Changes implements ChangesPort {
   }
 
   #requireScope(kind: string, method: string, principal: Principal): void {
-    // The entry has the document that it belongs to.
-    if (this.#context.catalog.derivedKinds.has(kind)) return;
-    const form = documentForm(this.#context.catalog, kind);
-    const scope = form === null ? '*' : scopeOf(method, form.path);
+    const path = this.#pathOf(kind);
+    const scope = path === null ? '*' : scopeOf(method, path);
     if (hasScope(principal, scope)) return;
     refuseWithout({
       scope,
       message: `this API key lacks the scope "${scope}", which the change needs: use a key that has it`,
     });
+  }
+
+  /** Records that the server keeps by itself belong to a resource too. */
+  #pathOf(kind: string): string | null {
+    const { catalog } = this.#context;
+    return documentForm(catalog, kind)?.path ?? catalog.derivedKinds.get(kind)?.resource.path ?? null;
   }
 
   #named({ kind, id }: RecordKey): JsonObject {

@@ -16,6 +16,7 @@ import { authorize, authorizeChange, type Change } from '../authorize.ts';
 import { changeEvent } from '../change-events.ts';
 import { ownerIdOf } from '../compiled.ts';
 import type { DocumentsContext } from '../documents-context.ts';
+import { endedBy } from '../ended-by.ts';
 import { documentErrors } from '../errors.ts';
 import { touchedParent } from '../parent-of.ts';
 import {
@@ -89,10 +90,12 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   // The store deletes what is below a deleted record.
   const logins = otherLogins(back, new Set([...back, ...away].map(({ item }) => item.id)), context.replica);
   if (logins.enabled.length > 0 && options.isRevert !== true) throw secondLogin(entry.revision, logins.enabled);
+  const ended = await mapInSlices(API_LANE, [...back, ...away], (step) => endedByStep(step, context));
   const deletes = away
     .filter(({ current }) => !goneIds.has(current?.parent ?? ''))
     .map(deletionOfStep)
-    .concat(logins.enabled);
+    .concat(logins.enabled)
+    .concat(ended.flatMap((each) => each.deletes ?? []));
   const touches = [...back, ...away].flatMap(touchesOf).filter(({ id }) => !goneIds.has(id));
   const expect = [...back, ...away].map(
     ({ item: { kind, id }, current }): Expectation => ({
@@ -184,6 +187,11 @@ function putOf({ item, module, owner, current }: Step, asOf: number, { catalog }
 function deletionOfStep({ item: { kind, id }, module, owner, current }: Step): RecordDelete {
   if (module !== null || current === undefined) return { kind, id };
   return deletionOf(owner, { id, previous: configOf(owner, current) });
+}
+
+function endedByStep(step: Step, context: DocumentsContext): ReturnType<typeof endedBy> {
+  if (step.module !== null) return {};
+  return endedBy(step.owner, { id: step.item.id, ...configsOf(step) }, context);
 }
 
 /** As requests for these changes would be, so that an undo gives nobody more than that. */

@@ -256,6 +256,12 @@ export const COMMANDS: readonly CommandRow[] = [
     load: () => piped(async () => (await import('../../cli/access/access-command.ts')).accessCommand),
   },
   {
+    name: 'users',
+    part: 'Traffic and people',
+    summary: 'invite people who sign in with passkeys, disable or remove them',
+    load: () => piped(async () => (await import('../../cli/users/users-command.ts')).usersCommand),
+  },
+  {
     name: 'nodes',
     part: 'Traffic and people',
     summary: 'list the servers of this installation',

@@ -7,7 +7,7 @@ import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { parseRfc3339 } from '../../lib/text/rfc3339-time.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
-import { guestLinkUrl, newGuestSecret } from '../../modules/guest-link-secret.ts';
+import { guestLinkUrl, guestSecrets } from '../../modules/guest-link-secret.ts';
 import { GUEST_LINK_USE_KIND } from '../../modules/guest-link-use.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import { type CreatePorts, type Creation, defineResource, describedFields } from '../resource.ts';
@@ -109,7 +109,7 @@ function create(link: GuestLink, ports: CreatePorts): Creation | { readonly prob
   const late = problemAt('expires_at', expiryProblem(link.expires_at, ports.nowMs));
   if ('problem' in place) return { problems: [...late, place.problem] };
   if (late.length > 0) return { problems: late };
-  const secret = newGuestSecret(
+  const secret = guestSecrets.create(
     (prefix) => ports.newToken(prefix),
     (purpose, data) => ports.mac(purpose, data),
   );

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { lowerCaseHost } from '../../lib/net/host-name.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { identityHostConflict } from '../identity-host-conflict.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { hostOf, hostportProblem } from './hostports.ts';
 
@@ -39,6 +40,8 @@ export const httpsEdges = defineResource({
   conflict: (config, previous, settings) => {
     const before = new Set(previous?.hostports.map(hostOf));
     const added = config.hostports.map(hostOf).filter((host) => !before.has(host));
+    const own = added.map((host) => identityHostConflict(host, settings)).find((problem) => problem !== null);
+    if (own !== undefined) return `"hostports" includes ${own}`;
     const [taken] = added.flatMap((host) => settings.tunnelNamesUnder(host));
     return taken === undefined
       ? null

@@ -5,6 +5,7 @@ import { hostNameProblem, lowerCaseHost } from '../../lib/net/host-name.ts';
 import { reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { StoredRecord } from '../../store/store.ts';
+import { identityHostConflict } from '../identity-host-conflict.ts';
 import { managementStatus, provisioningJobSchema, renewsAtSchema } from '../managed_certificates/management-status.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import type { HostCertificates } from '../shared-ports.ts';
@@ -93,6 +94,10 @@ export const reservedDomains = defineResource({
     return hasBoth
       ? [bodyProblem('certificate_management_policy', 'cannot be combined with certificate_id: send one of them')]
       : [];
+  },
+  conflict: (config, previous, settings) => {
+    const own = previous === null ? identityHostConflict(config.domain, settings) : null;
+    return own === null ? null : `"domain" is ${own}`;
   },
   onCreate: (_config, { settings }) => ({
     derived: {

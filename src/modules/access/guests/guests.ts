@@ -1,7 +1,7 @@
 import { KeyedMutex } from '../../../lib/async/keyed-mutex.ts';
 import type { RuntimePorts } from '../../contract/keeps-state.ts';
 import type { TrafficRequest } from '../../contract/traffic-request.ts';
-import { isGenuineSecret } from '../../guest-link-secret.ts';
+import { guestSecrets } from '../../guest-link-secret.ts';
 import { GUEST_LINK_USE_KIND, guestLinkUseId } from '../../guest-link-use.ts';
 import { type CookieNames, cookieNames } from '../../login/cookies/session-cookie.ts';
 import type { GrantKeeper } from '../../login/grant-permit.ts';
@@ -39,7 +39,7 @@ export class Guests implements GrantKeeper {
   }
 
   isGenuine(secret: string): boolean {
-    return isGenuineSecret(secret, (purpose, data) => this.ports.mac(purpose, data));
+    return guestSecrets.isGenuine(secret, (purpose, data) => this.ports.mac(purpose, data));
   }
 
   /** The logins of this browser by links, on this host. */

@@ -1,6 +1,6 @@
 import { isSameOrigin } from '../../../lib/http/is-same-origin.ts';
 import type { OwnAnswer, OwnPathRequest } from '../../contract/serves-paths.ts';
-import { isGuestSecret } from '../../guest-link-secret.ts';
+import { guestSecrets } from '../../guest-link-secret.ts';
 import { widestNetworkOf } from '../../login/flow/client-networks.ts';
 import { originOf } from '../../login/flow/return-target.ts';
 import { GUEST_ISSUER } from '../../login/guest-issuer.ts';
@@ -74,7 +74,9 @@ async function findLink(
   secret: string,
   openRoutes: ReadonlySet<string>,
 ): Promise<{ readonly link: GuestLink } | { readonly answer: OwnAnswer }> {
-  const link = isGuestSecret(secret) ? (guests.links.find(secret) ?? (await findAgain(guests, secret))) : undefined;
+  const link = guestSecrets.hasForm(secret)
+    ? (guests.links.find(secret) ?? (await findAgain(guests, secret)))
+    : undefined;
   if (link === undefined) return { answer: unknownSecret(guests, request, secret) };
   if (link.host !== request.host || !openRoutes.has(link.routeId)) return { answer: linkRefusal('unknown') };
   return request.nowMs >= link.expiresAtMs ? { answer: linkRefusal('expired') } : { link };

@@ -1,4 +1,5 @@
 import type { HistoryAnchor, HistoryLink, HistoryQuery } from '../../history-store.ts';
+import { MAIL_KIND } from '../../mail-records.ts';
 import { OWNERSHIP_KIND } from '../../ownership-records.ts';
 import { PENDING_CHANGE } from '../../pending-change.ts';
 import type { RecordKey } from '../../store.ts';
@@ -90,7 +91,7 @@ function documentsIn({
     .map(([, key]) => ({ ...key, after: null }));
   const written = [...puts.values()].map((put) => ({ kind: put.kind, id: put.id, after: put }));
   // Who applies an object is no part of it: an undo neither takes it back nor fails because of it.
-  return [...deleted, ...written].filter(({ kind }) => kind !== OWNERSHIP_KIND);
+  return [...deleted, ...written].filter(({ kind }) => kind !== OWNERSHIP_KIND && kind !== MAIL_KIND);
 }
 
 /** Null: no record changes. A parent that is only touched does not count. */

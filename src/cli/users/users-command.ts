@@ -1,0 +1,151 @@
+import type { Transport } from '../../client/transport.ts';
+import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { printable } from '../api/cell-text.ts';
+import { openTransport } from '../api/open-transport.ts';
+import { runWithApi } from '../api/run-with-api.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { outputFlag } from '../output/output-format.ts';
+import { type ParsedCommand, parseCommand } from '../parse-command.ts';
+import { CONNECTION, switchFlag, textFlag, YES } from '../shared-flags.ts';
+import { findUser } from './find-user.ts';
+import { listUsers } from './list-users.ts';
+import { type Invited, showInvitation } from './show-invitation.ts';
+
+const PATH = '/user_accounts';
+const PERSON = 'PERSON';
+const PRINT = switchFlag('print', 'Print the link, also if it is mailed.');
+
+const SYNTAX: CommandSyntax = {
+  name: 'users',
+  about:
+    'Manages the people who sign in at the identity host with passkeys (setting identity_host). PERSON is an e-mail address or an id.',
+  subcommands: [
+    {
+      name: 'add',
+      operands: 'EMAIL',
+      about: 'invite a person: mail the link, or print it if the server sends no mail',
+      flags: [
+        textFlag('name', 'TEXT', 'Full name of the person.'),
+        {
+          name: 'groups',
+          kind: 'list',
+          hint: 'GROUP,…',
+          description: 'Groups of the person, which access rules and console_roles name.',
+        },
+        textFlag('description', 'TEXT', 'Free text for your own use.'),
+        PRINT,
+      ],
+    },
+    { name: 'list', about: 'list people, newest first', flags: [outputFlag()] },
+    {
+      name: 'invite',
+      operands: PERSON,
+      about: 'make a new link; an earlier one no longer works',
+      flags: [
+        switchFlag('remove-passkeys', 'End the passkeys and logins of the person now: for a lost device.'),
+        PRINT,
+      ],
+    },
+    { name: 'disable', operands: PERSON, about: 'end all logins of a person, and let them sign in no more' },
+    { name: 'enable', operands: PERSON, about: 'let a disabled person sign in again' },
+    { name: 'sign-out', operands: PERSON, about: 'end all logins of a person; their passkeys stay' },
+    {
+      name: 'remove',
+      operands: PERSON,
+      about: 'delete a person with their passkeys and logins, which cannot be undone',
+      flags: [YES],
+    },
+  ],
+  groups: [CONNECTION],
+  examples: [
+    'postern users add ana@example.com --groups ops',
+    'postern users invite ana@example.com --remove-passkeys',
+  ],
+  exitCodes: { ...API_EXIT_CODES, 1: 'rejected by the API or answered with no' },
+};
+
+const EXIT_DECLINED = 1;
+
+/** People of the identity host. */
+export const usersCommand: Command = {
+  syntax: SYNTAX,
+  run: (args, context) => {
+    const parsed = parseCommand(SYNTAX, args);
+    if (parsed.subcommand === 'remove' && !isOn(parsed, 'yes') && context.ask === undefined) {
+      throw usage('postern users remove asks before it deletes a person, and there is no terminal: add --yes');
+    }
+    const operand = parsed.subcommand === 'list' ? '' : onlyOperand(parsed);
+    return runWithApi(context, async () => run(await openTransport(parsed, context), operand, parsed, context));
+  },
+};
+
+async function run(
+  transport: Transport,
+  operand: string,
+  parsed: ParsedCommand,
+  context: CommandContext,
+): Promise<number> {
+  if (parsed.subcommand === 'list') return listUsers(transport, parsed, context);
+  if (parsed.subcommand === 'add') {
+    const { text } = await transport.send({ method: 'POST', path: PATH, body: newPerson(operand, parsed) });
+    showInvitation(operand, JSON.parse(text) as Invited, { isPrinted: isOn(parsed, 'print'), context });
+    return 0;
+  }
+  const id = await findUser(transport, operand);
+  const path = `${PATH}/${encodeURIComponent(id)}`;
+  switch (parsed.subcommand) {
+    case 'invite': {
+      const body = { remove_passkeys: isOn(parsed, 'remove-passkeys') };
+      const { text } = await transport.send({ method: 'POST', path: `${path}/invite`, body });
+      showInvitation(operand, JSON.parse(text) as Invited, { isPrinted: isOn(parsed, 'print'), context });
+      return 0;
+    }
+    case 'disable':
+    case 'enable': {
+      const active = parsed.subcommand === 'enable';
+      await transport.send({ method: 'PATCH', path, body: { active } });
+      context.print(`${printable(operand)} is ${active ? 'enabled' : 'disabled and signed out'}`);
+      return 0;
+    }
+    case 'sign-out':
+      await transport.send({ method: 'POST', path: `${path}/sign_out` });
+      context.print(`${printable(operand)} is signed out everywhere`);
+      return 0;
+    default:
+      return remove(transport, path, operand, parsed, context);
+  }
+}
+
+async function remove(
+  transport: Transport,
+  path: string,
+  operand: string,
+  parsed: ParsedFlags,
+  context: CommandContext,
+): Promise<number> {
+  const question = `Delete ${printable(operand)} with all passkeys and logins? [y/N] `;
+  if (!isOn(parsed, 'yes') && !/^y(es)?$/i.test(((await context.ask?.(question)) ?? '').trim())) {
+    context.warn('postern: nothing was changed');
+    return EXIT_DECLINED;
+  }
+  await transport.send({ method: 'DELETE', path });
+  context.print(`${printable(operand)} is deleted`);
+  return 0;
+}
+
+function newPerson(email: string, { flags, values }: ParsedFlags): JsonObject {
+  const given = ['name', 'description'].filter((name) => flags.has(name)).map((name) => [name, flags.get(name) ?? '']);
+  const groups = (values.get('groups') ?? []).flatMap((list) => list.split(',')).map((group) => group.trim());
+  return { email, ...Object.fromEntries(given), ...(groups.length > 0 && { groups }) };
+}
+
+function onlyOperand({ positionals, subcommand }: ParsedCommand): string {
+  const [operand, ...more] = positionals;
+  if (operand === undefined || more.length > 0) {
+    const what = subcommand === 'add' ? 'one e-mail address' : 'one person: an e-mail address or an id';
+    throw usage(`postern users ${subcommand} needs ${what}`);
+  }
+  return operand;
+}

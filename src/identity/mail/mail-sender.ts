@@ -1,0 +1,118 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../../lib/clock.ts';
+import type { Replica } from '../../replica/replica.ts';
+import { MAIL_KIND } from '../../store/mail-records.ts';
+import type { RecordPut, Store } from '../../store/store.ts';
+import type { PersonalMail } from '../contracts/identity-mail.ts';
+import { mailOf, mailPut, type QueuedMail } from './mail-record.ts';
+
+/** Sends one mail. */
+export type SendMail = (mail: PersonalMail) => Promise<SendResult>;
+
+/** `rejected`: the server will never accept it. */
+export type SendResult =
+  | { readonly outcome: 'sent' }
+  | { readonly outcome: 'rejected' | 'failed'; readonly reason: string };
+
+interface MailSenderPorts {
+  readonly store: Pick<Store, 'commit'>;
+  readonly replica: Replica;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly send: SendMail;
+}
+
+/** Longer than an attempt can take. */
+const CLAIM_MS = 60_000;
+const MAX_BACKOFF_MS = 15 * 60_000;
+const FIRST_BACKOFF_MS = 5_000;
+/** At once: a mail server that hangs must not hold off all others. */
+const AT_ONCE = 4;
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * Sends the mails of the queue. Every process has one. A mail belongs to the process that moved its next attempt into the
+ * future: a process that dies leaves it to another. So a mail may arrive twice, and is never lost while it is of use.
+ */
+export class MailSender {
+  readonly #ports: MailSenderPorts;
+  readonly #timer: NodeJS.Timeout;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #stop: () => void;
+  #isClosed = false;
+
+  constructor(ports: MailSenderPorts) {
+    this.#ports = ports;
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#stop = ports.replica.onChange(() => this.#look(), [MAIL_KIND]);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    this.#stop();
+    await Promise.all(this.#running.values());
+  }
+
+  #look(): void {
+    const { replica, clock } = this.#ports;
+    if (this.#isClosed || replica.count(MAIL_KIND) === 0) return;
+    const nowMs = clock.nowMs();
+    for (const record of replica.all(MAIL_KIND)) {
+      if (this.#running.size >= AT_ONCE) return;
+      const mail = mailOf(record);
+      const isDue = mail.nextAttemptMs <= nowMs || mail.expiresAtMs <= nowMs;
+      if (!isDue || this.#running.has(mail.id)) continue;
+      const run = this.#handle(mail)
+        .catch((err: unknown) => this.#ports.logger.error({ err, mail: mail.id }, 'failed to handle a mail'))
+        .finally(() => {
+          this.#running.delete(mail.id);
+          this.#look();
+        });
+      this.#running.set(mail.id, run);
+    }
+  }
+
+  async #handle(mail: QueuedMail): Promise<void> {
+    const { clock, logger } = this.#ports;
+    if (mail.expiresAtMs <= clock.nowMs()) {
+      if (await this.#remove(mail)) logger.warn({ mail: mail.id, attempts: mail.attempts }, 'a mail expired unsent');
+      return;
+    }
+    const attempts = mail.attempts + 1;
+    const claim = mailPut(mail.id, mail, { attempts, nextAttemptMs: clock.nowMs() + CLAIM_MS });
+    if (!(await this.#replace(mail, claim))) return;
+    const result = await this.#ports.send(mail);
+    const current = this.#ports.replica.get(MAIL_KIND, mail.id);
+    if (current === undefined) return;
+    const claimed = mailOf(current);
+    if (result.outcome === 'failed') {
+      logger.warn({ mail: mail.id, attempts, reason: result.reason }, 'failed to send a mail: it is sent again later');
+      const nextAttemptMs = clock.nowMs() + backoffMs(attempts);
+      await this.#replace(claimed, mailPut(mail.id, mail, { attempts, nextAttemptMs }));
+      return;
+    }
+    if (result.outcome === 'rejected') {
+      logger.warn({ mail: mail.id, attempts, reason: result.reason }, 'the mail server rejected a mail');
+    }
+    await this.#remove(claimed);
+  }
+
+  /** False: another process was faster. */
+  async #replace({ record }: QueuedMail, put: RecordPut): Promise<boolean> {
+    const { kind, id, revision } = record;
+    const { ok } = await this.#ports.store.commit({ expect: [{ kind, id, revision }], puts: [put] });
+    if (!ok) await this.#ports.replica.refresh();
+    return ok;
+  }
+
+  async #remove({ record: { kind, id, revision } }: QueuedMail): Promise<boolean> {
+    const { ok } = await this.#ports.store.commit({ expect: [{ kind, id, revision }], deletes: [{ kind, id }] });
+    if (!ok) await this.#ports.replica.refresh();
+    return ok;
+  }
+}
+
+function backoffMs(attempts: number): number {
+  return Math.min(FIRST_BACKOFF_MS * 2 ** (attempts - 1), MAX_BACKOFF_MS);
+}

@@ -1,0 +1,52 @@
+import { rfc3339 } from '../../lib/clock.ts';
+import { hashToken } from '../../lib/text/token-hash.ts';
+import type { RecordPut } from '../../store/store.ts';
+import {
+  type InvitationDoc,
+  invitationId,
+  invitationSecrets,
+  invitationUrl,
+  USER_INVITATION_KIND,
+} from './people-records.ts';
+
+export interface InvitationPorts {
+  readonly issuer: string;
+  readonly lifetimeMs: number;
+  readonly nowMs: number;
+  newToken(prefix: string): string;
+  mac(purpose: string, data: string): string;
+}
+
+export interface NewInvitation {
+  readonly url: string;
+  readonly expiresAtMs: number;
+  /** Replaces an earlier one, whose link is dead then. */
+  readonly put: RecordPut;
+}
+
+/** A new link for a person. The store has only its hash. */
+export function newInvitation(accountId: string, createdBy: string, ports: InvitationPorts): NewInvitation {
+  const secret = invitationSecrets.create(
+    (prefix) => ports.newToken(prefix),
+    (purpose, data) => ports.mac(purpose, data),
+  );
+  const expiresAtMs = ports.nowMs + ports.lifetimeMs;
+  const doc: InvitationDoc = {
+    secret_hash: hashToken(secret),
+    expires_at: rfc3339(expiresAtMs),
+    created_by: createdBy,
+  };
+  return {
+    url: invitationUrl(ports.issuer, secret),
+    expiresAtMs,
+    put: {
+      kind: USER_INVITATION_KIND,
+      id: invitationId(accountId),
+      parent: accountId,
+      doc: { ...doc },
+      secrets: null,
+      uniqueKeys: [{ scope: 'user_invitation_secret', key: doc.secret_hash }],
+      references: [],
+    },
+  };
+}

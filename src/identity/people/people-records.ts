@@ -1,0 +1,114 @@
+import type { JsonObject } from '../../lib/json.ts';
+import { emailAddress } from '../../lib/text/email-address.ts';
+import { linkSecrets } from '../../lib/text/link-secret.ts';
+import type { StoredRecord, UniqueKey } from '../../store/store.ts';
+
+export const USER_ACCOUNT_KIND = 'user_account';
+export const PASSKEY_KIND = 'passkey';
+/** Records of their own: use must neither change the ETag of an account or passkey nor be reported as a change of it. */
+export const PASSKEY_USE_KIND = 'passkey_use';
+export const USER_ACCOUNT_USE_KIND = 'user_account_use';
+/** One per account: a new one replaces it. */
+export const USER_INVITATION_KIND = 'user_invitation';
+export const OIDC_CLIENT_KIND = 'oidc_client';
+
+/** Different from the parent's id: the store knows parents by id alone. */
+export function useId(id: string): string {
+  return `${id}.use`;
+}
+
+export function invitationId(accountId: string): string {
+  return `${accountId}.invitation`;
+}
+
+export const invitationSecrets = linkSecrets({ prefix: 'postern_ui_', purpose: 'user-invitation' });
+
+/** Where people accept invitations. */
+const INVITATION_PATH = '/invitation';
+
+/** The secret is in the query, as in guest links: no log and no event has queries. */
+export function invitationUrl(issuer: string, secret: string): string {
+  return `${issuer}${INVITATION_PATH}?invite=${secret}`;
+}
+
+/** Addresses are compared as access rules compare them. */
+export function emailKey(email: string): UniqueKey {
+  return { scope: 'user_account_email', key: emailAddress(email)?.text ?? email };
+}
+
+export interface UserAccount {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+  readonly isActive: boolean;
+  readonly record: StoredRecord;
+}
+
+export function accountOf(record: StoredRecord): UserAccount {
+  const { email, name, groups, active } = record.doc;
+  return {
+    id: record.id,
+    email: email as string,
+    name: name as string,
+    groups: groups as readonly string[],
+    isActive: active === true,
+    record,
+  };
+}
+
+/** What an authenticator registered, as it is stored. */
+export interface PasskeyDoc {
+  readonly name: string;
+  /** base64url. */
+  readonly credential_id: string;
+  /** COSE, base64url. */
+  readonly public_key: string;
+  /** At the registration: `passkey_use` has the current one. */
+  readonly sign_count: number;
+  readonly transports: readonly string[];
+  readonly device_type: string;
+  readonly backed_up: boolean;
+  readonly created_at: string;
+  /** The identity host that it was registered for. It works at no other. */
+  readonly host: string;
+}
+
+export interface Passkey extends PasskeyDoc {
+  readonly id: string;
+  readonly accountId: string;
+  readonly record: StoredRecord;
+}
+
+export function passkeyOf(record: StoredRecord): Passkey {
+  return { ...(record.doc as unknown as PasskeyDoc), id: record.id, accountId: record.parent ?? '', record };
+}
+
+export function credentialKey(credentialId: string): UniqueKey {
+  return { scope: 'passkey_credential', key: credentialId };
+}
+
+export interface InvitationDoc {
+  readonly secret_hash: string;
+  readonly expires_at: string;
+  /** Id of the API key or console session; empty: the server itself. */
+  readonly created_by: string;
+}
+
+export interface Invitation extends InvitationDoc {
+  readonly accountId: string;
+  readonly record: StoredRecord;
+}
+
+export function invitationOf(record: StoredRecord): Invitation {
+  return { ...(record.doc as unknown as InvitationDoc), accountId: record.parent ?? '', record };
+}
+
+export function lastLoginOf(record: StoredRecord | undefined): string | null {
+  return (record?.doc as { readonly last_login_at?: string } | undefined)?.last_login_at ?? null;
+}
+
+/** Claims of a login. Only administrators change addresses: that is what verified means here. */
+export function accountClaims({ id, email, name, groups }: Omit<UserAccount, 'record' | 'isActive'>): JsonObject {
+  return { sub: id, email, email_verified: true, name, groups };
+}

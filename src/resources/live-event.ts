@@ -1,0 +1,35 @@
+import { rfc3339 } from '../lib/clock.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Ref } from '../lib/schema/annotations.ts';
+import type { OutboxEvent } from '../store/store.ts';
+import type { SharedPorts } from './shared-ports.ts';
+
+export interface LiveEventPorts extends Pick<SharedPorts, 'ref' | 'clock' | 'newId'> {
+  readonly accountId: string;
+  /** `unknown` where another process may have just added a subscription: then the store decides. */
+  isWanted(type: string): boolean | 'unknown';
+}
+
+/** An event about an object that no configuration resource describes, for the commit that it reports; none if nobody wants it. */
+export function liveEvent(
+  type: string,
+  object: () => JsonObject,
+  /** Empty: the server acts by itself. */
+  apiKeyId: string,
+  ports: LiveEventPorts,
+): readonly OutboxEvent[] {
+  const isWanted = ports.isWanted(type);
+  if (isWanted === false) return [];
+  const id = ports.newId('ev');
+  const createdAtMs = ports.clock.nowMs();
+  const principal: Ref | null = apiKeyId === '' ? null : ports.ref(apiKeyId);
+  const payload: JsonObject = {
+    event_id: id,
+    event_type: type,
+    event_timestamp: rfc3339(createdAtMs),
+    account_id: ports.accountId,
+    principal: principal && { ...principal },
+    object: object(),
+  };
+  return [{ id, type, createdAtMs, payload, isUncertain: isWanted === 'unknown' }];
+}

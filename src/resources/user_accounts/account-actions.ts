@@ -1,0 +1,152 @@
+import Type from 'typebox';
+import { newInvitation } from '../../identity/people/invitation-put.ts';
+import {
+  accountOf,
+  invitationId,
+  USER_ACCOUNT_KIND,
+  USER_INVITATION_KIND,
+} from '../../identity/people/people-records.ts';
+import { rfc3339 } from '../../lib/clock.ts';
+import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordKey, Store } from '../../store/store.ts';
+import { CONSOLE_SESSION_KIND, sessionOf } from '../console-session-record.ts';
+import type { DocumentsPort } from '../documents-ports.ts';
+import { resourceErrors } from '../errors.ts';
+import type { Operation } from '../operation.ts';
+import { deletedPasskeys, type PasskeyEventPorts } from '../passkeys/deleted-passkeys.ts';
+import type { ResourceSettings } from '../resource.ts';
+import type { SharedPorts } from '../shared-ports.ts';
+import { identityOf } from './identity-of.ts';
+import { invitationMail } from './invitation-mail.ts';
+
+export interface AccountPorts extends Pick<SharedPorts, 'clock'>, PasskeyEventPorts {
+  readonly documents: Pick<DocumentsPort, 'update' | 'require' | 'reader'>;
+  readonly store: Pick<Store, 'mac'>;
+  readonly people: Pick<ResourceSettings, 'identity'> & { newToken(prefix: string): string };
+}
+
+const PATH = '/user_accounts/{id}';
+const ALL = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
+
+const invitationSchema = Type.Object({
+  invitation_url: Type.String({
+    description: 'The link for the person. Only this response shows it.',
+    examples: ['https://id.example.com/invitation?invite=postern_ui_EXAMPLEexampleEXAMPLEexample'],
+  }),
+  expires_at: Type.String({ format: 'date-time', description: 'When the link ends. RFC 3339, UTC.' }),
+  invitation_sent_to: Type.Union([Type.String(), Type.Null()], {
+    description: 'Address that gets the link by mail; null if no mail is sent.',
+    examples: ['ana@example.com'],
+  }),
+});
+
+/** Inviting people again, and ending their logins. */
+export const accountActions: readonly Operation<AccountPorts>[] = [
+  {
+    resource: 'user_accounts',
+    verb: 'invite',
+    method: 'POST',
+    path: `${PATH}/invite`,
+    summary: 'Make a new invitation link for a person',
+    description:
+      'An earlier link of the person no longer works. With remove_passkeys, all passkeys of the person end immediately, and so do their logins: for a person who lost a device.',
+    body: {
+      schema: Type.Object(
+        {
+          remove_passkeys: Type.Optional(
+            Type.Boolean({ description: 'Whether the passkeys and logins of the person end now. Default: false.' }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      example: { remove_passkeys: false },
+    },
+    success: { status: 200, schema: invitationSchema, description: 'The invitation.' },
+    returnsRevision: true,
+    errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_IDENTITY_OFF', 'ERR_POSTERN_ACCOUNT_DISABLED'],
+    run: async (request, ports) => {
+      const id = request.params['id'] as string;
+      const { documents, clock, store, people } = ports;
+      const identity = identityOf(people);
+      const { issuer, invitationMs: lifetimeMs } = identity;
+      const invitation = newInvitation(id, request.principal.apiKeyId, {
+        ...{ issuer, lifetimeMs, nowMs: clock.nowMs() },
+        newToken: (prefix) => people.newToken(prefix),
+        mac: (purpose, data) => store.mac(purpose, data),
+      });
+      let sentTo: string | null = null;
+      const { revision } = await documents.update(USER_ACCOUNT_KIND, id, request, () => {
+        const account = accountOf(documents.require(USER_ACCOUNT_KIND, id));
+        if (!account.isActive) throw disabled(id);
+        const mail = identity.mail(invitationMail(account, invitation, identity));
+        sentTo = mail === null ? null : account.email;
+        const removed = request.body['remove_passkeys'] === true ? deletedPasskeys(id, request.principal, ports) : null;
+        const signedOut = removed === null ? [] : consoleSessionsOf(id, issuer, documents.reader);
+        return {
+          beside: {
+            puts: [invitation.put, ...(mail === null ? [] : [mail])],
+            deletes: [...(removed?.deletes ?? []), ...signedOut],
+            events: removed?.events ?? [],
+          },
+          event: 'invited',
+        };
+      });
+      const expiresAt = rfc3339(invitation.expiresAtMs);
+      const body = { invitation_url: invitation.url, expires_at: expiresAt, invitation_sent_to: sentTo };
+      return { body, revision };
+    },
+  },
+  {
+    resource: 'user_accounts',
+    verb: 'sign-out',
+    method: 'POST',
+    path: `${PATH}/sign_out`,
+    summary: 'End all logins of a person',
+    description:
+      'Ends, on every node within a second: logins on routes, console sessions, sessions at the identity host, logins at other applications, and the invitation link. The passkeys stay. The request body is ignored.',
+    body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
+    success: { status: 204, schema: null, description: 'The person is signed out.' },
+    returnsRevision: true,
+    errors: ['ERR_POSTERN_NOT_FOUND'],
+    run: async (request, { documents, people }) => {
+      const id = request.params['id'] as string;
+      const issuer = people.identity?.issuer ?? '';
+      const { revision } = await documents.update(USER_ACCOUNT_KIND, id, request, () => {
+        const invitation = documents.reader.get(USER_INVITATION_KIND, invitationId(id));
+        return {
+          beside: {
+            deletes: [
+              ...(invitation === undefined ? [] : [keyOf(invitation)]),
+              ...consoleSessionsOf(id, issuer, documents.reader),
+            ],
+          },
+          event: 'signed_out',
+        };
+      });
+      return { body: null, revision };
+    },
+  },
+];
+
+/** Sign-ins to the console with this account. */
+function consoleSessionsOf(accountId: string, issuer: string, reader: RecordReader): readonly RecordKey[] {
+  return reader
+    .page(CONSOLE_SESSION_KIND, ALL)
+    .filter((record) => {
+      const { who } = sessionOf(record);
+      return who.kind === 'person' && who.issuer === issuer && who.subject === accountId;
+    })
+    .map(keyOf);
+}
+
+function keyOf({ kind, id }: RecordKey): RecordKey {
+  return { kind, id };
+}
+
+function disabled(id: string): Error {
+  return resourceErrors.create(
+    'ERR_POSTERN_ACCOUNT_DISABLED',
+    `the account ${id} is disabled: set "active" to true before you invite the person`,
+    { details: { id } },
+  );
+}

@@ -1,0 +1,127 @@
+import Type, { type Static } from 'typebox';
+import { newInvitation } from '../../identity/people/invitation-put.ts';
+import {
+  emailKey,
+  invitationId,
+  PASSKEY_KIND,
+  PASSKEY_USE_KIND,
+  USER_ACCOUNT_KIND,
+  USER_ACCOUNT_USE_KIND,
+  USER_INVITATION_KIND,
+} from '../../identity/people/people-records.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { emailAddress } from '../../lib/text/email-address.ts';
+import { type CreatePorts, type Creation, defineResource, describedFields } from '../resource.ts';
+import { accountActions } from './account-actions.ts';
+import { accountUse } from './account-use.ts';
+import { beyondCaller } from './beyond-caller.ts';
+import { identityOf } from './identity-of.ts';
+import { invitationMail } from './invitation-mail.ts';
+
+const config = Type.Object({
+  ...describedFields,
+  email: Type.String({
+    minLength: 3,
+    maxLength: 254,
+    description:
+      'E-mail address of the person. Two accounts cannot have the same one; capitals make no difference. Applications get it as verified, because only administrators change it.',
+  }),
+  name: Type.String({ default: '', maxLength: 255, description: 'Full name of the person. Default: "".' }),
+  groups: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+    default: [],
+    maxItems: 100,
+    description:
+      'Groups of the person, which access rules and the setting console_roles name. A change reaches logins that exist within a second.',
+  }),
+  active: Type.Boolean({
+    default: true,
+    description:
+      'Whether the person can sign in. False ends all their logins within a second, and their invitation. Default: true.',
+  }),
+});
+export type UserAccountConfig = Static<typeof config>;
+
+/** People who sign in at the identity host. */
+export const userAccounts = defineResource({
+  isNeverRestored: true,
+  derivedKinds: [PASSKEY_KIND, PASSKEY_USE_KIND, USER_INVITATION_KIND, USER_ACCOUNT_USE_KIND],
+  name: 'user_accounts',
+  kind: USER_ACCOUNT_KIND,
+  idPrefix: 'ua',
+  path: '/user_accounts',
+  listKey: 'user_accounts',
+  title: 'a user account',
+  description:
+    'A person who signs in at the identity host with a passkey. The response to the create has a link with which the person registers the first one; if mail is set up, the person also gets it by mail. Deleting the account ends all logins of the person within a second, and cannot be undone. A key or person cannot manage people whose role in the console has scopes that it lacks.',
+  eventNoun: 'user_account',
+  otherEvents: {
+    invited: 'A person got a new invitation link.',
+    signed_out: 'All logins of a person were ended.',
+  },
+  config,
+  live: accountUse,
+  actions: accountActions,
+  shownOnce: {
+    invitation_url: Type.String({
+      description: 'The link for the person. Only this response shows it.',
+      examples: ['https://id.example.com/invitation?invite=postern_ui_EXAMPLEexampleEXAMPLEexample'],
+    }),
+    invitation_sent_to: Type.Union([Type.String(), Type.Null()], {
+      description: 'Address that gets the link by mail; null if no mail is sent. Only this response shows it.',
+      examples: ['ana@example.com'],
+    }),
+  },
+  example: { email: 'ana@example.com', name: 'Ana Ortega', groups: ['ops'] },
+  check: ({ email, groups }) => [...emailProblems(email), ...groupProblems(groups)],
+  authorize: (principal, next, previous, { id, settings }) => beyondCaller(principal, [next, previous], id, settings),
+  isRevocation: (next, previous) => next === null || isLess(next, previous),
+  ends: (next, previous, { id, reader }) => {
+    const isDisabled = next !== null && previous.active && !next.active;
+    const invitation = reader.get(USER_INVITATION_KIND, invitationId(id));
+    return isDisabled && invitation !== undefined ? { deletes: [{ kind: invitation.kind, id: invitation.id }] } : {};
+  },
+  onCreate: create,
+  uniqueKeys: ({ email }) => [{ ...emailKey(email), field: 'email' }],
+});
+
+function create(
+  account: UserAccountConfig,
+  ports: CreatePorts,
+): Creation | { readonly problems: readonly FieldProblem[] } {
+  if (!account.active)
+    return { problems: [bodyProblem('active', 'must be true in a create, which invites the person')] };
+  const identity = identityOf(ports.settings);
+  const { issuer, invitationMs: lifetimeMs } = identity;
+  const invitation = newInvitation(ports.id, ports.principal.apiKeyId, { ...ports, issuer, lifetimeMs });
+  const mail = identity.mail(invitationMail(account, invitation, identity));
+  return {
+    beside: { puts: [invitation.put, ...(mail === null ? [] : [mail])] },
+    shownOnce: { invitation_url: invitation.url, invitation_sent_to: mail === null ? null : account.email },
+  };
+}
+
+/** As access rules need it: an address that every reader understands the same way. */
+function emailProblems(email: string): readonly FieldProblem[] {
+  return emailAddress(email)?.isPlain === true
+    ? []
+    : [bodyProblem('email', 'must be one e-mail address, such as "ana@example.com"')];
+}
+
+function groupProblems(groups: readonly string[]): readonly FieldProblem[] {
+  const odd = groups.find((group) => group.trim() !== group || /[,\p{Cc}]/u.test(group));
+  if (odd !== undefined) {
+    return [bodyProblem('groups', `lists "${odd}": a group has no comma, and no space at its ends`)];
+  }
+  const repeated = groups.find((group, at) => groups.indexOf(group) !== at);
+  return repeated === undefined ? [] : [bodyProblem('groups', `lists "${repeated}" twice: list each group once`)];
+}
+
+/** Whether it only takes rights away. Another address may give some. */
+function isLess(account: UserAccountConfig, previous: UserAccountConfig): boolean {
+  const isOnlyLess =
+    account.email === previous.email &&
+    (previous.active || !account.active) &&
+    account.groups.every((group) => previous.groups.includes(group));
+  return isOnlyLess && (account.active !== previous.active || account.groups.length < previous.groups.length);
+}
