@@ -256,6 +256,7 @@ export class Documents implements DocumentsPort {
       const ended = endedBy(compiled, { id, config, previous }, this.#context);
       const puts = [...changed, ...placed(beside.puts)];
       const deletes = [...(beside.deletes ?? []), ...(ended.deletes ?? [])];
+      const endsPeople = [...(beside.endsPeople ?? []), ...(ended.endsPeople ?? [])];
       if (puts.length + deletes.length === 0 && change.event === undefined) return { expect };
       const verbs = [...(changed.length > 0 ? ['updated'] : []), ...(change.event === undefined ? [] : [change.event])];
       const after = { ...(own[0] ?? record), revision: 0 };
@@ -265,6 +266,7 @@ export class Documents implements DocumentsPort {
         expect,
         puts,
         deletes,
+        endsPeople,
         events: [...events, ...(beside.events ?? [])],
         keepAtLeastOne: compiled.resource.keepAtLeastOne ?? [],
         ...(idempotency && {
@@ -303,6 +305,7 @@ export class Documents implements DocumentsPort {
       return {
         expect: [...expectMatch(request, compiled, record, this.reader), ...(isDecided ? [] : [asSeen(record)])],
         deletes: [deletionOf(compiled, { id, previous }), ...(ended.deletes ?? [])],
+        endsPeople: ended.endsPeople ?? [],
         touches: touchedParent(compiled, record.parent),
         events: this.#deletionEvents(compiled, record, request.principal),
         keepAtLeastOne: resource.keepAtLeastOne ?? [],

@@ -3,7 +3,7 @@ import type { RecordReader } from '../replica/record-reader.ts';
 import type { Change, StoredRecord } from '../store/store.ts';
 import { apiKeys } from './api_keys/api-keys.ts';
 
-export const CONSOLE_SESSION_KIND = 'console_session';
+export { CONSOLE_SESSION_KIND } from '../store/kinds-without-history.ts';
 
 /** A sign-in to the console. Cookie and token are stored as hashes, the API key not at all. */
 export interface ConsoleSession {

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { ModuleSettings } from '../modules/module-settings.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
+import type { EndedPerson } from '../store/identity-store.ts';
 import type { OutboxEvent, RecordKey, RecordPut, StoredRecord, UniqueKey } from '../store/store.ts';
 import type { MissingScope } from './errors.ts';
 import type { EventType, Operation, Principal } from './operation.ts';
@@ -118,7 +119,7 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
    */
   isArming?(config: Static<Config>, previous: Static<Config> | null): boolean;
   /** What else ends with the change, in its transaction: also when an undo makes it. `config` is null on delete. */
-  ends?(config: Static<Config> | null, previous: Static<Config>, about: Ending): Pick<Beside, 'deletes'>;
+  ends?(config: Static<Config> | null, previous: Static<Config>, about: Ending): Pick<Beside, 'deletes' | 'endsPeople'>;
   /** Whether the change only takes rights away; `config` is null on delete. A pending change does not hold it off. */
   isRevocation?(config: Static<Config> | null, previous: Static<Config>): boolean;
   /** Schema of the fields whose form `render` changes. */
@@ -185,6 +186,7 @@ export interface Beside {
   readonly puts?: readonly RecordPut[];
   readonly deletes?: readonly RecordKey[];
   readonly events?: readonly OutboxEvent[];
+  readonly endsPeople?: readonly EndedPerson[];
 }
 
 /** What is known about a change that may end something. */

@@ -1,4 +1,5 @@
 import type { RecordReader } from '../../replica/record-reader.ts';
+import type { EndedPerson } from '../../store/identity-store.ts';
 import type {
   Change,
   CommitRefusal,
@@ -37,6 +38,7 @@ export class StagedCommits {
   readonly #touches = new Map<string, RecordKey>();
   readonly #keepAtLeastOne = new Map<string, number>();
   readonly #events: OutboxEvent[] = [];
+  readonly #endsPeople: EndedPerson[] = [];
   #operation = 0;
   #hasChanged = false;
 
@@ -60,6 +62,7 @@ export class StagedCommits {
 
   commit(writeSet: PlacedWriteSet): Promise<CommitResult> {
     const { expect = [], puts = [], deletes = [], touches = [], keepAtLeastOne = [], events = [] } = writeSet;
+    this.#endsPeople.push(...(writeSet.endsPeople ?? []));
     const changes: Change[] = [];
     // A record of an earlier operation was checked when that read it. Before this one's own writes make it one of them.
     for (const each of expect) if (!this.records.has(each)) this.#expect.push(each);
@@ -82,6 +85,7 @@ export class StagedCommits {
       touches: [...this.#touches.values()].filter((key) => !isGone(key)),
       keepAtLeastOne: [...this.#keepAtLeastOne.keys()],
       events: this.#events,
+      endsPeople: this.#endsPeople,
     };
   }
 

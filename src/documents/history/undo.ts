@@ -96,6 +96,7 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
     .map(deletionOfStep)
     .concat(logins.enabled)
     .concat(ended.flatMap((each) => each.deletes ?? []));
+  const endsPeople = ended.flatMap((each) => each.endsPeople ?? []);
   const touches = [...back, ...away].flatMap(touchesOf).filter(({ id }) => !goneIds.has(id));
   const expect = [...back, ...away].map(
     ({ item: { kind, id }, current }): Expectation => ({
@@ -109,7 +110,7 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   const changed: PlacedWriteSet = { puts, deletes };
   const events = await eventsOf([...back, ...away], changed, options);
   return {
-    writeSet: { ...changed, expect, touches, keepAtLeastOne, events },
+    writeSet: { ...changed, expect, touches, keepAtLeastOne, events, endsPeople },
     skipped: lost.map(({ item: { kind, id } }) => ({ kind, id })),
     afterwards: away.flatMap(({ module, owner, current }) => {
       if (module !== null || current === undefined) return [];

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Replica } from '../../replica/replica.ts';
-import { MAIL_KIND } from '../../store/mail-records.ts';
+import { MAIL_KIND } from '../../store/kinds-without-history.ts';
 import type { RecordPut, Store } from '../../store/store.ts';
 import type { IdentityMail, PersonalMail } from '../contracts/identity-mail.ts';
 import { mailPut } from './mail-record.ts';

@@ -1,4 +1,4 @@
-import { MAIL_KIND } from '../../store/mail-records.ts';
+import { MAIL_KIND } from '../../store/kinds-without-history.ts';
 import type { RecordPut, StoredRecord } from '../../store/store.ts';
 import type { PersonalMail } from '../contracts/identity-mail.ts';
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.ts';
 import type { Replica } from '../../replica/replica.ts';
-import { MAIL_KIND } from '../../store/mail-records.ts';
+import { MAIL_KIND } from '../../store/kinds-without-history.ts';
 import type { RecordPut, Store } from '../../store/store.ts';
 import type { PersonalMail } from '../contracts/identity-mail.ts';
 import { mailOf, mailPut, type QueuedMail } from './mail-record.ts';

@@ -1,15 +1,8 @@
 import Type from 'typebox';
 import { newInvitation } from '../../identity/people/invitation-put.ts';
-import {
-  accountOf,
-  invitationId,
-  USER_ACCOUNT_KIND,
-  USER_INVITATION_KIND,
-} from '../../identity/people/people-records.ts';
+import { accountOf, USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
 import { rfc3339 } from '../../lib/clock.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
-import type { RecordKey, Store } from '../../store/store.ts';
-import { CONSOLE_SESSION_KIND, sessionOf } from '../console-session-record.ts';
+import type { Store } from '../../store/store.ts';
 import type { DocumentsPort } from '../documents-ports.ts';
 import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
@@ -18,6 +11,7 @@ import type { ResourceSettings } from '../resource.ts';
 import type { SharedPorts } from '../shared-ports.ts';
 import { identityOf } from './identity-of.ts';
 import { invitationMail } from './invitation-mail.ts';
+import { signedOut } from './signed-out.ts';
 
 export interface AccountPorts extends Pick<SharedPorts, 'clock'>, PasskeyEventPorts {
   readonly documents: Pick<DocumentsPort, 'update' | 'require' | 'reader'>;
@@ -26,7 +20,6 @@ export interface AccountPorts extends Pick<SharedPorts, 'clock'>, PasskeyEventPo
 }
 
 const PATH = '/user_accounts/{id}';
-const ALL = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 
 const invitationSchema = Type.Object({
   invitation_url: Type.String({
@@ -67,6 +60,7 @@ export const accountActions: readonly Operation<AccountPorts>[] = [
     run: async (request, ports) => {
       const id = request.params['id'] as string;
       const { documents, clock, store, people } = ports;
+      const { reader } = documents;
       const identity = identityOf(people);
       const { issuer, invitationMs: lifetimeMs } = identity;
       const invitation = newInvitation(id, request.principal.apiKeyId, {
@@ -81,12 +75,13 @@ export const accountActions: readonly Operation<AccountPorts>[] = [
         const mail = identity.mail(invitationMail(account, invitation, identity));
         sentTo = mail === null ? null : account.email;
         const removed = request.body['remove_passkeys'] === true ? deletedPasskeys(id, request.principal, ports) : null;
-        const signedOut = removed === null ? [] : consoleSessionsOf(id, issuer, documents.reader);
+        const ended = removed === null ? null : signedOut(id, { reader, identity }, { keepsLink: true });
         return {
           beside: {
             puts: [invitation.put, ...(mail === null ? [] : [mail])],
-            deletes: [...(removed?.deletes ?? []), ...signedOut],
+            deletes: [...(removed?.deletes ?? []), ...(ended?.deletes ?? [])],
             events: removed?.events ?? [],
+            endsPeople: ended?.endsPeople ?? [],
           },
           event: 'invited',
         };
@@ -110,38 +105,15 @@ export const accountActions: readonly Operation<AccountPorts>[] = [
     errors: ['ERR_POSTERN_NOT_FOUND'],
     run: async (request, { documents, people }) => {
       const id = request.params['id'] as string;
-      const issuer = people.identity?.issuer ?? '';
-      const { revision } = await documents.update(USER_ACCOUNT_KIND, id, request, () => {
-        const invitation = documents.reader.get(USER_INVITATION_KIND, invitationId(id));
-        return {
-          beside: {
-            deletes: [
-              ...(invitation === undefined ? [] : [keyOf(invitation)]),
-              ...consoleSessionsOf(id, issuer, documents.reader),
-            ],
-          },
-          event: 'signed_out',
-        };
-      });
+      const { reader } = documents;
+      const { revision } = await documents.update(USER_ACCOUNT_KIND, id, request, () => ({
+        beside: signedOut(id, { reader, identity: people.identity }),
+        event: 'signed_out',
+      }));
       return { body: null, revision };
     },
   },
 ];
-
-/** Sign-ins to the console with this account. */
-function consoleSessionsOf(accountId: string, issuer: string, reader: RecordReader): readonly RecordKey[] {
-  return reader
-    .page(CONSOLE_SESSION_KIND, ALL)
-    .filter((record) => {
-      const { who } = sessionOf(record);
-      return who.kind === 'person' && who.issuer === issuer && who.subject === accountId;
-    })
-    .map(keyOf);
-}
-
-function keyOf({ kind, id }: RecordKey): RecordKey {
-  return { kind, id };
-}
 
 function disabled(id: string): Error {
   return resourceErrors.create(

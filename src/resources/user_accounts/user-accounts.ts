@@ -2,7 +2,6 @@ import Type, { type Static } from 'typebox';
 import { newInvitation } from '../../identity/people/invitation-put.ts';
 import {
   emailKey,
-  invitationId,
   PASSKEY_KIND,
   PASSKEY_USE_KIND,
   USER_ACCOUNT_KIND,
@@ -18,6 +17,7 @@ import { accountUse } from './account-use.ts';
 import { beyondCaller } from './beyond-caller.ts';
 import { identityOf } from './identity-of.ts';
 import { invitationMail } from './invitation-mail.ts';
+import { signedOut } from './signed-out.ts';
 
 const config = Type.Object({
   ...describedFields,
@@ -76,10 +76,10 @@ export const userAccounts = defineResource({
   check: ({ email, groups }) => [...emailProblems(email), ...groupProblems(groups)],
   authorize: (principal, next, previous, { id, settings }) => beyondCaller(principal, [next, previous], id, settings),
   isRevocation: (next, previous) => next === null || isLess(next, previous),
-  ends: (next, previous, { id, reader }) => {
-    const isDisabled = next !== null && previous.active && !next.active;
-    const invitation = reader.get(USER_INVITATION_KIND, invitationId(id));
-    return isDisabled && invitation !== undefined ? { deletes: [{ kind: invitation.kind, id: invitation.id }] } : {};
+  ends: (next, previous, { id, reader, settings: { identity } }) => {
+    // The store deletes the invitation with the account.
+    if (next === null) return signedOut(id, { reader, identity }, { keepsLink: true });
+    return previous.active && !next.active ? signedOut(id, { reader, identity }) : {};
   },
   onCreate: create,
   uniqueKeys: ({ email }) => [{ ...emailKey(email), field: 'email' }],

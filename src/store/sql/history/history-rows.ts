@@ -1,6 +1,5 @@
 import type { HistoryAnchor, HistoryLink, HistoryQuery } from '../../history-store.ts';
-import { MAIL_KIND } from '../../mail-records.ts';
-import { OWNERSHIP_KIND } from '../../ownership-records.ts';
+import { KINDS_WITHOUT_HISTORY } from '../../kinds-without-history.ts';
 import { PENDING_CHANGE } from '../../pending-change.ts';
 import type { RecordKey } from '../../store.ts';
 import { readCounter } from '../commits/revision-rows.ts';
@@ -90,8 +89,7 @@ function documentsIn({
     .filter(([key, { kind }]) => !puts.has(key) && kind !== PENDING_CHANGE.kind)
     .map(([, key]) => ({ ...key, after: null }));
   const written = [...puts.values()].map((put) => ({ kind: put.kind, id: put.id, after: put }));
-  // Who applies an object is no part of it: an undo neither takes it back nor fails because of it.
-  return [...deleted, ...written].filter(({ kind }) => kind !== OWNERSHIP_KIND && kind !== MAIL_KIND);
+  return [...deleted, ...written].filter(({ kind }) => !KINDS_WITHOUT_HISTORY.has(kind));
 }
 
 /** Null: no record changes. A parent that is only touched does not count. */
