@@ -13,6 +13,7 @@ import { renewals } from './renewals.ts';
 import { storms } from './storms.ts';
 import { traces } from './traces.ts';
 import { uploads } from './uploads.ts';
+import { workers } from './workers.ts';
 
 /** README.md describes what each of these measures; all of them run when none is named. */
 const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = {
@@ -26,6 +27,7 @@ const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = 
   traces,
   uploads,
   burst,
+  workers,
 };
 
 helpIfRequested({
@@ -39,6 +41,7 @@ helpIfRequested({
     recording: 'CPU and allocations of the request history and of traces alone',
     traces: 'CPU per request with OpenTelemetry traces, compared with none',
     uploads: 'seconds of uploads over HTTP/2 from 0, 50 and 150 ms away, next to HTTP/1.1',
+    workers: 'CPU per request of all threads with 2 and 4 workers, compared with 1',
     burst: 'memory before, at the end of and after a burst of connections',
     idle: 'memory per idle TLS connection, next to the other proxies',
   },

@@ -27,6 +27,8 @@ export interface SettingsToCompare {
   readonly off: Settings;
   readonly on: Settings;
   readonly goal: number;
+  /** Absent: as fast as possible. */
+  readonly perSecond?: number;
 }
 
 /** CPU per request of servers that differ in their settings, in alternating rounds. */
@@ -34,17 +36,18 @@ export async function settingsCost(directory: string, settings: SettingsToCompar
   await using bench = await openBench();
   if (bench === null) return;
   const certificates = await makeCertificates(directory);
+  const { perSecond } = settings;
   const all = new Map<Protocol, Compared[]>(PROTOCOLS.map((protocol) => [protocol, []]));
   for (let pair = 0; pair < PAIRS; pair += 1) {
     await using stack = new AsyncDisposableStack();
     const start = async (name: string, env: Settings): Promise<(protocol: Protocol) => Measured> => {
-      const own = join(directory, `${name}-${pair}`);
+      const own = join(directory, `${settings.what} ${name}-${pair}`);
       await mkdir(own);
       const options = { directory: own, upstreamPort: bench.upstream.port, certificates };
       const server = await startPostern(name, options, undefined, env);
       stack.defer(() => server.stop());
       const { pid, port } = server;
-      return (protocol) => ({ round: () => microsPerRequest({ pid, port, protocol, directory }) });
+      return (protocol) => ({ round: () => microsPerRequest({ pid, port, protocol, directory, perSecond }) });
     };
     const [off, on] = [await start('off', settings.off), await start('on', settings.on)];
     for (const protocol of PROTOCOLS) {
@@ -62,12 +65,14 @@ async function microsPerRequest(options: {
   readonly port: number;
   readonly protocol: Protocol;
   readonly directory: string;
+  readonly perSecond: number | undefined;
 }): Promise<number> {
-  const { pid, port, protocol, directory } = options;
+  const { pid, port, protocol, directory, perSecond } = options;
   const before = cpuNanoseconds(pid);
   await h2load({
     ...{ protocol, host: HOST, port, path: '/', requests: REQUESTS, connections: CONNECTIONS, streams: 10 },
     ...{ headers: {}, directory },
+    ...(perSecond !== undefined && { perSecond }),
   });
   return (cpuNanoseconds(pid) - before) / REQUESTS / 1000;
 }

@@ -11,6 +11,7 @@ import {
   hostPatternList,
   httpUrl,
   integer,
+  integerOrAuto,
   listenAddress,
   listenAddresses,
   originList,
@@ -121,6 +122,10 @@ const ownSettings = {
   }),
   ...requestSettings,
   ...tracingSettings,
+  workers: required(integerOrAuto(1, 64), {
+    description:
+      'Threads that serve visitors. 1: the thread of the server does it. auto: one for each core, at most 8.',
+  }),
   trusted_proxies: required(cidrList, {
     description: 'Address ranges of proxies in front of the edge whose X-Forwarded-For header is trusted. Empty: none.',
   }),

@@ -1,10 +1,10 @@
-import { KSUID_PATTERN } from '../lib/text/ksuid.ts';
 import type { Module } from '../modules/contract/module.ts';
 import type { EventType } from '../resources/operation.ts';
 import type { ResourcePorts } from '../resources/registry.ts';
 import type { Resource } from '../resources/resource.ts';
 import { type CompiledResource, compileResource } from './compiled.ts';
 import { eventTypesOf } from './event-types.ts';
+import { kindOfIdIn } from './kind-of-id.ts';
 import type { KindOfId } from './reference-fields.ts';
 import { scopesOf } from './scopes.ts';
 
@@ -17,7 +17,7 @@ export interface Catalog {
   readonly scopes: readonly string[];
   /** See `derivedKinds` of a resource: which one has them. */
   readonly derivedKinds: ReadonlyMap<string, CompiledResource>;
-  /** The kind of an id, by its prefix; null unless it is well-formed and its prefix is known. */
+  readonly kindsByPrefix: ReadonlyMap<string, string>;
   readonly kindOfId: KindOfId;
   resourceOfKind(kind: string): Resource | undefined;
   childrenOf(kind: string): readonly CompiledResource[];
@@ -29,9 +29,8 @@ export function createCatalog(resources: Catalog['resources'], modules: readonly
     if (resource.type === 'configuration') compiled.set(resource.kind, compileResource(resource, modules));
   }
   for (const parent of compiled.values()) linkInlineChildren(parent, compiled);
-  const byPrefix = new Map(resources.map((resource) => [resource.idPrefix, resource.kind]));
+  const kindsByPrefix = new Map(resources.map((resource) => [resource.idPrefix, resource.kind]));
   const byKind = new Map(resources.map((resource) => [resource.kind, resource]));
-  const idPattern = new RegExp(`^([a-z]+)_${KSUID_PATTERN}$`);
   return {
     resources,
     modules,
@@ -43,7 +42,8 @@ export function createCatalog(resources: Catalog['resources'], modules: readonly
         (owner.resource.derivedKinds ?? []).map((kind): [string, CompiledResource] => [kind, owner]),
       ),
     ),
-    kindOfId: (id) => byPrefix.get(idPattern.exec(id)?.[1] ?? '') ?? null,
+    kindsByPrefix,
+    kindOfId: kindOfIdIn(kindsByPrefix),
     resourceOfKind: (kind) => byKind.get(kind),
     childrenOf: (kind) => [...compiled.values()].filter((child) => child.resource.parent?.kind === kind),
   };

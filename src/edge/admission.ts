@@ -1,3 +1,4 @@
+import type { EdgeTallies } from './edge-tallies.ts';
 import { SharedBudget } from './shared-budget.ts';
 
 /** Concurrency limits of one process. 0: no limit. */
@@ -43,17 +44,19 @@ export class Admission {
   readonly #streams: SharedBudget;
 
   /** `admitted`: everything that has started and not ended. */
-  constructor(limits: AdmissionLimits, admitted: () => Iterable<Admitted>) {
+  constructor(limits: AdmissionLimits, admitted: () => Iterable<Admitted>, threads: Partial<EdgeTallies> = {}) {
     const { addressSharePercent: sharePercent } = limits;
     this.#requests = new SharedBudget({
       max: limits.maxRequests,
       sharePercent,
       holders: () => addressesOf(admitted(), false),
+      threads: threads.requests ?? null,
     });
     this.#streams = new SharedBudget({
       max: limits.maxStreams,
       sharePercent,
       holders: () => addressesOf(admitted(), true),
+      threads: threads.streams ?? null,
     });
   }
 
@@ -65,9 +68,9 @@ export class Admission {
     return this.#streams.held;
   }
 
-  /** Half of the requests are in use. */
-  get areRequestsScarce(): boolean {
-    return this.#requests.isUsed(1 / 2);
+  /** Half of the requests are in use, or were when another thread looked: these looks are `everyMs` apart. */
+  areRequestsScarce(everyMs: number): boolean {
+    return this.#requests.isUsedInPass(1 / 2, everyMs);
   }
 
   /** The limit that rejects another request; null: it is admitted. The address is computed only when it matters. */

@@ -24,6 +24,7 @@ import { drainEdge, type EdgeDrainOptions } from './drain-edge.ts';
 import { EarlyAnswers } from './early-answers.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
 import type { EdgeSettings } from './edge-settings.ts';
+import type { EdgeTallies } from './edge-tallies.ts';
 import type { Exchange } from './exchange.ts';
 import { headRules } from './http/head-rules.ts';
 import { HttpServers } from './http/http-servers.ts';
@@ -58,6 +59,8 @@ export interface EdgeOptions {
   readonly settings: EdgeSettings;
   /** See `TlsFrontOptions`. */
   readonly ticketSecret?: SharedSecret | undefined;
+  /** Absent: this thread serves alone. */
+  readonly tallies?: EdgeTallies | undefined;
   /** Names that modules claim on every host. */
   readonly reserved: Pick<ReservedNames, 'headers'>;
   readonly clock: Clock;
@@ -110,10 +113,10 @@ export function createEdge(options: EdgeOptions): Edge {
   const { snapshots, settings, clock, log, accessLog, traffic, history, tracing = null } = options;
   const recording = settings.recording ?? { headers: [], keepsQuery: false };
   const live = new LiveExchanges<Exchange>();
-  const admission = new Admission(settings.admission, () => live.all());
+  const admission = new Admission(settings.admission, () => live.all(), options.tallies);
   const slowSenders = new SlowSenders({
     minBytesPerSecond: settings.admission.minBodyBytesPerSecond,
-    isScarce: () => admission.areRequestsScarce,
+    isScarce: () => admission.areRequestsScarce(LOOK_EVERY_MS),
     senders: () => live.all(),
   });
   const upstreams = new Upstreams(settings.upstream, {
@@ -283,6 +286,7 @@ export function createEdge(options: EdgeOptions): Edge {
     challenges: options.challenges,
     limits: settings.tls,
     ticketSecret: options.ticketSecret,
+    tallies: options.tallies,
     clock,
     log,
     metrics,

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { Replica } from '../replica/replica.ts';
+import type { FollowedReplica } from '../replica/followed-replica.ts';
 import type { StoredRecord } from '../store/store.ts';
 
 const KIND = 'event_subscription';
@@ -9,7 +9,7 @@ export class WantedTypes {
   readonly #typesById = new Map<string, readonly string[]>();
   #wanted = new Set<string>();
 
-  constructor(replica: Replica) {
+  constructor(replica: FollowedReplica) {
     for (const record of replica.all(KIND)) this.#typesById.set(record.id, typesOf(record));
     this.#recount();
     replica.onChange(

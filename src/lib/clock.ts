@@ -1,6 +1,8 @@
 /** The only source of time in product code, so that tests can control it. */
 export interface Clock {
   nowMs(): number;
+  /** Milliseconds that it adds to the clock of the machine, for other threads. Absent: nobody has set it. */
+  readonly sharedOffset?: SharedArrayBuffer;
 }
 
 export const systemClock: Clock = { nowMs: () => Date.now() };

@@ -37,6 +37,10 @@ export interface ServerLog {
    * the request.
    */
   readonly requestLogger: RequestLogger;
+  /** Lines that another thread has made. */
+  write(lines: string): void;
+  /** Called before a flush: other threads may have lines that this one has not. */
+  beforeFlush(gather: () => void): void;
   /** Writes lines queued for a slow reader, blocking for at most a second: the process may be about to end. */
   flush(): void;
   /** Lines dropped because standard output was not read. */
@@ -65,13 +69,19 @@ export function createLog(level: Config['log_level'], given?: DestinationStream,
     },
   };
   const logger = pino({ ...form, redact: { paths, censor: '[secret]' } }, ordered);
+  let gather = (): void => {};
   const flush = (): void => {
+    gather();
     requests.flush();
     output.flush();
   };
   return {
     logger,
     requestLogger: logger.isLevelEnabled('info') ? requests : { info: () => {} },
+    write: (lines) => ordered.write(lines),
+    beforeFlush: (given) => {
+      gather = given;
+    },
     flush,
     droppedLines: () => output.droppedLines(),
   };

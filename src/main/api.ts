@@ -78,6 +78,8 @@ export interface ApiDependencies {
   readonly problems: ProblemIndex;
   /** See DocumentsContext. */
   served(revision: number): Promise<void> | null;
+  /** Text of the metrics page. Absent: the registry knows it all. */
+  metrics?(): Promise<string>;
   /** Absent: what processes have written into the store. */
   readonly online?: OnlinePort;
   /** Sends commands to agents; absent while this process holds none. */
@@ -255,7 +257,10 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
         verboseHealth(healthPage(deps.health, store.health()), storeSince(), showsPeers ? peersOf(deps.nodes) : null),
       openApi: () => documentation.openApi,
       docs: () => documentation.docs,
-      metrics: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+      metrics: async () => ({
+        contentType: registry.contentType,
+        text: await (deps.metrics?.() ?? registry.metrics()),
+      }),
       areMetricsOpen: config.api_metrics_open,
       startPath: '/console',
     },

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
@@ -9,23 +8,18 @@ import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
 import { VacantNames } from '../edge/vacant-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
-import type { NodeNews } from '../nodes/news/node-news.ts';
-import type { Replica } from '../replica/replica.ts';
 import type { ExplainedRequest, HypotheticalRequest } from '../resources/explain/explained-request.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
-import type { Store } from '../store/store.ts';
-import { edgeSettings } from './edge.ts';
+import { edgeSettings } from './edge-settings.ts';
 import { InertEdges } from './inert-edges.ts';
-import { openModuleRuntimes } from './module-runtimes.ts';
+import { NO_ATTEMPTS } from './inert-ports.ts';
+import { openModuleRuntimes, type RuntimeDependencies } from './module-runtimes.ts';
 
-export interface ExplainerDependencies {
+export interface ExplainerDependencies
+  extends Omit<RuntimeDependencies, 'registry' | 'attempts' | 'isAddressAllowed' | 'recompile' | 'isInert'> {
   readonly config: Config;
-  readonly store: Store;
-  readonly replica: Replica;
-  readonly news: NodeNews | null;
   readonly catalog: Catalog;
   readonly clock: Clock;
-  readonly logger: Logger;
   /** Name of this node. */
   readonly node: string;
   readonly tunnels: OnlineTunnels;
@@ -50,6 +44,7 @@ export class Explainer {
       openModuleRuntimes({
         ...deps,
         registry: new Registry(),
+        attempts: NO_ATTEMPTS,
         isAddressAllowed: () => false,
         recompile: () => {},
         isInert: true,

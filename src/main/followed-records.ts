@@ -1,14 +1,14 @@
 import type { OthersWrites } from '../api/others-writes.ts';
 import type { FollowedRecords } from '../modules/contract/kept-records.ts';
 import type { Module } from '../modules/contract/module.ts';
-import type { Replica } from '../replica/replica.ts';
+import type { FollowedReplica } from '../replica/followed-replica.ts';
 import type { RecordKey, Store } from '../store/store.ts';
 
 interface Sources {
-  readonly store: Store;
-  readonly replica: Replica;
+  readonly store: Pick<Store, 'commit'>;
+  readonly replica: FollowedReplica;
   readonly recompile: (kind: string, id: string) => void;
-  readonly others: OthersWrites;
+  readonly others: Pick<OthersWrites, 'isCurrent' | 'catchUp'>;
 }
 
 /** Records that a module's runtime follows. Throws for kinds that the module does not declare. */

@@ -1,5 +1,6 @@
 import type { StatePorts } from '../modules/contract/keeps-state.ts';
 import type { ModuleRecord } from '../modules/contract/kept-records.ts';
+import type { AttemptBudgets } from '../modules/login/flow/attempt-budgets.ts';
 import type { LoginRecords } from '../modules/login/login-store.ts';
 
 /**
@@ -40,9 +41,16 @@ export function inertPorts(ports: StatePorts): StatePorts {
   };
 }
 
+/** An explanation redeems nothing. */
+export const NO_ATTEMPTS: AttemptBudgets = {
+  redeem: () => Promise.resolve(null),
+  guess: () => ({ limit: 'address', retryAfterSeconds: 0 }),
+};
+
 /** Reads as the store does; writes are ignored. */
 export function readOnlyLogins(logins: LoginRecords): LoginRecords {
   return {
+    threads: null,
     get isShared() {
       return logins.isShared;
     },

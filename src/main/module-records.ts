@@ -1,14 +1,14 @@
 import type { ModuleRecords } from '../modules/contract/kept-records.ts';
 import type { Module } from '../modules/contract/module.ts';
 import { addSealedRecord } from '../replica/add-sealed-record.ts';
-import type { Replica } from '../replica/replica.ts';
+import type { FollowedReplica } from '../replica/followed-replica.ts';
 import type { Store } from '../store/store.ts';
 
 /** Records of the kinds that a module declares. Throws for every other kind: they belong to somebody else. */
 export function moduleRecords(
   module: Pick<Module, 'name' | 'recordKinds'>,
-  store: Store,
-  replica: Replica,
+  store: Pick<Store, 'commit'>,
+  replica: FollowedReplica,
 ): ModuleRecords {
   const own = (kind: string): string => {
     if (module.recordKinds?.includes(kind) === true) return kind;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
+import type { OthersWrites } from '../api/others-writes.ts';
 import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -19,17 +20,16 @@ import type {
   StatePorts,
 } from '../modules/contract/keeps-state.ts';
 import type { Module } from '../modules/contract/module.ts';
+import type { AttemptBudgets } from '../modules/login/flow/attempt-budgets.ts';
 import type { LoginRecords } from '../modules/login/login-store.ts';
 import { moduleRecordKey } from '../modules/module-record-key.ts';
 import { settingsOf } from '../modules/module-settings.ts';
-import type { NodeNews } from '../nodes/news/node-news.ts';
-import type { Replica } from '../replica/replica.ts';
+import type { FollowedReplica } from '../replica/followed-replica.ts';
 import type { Store } from '../store/store.ts';
 import { followedRecords } from './followed-records.ts';
 import { inertPorts, readOnlyLogins } from './inert-ports.ts';
 import { moduleCounter } from './module-counter.ts';
 import { moduleRecords } from './module-records.ts';
-import { othersWrites } from './others-writes.ts';
 
 const ROUTE_KIND = 'https_edge_route';
 const EVERYTHING = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
@@ -41,13 +41,17 @@ export interface ModuleRuntimes {
   close(): Promise<void>;
 }
 
+/** What modules use of the store. */
+export type ModuleStore = Pick<Store, 'commit' | 'mac' | 'seal' | 'open'>;
+
 export interface RuntimeDependencies {
   readonly config: Config;
-  readonly store: Store;
-  readonly replica: Replica;
-  /** What other nodes do; null: there are no others. */
-  readonly news: NodeNews | null;
-  readonly catalog: Catalog;
+  readonly store: ModuleStore;
+  readonly replica: FollowedReplica;
+  readonly logins: LoginRecords;
+  readonly attempts: AttemptBudgets;
+  readonly others: Pick<OthersWrites, 'isCurrent' | 'catchUp'>;
+  readonly catalog: Pick<Catalog, 'modules'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
@@ -58,7 +62,7 @@ export interface RuntimeDependencies {
   readonly isInert?: true;
 }
 
-/** Opens the modules' per-process state. */
+/** Opens the modules' state in this thread. */
 export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<ModuleRuntimes> {
   const { isAddressAllowed } = deps;
   const network: ModuleNetwork = {
@@ -74,13 +78,13 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
   };
   const ksuid = createKsuidSource();
   const { moduleSettings } = deps.config;
-  const logins = loginsOf(deps);
+  const logins = deps.isInert === true ? readOnlyLogins(deps.logins) : deps.logins;
   const shared = new Map<SharedRuntime, SharedState>();
   const byModule = new Map<string, ModuleRuntime>();
   for (const module of deps.catalog.modules) {
     for (const definition of module.shared ?? []) {
       if (shared.has(definition)) continue;
-      const ports = { ...statePorts(definition, deps, network, ksuid), logins };
+      const ports = { ...statePorts(definition, deps, network, ksuid), logins, attempts: deps.attempts };
       shared.set(definition, await definition.open(ports, settingsOf(moduleSettings, definition)));
     }
     const ports = {
@@ -115,7 +119,7 @@ function sharedWith(module: Module, opened: ReadonlyMap<SharedRuntime, SharedSta
   };
 }
 
-function ownConfigs(module: Module, replica: Replica, edgeId: string): readonly JsonObject[] {
+function ownConfigs(module: Module, replica: FollowedReplica, edgeId: string): readonly JsonObject[] {
   return replica.pageOfParent(ROUTE_KIND, edgeId, EVERYTHING).flatMap(({ id }) => {
     const key = moduleRecordKey(ROUTE_KIND, id, module.name);
     const record = replica.get(key.kind, key.id);
@@ -144,7 +148,7 @@ function statePorts(
 
 function actualPorts(
   owner: Pick<Module, 'name' | 'recordKinds' | 'followedKinds'>,
-  { store, replica, news, clock, logger, registry, recompile }: RuntimeDependencies,
+  { store, replica, others, clock, logger, registry, recompile }: RuntimeDependencies,
   network: ModuleNetwork,
   ksuid: (nowMs: number) => string,
 ): StatePorts {
@@ -154,7 +158,7 @@ function actualPorts(
     log: logger,
     network,
     records: moduleRecords(owner, store, replica),
-    followed: followedRecords(owner, { store, replica, recompile, others: othersWrites(store, replica, news) }),
+    followed: followedRecords(owner, { store, replica, recompile, others }),
     mac: (purpose, data) => store.mac(purpose, data),
     seal: (purpose, text) => store.seal(purpose, text),
     open: (purpose, sealed) => store.open(purpose, sealed),
@@ -162,26 +166,4 @@ function actualPorts(
     randomText: (bytes) => randomBytes(bytes).toString('base64url'),
     counter: (metric) => moduleCounter(registry, metric),
   };
-}
-
-function loginsOf({ store, news, isInert }: RuntimeDependencies): LoginRecords {
-  const { logins: stored } = store;
-  const logins = {
-    ...stored,
-    // Linked nodes tell it sooner than the database, and without it.
-    ...(news !== null &&
-      ({
-        changesSince: (seq) => news.loginsSince(seq),
-        onChanged: (listener) => {
-          const stops = [stored.onChanged(listener), news.onLogins(listener)];
-          return () => {
-            for (const stop of stops) stop();
-          };
-        },
-      } satisfies Partial<typeof stored>)),
-    get isShared() {
-      return store.sharing.isShared;
-    },
-  };
-  return isInert === true ? readOnlyLogins(logins) : logins;
 }

@@ -5,6 +5,7 @@ import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import type { RequestHistory } from '../telemetry/requests/request-history.ts';
 import type { HandoverParts } from './handover/hand-over.ts';
+import type { EdgeWorkers } from './workers/edge-workers.ts';
 
 export interface CloseOptions {
   /** Another process has taken over: its listeners are open, so nobody is turned away meanwhile. */
@@ -33,6 +34,8 @@ export interface RunningServer {
   readonly replica: Replica;
   /** The last requests of this node. */
   readonly history: RequestHistory;
+  /** The threads that serve visitors; null: the server's own does. */
+  readonly workers: EdgeWorkers | null;
   /** For another process that takes over from this one. */
   readonly handover: HandoverParts;
   /** Uses certificate files that changed, now rather than at the next check. Rejects if they cannot be used. */

@@ -23,6 +23,7 @@ import { prepareDataDir } from '../store/prepare-data-dir.ts';
 import { reportStore } from '../store/store-reports.ts';
 import { startStoreUpkeep } from '../store/store-upkeep.ts';
 import { BackendTraffic } from '../telemetry/metrics/backend-traffic.ts';
+import { NO_THREADS } from '../telemetry/other-nodes.ts';
 import { OwnAddresses } from '../upstream/own-addresses.ts';
 import { openAcme } from './acme.ts';
 import { openAlerts } from './alerts.ts';
@@ -30,7 +31,7 @@ import { openApi } from './api.ts';
 import { CertificateFiles } from './certificate-files.ts';
 import { openDescriptorBudget } from './descriptors.ts';
 import { openDirectory } from './directory.ts';
-import { openEdge } from './edge.ts';
+import { type EdgeDependencies, openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
 import { Explainer } from './explainer.ts';
 import { type OpenedGateway, openGateway } from './gateway.ts';
@@ -39,10 +40,13 @@ import { serveHops } from './hops.ts';
 import { listenedAddresses, readyAddresses } from './listened-addresses.ts';
 import { openListener } from './listener.ts';
 import { ListeningSockets } from './listening-sockets.ts';
+import { loginBudgets } from './login-budgets.ts';
 import { openMail } from './mail.ts';
+import { moduleLogins } from './module-logins.ts';
 import { addNodeMetrics, addPeerMetrics } from './node-metrics.ts';
 import { nodeName, openNodes } from './nodes.ts';
 import { openStore } from './open-store.ts';
+import { othersWrites } from './others-writes.ts';
 import { ownTunnels } from './own-tunnels.ts';
 import { proxiedClients } from './proxied-clients.ts';
 import { openRequests } from './requests.ts';
@@ -52,6 +56,9 @@ import { type ShutDownParts, shutDown } from './shut-down.ts';
 import { openServerTracing, SEND_REST_WITHIN_MS } from './tracing.ts';
 import { openTraffic } from './traffic.ts';
 import { programVersion } from './version.ts';
+import type { EdgeWorkers } from './workers/edge-workers.ts';
+import { type OpenedWorkers, openEdgeInWorkers } from './workers/open-edge-in-workers.ts';
+import { workersOf } from './workers/workers-of.ts';
 
 export type { ServerOptions } from './server-options.ts';
 
@@ -95,7 +102,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   addLogMetrics(registry, log);
   addNodeMetrics(registry, membership.self);
   opened.defer(followBugs(logger, registry));
-  const { budget: descriptors } = opened.adopt(openDescriptorBudget(logger, registry), (it) => it.close());
+  const workerCount = config.roles.includes('edge') ? workersOf(config) : 1;
+  const { budget: descriptors } = opened.adopt(
+    openDescriptorBudget({ registry, logger, isOneOfSeveral: workerCount > 1 }),
+    (it) => it.close(),
+  );
 
   const internalCa = internalCaOf({ config, store, replica, clock, logger });
   const tls = await openApiTls({
@@ -134,14 +145,20 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   addPeerMetrics(registry, links);
   const directory = openDirectory({ membership, links, local: tunnels, nodes: store.nodes, replica, logger });
   opened.defer(() => directory.close());
-  const recorded = openRequests(config, nodes);
+  let workers: EdgeWorkers | null = null;
+  const recorded = openRequests(config, nodes, {
+    ask: (question) => workers?.ask(question) ?? NO_THREADS.ask(question),
+  });
   const { history, requests } = recorded;
   const here = ownTunnels(tunnels, directory.directory, () => gateway);
   const shown = { ...recorded, clock, logger, replica, membership, problems, ownTunnels: here };
   const traffic = openTraffic(shown);
   const base = { config, store, replica, news: nodes.news, catalog, registry, clock, logger, requestLogger };
+  const ofOthers = { logins: moduleLogins(store, nodes.news), others: othersWrites(store, replica, nodes.news) };
   const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe() };
-  const explainer = opened.adopt(new Explainer({ ...base, ...seen, node: membership.self.name }), (it) => it.close());
+  const explainer = opened.adopt(new Explainer({ ...base, ...ofOthers, ...seen, node: membership.self.name }), (it) =>
+    it.close(),
+  );
   let snapshots: Snapshots | null = null;
   const mail = openMail(base);
   opened.defer(() => mail?.close());
@@ -151,7 +168,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     health,
     baseUrl,
     problems,
-    served: (revision) => snapshots?.served(revision) ?? null,
+    metrics: () => workers?.metrics(registry) ?? registry.metrics(),
+    served: (revision) => servedBy(snapshots?.served(revision) ?? null, workers?.served(revision) ?? null),
     nodes,
     requests,
     traffic,
@@ -183,21 +201,42 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const own = new OwnAddresses();
   own.addControl(listener.address);
   const clientsOf = proxiedClients({ config, logger, registry, descriptors });
-  const edge = config.roles.includes('edge')
-    ? await openEdge({
-        ...base,
-        own,
-        internalCa,
-        traffic: recording.traffic,
-        backendTraffic,
-        history,
-        tracing,
-        clientsOf,
-        descriptors,
-        ...seen,
-        sockets,
-      })
-    : null;
+  const attempts = loginBudgets(config, ofOthers.logins, clock);
+  const edgeParts: EdgeDependencies = {
+    ...base,
+    ...ofOthers,
+    attempts,
+    own,
+    internalCa,
+    // One server alone keeps its keys in memory: who reads the database later can decrypt no recorded session.
+    ticketSecret: store.engine === 'sqlite' ? undefined : (text) => Buffer.from(store.mac('tls-ticket', text), 'hex'),
+    traffic: recording.traffic,
+    backendTraffic,
+    history,
+    tracing,
+    clientsOf,
+    descriptors,
+    ...seen,
+    sockets,
+  };
+  const inWorkers = (): Promise<OpenedWorkers> =>
+    openEdgeInWorkers(
+      {
+        ...edgeParts,
+        replica,
+        catalog,
+        node: membership.self.name,
+        secretKeyId: () => store.secretKeyId,
+        rightLeftMs: () => membership.rightLeftMs(),
+        writeLog: (lines) => log.write(lines),
+      },
+      workerCount,
+    );
+  const threads = workerCount > 1 ? await inWorkers() : null;
+  workers = threads?.workers ?? null;
+  log.beforeFlush(() => workers?.flushLogs());
+  if (threads !== null) directory.directory.follow(threads.onlineTunnels);
+  const edge = config.roles.includes('edge') ? (threads ?? (await openEdge(edgeParts))) : null;
   opened.defer(() => edge?.drain(0));
   if (edge !== null) own.addEdge(...edge.https, ...edge.http);
 
@@ -330,6 +369,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     store,
     replica,
     history,
+    workers,
     refreshCertificates: async () => {
       await Promise.all([tls?.refresh(), gateway?.refreshTls()]);
     },
@@ -344,6 +384,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       return running.disposeAsync();
     },
   };
+}
+
+function servedBy(own: Promise<void> | null, others: Promise<void> | null): Promise<void> | null {
+  if (own === null || others === null) return own ?? others;
+  return Promise.all([own, others]).then(() => {});
 }
 
 function nodeCounts(gateway: OpenedGateway | null): NodeCounts {

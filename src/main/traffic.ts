@@ -12,6 +12,7 @@ import type { AllFigures } from '../telemetry/live/tunnel-figures.ts';
 import type { RecordedRequest } from '../telemetry/requests/recorded-request.ts';
 import { requestDocument } from '../telemetry/requests/request-document.ts';
 import { matches, type RequestFilter } from '../telemetry/requests/request-filter.ts';
+import type { RequestHistory } from '../telemetry/requests/request-history.ts';
 import { InstallationSeries } from '../telemetry/series/installation-series.ts';
 import { SHORT_STEP_SECONDS, TrafficSeries } from '../telemetry/series/traffic-series.ts';
 import type { OpenedRequests } from './requests.ts';
@@ -41,14 +42,9 @@ export interface OpenedTraffic {
 export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
   const { clock, logger, history, questions, requests, membership, replica } = deps;
   const own = new TrafficSeries(clock);
-  history.tallyWith(({ edgeId, routeId, status, bytesIn, bytesOut, durationMs }) =>
-    own.add(
-      { isError: status >= FIRST_SERVER_ERROR, bytesIn, bytesOut, durationMs },
-      edgeId === null || routeId === null ? null : { edgeId, routeId },
-    ),
-  );
-  const series = new InstallationSeries(own, questions, clock);
-  const tunnels = new InstallationTunnels(deps.ownTunnels, questions, API_LANE);
+  tallyIn(own, history);
+  const series = new InstallationSeries(own, questions, clock, deps.threads);
+  const tunnels = new InstallationTunnels(deps.ownTunnels, questions, API_LANE, deps.threads);
   const others = new OthersRequests((sinceMs) => requests.ofOthers({ sinceMs }, OTHERS_AT_ONCE), clock);
   return {
     series,
@@ -75,6 +71,16 @@ export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
       onProblem: (err) => logger.warn({ err }, 'failed to read what a live view shows'),
     }),
   };
+}
+
+/** Counts the requests of a history in a series. */
+export function tallyIn(series: TrafficSeries, history: Pick<RequestHistory, 'tallyWith'>): void {
+  history.tallyWith(({ edgeId, routeId, status, bytesIn, bytesOut, durationMs }) =>
+    series.add(
+      { isError: status >= FIRST_SERVER_ERROR, bytesIn, bytesOut, durationMs },
+      edgeId === null || routeId === null ? null : { edgeId, routeId },
+    ),
+  );
 }
 
 /** A request of this node, as live views ask about it. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { Store } from '../store/store.ts';
-import type { Replica } from './replica.ts';
+import type { FollowedReplica } from './followed-replica.ts';
 
 export interface SealedRecord {
   readonly kind: string;
@@ -13,8 +13,8 @@ export interface SealedRecord {
 
 /** Adds a record with one sealed secret. If another process was first, its record stays, and the replica shows it afterwards. */
 export async function addSealedRecord(
-  store: Store,
-  replica: Replica,
+  store: Pick<Store, 'commit'>,
+  replica: Pick<FollowedReplica, 'refresh'>,
   { kind, id, doc, field, secret }: SealedRecord,
 ): Promise<void> {
   const secrets = { [field]: JSON.stringify(secret) };

@@ -95,6 +95,18 @@ export class RecordTable implements BrowsableReader {
     return from.table === this && from.version === this.#version;
   }
 
+  /** The same, whatever the revisions are. */
+  replaceAll(changes: readonly Change[]): void {
+    this.#version += 1;
+    for (const change of changes) {
+      const { kind, id } = change.op === 'put' ? change.record : change.key;
+      const known = this.get(kind, id);
+      const isOlder = change.op === 'put' && known !== undefined && known.revision < change.record.revision;
+      if (known !== undefined && !isOlder) this.#kinds.get(kind)?.remove(id, known.revision);
+      if (change.op === 'put') this.#table(kind).put(change.record);
+    }
+  }
+
   #table(kind: string): KindTable {
     let table = this.#kinds.get(kind);
     if (table === undefined) {

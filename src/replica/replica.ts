@@ -2,10 +2,8 @@ import { SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
 import { revisionOf } from '../store/revision-of.ts';
 import type { Change, PageQuery, Store, StoredRecord } from '../store/store.ts';
 import { kindOf } from './changes-by-kind.ts';
-import type { BrowsableReader } from './record-reader.ts';
+import type { FollowedReplica, ReplicaListener } from './followed-replica.ts';
 import { type PreparedChanges, RecordTable } from './record-table.ts';
-
-export type ReplicaListener = (changes: readonly Change[]) => void;
 
 /** What another node says that it, or the store, has: every change after one revision up to another. */
 export interface HeardChanges {
@@ -28,7 +26,7 @@ const MAX_UNPREPARED = 500;
  * commits (`hear`): that is faster, and works without the database. Writes do not trust the replica: they carry
  * expectations that the store checks, and are retried after `refresh()`.
  */
-export class Replica implements BrowsableReader {
+export class Replica implements FollowedReplica {
   readonly #store: Store;
   readonly #lane = new SliceLane();
   /** With the kinds that each one follows; null: all. */

@@ -13,6 +13,7 @@ import type { AmbiguousPaths } from './ambiguous-paths.ts';
 import { compileBackend, type KindOfId } from './compile-backend.ts';
 import type { EdgeSnapshot, ModuleProblem, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
 import { hasHook } from './has-hook.ts';
+import { hostsOf } from './hosts-of.ts';
 import type { ModuleTables, UnknownModule } from './module-tables.ts';
 import { EdgeCookieNames } from './own-cookie-names.ts';
 import { configDigest, configOf } from './record-config.ts';
@@ -90,8 +91,7 @@ export function compileEdge(
   for (const { modules } of routes) {
     for (const { prepared } of modules) for (const name of prepared.ownCookieNames ?? []) ownCookieNames.add(name);
   }
-  const hostports = record.doc['hostports'] as readonly string[];
-  const hosts = hostports.map((hostport) => hostport.slice(0, hostport.lastIndexOf(':')));
+  const hosts = hostsOf(record);
   const { tls } = own;
   const problem = own.problems[0] ?? null;
   return {

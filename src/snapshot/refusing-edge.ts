@@ -1,5 +1,6 @@
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
+import { hostsOf } from './hosts-of.ts';
 import { RouteTable } from './route-table.ts';
 
 const EDGE_KIND = 'https_edge';
@@ -8,15 +9,11 @@ const EDGE_KIND = 'https_edge';
 export function refusingEdge(edgeId: string, reader: RecordReader, error: unknown): EdgeSnapshot | null {
   const record = reader.get(EDGE_KIND, edgeId);
   if (record === undefined) return null;
-  const hostports = record.doc['hostports'];
-  const hosts = (Array.isArray(hostports) ? hostports : [])
-    .filter((hostport) => typeof hostport === 'string')
-    .map((hostport) => hostport.slice(0, hostport.lastIndexOf(':')));
   const message = `the edge could not be compiled (${error instanceof Error ? error.message : 'unknown'})`;
   const problem = { module: 'edge', code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } as const;
   return {
     id: edgeId,
-    hosts,
+    hosts: hostsOf(record),
     tls: { clientAuthorities: [] },
     tlsGeneration: `refusing ${record.revision}`,
     routes: new RouteTable([]),

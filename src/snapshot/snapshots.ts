@@ -1,5 +1,5 @@
 import { type SliceBudget, SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
-import type { Replica } from '../replica/replica.ts';
+import type { FollowedReplica } from '../replica/followed-replica.ts';
 import { revisionOf } from '../store/revision-of.ts';
 import type { Change } from '../store/store.ts';
 import { Compilation, type CompiledEdge } from './compilation.ts';
@@ -11,6 +11,7 @@ import { ModuleTables } from './module-tables.ts';
 import { refusingEdge } from './refusing-edge.ts';
 import { type EdgeSwap, haveSameHosts, ServedEdges } from './served-edges.ts';
 import { TrackingReader } from './tracking-reader.ts';
+import { UnusedEdges } from './unused-edges.ts';
 
 const EDGE_KIND = 'https_edge';
 const NONE: ReadonlySet<string> = new Set();
@@ -29,10 +30,12 @@ export type SnapshotListener = (edgeId: string, now: EdgeSnapshot | null, before
  * changes of a write are served, and the write is answered after that. Until then the previous snapshots serve.
  */
 export class Snapshots {
-  readonly #replica: Replica;
+  readonly #replica: FollowedReplica;
   readonly #definitions: CompileDefinitions;
   readonly #budget: SliceBudget;
   readonly #edges = new ServedEdges();
+  /** Edges that nobody has asked for yet; null: every edge is compiled as soon as it is known. */
+  readonly #unused: UnusedEdges | null;
   readonly #dependencies = new EdgeDependencies();
   /** Edges without a record: addresses created by agents, while they are online. */
   readonly #ephemeral = new Map<string, EdgeSnapshot>();
@@ -47,8 +50,9 @@ export class Snapshots {
   readonly #untold = new Map<string, EdgeSwap>();
   #isClosed = false;
 
-  private constructor(replica: Replica, definitions: Definitions, budget: SliceBudget) {
+  private constructor(replica: FollowedReplica, definitions: Definitions, budget: SliceBudget, isLazy: boolean) {
     this.#replica = replica;
+    this.#unused = isLazy ? new UnusedEdges(replica.all(EDGE_KIND)) : null;
     this.#definitions = { ...definitions, tables: new ModuleTables(definitions.modules, OWNER_KINDS) };
     this.#budget = budget;
     this.#unsubscribe = replica.onChange((changes) => this.#follow(changes));
@@ -58,14 +62,19 @@ export class Snapshots {
    * Compiles all edges in slices, so that /healthz responds during the start: 8,000 take seconds (0.2 to 0.5 ms each).
    */
   static async open(
-    replica: Replica,
+    replica: FollowedReplica,
     definitions: Definitions,
     budget: SliceBudget = new SliceLane(),
   ): Promise<Snapshots> {
-    const snapshots = new Snapshots(replica, definitions, budget);
+    const snapshots = new Snapshots(replica, definitions, budget, false);
     const edgeIds = Array.from(replica.all(EDGE_KIND), ({ id }) => id);
     await snapshots.#run(new Compilation(edgeIds, []));
     return snapshots;
+  }
+
+  /** Compiles an edge when it is asked for the first time: for a thread that serves a part of the connections. */
+  static lazy(replica: FollowedReplica, definitions: Definitions): Snapshots {
+    return new Snapshots(replica, definitions, new SliceLane(), true);
   }
 
   /** Resolves when the changes of a revision that the replica has shown are served; null: they already are. */
@@ -78,23 +87,40 @@ export class Snapshots {
    * an edge's wildcard.
    */
   find(host: string): EdgeSnapshot | undefined {
-    return this.#edges.hosts.findExact(host) ?? this.#ephemeralHosts.get(host) ?? this.#edges.hosts.findWildcard(host);
+    return this.#exact(host) ?? this.#ephemeralHosts.get(host) ?? this.#wildcard(host);
   }
 
   /** Serves a host over plain HTTP: never a configured edge. */
   findPlain(host: string): EdgeSnapshot | undefined {
-    return this.#edges.hosts.findExact(host) === undefined ? this.#plainHosts.get(host) : undefined;
+    return this.#exact(host) === undefined ? this.#plainHosts.get(host) : undefined;
   }
 
   /** The configured edge for a host, by exact name or wildcard, ignoring agents. */
   findEdge(host: string): { readonly edge: EdgeSnapshot; readonly isExact: boolean } | undefined {
-    const exact = this.#edges.hosts.findExact(host);
-    const edge = exact ?? this.#edges.hosts.findWildcard(host);
+    const exact = this.#exact(host);
+    const edge = exact ?? this.#wildcard(host);
     return edge === undefined ? undefined : { edge, isExact: exact !== undefined };
   }
 
+  /** Those that are compiled. */
   all(): Iterable<EdgeSnapshot> {
     return this.#edges.all();
+  }
+
+  #exact(host: string): EdgeSnapshot | undefined {
+    return this.#edges.hosts.findExact(host) ?? this.#firstUse(this.#unused?.hosts.findExact(host));
+  }
+
+  #wildcard(host: string): EdgeSnapshot | undefined {
+    return this.#edges.hosts.findWildcard(host) ?? this.#firstUse(this.#unused?.hosts.findWildcard(host));
+  }
+
+  #firstUse(edgeId: string | undefined): EdgeSnapshot | undefined {
+    if (edgeId === undefined) return undefined;
+    this.#unused?.delete(edgeId);
+    const compiled = this.#compile(edgeId);
+    for (const id of this.#swap(new Map([[edgeId, compiled]]))) this.#tellSwap(id);
+    return compiled.snapshot ?? undefined;
   }
 
   /** Compiled like all others, and served only once it is added. */
@@ -171,7 +197,7 @@ export class Snapshots {
   }
 
   #affect(changes: readonly Change[], revisions: Iterable<number>): void {
-    const affected = this.#dependencies.edgesAffectedBy(changes);
+    const affected = this.#affectedBy(changes);
     if (affected.size === 0) return;
     const compilation = new Compilation(affected, revisions);
     const isWhole = compilation.slice((edgeId) => this.#compile(edgeId), new TimeSlice(this.#budget));
@@ -181,6 +207,23 @@ export class Snapshots {
       this.#discard(compilation);
       this.#next ??= new Compilation([], []);
       this.#next.add(affected, compilation.revisions);
+    }
+  }
+
+  #affectedBy(changes: readonly Change[]): Set<string> {
+    const affected = this.#dependencies.edgesAffectedBy(changes);
+    if (this.#unused !== null) this.#leaveUnused(this.#unused, changes, affected);
+    return affected;
+  }
+
+  /** An edge that nobody has asked for only keeps its names up to date. A new name may have been served by another edge. */
+  #leaveUnused(unused: UnusedEdges, changes: readonly Change[], affected: Set<string>): void {
+    for (const change of changes) {
+      const { kind, id } = change.op === 'put' ? change.record : change.key;
+      if (kind !== EDGE_KIND || this.#edges.dependenciesOf(id) !== undefined) continue;
+      affected.delete(id);
+      for (const host of unused.apply(change))
+        for (const edge of this.#servedUntilNow(host)) this.#tell(edge.id, edge, edge);
     }
   }
 
@@ -204,7 +247,7 @@ export class Snapshots {
       this.#running = compilation;
       const slice = new TimeSlice(this.#budget);
       const compile = (edgeId: string): CompiledEdge => this.#compile(edgeId);
-      const affectedBy = (changes: readonly Change[]): Set<string> => this.#dependencies.edgesAffectedBy(changes);
+      const affectedBy = (changes: readonly Change[]): Set<string> => this.#affectedBy(changes);
       while (!this.#isClosed && !compilation.resolveSlice(affectedBy, slice)) await slice.next();
       do await slice.next();
       while (!this.#isClosed && !compilation.slice(compile, slice));
@@ -271,16 +314,16 @@ export class Snapshots {
       if (haveSameHosts(now, before)) continue;
       for (const host of now?.hosts ?? []) {
         if (before?.hosts.includes(host) === true) continue;
-        for (const edge of [
-          this.#edges.hosts.findWildcard(host),
-          this.#ephemeralHosts.get(host),
-          this.#plainHosts.get(host),
-        ]) {
-          if (edge !== undefined) shadowed.add(edge);
-        }
+        for (const edge of this.#servedUntilNow(host)) shadowed.add(edge);
       }
     }
     return shadowed;
+  }
+
+  /** The wildcard edge and the agents that have served a host until an edge took it by its exact name. */
+  #servedUntilNow(host: string): readonly EdgeSnapshot[] {
+    const all = [this.#edges.hosts.findWildcard(host), this.#ephemeralHosts.get(host), this.#plainHosts.get(host)];
+    return all.filter((edge) => edge !== undefined);
   }
 
   #compile(edgeId: string): CompiledEdge {

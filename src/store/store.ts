@@ -59,6 +59,8 @@ export interface Store {
   findIdempotency(scope: string): Promise<IdempotencyRecord | null>;
   /** Fingerprints of the secret keys, as configured: the first one is used unless `useSecretKey` says otherwise. */
   readonly secretKeyIds: readonly string[];
+  /** The one that is used. */
+  readonly secretKeyId: string;
   /** What other nodes could not open must not be written. */
   useSecretKey(keyId: string): void;
   /** Account id, created with the store. */

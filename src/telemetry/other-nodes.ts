@@ -7,6 +7,14 @@ export interface OtherNodes {
   askOthers(question: JsonObject & { readonly kind: string }): Promise<readonly AnsweringNode[]>;
 }
 
+/** The threads of this node that serve traffic: each keeps what it knows, and is asked for it. */
+export interface OwnThreads {
+  /** The answers of all that answer. */
+  ask(question: JsonObject & { readonly kind: string }): Promise<readonly JsonObject[]>;
+}
+
+export const NO_THREADS: OwnThreads = { ask: () => Promise.resolve([]) };
+
 export interface AnsweringNode {
   readonly name: string;
   /** Null: it did not answer. */

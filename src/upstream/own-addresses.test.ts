@@ -21,7 +21,7 @@ test('finds a listener under every spelling of its address', () => {
 test('ports held by tunnels are ours while they are held, on every address of the machine', () => {
   const held = new Set([20_001]);
   const own = new OwnAddresses();
-  own.setTunnelPorts({ host: '0.0.0.0', has: (port) => held.has(port) });
+  own.setTunnelPorts({ host: '0.0.0.0', has: (port) => held.has(port), list: () => [] });
   const interfaces = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   for (const ip of [...LOOPBACK, '::1', '127.9.9.9', ...interfaces.map(({ address }) => address)]) {
     assert.equal(own.has(ip, 20_001), true, ip);

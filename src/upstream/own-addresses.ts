@@ -6,6 +6,14 @@ import { isLoopbackHost, isWildcardHost, type ListenAddress } from '../lib/net/l
 export interface HeldPorts {
   readonly host: string;
   has(port: number): boolean;
+  list(): readonly { readonly port: number }[];
+}
+
+/** All of them, for another thread. */
+export interface OwnAddressList {
+  readonly control: readonly ListenAddress[];
+  readonly edge: readonly ListenAddress[];
+  readonly tunnels: { readonly host: string; readonly ports: readonly number[] } | null;
 }
 
 /** The addresses that this process listens on. Connections made on behalf of others must not lead back to it. */
@@ -25,6 +33,24 @@ export class OwnAddresses {
 
   setTunnelPorts(ports: HeldPorts): void {
     this.#tunnelPorts = ports;
+  }
+
+  /** Those of another thread, instead of its own. */
+  become({ control, edge, tunnels }: OwnAddressList): void {
+    this.#control.splice(0, Number.POSITIVE_INFINITY, ...control);
+    this.#edge.splice(0, Number.POSITIVE_INFINITY, ...edge);
+    const ports = new Set(tunnels?.ports);
+    this.#tunnelPorts =
+      tunnels === null ? null : { host: tunnels.host, has: (port) => ports.has(port), list: () => [] };
+  }
+
+  list(): OwnAddressList {
+    const tunnels = this.#tunnelPorts;
+    return {
+      control: [...this.#control],
+      edge: [...this.#edge],
+      tunnels: tunnels === null ? null : { host: tunnels.host, ports: tunnels.list().map(({ port }) => port) },
+    };
   }
 
   has(ip: string, port: number): boolean {

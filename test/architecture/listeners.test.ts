@@ -4,9 +4,11 @@ import { productFiles } from './source-files.ts';
 
 /** Parts without foreign connections: an exception there puts the state of the process in doubt, and ends it. */
 const EXEMPT = /^src\/(?:cli|client|store)\//;
-/** The guard itself, and listeners on the process and its output. */
+/** The guard itself, and listeners on the process, its output and its threads. */
 const EXEMPT_FILES: ReadonlySet<string> = new Set([
   'src/lib/guarded-listeners.ts',
+  'src/lib/process/thread-calls.ts',
+  'src/main/workers/worker-thread.ts',
   'src/main/commands/agent-ports.ts',
   'src/main/commands/process-failure.ts',
   'src/logging/standard-output.ts',

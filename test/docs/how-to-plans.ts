@@ -176,6 +176,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     alsoRunBy: 'test/e2e/process/configuration.test.ts',
     blocks: [{ run: /edge_request_timeout: 300[\s\S]*edge_requests_in_flight: 2000/ }],
   },
+  'docs/how-to/use-several-cores.md': { alsoRunBy: 'test/workers', blocks: [{ run: /workers: "?auto/ }] },
   'docs/how-to/change-which-headers-pass.md': { alsoRunBy: 'test/edge/headers', blocks: [{ run: /x-forwarded-\*/ }] },
   'docs/how-to/trust-the-internal-ca.md': { blocks: [{ run: quiet }, { run: /Firefox/ }] },
   'docs/how-to/get-public-certificates.md': {

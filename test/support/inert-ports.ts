@@ -26,6 +26,7 @@ export function inertPorts(ports: Partial<RuntimePorts & SharedPorts> = {}): Run
       recompile: () => {},
     },
     logins: idleLogins(),
+    attempts: { redeem: () => Promise.resolve(null), guess: () => assert.fail('the test guesses nothing') },
     mac: () => '',
     seal: () => '',
     open: () => null,
@@ -60,6 +61,7 @@ export function idleLogins(logins: Partial<LoginRecords> = {}): LoginRecords {
     currentSeq: () => Promise.resolve(0),
     listEdgeIds: () => Promise.resolve([]),
     isShared: false,
+    threads: null,
     ...logins,
   };
   return idle as LoginRecords;

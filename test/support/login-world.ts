@@ -10,7 +10,17 @@ import { IdentityProvider, logIn } from './identity-provider.ts';
 import type { WorldOptions } from './test-world.ts';
 
 export class MovableClock implements Clock {
-  #offsetMs = 0;
+  /** In shared memory, so that every thread of the server has this clock. */
+  readonly sharedOffset = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
+  readonly #offset = new Float64Array(this.sharedOffset);
+
+  get #offsetMs(): number {
+    return this.#offset[0] ?? 0;
+  }
+
+  set #offsetMs(ms: number) {
+    this.#offset[0] = ms;
+  }
 
   nowMs(): number {
     return Date.now() + this.#offsetMs;

@@ -51,7 +51,7 @@ export function startPostern(test: Cleanup, options: ProcessOptions): PosternPro
   const [program = '', ...first] = commandOf(options);
   const child = spawn(program, [...first, ...(options.args ?? [])], {
     // Settings of the machine that runs the tests must not leak into the tested program.
-    env: { ...withoutPostern(process.env), ...options.env },
+    env: { ...withoutPostern(process.env), ...inWorkers(), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: options.cwd,
     ...(options.uid !== undefined && { uid: options.uid }),
@@ -122,6 +122,12 @@ async function ready(
 function parsedLines(text: string): Record<string, unknown>[] {
   const whole = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
   return whole.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** See test-world.ts. */
+function inWorkers(): Readonly<Record<string, string>> {
+  const { POSTERN_TEST_WORKERS: workers } = process.env;
+  return workers === undefined ? {} : { POSTERN_WORKERS: workers };
 }
 
 function withoutPostern(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

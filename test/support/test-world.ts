@@ -36,6 +36,8 @@ export interface WorldOptions {
   /** Replaces the registry. */
   readonly modules?: readonly Module[];
   readonly resolveName?: ServerOptions['resolveName'];
+  /** The test reaches into the thread that serves. */
+  readonly isInOneThread?: true;
 }
 
 export interface ApiAnswer {
@@ -54,6 +56,15 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent verbatim, instead of `body` as JSON. */
   readonly rawBody?: string | Uint8Array<ArrayBuffer>;
+}
+
+/** With POSTERN_TEST_WORKERS the edge runs in so many threads, which a test's own clock or module cannot reach. */
+function inWorkers({ clock, modules, isInOneThread }: WorldOptions): Readonly<Record<string, string>> {
+  const { POSTERN_TEST_WORKERS: workers } = process.env;
+  const isReachable = clock === undefined || clock.sharedOffset !== undefined;
+  return workers !== undefined && isReachable && modules === undefined && isInOneThread !== true
+    ? { POSTERN_WORKERS: workers }
+    : {};
 }
 
 /** The whole server in this process, on port 0 and a temporary directory: a test names only what is special about it. */
@@ -87,6 +98,7 @@ export class TestWorld {
       POSTERN_ROLES: 'api',
       POSTERN_API_KEY: TEST_API_KEY,
       ...ALERTS_OFF,
+      ...inWorkers(options),
       ...(options.databaseUrl !== undefined && { POSTERN_DATABASE_URL: options.databaseUrl }),
       ...options.env,
     };

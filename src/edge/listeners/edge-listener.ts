@@ -1,7 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { closing, type ListenerOwner, listen, listenOnce, listenPer, reporting } from '../../lib/guarded-listeners.ts';
+import { closing, type ListenerOwner, listen, listenPer, reporting } from '../../lib/guarded-listeners.ts';
 import type { ListenAddress, ListenAddresses } from '../../lib/net/listen-address.ts';
-import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import type { ArrivedClient, ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import { AcceptedSockets } from './accepted-sockets.ts';
 
 /** Opens a server at the configured address, and returns the actual port. */
 export type OpenServer = (server: Server) => Promise<ListenAddress>;
@@ -33,22 +34,21 @@ export async function openEdgeListener({
   onSocket,
   onProblem,
 }: EdgeListenerOptions): Promise<EdgeListener> {
-  const sockets = new Set<Socket>();
+  const accepted = new AcceptedSockets({ clients, onSocket });
   const servers: Server[] = [];
   const addresses: ListenAddress[] = [];
   const closeAll = (): Promise<unknown> =>
     Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  const accept = (socket: Socket): void => {
-    sockets.add(socket);
-    listenOnce(socket, 'close', reporting('edge listener'), () => sockets.delete(socket));
-    if (clients === undefined) onSocket(socket, peerOf(socket));
-    else clients.admit(socket, (client) => onSocket(socket, client));
-  };
   try {
     for (const openServer of open) {
       // Complete responses are written at once: waiting to fill a packet only costs time.
       const server = createServer({ noDelay: true, keepAlive: true });
-      listenPer(server, 'connection', (socket: Socket): ListenerOwner => closing(socket, 'edge listener'), accept);
+      listenPer(
+        server,
+        'connection',
+        (socket: Socket): ListenerOwner => closing(socket, 'edge listener'),
+        (socket) => accepted.accept(socket),
+      );
       addresses.push(await openServer(server));
       servers.push(server);
       // Only now: before it is open, an error is reported by `open`.
@@ -56,7 +56,7 @@ export async function openEdgeListener({
     }
   } catch (error) {
     const closed = closeAll();
-    for (const socket of sockets) socket.destroy();
+    accepted.cut();
     await closed;
     throw error;
   }
@@ -64,15 +64,12 @@ export async function openEdgeListener({
   return {
     addresses: addresses as readonly ListenAddress[] as ListenAddresses,
     get connectionCount() {
-      return sockets.size;
+      return accepted.count;
     },
     drain: (timeoutMs, lingerMs = 0) => {
-      if (lingerMs === 0) clients?.close();
-      else setTimeout(() => clients?.close(), lingerMs).unref();
+      accepted.stop(lingerMs);
       drained ??= (async () => {
-        const timer = setTimeout(() => {
-          for (const socket of sockets) socket.destroy();
-        }, timeoutMs);
+        const timer = setTimeout(() => accepted.cut(), timeoutMs);
         await closeAll();
         clearTimeout(timer);
       })();

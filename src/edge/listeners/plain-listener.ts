@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { closing, ignoreErrors, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { ArrivedClient } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import type { SharedTally } from '../../lib/process/shared-tally.ts';
 import { AddressCounter } from '../tls/address-counter.ts';
 import { type EdgeListener, type EdgeListenerOptions, openEdgeListener } from './edge-listener.ts';
 
@@ -9,22 +10,28 @@ export interface PlainListenerOptions extends EdgeListenerOptions {
   readonly maxConnectionsPerAddress: number;
 }
 
-/** The TCP side of the plain HTTP edge. TLS counts handshakes; here connections are counted. */
+/** The TCP side of the plain HTTP edge. */
 export function openPlainListener(options: PlainListenerOptions): Promise<EdgeListener> {
   const { maxConnectionsPerAddress, onSocket, ...rest } = options;
-  const addresses = new AddressCounter({ maxTotal: 0, maxPerAddress: maxConnectionsPerAddress });
-  return openEdgeListener({
-    ...rest,
-    onSocket: (socket: Socket, client: ArrivedClient) => {
-      // A reset can occur at any time from here on.
-      ignoreErrors(socket);
-      const { address } = client;
-      if (address === '' || addresses.enter(address) !== null) {
-        socket.destroy();
-        return;
-      }
-      listenOnce(socket, 'close', closing(socket, 'plain listener'), () => addresses.leave(address));
-      onSocket(socket, client);
-    },
-  });
+  return openEdgeListener({ ...rest, onSocket: plainConnections(maxConnectionsPerAddress, onSocket) });
+}
+
+/** TLS counts handshakes; here connections are counted. */
+export function plainConnections(
+  maxPerAddress: number,
+  onSocket: EdgeListenerOptions['onSocket'],
+  threads: SharedTally | null = null,
+): EdgeListenerOptions['onSocket'] {
+  const addresses = new AddressCounter({ maxTotal: 0, maxPerAddress }, threads);
+  return (socket: Socket, client: ArrivedClient) => {
+    // A reset can occur at any time from here on.
+    ignoreErrors(socket);
+    const { address } = client;
+    if (address === '' || addresses.enter(address) !== null) {
+      socket.destroy();
+      return;
+    }
+    listenOnce(socket, 'close', closing(socket, 'plain listener'), () => addresses.leave(address));
+    onSocket(socket, client);
+  };
 }

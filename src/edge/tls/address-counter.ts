@@ -1,15 +1,22 @@
 import { ownerOf } from '../../lib/net/address-owner.ts';
+import type { SharedTally } from '../../lib/process/shared-tally.ts';
 
 /** Counts what clients currently hold, in total and per address. A limit of 0 means none. */
 export class AddressCounter {
   readonly #maxTotal: number;
   readonly #maxPerAddress: number;
   readonly #counts = new Map<string, number>();
+  readonly #threads: SharedTally | null;
   #total = 0;
 
-  constructor(limits: { readonly maxTotal: number; readonly maxPerAddress: number }) {
+  /** `threads`: the limits are those of all threads together. */
+  constructor(
+    limits: { readonly maxTotal: number; readonly maxPerAddress: number },
+    threads: SharedTally | null = null,
+  ) {
     this.#maxTotal = limits.maxTotal;
     this.#maxPerAddress = limits.maxPerAddress;
+    this.#threads = threads;
   }
 
   get total(): number {
@@ -22,10 +29,12 @@ export class AddressCounter {
 
   /** Counts one more, or returns the exceeded limit. Each `null` must be followed by one `leave`. */
   enter(address: string): 'total' | 'address' | null {
-    if (this.#maxTotal > 0 && this.#total >= this.#maxTotal) return 'total';
+    const threads = this.#threads;
+    if (this.#maxTotal > 0 && (threads?.total ?? this.#total) >= this.#maxTotal) return 'total';
     const key = ownerOf(address);
     const count = this.#counts.get(key) ?? 0;
-    if (this.#maxPerAddress > 0 && count >= this.#maxPerAddress) return 'address';
+    if (this.#maxPerAddress > 0 && (threads?.of(key) ?? count) >= this.#maxPerAddress) return 'address';
+    threads?.enter(key);
     this.#counts.set(key, count + 1);
     this.#total += 1;
     return null;
@@ -37,5 +46,6 @@ export class AddressCounter {
     if (count <= 1) this.#counts.delete(key);
     else this.#counts.set(key, count - 1);
     this.#total -= 1;
+    this.#threads?.leave(key);
   }
 }

@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { closing, guarded, ignoreErrors, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { ArrivedClient } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { EdgeTallies } from '../edge-tallies.ts';
 import { AddressCounter } from './address-counter.ts';
 import type { HandshakeFailure } from './handshake-failure.ts';
 import type { TlsLimits } from './tls-limits.ts';
@@ -33,12 +34,15 @@ export class PendingHandshakes {
   #isClosed = false;
   #onIdle: () => void = () => {};
 
-  constructor(limits: TlsLimits, log: TlsLog, metrics: TlsMetrics) {
-    this.#connections = new AddressCounter({
-      maxTotal: limits.maxConnections,
-      maxPerAddress: limits.maxConnectionsPerAddress,
-    });
-    this.#pending = new AddressCounter({ maxTotal: limits.maxPending, maxPerAddress: limits.maxPendingPerAddress });
+  constructor(limits: TlsLimits, log: TlsLog, metrics: TlsMetrics, threads: Partial<EdgeTallies> = {}) {
+    this.#connections = new AddressCounter(
+      { maxTotal: limits.maxConnections, maxPerAddress: limits.maxConnectionsPerAddress },
+      threads.connections,
+    );
+    this.#pending = new AddressCounter(
+      { maxTotal: limits.maxPending, maxPerAddress: limits.maxPendingPerAddress },
+      threads.handshakes,
+    );
     this.#log = log;
     this.#metrics = metrics;
   }

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { ArrivedClient } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { EdgeTallies } from '../edge-tallies.ts';
 import type { AcmeChallenges, ChallengeType } from './acme-challenges.ts';
 import type { CertificateStore } from './certificate-store.ts';
 import type { EdgeConnection } from './edge-connection.ts';
@@ -16,6 +17,8 @@ export interface TlsFrontOptions {
   readonly limits?: Partial<TlsLimits>;
   /** For session tickets that resume on every node. Absent: they resume in this process only. */
   readonly ticketSecret?: SharedSecret | undefined;
+  /** Absent: this thread serves alone. */
+  readonly tallies?: EdgeTallies | undefined;
   readonly clock: Clock;
   readonly log: TlsLog;
   readonly metrics: TlsMetrics;

@@ -7,6 +7,8 @@ export interface DescriptorBudgetOptions {
   /** Open descriptors of this process. Infinity: there are too many to count them. Not called without a limit. */
   count(): number;
   nowMs(): number;
+  /** Other threads open descriptors too, so each admission counts again, as often as it may. */
+  readonly isOneOfSeveral?: boolean;
   onRefused(use: DescriptorUse): void;
   onChange(isScarce: boolean): void;
 }
@@ -50,7 +52,7 @@ export class DescriptorBudget {
     this.limit = limit;
     this.reserve = Math.min(MAX_RESERVE, Math.max(MIN_RESERVE, Math.floor(limit / RESERVE_DIVISOR)));
     this.share = Math.floor(limit / SHARE_DIVISOR);
-    this.#recountAfter = this.reserve / 2;
+    this.#recountAfter = options.isOneOfSeveral === true ? 0 : this.reserve / 2;
     const served = limit - this.reserve;
     this.#ceilings = { visitor: served - this.reserve, agent: served, upstream: served };
     this.#count();

@@ -4,6 +4,8 @@ import { collectPassedBuffers } from '../net/passing-buffers.ts';
 import { RestCollector } from './rest-collector.ts';
 
 export interface TunedRuntime {
+  /** Frees all that can be freed, now. */
+  collectAll(): void;
   /** For tests: a program keeps it until it ends. */
   stop(): void;
 }
@@ -19,11 +21,12 @@ export function tuneRuntime({ quietMs }: { readonly quietMs?: number } = {}): Tu
   // third of all that is allocated.
   setFlagsFromString('--no-allocation-site-pretenuring');
   const collect = collector();
-  if (collect === null) return { stop: () => {} };
+  if (collect === null) return { collectAll: () => {}, stop: () => {} };
   collectPassedBuffers(() => collect({ type: 'minor' }));
   // The only flavor that shrinks the young generation.
   const atRest = new RestCollector(() => collect({ type: 'major', flavor: 'last-resort' }), quietMs);
   return {
+    collectAll: () => collect({ type: 'major' }),
     stop: () => {
       collectPassedBuffers(null);
       atRest.stop();

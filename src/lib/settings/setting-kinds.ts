@@ -39,6 +39,21 @@ export function integer(minimum: number, maximum: number): SettingKind<number> {
   };
 }
 
+/** A number, or `auto`. */
+export function integerOrAuto(minimum: number, maximum: number): SettingKind<number | 'auto'> {
+  return {
+    // Text too: that is what flags and variables are.
+    schema: Type.Union([Type.Integer({ minimum, maximum }), Type.String()]),
+    allowed: `a whole number from ${minimum} to ${maximum}, or auto`,
+    decode: (wire) => {
+      if (typeof wire === 'number' || wire === 'auto') return wire;
+      const number = typeof wire === 'string' && /^\d{1,9}$/.test(wire) ? Number(wire) : Number.NaN;
+      return number >= minimum && number <= maximum ? number : undefined;
+    },
+    encode: (value) => value,
+  };
+}
+
 export const fraction: SettingKind<number> = {
   schema: Type.Number({ minimum: 0, maximum: 1 }),
   allowed: 'a number from 0 to 1, such as 0.01',

@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { GuardedFetch, GuardedFetchOptions } from '../../lib/http/guarded-fetch.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { DeclaredSettings, SettingValues } from '../../lib/settings/setting.ts';
+import type { AttemptBudgets } from '../login/flow/attempt-budgets.ts';
 import type { LoginRecords } from '../login/login-store.ts';
 import type { DeclaresRequestChanges } from './changes-requests.ts';
 import type { DeclaresDecisions } from './decides.ts';
@@ -16,14 +17,14 @@ import type { DeclaresPaths } from './serves-paths.ts';
  * | fields and closures of a prepared module | one per route or edge, version and thread | the version |
  * | a runtime, a shared runtime, their memory and timers | one per thread that serves traffic, and one for `explain` | the thread |
  * | `records`, `followed`, `logins` | one for the installation: all nodes and threads read and write the same | its deletion |
+ * | `attempts` | one per node | the process |
  * | keys behind `mac`, `seal` and `open` | one set for the installation | the installation |
  * | `counter` | one per thread, added up per node | the process |
  * | settings | one per node | a restart |
  *
- * A process has one thread that serves traffic today. Write a runtime as if there were several: two of them never see
- * each other's memory. What must be exact across threads or nodes, such as a claim that may be used once, is a record.
- * Work that must be done once for the installation is claimed with `followed.write`, because every timer runs in every
- * thread. `explain` prepares modules once more, with runtimes of its own whose ports have no effect: a variable of the
+ * With the setting `workers`, several threads of a process serve traffic: two runtimes never see each other's memory.
+ * What must be exact across threads or nodes, such as a claim that may be used once, is a record. Work that must be done
+ * once for the installation is claimed with `followed.write`, because every timer runs in every thread. `explain` prepares modules once more, with runtimes of its own whose ports have no effect: a variable of the
  * file would be shared with it.
  */
 export interface DeclaresState<Settings extends DeclaredSettings, Runtime extends ModuleRuntime> {
@@ -103,6 +104,8 @@ export interface SharedState extends ModuleRuntime {
 export interface SharedPorts extends StatePorts {
   /** The part of the store that was made for logins: they change with traffic, which `records` are not made for. */
   readonly logins: LoginRecords;
+  /** What clients may still try, counted for all threads of the node. */
+  readonly attempts: AttemptBudgets;
 }
 
 export interface ModuleTimers {

@@ -6,10 +6,9 @@ import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { agentIssuers } from './agent-issuers.ts';
 import { FlowCookies } from './cookies/flow-cookies.ts';
 import { type BrowserKey, type CookieNames, SessionCookies } from './cookies/session-cookie.ts';
-import { LoginAttempts } from './flow/login-attempts.ts';
+import type { AttemptBudgets } from './flow/attempt-budgets.ts';
 import { storeUnavailable } from './flow/login-failures.ts';
 import { OwnLoginPaths } from './flow/own-login-paths.ts';
-import { SpentStates } from './flow/spent-states.ts';
 import { AssertionSigner } from './identity/assertion-signer.ts';
 import { rotateSigningKeys } from './identity/signing-key-rotation.ts';
 import { type SigningKeyRecords, signingKeys } from './identity/signing-keys.ts';
@@ -40,16 +39,13 @@ const FOLLOW_PAUSE_MS = 25;
 const FOLLOW_PROBLEM = 'failed to read changes of logins';
 const NO_GRANTS: readonly Grant[] = [];
 
-/** Login state that outlives a version of a module's configuration. One per process. */
+/** Login state that outlives a version of a module's configuration. One per thread that serves traffic. */
 export class LoginRuntime implements SharedState {
   readonly records: LoginRecords;
   readonly log: ModuleLog;
   readonly cookies: SessionCookies;
   readonly flows: FlowCookies;
-  readonly spentStates: SpentStates;
-  readonly attempts: LoginAttempts;
-  /** Invented guest links: apart from logins, because any web page can make a browser open them. */
-  readonly guesses: LoginAttempts;
+  readonly attempts: AttemptBudgets;
   readonly sessions: Sessions;
   readonly activity: Activity;
   readonly refresh: TokenRefresh;
@@ -109,12 +105,7 @@ export class LoginRuntime implements SharedState {
       (bytes) => ports.randomText(bytes),
     );
     this.flows = new FlowCookies(ports);
-    this.spentStates = new SpentStates(logins);
-    this.attempts = new LoginAttempts(
-      { perAddress: settings.login_attempts_per_address, perIssuer: settings.login_attempts_per_issuer },
-      clock,
-    );
-    this.guesses = new LoginAttempts({ perAddress: settings.login_attempts_per_address, perIssuer: 0 }, clock);
+    this.attempts = ports.attempts;
     this.sessions = new Sessions(logins, this.cookies, clock);
     this.activity = new Activity(logins, timers, (err) => log.error({ err }, 'failed to write the activity of logins'));
     this.refresh = new TokenRefresh({
@@ -136,7 +127,12 @@ export class LoginRuntime implements SharedState {
       this.#followNow().catch((err: unknown) => isStoreOutage(err) || log.error({ err }, FOLLOW_PROBLEM));
     });
     const stopResets = logins.onReset(() => this.#readAgain());
+    const stopThreads = [
+      logins.threads?.onKeyReplaced((key) => this.sessions.keyReplaced(key)),
+      logins.threads?.onActivityWanted(() => this.activity.flush()),
+    ];
     this.#unsubscribe = () => {
+      for (const stop of stopThreads) stop?.();
       stopHearing();
       stopForeign();
       stopResets();
@@ -203,9 +199,14 @@ export class LoginRuntime implements SharedState {
     this.#count(happening);
   }
 
-  loggedIn(edgeId: string, key: BrowserKey, records: readonly LoginRecord[], previous: PreviousKey | null): void {
+  loggedIn(
+    edgeId: string,
+    key: BrowserKey,
+    records: readonly LoginRecord[],
+    previous: PreviousKey | null,
+  ): Promise<void> {
     this.#orphans.hasLogins(edgeId);
-    this.sessions.loggedIn(key, records, previous);
+    return this.sessions.loggedIn(key, records, previous);
   }
 
   /** For the operator: details that the visitor's page does not show. */

@@ -153,6 +153,27 @@ export interface LoginStore {
 export interface LoginRecords extends Omit<LoginStore, 'getUser' | 'listUsers' | 'listSessions' | 'deleteUser'> {
   /** Whether other processes also write, so that their changes must be polled. */
   readonly isShared: boolean;
+  /** What the threads of this process tell each other; null: there is one. */
+  readonly threads: LoginThreads | null;
+}
+
+export interface LoginThreads {
+  /** Resolves when all threads hear of it before anything that they are sent later. */
+  keyReplaced(key: ReplacedKey): Promise<void>;
+  onKeyReplaced(listener: (key: ReplacedKey) => void): () => void;
+  /** Resolves when every thread has written when it saw logins used. */
+  writeActivity(): Promise<void>;
+  onActivityWanted(write: () => Promise<void>): () => void;
+}
+
+/** A browser's key that a login has replaced. */
+export interface ReplacedKey {
+  readonly keyHash: string;
+  readonly by: string;
+  /** What its logins opened: see `whatItOpens`. */
+  readonly opened: readonly string[];
+  /** Accepted until then. */
+  readonly untilMs: number;
 }
 
 export type LoginRecord = LoginSession;

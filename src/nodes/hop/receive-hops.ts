@@ -7,6 +7,7 @@ import type { PeerStreamHandler } from '../links/peer-links.ts';
 import { ChannelHop } from './channel-hop.ts';
 import { Hop } from './hop.ts';
 import type { HopWebSockets } from './hop-web-sockets.ts';
+import { RelayedHop } from './relayed-hop.ts';
 
 /**
  * Serves connections and WebSockets of other nodes for agents that are connected here. `local` knows only these agents:
@@ -51,6 +52,8 @@ export function receiveChannelHops(local: OnlineTunnels, tracing: HopTracing | n
     const tunnel = id === undefined ? undefined : local.get(id);
     const link = tunnel?.link() ?? null;
     if (tunnel === undefined || link === null) return null;
+    // For a worker, whose tunnels may be those of other nodes.
+    if (link.channel) return new RelayedHop(place, { tunnel, channel: link.channel, request });
     const traced = lastValue(raw, HOP_TRACE_HEADER);
     if (traced === undefined) return new ChannelHop(place, { tunnel, link, trace: null, request });
     const trace = tracing?.begin(traced, tunnel.id) ?? null;

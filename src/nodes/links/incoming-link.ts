@@ -5,7 +5,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import type { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
 import { attach, guarded, ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { destroySession } from '../../lib/http2/destroy.ts';
@@ -42,7 +42,7 @@ const TIMINGS = { pingMs: null, silentMs: 2 * PEER_SILENT_MS };
 /** A connection that another node dialled. That node opens all streams: calls, feeds, and streams for agents here. */
 export class IncomingLink implements LivenessOwner, ChannelOwner {
   readonly nodeId: string;
-  readonly #socket: TLSSocket;
+  readonly #socket: Socket;
   readonly #session: ServerHttp2Session;
   readonly #served: Served;
   readonly #windows: SessionWindows;
@@ -59,7 +59,7 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
   #active = 0;
   #isClosed = false;
 
-  constructor(socket: TLSSocket, nodeId: string, served: Served, onClosed: (link: IncomingLink) => void) {
+  constructor(socket: Socket, nodeId: string, served: Served, onClosed: (link: IncomingLink) => void) {
     this.nodeId = nodeId;
     this.#socket = socket;
     this.#served = served;

@@ -1,5 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
-import type { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { destroySession } from '../../lib/http2/destroy.ts';
@@ -32,12 +32,13 @@ export interface OutgoingLinkOwner {
 export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwner {
   readonly nodeId: string;
   readonly nodeName: string;
-  readonly #socket: TLSSocket;
+  readonly #socket: Socket;
   readonly #session: ClientHttp2Session;
   readonly #owner: OutgoingLinkOwner;
   readonly #windows: SessionWindows;
   readonly #liveness: PeerLiveness;
   readonly #greetingTimer: NodeJS.Timeout;
+  readonly #silentMs: number;
   #heardAtMs = Number.NEGATIVE_INFINITY;
   #doubtedAtMs = Number.NEGATIVE_INFINITY;
   #active = 0;
@@ -47,7 +48,12 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
   #isDown = false;
   #channel: OutgoingChannel | null = null;
 
-  constructor(socket: TLSSocket, node: { readonly id: string; readonly name: string }, owner: OutgoingLinkOwner) {
+  constructor(
+    socket: Socket,
+    node: { readonly id: string; readonly name: string },
+    owner: OutgoingLinkOwner,
+    silentMs: number = PEER_SILENT_MS,
+  ) {
     this.nodeId = node.id;
     this.nodeName = node.name;
     this.#socket = socket;
@@ -62,8 +68,8 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
     outliveStreams(session, socket);
     this.#session = session;
     this.#windows = new SessionWindows(session);
-    const timings = { pingMs: PEER_PING_MS, silentMs: PEER_SILENT_MS };
-    this.#liveness = new PeerLiveness(socket, session, this, timings);
+    this.#silentMs = silentMs;
+    this.#liveness = new PeerLiveness(socket, session, this, { pingMs: PEER_PING_MS, silentMs });
     const tooLate = guarded(this, () => this.fail(`it did not accept the channel within ${ACCEPT_WITHIN_MS} ms`));
     this.#greetingTimer = setTimeout(tooLate, ACCEPT_WITHIN_MS).unref();
     listenOnce(session, 'connect', this, () => {
@@ -130,7 +136,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
   }
 
   onSilent(): void {
-    this.fail(`it was silent for ${PEER_SILENT_MS} ms`);
+    this.fail(`it was silent for ${this.#silentMs} ms`);
   }
 
   /** A call got no answer in time. The node may be frozen, or only its handler slow: the answer to a ping decides. */

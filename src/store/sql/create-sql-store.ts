@@ -1,6 +1,7 @@
 import { mapInSlices } from '../../lib/async/map-in-slices.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Keyring } from '../keyring.ts';
+import { purposeSeals } from '../purpose-seals.ts';
 import type {
   Change,
   CommitFollower,
@@ -123,17 +124,12 @@ export function createSqlStore({
     loss,
     accountId,
     secretKeyIds: keyring.keyIds,
+    get secretKeyId() {
+      return keyring.currentKeyId;
+    },
     useSecretKey: (keyId) => keyring.use(keyId),
     commit,
-    mac: (purpose, data) => keyring.mac(purpose, data),
-    seal: (purpose, text) => keyring.seal(text, `purpose/${purpose}`),
-    open: (purpose, sealed) => {
-      try {
-        return keyring.open(sealed, `purpose/${purpose}`);
-      } catch {
-        return null;
-      }
-    },
+    ...purposeSeals(keyring),
     currentRevision: () => engine.read('readRevision'),
     readAll: (onBatch) =>
       engine.withView(async (read) => {

@@ -1,10 +1,11 @@
 import { deserialize, serialize } from 'node:v8';
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
+import type { WireOutcome } from '../../lib/process/wire-error.ts';
 import type { Job } from '../sql/programs.ts';
 import type { AppliedChange, ApplyResult, SealedWriteSet } from '../sql/sealing/sealed-write-set.ts';
 import { isLargeWriteSet, LISTS, type ListsOfWriteSet } from '../sql/sealing/write-set-lists.ts';
 import { STORE_LANE } from '../store-lane.ts';
-import type { WireGroup, WireOutcome } from './worker-protocol.ts';
+import type { WireGroup } from './worker-protocol.ts';
 
 /** A message is cloned in one turn of each thread: one with 50,000 records would take the event loop for 300 ms. */
 const ITEMS_PER_PART = 200;

@@ -1,4 +1,4 @@
-import { type ErrorCode, PosternError } from '../../lib/errors.ts';
+import { fromWire, type WireOutcome } from '../../lib/process/wire-error.ts';
 import type { JobOutcome } from '../group-commit.ts';
 import type { CommitMark } from '../sql/commits/commit-rows.ts';
 import type { Job } from '../sql/programs.ts';
@@ -29,10 +29,6 @@ export interface WorkerRequest {
   readonly task: WorkerTask;
 }
 
-export type WireOutcome =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly error: WireError };
-
 /** One outcome per job, and their last commit. */
 export interface WireGroup {
   readonly outcomes: readonly WireOutcome[];
@@ -49,31 +45,6 @@ export interface WorkerReply {
   readonly id: number;
   /** For a group, the value is a `WireGroup`. */
   readonly outcome: WireOutcome;
-}
-
-/** Structured cloning drops an error's class and own fields. */
-export interface WireError {
-  readonly name: string;
-  readonly message: string;
-  readonly stack: string | undefined;
-  readonly code: ErrorCode | null;
-  readonly status: number;
-}
-
-export function toWire(error: unknown): WireError {
-  if (!(error instanceof Error))
-    return { name: 'Error', message: String(error), stack: undefined, code: null, status: 500 };
-  const { name, message, stack } = error;
-  return error instanceof PosternError
-    ? { name, message, stack, code: error.code, status: error.status }
-    : { name, message, stack, code: null, status: 500 };
-}
-
-export function fromWire({ name, message, stack, code, status }: WireError): Error {
-  const error = code === null ? new Error(message) : new PosternError(code, status, message);
-  if (code === null) error.name = name;
-  if (stack !== undefined) error.stack = stack;
-  return error;
 }
 
 export function outcomeFromWire(outcome: WireOutcome): JobOutcome {

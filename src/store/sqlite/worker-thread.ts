@@ -1,14 +1,9 @@
 import type { Worker } from 'node:worker_threads';
 import { PosternError } from '../../lib/errors.ts';
+import { fromWire } from '../../lib/process/wire-error.ts';
 import { startProgramWorker } from '../../lib/program-files.ts';
 import { storeErrors } from '../errors.ts';
-import {
-  fromWire,
-  type WorkerOptions,
-  type WorkerReply,
-  type WorkerRequest,
-  type WorkerTask,
-} from './worker-protocol.ts';
+import type { WorkerOptions, WorkerReply, WorkerRequest, WorkerTask } from './worker-protocol.ts';
 
 interface Pending {
   readonly resolve: (value: unknown) => void;

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PosternError } from '../../lib/errors.ts';
+import { toWire, type WireOutcome } from '../../lib/process/wire-error.ts';
 import { type CommitMark, provePosition } from '../sql/commits/commit-rows.ts';
 import { readRevision } from '../sql/commits/revision-rows.ts';
 import { runJobs } from '../sql/commits/run-jobs.ts';
@@ -10,15 +11,13 @@ import { DatabaseFiles } from './database-files.ts';
 import { LastCommitFile } from './last-commit-file.ts';
 import { bytesInReply, packGroup, unpackJob } from './packed-messages.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import {
-  toWire,
-  type WireGroup,
-  type WireOutcome,
-  type WireProvenRead,
-  type WorkerOptions,
-  type WorkerReply,
-  type WorkerRequest,
-  type WorkerTask,
+import type {
+  WireGroup,
+  WireProvenRead,
+  WorkerOptions,
+  WorkerReply,
+  WorkerRequest,
+  WorkerTask,
 } from './worker-protocol.ts';
 
 /** The thread that waits for the disk, so that the server's event loop does not. One writes, another reads. */

@@ -2,7 +2,7 @@ import { greatestInSlices } from '../../lib/async/greatest-in-slices.ts';
 import { SharedResult } from '../../lib/async/shared-result.ts';
 import { type SliceLane, TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { askedNodes, type OtherNodes } from '../other-nodes.ts';
+import { askedNodes, NO_THREADS, type OtherNodes, type OwnThreads } from '../other-nodes.ts';
 import { packedTunnels, rounded, unpackedTunnels } from './node-tunnels.ts';
 import type { AgentFigures, AllFigures, NodeTunnels, TunnelFigures } from './tunnel-figures.ts';
 
@@ -23,9 +23,12 @@ export class InstallationTunnels {
   readonly #lane: SliceLane;
 
   /** `lane`: shared with other long answers. */
-  constructor(own: () => AllFigures, questions: OtherNodes, lane: SliceLane) {
+  constructor(own: () => AllFigures, questions: OtherNodes, lane: SliceLane, threads: OwnThreads = NO_THREADS) {
     this.#lane = lane;
-    this.#own = new SharedResult(() => busiest(own(), lane), KEPT_MS);
+    this.#own = new SharedResult(async () => {
+      const answers = await threads.ask({ kind: KIND });
+      return withThreads(await busiest(own(), lane), answers.map(unpackedTunnels));
+    }, KEPT_MS);
     this.#questions = questions;
     questions.answer(KIND, async () => packedTunnels(await this.#own.get()));
   }
@@ -65,6 +68,18 @@ async function busiest({ tunnels, agents }: AllFigures, lane: SliceLane): Promis
     tunnels: once(await greatestInSlices(lane, tunnels, MAX_LISTED, ({ requests }) => requests)),
     agents: once(await greatestInSlices(lane, agents, MAX_LISTED, ({ bytesReceived }) => bytesReceived)),
   };
+}
+
+/** Threads have visitors, and no agents. */
+function withThreads(own: NodeTunnels, threads: readonly NodeTunnels[]): NodeTunnels {
+  if (threads.length === 0) return own;
+  const tunnels = new Map(own.tunnels.map((each) => [each.id, each]));
+  // One that is no longer here is not listed, although a thread may not have heard of it.
+  for (const each of threads.flatMap((thread) => thread.tunnels)) {
+    const known = tunnels.get(each.id);
+    if (known !== undefined) tunnels.set(each.id, sumOf(known, each));
+  }
+  return { ...own, tunnels: [...tunnels.values()] };
 }
 
 /** One that went and came back between two slices was found twice. */

@@ -32,18 +32,32 @@ export class BackendTraffic {
     const isFailed = errorCode !== null && FAILURES.has(errorCode);
     // Anything else was not forwarded, or its client left before the backend had answered.
     if (!isFailed && (errorCode !== null || targetName === null || status === 0)) return;
-    let counts = this.#counts.get(backend.id);
-    if (counts === undefined) {
-      counts = { failed: 0, succeeded: 0 };
-      this.#counts.set(backend.id, counts);
-    }
+    const counts = this.#of(backend.id);
     if (isFailed) counts.failed += 1;
     else counts.succeeded += 1;
+  }
+
+  /** What another thread has counted. */
+  add(others: readonly BackendCounts[]): void {
+    for (const { backendId, failed, succeeded } of others) {
+      const counts = this.#of(backendId);
+      counts.failed += failed;
+      counts.succeeded += succeeded;
+    }
   }
 
   take(): readonly BackendCounts[] {
     const taken = [...this.#counts].map(([backendId, counts]) => ({ backendId, ...counts }));
     this.#counts = new Map();
     return taken;
+  }
+
+  #of(backendId: string): { failed: number; succeeded: number } {
+    let counts = this.#counts.get(backendId);
+    if (counts === undefined) {
+      counts = { failed: 0, succeeded: 0 };
+      this.#counts.set(backendId, counts);
+    }
+    return counts;
   }
 }

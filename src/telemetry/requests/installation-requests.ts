@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { isJsonObject } from '../../lib/json.ts';
-import { type AnsweringNode, type AskedNode, askedNodes, type OtherNodes } from '../other-nodes.ts';
+import { type AskedNode, askedNodes, NO_THREADS, type OtherNodes, type OwnThreads } from '../other-nodes.ts';
 import { type RequestDocument, requestDocument } from './request-document.ts';
 import { filterFrom, type RequestFilter } from './request-filter.ts';
 import type { RequestHistory } from './request-history.ts';
@@ -19,17 +19,21 @@ const MAX_LIMIT = 101;
 export class InstallationRequests {
   readonly #history: RequestHistory;
   readonly #questions: OtherNodes;
+  readonly #threads: OwnThreads;
 
-  constructor(history: RequestHistory, questions: OtherNodes) {
+  constructor(history: RequestHistory, questions: OtherNodes, threads: OwnThreads = NO_THREADS) {
     this.#history = history;
     this.#questions = questions;
-    questions.answer(FIND, ({ id }) => ({ request: typeof id === 'string' ? this.#ownRequest(id) : null }));
-    questions.answer(LIST, (question) => ({ requests: this.#ownRequests(filterFrom(question), limitOf(question)) }));
+    this.#threads = threads;
+    questions.answer(FIND, async ({ id }) => ({ request: typeof id === 'string' ? await this.#ownRequest(id) : null }));
+    questions.answer(LIST, async (question) => ({
+      requests: await this.#ownRequests(filterFrom(question), limitOf(question)),
+    }));
   }
 
   /** The nodes are those that were asked: none if this one has it. */
   async find(id: string): Promise<FoundRequests> {
-    const own = this.#ownRequest(id);
+    const own = await this.#ownRequest(id);
     if (own !== null) return { requests: [own], nodes: [] };
     const answers = await this.#questions.askOthers({ kind: FIND, id });
     const found = answers.flatMap(({ answer }) => (isRequest(answer?.['request']) ? [answer['request']] : []));
@@ -37,28 +41,41 @@ export class InstallationRequests {
   }
 
   async list(filter: RequestFilter, limit: number): Promise<FoundRequests> {
-    const answers = await this.#questions.askOthers({ kind: LIST, limit, ...filter });
-    const all = [...this.#ownRequests(filter, limit), ...answers.flatMap(requestsIn)];
-    all.sort((one, other) => (one.id < other.id ? 1 : -1));
+    const [answers, own] = await Promise.all([
+      this.#questions.askOthers({ kind: LIST, limit, ...filter }),
+      this.#ownRequests(filter, limit),
+    ]);
+    const all = newestFirst([...own, ...answers.flatMap(({ answer }) => requestsIn(answer))]);
     return { requests: all.slice(0, limit), nodes: askedNodes(this.#questions, answers) };
   }
 
   /** Without those of this node; newest first for each node. */
   async ofOthers(filter: RequestFilter, limit: number): Promise<readonly RequestDocument[]> {
-    return (await this.#questions.askOthers({ kind: LIST, limit, ...filter })).flatMap(requestsIn);
+    return (await this.#questions.askOthers({ kind: LIST, limit, ...filter })).flatMap(({ answer }) =>
+      requestsIn(answer),
+    );
   }
 
-  #ownRequest(id: string): RequestDocument | null {
+  async #ownRequest(id: string): Promise<RequestDocument | null> {
     const request = this.#history.find(id);
-    return request === undefined ? null : requestDocument(request, this.#questions.ownName);
+    if (request !== undefined) return requestDocument(request, this.#questions.ownName);
+    const answers = await this.#threads.ask({ kind: FIND, id });
+    return answers.map((answer) => answer['request']).find(isRequest) ?? null;
   }
 
-  #ownRequests(filter: RequestFilter, limit: number): readonly RequestDocument[] {
-    return this.#history.list(filter, limit).map((request) => requestDocument(request, this.#questions.ownName));
+  async #ownRequests(filter: RequestFilter, limit: number): Promise<readonly RequestDocument[]> {
+    const kept = this.#history.list(filter, limit);
+    const own = kept.map((request) => requestDocument(request, this.#questions.ownName));
+    const answers = await this.#threads.ask({ kind: LIST, limit, ...filter });
+    return answers.length === 0 ? own : newestFirst([...own, ...answers.flatMap(requestsIn)]).slice(0, limit);
   }
 }
 
-function requestsIn({ answer }: AnsweringNode): readonly RequestDocument[] {
+function newestFirst(requests: RequestDocument[]): readonly RequestDocument[] {
+  return requests.sort((one, other) => (one.id < other.id ? 1 : -1));
+}
+
+function requestsIn(answer: JsonObject | null): readonly RequestDocument[] {
   const requests = answer?.['requests'];
   return Array.isArray(requests) ? (requests as readonly JsonValue[]).filter(isRequest) : [];
 }

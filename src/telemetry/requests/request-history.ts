@@ -20,6 +20,7 @@ export class RequestHistory {
   readonly #ring: RequestRing | null;
   readonly #listeners = new Set<RequestListener>();
   #statistics: (request: CountedRequest) => void = () => {};
+  #onFollowed: (isFollowed: boolean) => void = () => {};
 
   constructor({ maxRequests, maxBytes = MAX_BYTES }: RequestHistoryOptions) {
     this.#ring = maxRequests === 0 ? null : new RequestRing(maxRequests, maxBytes);
@@ -43,6 +44,11 @@ export class RequestHistory {
   record(request: RecordedRequest): void {
     this.tally(request);
     this.#ring?.keep(request);
+    this.tell(request);
+  }
+
+  /** For a request of another thread, which keeps it. */
+  tell(request: RecordedRequest): void {
     for (const listener of this.#listeners) {
       try {
         listener(request);
@@ -79,8 +85,14 @@ export class RequestHistory {
   /** Called with every request that finishes from now on, until the returned function is called. */
   subscribe(listener: RequestListener): () => void {
     this.#listeners.add(listener);
+    if (this.#listeners.size === 1) this.#onFollowed(true);
     return () => {
-      this.#listeners.delete(listener);
+      if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#onFollowed(false);
     };
+  }
+
+  /** Called when the first one subscribes, and when the last one has gone. */
+  onFollowed(listener: (isFollowed: boolean) => void): void {
+    this.#onFollowed = listener;
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { type AskedNode, askedNodes, type OtherNodes } from '../other-nodes.ts';
+import { type AskedNode, askedNodes, NO_THREADS, type OtherNodes, type OwnThreads } from '../other-nodes.ts';
 import type { Point } from './step-ring.ts';
 import type { RouteTotals, TrafficSeries } from './traffic-series.ts';
 
@@ -18,32 +18,33 @@ const MAX_ROUTES = 500;
 export class InstallationSeries {
   readonly #own: TrafficSeries;
   readonly #questions: OtherNodes;
+  readonly #threads: OwnThreads;
   readonly #clock: Clock;
 
-  constructor(own: TrafficSeries, questions: OtherNodes, clock: Clock) {
+  constructor(own: TrafficSeries, questions: OtherNodes, clock: Clock, threads: OwnThreads = NO_THREADS) {
     this.#own = own;
     this.#questions = questions;
+    this.#threads = threads;
     this.#clock = clock;
-    questions.answer(POINTS, (question) => ({ points: (own.points(queryOf(question)) ?? []).map(packed) }));
-    questions.answer(ROUTES, ({ fromMs }) => ({
-      routes: own.busiest(numberOf(fromMs), MAX_ROUTES).map((totals) => ({ ...totals })),
+    questions.answer(POINTS, async (question) => ({
+      points: byTime(await this.#ownPoints(queryOf(question))).map(packed),
+    }));
+    questions.answer(ROUTES, async ({ fromMs }) => ({
+      routes: byRoute(await this.#ownRoutes(numberOf(fromMs))).map((totals) => ({ ...totals })),
     }));
   }
 
   async points(
     query: SeriesQuery,
   ): Promise<{ readonly points: readonly Point[]; readonly nodes: readonly AskedNode[] }> {
-    const answers = await this.#questions.askOthers({ kind: POINTS, ...query });
-    const lists = [
-      this.#own.points(query) ?? [],
-      ...answers.map(({ answer }) => listOf(answer?.['points']).flatMap(unpacked)),
-    ];
+    const [answers, own] = await Promise.all([
+      this.#questions.askOthers({ kind: POINTS, ...query }),
+      this.#ownPoints(query),
+    ]);
     const stepMs = query.stepSeconds * 1000;
     const last = Math.floor(this.#clock.nowMs() / stepMs) * stepMs;
-    const byTime = new Map<number, Point>();
-    for (const point of lists.flat()) byTime.set(point.atMs, sum(byTime.get(point.atMs), point));
-    const times = [...byTime.keys()].filter((atMs) => atMs <= last).sort((one, other) => one - other);
-    return { points: times.map((atMs) => byTime.get(atMs) as Point), nodes: askedNodes(this.#questions, answers) };
+    const points = byTime([...own, ...answers.flatMap(({ answer }) => pointsIn(answer))]);
+    return { points: points.filter(({ atMs }) => atMs <= last), nodes: askedNodes(this.#questions, answers) };
   }
 
   /** The busiest first. */
@@ -51,16 +52,48 @@ export class InstallationSeries {
     fromMs: number,
     limit: number,
   ): Promise<{ readonly routes: readonly RouteTotals[]; readonly nodes: readonly AskedNode[] }> {
-    const answers = await this.#questions.askOthers({ kind: ROUTES, fromMs });
-    const byRoute = new Map<string, RouteTotals>();
-    const others = answers.flatMap(({ answer }) => listOf(answer?.['routes']).flatMap(routeTotals));
-    for (const totals of [...this.#own.busiest(fromMs, MAX_ROUTES), ...others]) {
-      const known = byRoute.get(totals.routeId);
-      byRoute.set(totals.routeId, { ...totals, ...sum(known && { atMs: 0, ...known }, { atMs: 0, ...totals }) });
-    }
-    const sorted = [...byRoute.values()].sort((one, other) => other.requests - one.requests);
-    return { routes: sorted.slice(0, limit), nodes: askedNodes(this.#questions, answers) };
+    const [answers, own] = await Promise.all([
+      this.#questions.askOthers({ kind: ROUTES, fromMs }),
+      this.#ownRoutes(fromMs),
+    ]);
+    const routes = byRoute([...own, ...answers.flatMap(({ answer }) => routesIn(answer))]);
+    return { routes: routes.slice(0, limit), nodes: askedNodes(this.#questions, answers) };
   }
+
+  async #ownPoints(query: SeriesQuery): Promise<readonly Point[]> {
+    const answers = await this.#threads.ask({ kind: POINTS, ...query });
+    return [...(this.#own.points(query) ?? []), ...answers.flatMap(pointsIn)];
+  }
+
+  async #ownRoutes(fromMs: number): Promise<readonly RouteTotals[]> {
+    const answers = await this.#threads.ask({ kind: ROUTES, fromMs });
+    return [...this.#own.busiest(fromMs, MAX_ROUTES), ...answers.flatMap(routesIn)];
+  }
+}
+
+function pointsIn(answer: JsonObject | null): readonly Point[] {
+  return listOf(answer?.['points']).flatMap(unpacked);
+}
+
+function routesIn(answer: JsonObject | null): readonly RouteTotals[] {
+  return listOf(answer?.['routes']).flatMap(routeTotals);
+}
+
+/** One point for each time, in order. */
+function byTime(points: readonly Point[]): readonly Point[] {
+  const sums = new Map<number, Point>();
+  for (const point of points) sums.set(point.atMs, sum(sums.get(point.atMs), point));
+  return [...sums.values()].sort((one, other) => one.atMs - other.atMs);
+}
+
+/** One for each route, the busiest first. */
+function byRoute(all: readonly RouteTotals[]): readonly RouteTotals[] {
+  const sums = new Map<string, RouteTotals>();
+  for (const totals of all) {
+    const known = sums.get(totals.routeId);
+    sums.set(totals.routeId, { ...totals, ...sum(known && { atMs: 0, ...known }, { atMs: 0, ...totals }) });
+  }
+  return [...sums.values()].sort((one, other) => other.requests - one.requests).slice(0, MAX_ROUTES);
 }
 
 /** Latencies are weighted by requests: a mean of quantiles is close where nodes share the same traffic. */

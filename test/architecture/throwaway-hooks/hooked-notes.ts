@@ -16,6 +16,9 @@ export class HookedNotes implements SharedState {
 
   static async open(ports: SharedPorts, settings: { readonly hooked_notes: number }): Promise<HookedNotes> {
     ports.log.warn({ hooked: true }, 'the notes are open');
+    const guessed = { issuer: 'notes', clientAddress: '192.0.2.1', startedIn: '', browser: null };
+    const attempt = await ports.attempts.guess(guessed);
+    if (!('limit' in attempt)) attempt.unused();
     return new HookedNotes((await ports.logins.listEdgeIds()).length, settings.hooked_notes);
   }
 

@@ -13,7 +13,7 @@ upstream.answer = (request, response) => {
   const headers = request.url === '/fault' ? { [FAULT]: 'yes' } : {};
   setTimeout(() => response.writeHead(200, headers).end('whole'), request.url === '/slow' ? 300 : 0);
 };
-const world = await EdgeWorld.open({ after });
+const world = await EdgeWorld.open({ after }, {}, { isInOneThread: true });
 const { host } = await world.site(await world.staticBackend(upstream.address));
 
 /** Injects the fault into a method. */

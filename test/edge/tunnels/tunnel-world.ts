@@ -14,7 +14,10 @@ import { createCertificateStore } from '../../../src/edge/tls/certificate-store.
 import type { NewEndpoint, Publication } from '../../../src/edge/tunnels/endpoints.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { ListenAddress, PortRange } from '../../../src/lib/net/listen-address.ts';
+import { loginBudgets } from '../../../src/main/login-budgets.ts';
+import { moduleLogins } from '../../../src/main/module-logins.ts';
 import { openModuleRuntimes } from '../../../src/main/module-runtimes.ts';
+import { othersWrites } from '../../../src/main/others-writes.ts';
 import { modules } from '../../../src/modules/registry.ts';
 import { reservedNames } from '../../../src/modules/reserved-names.ts';
 import { resources } from '../../../src/resources/registry.ts';
@@ -100,7 +103,10 @@ export class TunnelWorld {
     const clock = systemClock;
     const catalog = createCatalog(resources, modules);
     const registry = new Registry();
-    const parts = { config, store, replica, news: null, catalog, clock, logger: log.logger, registry };
+    const logins = moduleLogins(store, null);
+    const others = othersWrites(store, replica, null);
+    const attempts = loginBudgets(config, logins, clock);
+    const parts = { config, store, replica, logins, attempts, others, catalog, clock, logger: log.logger, registry };
     const runtimes = await openModuleRuntimes({ ...parts, isAddressAllowed: () => true, recompile: () => {} });
     const snapshots = await Snapshots.open(replica, {
       modules,

@@ -87,7 +87,7 @@ suite('logins in memory', () => {
     const key = cookies.create();
     const written = record('as_1', key);
     store.sessions.changed([changeOf(written, 'put'), changeOf(written, 'end')]);
-    store.sessions.loggedIn(key, [written], null);
+    void store.sessions.loggedIn(key, [written], null);
     assert.deepEqual(await store.openedBy(key), []);
   });
 

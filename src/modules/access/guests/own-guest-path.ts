@@ -77,7 +77,7 @@ async function findLink(
   const link = guestSecrets.hasForm(secret)
     ? (guests.links.find(secret) ?? (await findAgain(guests, secret)))
     : undefined;
-  if (link === undefined) return { answer: unknownSecret(guests, request, secret) };
+  if (link === undefined) return { answer: await unknownSecret(guests, request, secret) };
   if (link.host !== request.host || !openRoutes.has(link.routeId)) return { answer: linkRefusal('unknown') };
   return request.nowMs >= link.expiresAtMs ? { answer: linkRefusal('expired') } : { link };
 }
@@ -90,11 +90,12 @@ async function findAgain(guests: Guests, secret: string): Promise<GuestLink | un
 }
 
 /** Guesses are limited as failed logins are, with a budget of their own. A link that was genuine is not a guess. */
-function unknownSecret(guests: Guests, request: OwnPathRequest, secret: string): OwnAnswer {
+async function unknownSecret(guests: Guests, request: OwnPathRequest, secret: string): Promise<OwnAnswer> {
   if (guests.isGenuine(secret)) return linkRefusal('revoked');
   const { clientAddress } = request;
   const startedIn = widestNetworkOf(clientAddress);
-  const attempt = guests.login.guesses.begin({ issuer: GUEST_ISSUER, clientAddress, startedIn, browser: null });
+  const callback = { issuer: GUEST_ISSUER, clientAddress, startedIn, browser: null };
+  const attempt = await guests.login.attempts.guess(callback);
   if ('limit' in attempt) return tooManyGuesses(attempt.retryAfterSeconds);
   attempt.failed();
   return linkRefusal('unknown');

@@ -1,5 +1,5 @@
 import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../contract/serves-paths.ts';
-import { askedFor, type Flow, isFlowExpired, roundOf } from '../cookies/flow-cookies.ts';
+import { askedFor, type Flow, flowEndsAtMs, isFlowExpired, roundOf } from '../cookies/flow-cookies.ts';
 import { clearSessionCookies, setSessionCookies } from '../cookies/session-cookie.ts';
 import { recentLogins, trailCookie } from '../cookies/trail-cookie.ts';
 import type { LoginTokens } from '../login-client.ts';
@@ -8,7 +8,8 @@ import type { LoginRuntime } from '../login-runtime.ts';
 import { redirect } from '../pages/page.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
 import { recordLogin } from '../sessions/record-login.ts';
-import type { Attempt, TooManyAttempts } from './login-attempts.ts';
+import type { BegunAttempt } from './attempt-budgets.ts';
+import type { Attempt } from './login-attempts.ts';
 import { failed, failedAtProvider, tooManyAttempts } from './login-failures.ts';
 import { loginUrl, originOf } from './return-target.ts';
 
@@ -44,9 +45,7 @@ export async function finishLogin(
   };
   try {
     await login.client.checkCallback(callback);
-    const claim = runtime.spentStates.claimOfAnother(flow);
-    // No await between check and claim: of concurrent copies only one starts an attempt.
-    const attempt = await (claim === null ? beginAttempt(runtime, request, login, flow) : claim.then(() => null));
+    const attempt = await beginAttempt(runtime, request, login, flow);
     if (attempt === null) return await usedBefore(runtime, request, login, flow);
     if ('limit' in attempt) return tooManyAttempts(attempt, request.target);
     const tokens = await redeemed(attempt, () => login.client.exchange(callback));
@@ -68,35 +67,26 @@ export async function finishLogin(
   }
 }
 
-/**
- * Permission to redeem the code, once per login in progress: a callback that is sent a thousand times makes one token
- * request. Null when the state was already used. The limits come first: a flood of invented codes writes nothing to the
- * store.
- */
 async function beginAttempt(
   runtime: LoginRuntime,
   request: OwnPathRequest,
   { config, cookieNames }: LoginOnRoute,
   flow: Flow,
-): Promise<Attempt | TooManyAttempts | null> {
-  const attempt = runtime.attempts.begin({
-    issuer: config.issuer,
-    clientAddress: request.clientAddress,
-    startedIn: flow.startedIn,
-    browser: runtime.cookies.find(request.headerLines('cookie'), cookieNames)?.keyHash ?? null,
-  });
-  if ('limit' in attempt) {
+): Promise<BegunAttempt | null> {
+  const attempt = await runtime.attempts.redeem(
+    {
+      issuer: config.issuer,
+      clientAddress: request.clientAddress,
+      startedIn: flow.startedIn,
+      browser: runtime.cookies.find(request.headerLines('cookie'), cookieNames)?.keyHash ?? null,
+    },
+    { state: flow.state, endsAtMs: flowEndsAtMs(flow) },
+  );
+  if (attempt !== null && 'limit' in attempt) {
     if (attempt.limit === 'address') runtime.count('limited_address');
     else runtime.count('limited_issuer');
-    return attempt;
   }
-  let isFirst = false;
-  try {
-    isFirst = await runtime.spentStates.spend(flow);
-  } finally {
-    if (!isFirst) attempt.unused();
-  }
-  return isFirst ? attempt : null;
+  return attempt;
 }
 
 async function redeemed(attempt: Attempt, exchange: () => Promise<LoginTokens>): Promise<LoginTokens> {

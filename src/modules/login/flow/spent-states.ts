@@ -1,10 +1,15 @@
 import { hash } from 'node:crypto';
 import { LruMap } from '../../../lib/lru-map.ts';
-import { type Flow, flowEndsAtMs } from '../cookies/flow-cookies.ts';
 import type { LoginRecords } from '../login-store.ts';
 
 /** Replays of states used here cost no lookup in the store. */
 const MAX_KNOWN = 10_000;
+
+/** A login in progress: the `state` of its requests, and when it can no longer be used. */
+export interface SpendableState {
+  readonly state: string;
+  readonly endsAtMs: number;
+}
 
 /**
  * Which logins in progress have been redeemed: each is valid for one token request, at one of the processes on a store.
@@ -22,20 +27,20 @@ export class SpentStates {
    * The claim of another copy of the same callback, or null. It fails as that claim fails. A waiting copy does not
    * count against the limits of logins.
    */
-  claimOfAnother({ state }: Flow): Promise<unknown> | null {
+  claimOfAnother({ state }: SpendableState): Promise<unknown> | null {
     return this.#known.get(state) === undefined ? (this.#claims.get(state) ?? null) : Promise.resolve();
   }
 
   /** True for the first caller only. Fails when the store is unavailable: then nothing is spent. */
-  async spend(flow: Flow): Promise<boolean> {
-    const claim = this.#records.claimOnce(`state:${hash('sha256', flow.state)}`, flowEndsAtMs(flow));
-    this.#claims.set(flow.state, claim);
+  async spend({ state, endsAtMs }: SpendableState): Promise<boolean> {
+    const claim = this.#records.claimOnce(`state:${hash('sha256', state)}`, endsAtMs);
+    this.#claims.set(state, claim);
     try {
       const isFirst = await claim;
-      this.#known.set(flow.state, true);
+      this.#known.set(state, true);
       return isFirst;
     } finally {
-      this.#claims.delete(flow.state);
+      this.#claims.delete(state);
     }
   }
 }

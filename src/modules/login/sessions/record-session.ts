@@ -82,7 +82,7 @@ export async function recordSession(
     previousKeyHash: previous?.keyHash ?? null,
     replaces: replaced === null ? [] : [replaced.id],
   });
-  runtime.loggedIn(login.edgeId, key, records, previous);
+  await runtime.loggedIn(login.edgeId, key, records, previous);
   return { id, key };
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { cookieValues } from '../../../lib/http/cookie-header.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
 import type { BrowserKey, CookieNames, SessionCookies } from '../cookies/session-cookie.ts';
-import type { LoginChange, LoginRecord, LoginRecords } from '../login-store.ts';
+import type { LoginChange, LoginRecord, LoginRecords, ReplacedKey } from '../login-store.ts';
 import { Grant, type Session } from './grant.ts';
 
 /** Keys of ended logins; browsers continue to send them. */
@@ -16,12 +16,6 @@ const REPLACED_KEY_GRACE_MS = 20_000;
 
 /** A browser's key before a login, and its logins. */
 export type PreviousKey = Pick<Session, 'keyHash' | 'grants'>;
-
-interface ReplacedKey {
-  readonly by: string;
-  readonly opened: ReadonlySet<string>;
-  readonly untilMs: number;
-}
 
 /**
  * Browsers' logins in memory, so that a logged-in request reads no database. The store reports every change, so nothing
@@ -81,16 +75,17 @@ export class Sessions {
   }
 
   /** Adds a newly stored login, and remembers which key it replaced. */
-  loggedIn(key: BrowserKey, records: readonly LoginRecord[], previous: PreviousKey | null): void {
-    if (previous !== null) {
-      this.#replacedKeys.set(previous.keyHash, {
-        by: key.keyHash,
-        opened: new Set(previous.grants.map(whatItOpens)),
-        untilMs: this.#clock.nowMs() + REPLACED_KEY_GRACE_MS,
-      });
-      this.#forget(previous.keyHash);
-    }
+  async loggedIn(key: BrowserKey, records: readonly LoginRecord[], previous: PreviousKey | null): Promise<void> {
+    const replaced = previous === null ? null : this.#replacedBy(key, previous);
+    if (replaced !== null) this.keyReplaced(replaced);
     this.#keep(key, records);
+    if (replaced !== null) await this.#records.threads?.keyReplaced(replaced);
+  }
+
+  /** By a login in this thread or another one. */
+  keyReplaced(replaced: ReplacedKey): void {
+    this.#replacedKeys.set(replaced.keyHash, replaced);
+    this.#forget(replaced.keyHash);
   }
 
   /** Applies changes of this process. A failed read is repeated by the follower, who hears of them too. */
@@ -121,8 +116,9 @@ export class Sessions {
   }
 
   /** Reads a login again: the store does not report when a login was last used. */
-  lookAgain(grant: Grant): Promise<void> {
-    return this.#readAgain(grant);
+  async lookAgain(grant: Grant): Promise<void> {
+    await this.#records.threads?.writeActivity();
+    await this.#readAgain(grant);
   }
 
   /**
@@ -154,25 +150,42 @@ export class Sessions {
    * What a replaced key still opens: no more than before. An attacker who prepared a browser with a key must not see
    * the next user's login.
    */
-  #successor(key: BrowserKey, { by, opened, untilMs }: ReplacedKey): Session | null {
+  #successor(key: BrowserKey, { by, opened, untilMs }: ReplacedKey): Session | null | Promise<Session | null> {
     if (untilMs <= this.#clock.nowMs()) return null;
     // Several tabs that return together replace it more than once.
     let last = by;
     for (let next = this.#replacedKeys.get(last); next !== undefined; next = this.#replacedKeys.get(last))
       last = next.by;
     const session = this.#byKey.get(last);
-    if (session === undefined) return null;
-    const grants = session.grants.filter((grant) => opened.has(whatItOpens(grant)));
+    if (session === undefined)
+      return this.#records.threads === null ? null : this.#successorElsewhere(key, last, opened);
+    const grants = session.grants.filter((grant) => opened.includes(whatItOpens(grant)));
     return grants.length === session.grants.length ? session : { ...key, grants };
   }
 
+  /** Another thread has logged the browser in, and it has not sent its new key to this one. */
+  async #successorElsewhere(key: BrowserKey, last: string, opened: readonly string[]): Promise<Session | null> {
+    const records = await this.#records.findByKey(last);
+    const all = this.#grantsOf(records);
+    const grants = all.filter((grant) => opened.includes(whatItOpens(grant)));
+    // Not kept: the old key would open all of it.
+    return { ...key, keyHash: grants.length === all.length ? last : key.keyHash, grants };
+  }
+
+  #replacedBy({ keyHash: by }: BrowserKey, { keyHash, grants }: PreviousKey): ReplacedKey {
+    return { keyHash, by, opened: grants.map(whatItOpens), untilMs: this.#clock.nowMs() + REPLACED_KEY_GRACE_MS };
+  }
+
   #keep(key: BrowserKey, records: readonly LoginRecord[]): Session {
-    // The report of an end can overtake the response that it concerns.
-    const grants = records.filter(({ id }) => this.#ended.get(id) === undefined).map((record) => this.#grantOf(record));
-    const session: Session = { ...key, grants };
+    const session: Session = { ...key, grants: this.#grantsOf(records) };
     this.#byKey.set(key.keyHash, session);
     this.#byCookie.set(key.cookieValue, session);
     return session;
+  }
+
+  /** The report of an end can overtake the response that it concerns. */
+  #grantsOf(records: readonly LoginRecord[]): Grant[] {
+    return records.filter(({ id }) => this.#ended.get(id) === undefined).map((record) => this.#grantOf(record));
   }
 
   #grantOf(record: LoginRecord): Grant {

@@ -1,0 +1,51 @@
+import { threadsNowMs } from '../../lib/process/threads-now.ts';
+
+/**
+ * Figures that the main thread keeps up to date for all workers, in shared memory. A worker reads them for each request,
+ * so nobody sends messages about them.
+ */
+const PUBLISHED_AT = 0;
+const SERVES_UNTIL = 1;
+const IS_CURRENT = 2;
+const FIGURES = 3;
+
+/** The main thread has stopped for so long that what it said is no longer known to be true. */
+const STALE_AFTER_MS = 500;
+
+export interface BoardFigures {
+  /** How long the right to serve names of agents certainly lasts. */
+  readonly rightLeftMs: number;
+  readonly isCurrent: boolean;
+}
+
+export function newBoard(): SharedArrayBuffer {
+  return new SharedArrayBuffer(FIGURES * Float64Array.BYTES_PER_ELEMENT);
+}
+
+export class Board {
+  readonly #figures: Float64Array;
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.#figures = new Float64Array(buffer);
+  }
+
+  publish({ rightLeftMs, isCurrent }: BoardFigures): void {
+    const figures = this.#figures;
+    figures[SERVES_UNTIL] = threadsNowMs() + rightLeftMs;
+    figures[IS_CURRENT] = Number(isCurrent);
+    figures[PUBLISHED_AT] = threadsNowMs();
+  }
+
+  /** The main thread may stand still: the right ends nevertheless. */
+  get mayServe(): boolean {
+    return threadsNowMs() < (this.#figures[SERVES_UNTIL] ?? 0);
+  }
+
+  get isCurrent(): boolean {
+    return this.#figures[IS_CURRENT] === 1 && !this.#isStale;
+  }
+
+  get #isStale(): boolean {
+    return threadsNowMs() - (this.#figures[PUBLISHED_AT] ?? 0) > STALE_AFTER_MS;
+  }
+}

@@ -1,0 +1,292 @@
+import type { Socket } from 'node:net';
+import type { Registry } from 'prom-client';
+import type { EdgeDrainOptions } from '../../edge/drain-edge.ts';
+import { SliceLane, TimeSlice } from '../../lib/async/slice-lane.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { revisionOf } from '../../store/revision-of.ts';
+import type { Change, StoredRecord } from '../../store/store.ts';
+import { UnservedChanges } from './unserved-changes.ts';
+import { WorkerMetrics } from './worker-metrics.ts';
+import type { EdgeListenerName, MainMethods, WorkerMethods } from './worker-protocol.ts';
+import { type StartedWith, WorkerThread } from './worker-thread.ts';
+
+export interface EdgeWorkersOptions {
+  readonly count: number;
+  /** What the next worker knows when it starts. */
+  readonly startOf: (index: number) => StartedWith;
+  /** What a worker held in shared memory is free. */
+  readonly release: (index: number) => void;
+  /** Lines of workers. */
+  readonly writeLog: (text: string) => void;
+  /** For one worker. */
+  readonly methods: () => Omit<MainMethods, 'served' | 'unlinked'>;
+  /** All records of the replica, as they are when the iteration reaches them. */
+  readonly records: () => Iterable<StoredRecord>;
+  /** The worker's end of its connection for streams to agents. */
+  readonly link: (index: number) => Promise<Socket>;
+  /** Tells a new worker the rest, before it serves. */
+  readonly introduce: (worker: WorkerThread) => Promise<void>;
+  readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
+}
+
+const FILL_BATCH = 500;
+const LOOK_EVERY_MS = 500;
+/** Looks without an answer after which a worker is replaced. */
+const MAX_SILENT_LOOKS = 4;
+const FIRST_RETRY_MS = 50;
+const MAX_RETRY_MS = 5_000;
+/** As many as a listening socket queues for a slow program. */
+const MAX_WAITING = 4_096;
+
+interface WaitingSocket {
+  readonly listener: EdgeListenerName;
+  readonly socket: Socket;
+}
+
+/**
+ * The threads that serve visitors. Each gets the connections that the main thread accepts, and the changes that the
+ * replica shows. A worker that ends or does not answer is replaced; its connections are lost.
+ */
+export class EdgeWorkers {
+  readonly #options: EdgeWorkersOptions;
+  readonly #workers: (WorkerThread | null)[];
+  readonly #connections: Int32Array;
+  readonly #lane = new SliceLane();
+  readonly #waiting: WaitingSocket[] = [];
+  readonly #silentLooks = new WeakMap<WorkerThread, number>();
+  readonly #metrics = new WorkerMetrics();
+  readonly #unserved = new UnservedChanges<WorkerThread>();
+  readonly #retryMs: number[];
+  readonly #timer: NodeJS.Timeout;
+  #isWatched = false;
+  #isDraining = false;
+
+  /** `connections`: shared memory, one count for each worker. */
+  constructor(options: EdgeWorkersOptions, connections: SharedArrayBuffer) {
+    this.#options = options;
+    this.#connections = new Int32Array(connections);
+    this.#workers = Array.from({ length: options.count }, () => null);
+    this.#retryMs = Array.from({ length: options.count }, () => FIRST_RETRY_MS);
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+  }
+
+  /** Rejects when one of them cannot be opened. */
+  async open(): Promise<void> {
+    try {
+      await Promise.all(this.#workers.map((_, index) => this.#start(index)));
+    } catch (error) {
+      await this.#close();
+      throw error;
+    }
+  }
+
+  /** Goes to the worker with the fewest connections. */
+  accept(listener: EdgeListenerName, socket: Socket): void {
+    const worker = this.#leastBusy();
+    if (worker === null) {
+      if (this.#waiting.length < MAX_WAITING && !this.#isDraining) this.#waiting.push({ listener, socket });
+      else socket.destroy();
+      return;
+    }
+    if (socket.destroyed) return;
+    Atomics.add(this.#connections, worker.index, 1);
+    try {
+      worker.calls.tell('accept', [listener, socket], [socket as never]);
+    } catch {
+      // The client has reset it.
+      Atomics.sub(this.#connections, worker.index, 1);
+      socket.destroy();
+    }
+  }
+
+  show(changes: readonly Change[]): void {
+    // One that is about to serve settles everything before.
+    const serving = this.#living().filter(({ state }) => state !== 'opening');
+    this.tell('show', this.#unserved.add(new Set(changes.map(revisionOf)), serving), changes);
+  }
+
+  /** Resolves when all workers serve the changes of a revision that the replica has shown; null: they do. */
+  served(revision: number): Promise<void> | null {
+    return this.#unserved.of(revision);
+  }
+
+  tell<Name extends keyof WorkerMethods>(name: Name, ...args: Parameters<WorkerMethods[Name]>): void {
+    for (const worker of this.#living()) worker.calls.tell(name, args as never);
+  }
+
+  /** Gets the lines that workers have buffered. */
+  flushLogs(): void {
+    for (const worker of this.#living()) worker.flushLog();
+  }
+
+  /** Open connections of each. */
+  get connectionCounts(): readonly number[] {
+    return this.#ready().map((worker) => this.#count(worker));
+  }
+
+  /** Text of the metrics page. */
+  metrics(registry: Registry): Promise<string> {
+    return this.#metrics.page(registry, this.#ready());
+  }
+
+  /** These are all routes of the edge. */
+  forgetMetrics(edgeId: string, routeIds: ReadonlySet<string>): void {
+    this.#metrics.forget(edgeId, routeIds);
+  }
+
+  /** All that live: one that is about to serve has to know it too. */
+  all(): readonly WorkerThread[] {
+    return this.#living();
+  }
+
+  watch(isWatched: boolean): void {
+    this.#isWatched = isWatched;
+    this.tell('watch', isWatched);
+  }
+
+  /** The answers of all that answer. */
+  async ask(question: JsonObject): Promise<readonly JsonObject[]> {
+    const answers = await Promise.allSettled(this.#ready().map(({ calls }) => calls.call('ask', question)));
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  }
+
+  /** Resolves when all have done it, or have ended. */
+  async callAll(name: 'loginsReset' | 'writeActivity'): Promise<void> {
+    await Promise.allSettled(this.#living().map(({ calls }) => calls.call(name)));
+  }
+
+  async drain(timeoutMs: number, how: EdgeDrainOptions | undefined): Promise<void> {
+    this.#isDraining = true;
+    await Promise.allSettled(this.#living().map(({ calls }) => calls.call('drain', timeoutMs, how)));
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    this.#isDraining = true;
+    clearInterval(this.#timer);
+    for (const { socket } of this.#waiting.splice(0)) socket.destroy();
+    await Promise.all(this.#living().map((worker) => worker.end()));
+  }
+
+  #living(): readonly WorkerThread[] {
+    return this.#workers.filter((worker) => worker !== null && worker.state !== 'ended') as WorkerThread[];
+  }
+
+  #ready(): readonly WorkerThread[] {
+    return this.#living().filter(({ state }) => state === 'ready');
+  }
+
+  async #start(index: number): Promise<void> {
+    const { startOf, methods, writeLog } = this.#options;
+    Atomics.store(this.#connections, index, 0);
+    const worker = new WorkerThread(startOf(index), methods(), {
+      onLog: writeLog,
+      onServed: (number) => this.#unserved.served(worker, number),
+      onUnlinked: () => this.#linkAgain(worker),
+      onEnded: (cause) => this.#ended(worker, cause),
+    });
+    this.#workers[index] = worker;
+    try {
+      await this.#prepare(worker);
+    } catch (error) {
+      await worker.end();
+      throw error;
+    }
+    worker.state = 'ready';
+    this.#retryMs[index] = FIRST_RETRY_MS;
+    for (const { listener, socket } of this.#waiting.splice(0)) this.accept(listener, socket);
+  }
+
+  async #prepare(worker: WorkerThread): Promise<void> {
+    const { calls } = worker;
+    await this.#fill(worker);
+    await calls.call('open');
+    await this.#link(worker);
+    await this.#options.introduce(worker);
+    if (this.#isWatched) calls.tell('watch', [true]);
+    // From now on writes wait for it.
+    worker.state = 'settling';
+    await calls.call('settled');
+  }
+
+  async #link({ index, calls }: WorkerThread): Promise<void> {
+    const socket = await this.#options.link(index);
+    try {
+      await calls.callWith('link', [socket], [socket as never]);
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
+  }
+
+  /** One of the two threads has stood still for long. */
+  #linkAgain(worker: WorkerThread): void {
+    if (worker.state === 'ending' || worker.state === 'ended' || this.#isDraining) return;
+    this.#link(worker).catch((err: unknown) => {
+      this.#options.log.error({ err, worker: worker.index }, 'failed to connect to a worker');
+      void worker.end();
+    });
+  }
+
+  /** In slices: there may be 100,000 records. What changes meanwhile is shown as to all others. */
+  async #fill(worker: WorkerThread): Promise<void> {
+    const slice = new TimeSlice(this.#lane);
+    let batch: StoredRecord[] = [];
+    for (const record of this.#options.records()) {
+      batch.push(record);
+      if (batch.length < FILL_BATCH) continue;
+      worker.calls.tell('fill', [batch]);
+      batch = [];
+      if (slice.isOver) await slice.next();
+    }
+    if (batch.length > 0) worker.calls.tell('fill', [batch]);
+  }
+
+  #ended(worker: WorkerThread, cause: unknown): void {
+    const { index } = worker;
+    if (this.#workers[index] === worker) this.#workers[index] = null;
+    this.#options.release(index);
+    this.#unserved.ended(worker);
+    void this.#metrics.ended(worker);
+    if (this.#isDraining) return;
+    const retryMs = this.#retryMs[index] ?? FIRST_RETRY_MS;
+    this.#retryMs[index] = Math.min(retryMs * 2, MAX_RETRY_MS);
+    const { log } = this.#options;
+    log.error({ err: cause, worker: index }, 'a worker has ended, and its connections with it: another one starts');
+    setTimeout(() => {
+      if (this.#isDraining) return;
+      this.#start(index).catch((err: unknown) => log.error({ err, worker: index }, 'failed to start a worker'));
+    }, retryMs);
+  }
+
+  /** A worker that does not answer serves nobody, and every write would wait for it. */
+  #look(): void {
+    for (const worker of this.#living()) {
+      if (worker.state !== 'ready' && worker.state !== 'settling') continue;
+      const silent = this.#silentLooks.get(worker) ?? 0;
+      if (silent >= MAX_SILENT_LOOKS) {
+        this.#options.log.error({ worker: worker.index }, 'a worker has not answered for two seconds');
+        void worker.end();
+        continue;
+      }
+      this.#silentLooks.set(worker, silent + 1);
+      worker.calls.call('ping').then(
+        () => this.#silentLooks.set(worker, 0),
+        () => {},
+      );
+    }
+  }
+
+  #leastBusy(): WorkerThread | null {
+    let least: WorkerThread | null = null;
+    for (const worker of this.#workers) {
+      if (worker === null || worker.state !== 'ready') continue;
+      if (least === null || this.#count(worker) < this.#count(least)) least = worker;
+    }
+    return least;
+  }
+
+  #count({ index }: WorkerThread): number {
+    return Atomics.load(this.#connections, index);
+  }
+}

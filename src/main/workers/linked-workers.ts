@@ -1,0 +1,40 @@
+import type { Socket } from 'node:net';
+import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import type { ChannelRequestHandler } from '../../nodes/channel/incoming-channel.ts';
+import { HopWebSockets } from '../../nodes/hop/hop-web-sockets.ts';
+import { receiveChannelHops, receiveHops } from '../../nodes/hop/receive-hops.ts';
+import { ServedFeeds } from '../../nodes/links/feed-followers.ts';
+import { IncomingLink, type Served } from '../../nodes/links/incoming-link.ts';
+import type { PeerStreamHandler } from '../../nodes/links/peer-links.ts';
+import { ServedCalls } from '../../nodes/links/served-calls.ts';
+import { socketPair } from './socket-pair.ts';
+
+/** The main thread's end of the connections to workers: it serves streams for agents, as for other nodes. */
+export class LinkedWorkers {
+  readonly #served: Served;
+  readonly #webSockets = new HopWebSockets();
+  readonly #links = new Set<IncomingLink>();
+
+  constructor(tunnels: OnlineTunnels, onProblem: (why: string) => void) {
+    const streams: PeerStreamHandler = receiveHops(tunnels, this.#webSockets);
+    const requests: ChannelRequestHandler = receiveChannelHops(tunnels);
+    this.#served = {
+      calls: new ServedCalls(() => {}),
+      feeds: new ServedFeeds(),
+      streams,
+      requests,
+      onViolation: (worker, why) => onProblem(`${worker}: ${why}`),
+    };
+  }
+
+  /** Returns the worker's end. */
+  async link(index: number): Promise<Socket> {
+    const [own, theirs] = await socketPair();
+    this.#links.add(new IncomingLink(own, `worker ${index}`, this.#served, (link) => this.#links.delete(link)));
+    return theirs;
+  }
+
+  close(): void {
+    for (const link of this.#links) link.fail();
+  }
+}

@@ -1,0 +1,228 @@
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import type { Catalog } from '../../documents/catalog.ts';
+import type { PublicPorts } from '../../edge/tunnels/endpoint-publisher.ts';
+import { createTunnelTraffic } from '../../edge/tunnels/tunnel-traffic.ts';
+import { SharedTally } from '../../lib/process/shared-tally.ts';
+import { createKsuidSource } from '../../lib/text/ksuid.ts';
+import type { LoginRecords } from '../../modules/login/login-store.ts';
+import type { DirectoryListener } from '../../nodes/directory/tunnel-directory.ts';
+import type { Replica } from '../../replica/replica.ts';
+import { newProblems } from '../../snapshot/problems/new-problems.ts';
+import { Snapshots } from '../../snapshot/snapshots.ts';
+import { readKeys } from '../../store/load-keyring.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import { EdgeMetrics } from '../../telemetry/metrics/edge-metrics.ts';
+import { upstreamGuard } from '../../upstream/upstream-guard.ts';
+import { type EdgeDependencies, type OpenedEdge, openersOf, tunnelSocketsOf } from '../edge.ts';
+import { edgeSettings } from '../edge-settings.ts';
+import { StartGate } from '../start-gate.ts';
+import { attemptsOfWorker } from './attempts-of-worker.ts';
+import { Board, newBoard } from './board.ts';
+import { EdgeWorkers } from './edge-workers.ts';
+import { openHandingListener } from './handing-listener.ts';
+import { LeavesOnce } from './leaves.ts';
+import { LinkedWorkers } from './linked-workers.ts';
+import { newClockOffset, publishOffset } from './shared-clock.ts';
+import { WorkerEndpoints } from './worker-endpoints.ts';
+import type { EdgeListenerName } from './worker-protocol.ts';
+
+export interface WorkersDependencies extends EdgeDependencies {
+  readonly replica: Replica;
+  readonly catalog: Catalog;
+  readonly node: string;
+  readonly secretKeyId: () => string;
+  /** How long the right to serve names of agents certainly lasts. */
+  readonly rightLeftMs: () => number;
+  /** Lines of workers. */
+  readonly writeLog: (text: string) => void;
+}
+
+export interface OpenedWorkers extends OpenedEdge {
+  readonly workers: EdgeWorkers;
+  /** Hears of tunnels that come and go. */
+  readonly onlineTunnels: DirectoryListener;
+}
+
+const PUBLISH_EVERY_MS = 50;
+
+/** The data plane in threads of its own. This thread accepts connections, and hands them on unread. */
+export async function openEdgeInWorkers(deps: WorkersDependencies, count: number): Promise<OpenedWorkers> {
+  const { config, replica, clock, logger, logins, others, own } = deps;
+  await using opening = new AsyncDisposableStack();
+  const board = newBoard();
+  const published = new Board(board);
+  const clockOffset = clock.sharedOffset ?? newClockOffset();
+  // Once: a file that changes later must not keep a new worker from starting.
+  const secretKeys = readKeys({ dataDir: config.data_dir, configured: config.secret_key }) ?? [];
+  let keyId = deps.secretKeyId();
+  const publish = (): void => {
+    if (keyId !== deps.secretKeyId()) {
+      keyId = deps.secretKeyId();
+      workers.tell('useSecretKey', keyId);
+    }
+    if (clock.sharedOffset === undefined) publishOffset(clock, clockOffset);
+    published.publish({ rightLeftMs: deps.rightLeftMs(), isCurrent: others.isCurrent });
+  };
+  publish();
+  const publishing = setInterval(publish, PUBLISH_EVERY_MS).unref();
+  opening.defer(() => clearInterval(publishing));
+  const leaves = new LeavesOnce(await deps.internalCa(), clock);
+  const links = new LinkedWorkers(deps.tunnels, (why) => logger.warn({ why }, 'a worker broke the rules of its link'));
+  opening.defer(() => links.close());
+  const publicPorts: PublicPorts = () => ({ https: https.addresses[0].port, http: http.addresses[0].port });
+  const tallies = {
+    requests: SharedTally.memory(count),
+    streams: SharedTally.memory(count),
+    connections: SharedTally.memory(count),
+    handshakes: SharedTally.memory(count),
+    plainConnections: SharedTally.memory(count),
+  };
+  const connections = new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT);
+  const ticketSecret = deps.ticketSecret === undefined ? randomBytes(32) : null;
+  const workers = new EdgeWorkers(
+    {
+      count,
+      startOf: (index) => ({
+        config,
+        kindsByPrefix: deps.catalog.kindsByPrefix,
+        node: deps.node,
+        index,
+        count,
+        publicPorts: publicPorts(),
+        own: own.list(),
+        ticketSecret,
+        secretKeys,
+        secretKeyId: deps.secretKeyId(),
+        board,
+        clockOffset,
+        tallies,
+        connections,
+      }),
+      release: (index) => {
+        for (const tally of Object.values(tallies)) SharedTally.clear(tally, index);
+      },
+      methods: () => ({
+        ...attemptsOfWorker(deps.attempts),
+        commit: (writeSet) => deps.store.commit(writeSet),
+        refresh: () => replica.refresh(),
+        catchUp: () => others.catchUp(),
+        login: (method, args) => (logins[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
+        keyReplaced: (key) => workers.tell('keyReplaced', key),
+        writeActivity: () => workers.callAll('writeActivity'),
+        mintLeaf: (request) => leaves.get(request),
+        finished: (requests) => {
+          for (const facts of requests) deps.traffic.requestComplete(facts);
+        },
+        connectionClosed: (id, facts) => deps.traffic.connectionClosed(id, facts),
+        backends: (counts) => deps.backendTraffic.add(counts),
+        watched: (requests) => {
+          for (const request of requests) deps.history.tell(request);
+        },
+      }),
+      writeLog: deps.writeLog,
+      records: () => recordsOf(replica),
+      link: (index) => links.link(index),
+      introduce: (worker) => endpoints.introduce(worker),
+      log: logger,
+    },
+    connections,
+  );
+  const snapshots = await Snapshots.open(replica, {
+    modules: deps.catalog.modules,
+    kindOfId: deps.catalog.kindOfId,
+    moduleSettings: config.moduleSettings,
+  });
+  opening.defer(() => snapshots.close());
+  snapshots.onSwap((edgeId, now, before) => {
+    workers.forgetMetrics(edgeId, new Set(Array.from(now?.routes.all ?? [], ({ id }) => id)));
+    for (const problem of newProblems(now, before))
+      logger.warn({ edge: edgeId, ...problem }, 'a route rejects all traffic');
+  });
+  const metrics = new EdgeMetrics(deps.registry, { requests: () => 0, streams: () => 0, connections: () => 0 });
+  const ksuid = createKsuidSource();
+  // Ports of tcp tunnels stay in this thread, which also has the connections of agents.
+  const tunnels = createTunnelTraffic({
+    tunnels: {
+      online: deps.tunnels,
+      mayServe: deps.mayServeNames,
+      inheritedPort: (port) => deps.sockets.takePort(port),
+      onConnectionClosed: (facts) => {
+        if (deps.traffic.wantsConnections()) deps.traffic.connectionClosed(`cn_${ksuid(clock.nowMs())}`, facts);
+      },
+      endpoints: {
+        modules: deps.catalog.modules,
+        moduleSettings: config.moduleSettings,
+        agentNetwork: { isAddressAllowed: upstreamGuard(config.upstream_allow_cidrs, own) },
+        tcpPorts: config.tcp_ports,
+        domain: config.domain,
+      },
+    },
+    publicPorts,
+    snapshots,
+    settings: edgeSettings(config),
+    clock,
+    random: Math.random,
+    metrics,
+    clients: deps.clientsOf('tcp'),
+    onProblem: (err) => logger.error({ err }, 'failed to accept a connection'),
+  });
+  own.setTunnelPorts(tunnels.ports);
+  const endpoints = new WorkerEndpoints(tunnels.endpoints, workers, () => workers.tell('ownAddresses', own.list()));
+  for (const stop of [replica.onChange((changes) => workers.show(changes)), ...followLogins(logins, workers)])
+    opening.defer(stop);
+  deps.history.onFollowed((isFollowed) => workers.watch(isFollowed));
+  const gate = new StartGate();
+  const onProblem = (err: Error): void => logger.error({ err }, 'failed to accept a connection');
+  const hand =
+    (listener: EdgeListenerName) =>
+    (socket: Socket): void =>
+      gate.pass(socket, () => workers.accept(listener, socket));
+  const https = await openHandingListener({ open: openersOf(deps, 'edge_listen'), onSocket: hand('https'), onProblem });
+  opening.defer(() => https.close());
+  const httpOpeners = openersOf(deps, 'edge_http_listen');
+  const http = await openHandingListener({ open: httpOpeners, onSocket: hand('http'), onProblem });
+  opening.defer(() => http.close());
+  opening.defer(() => gate.close());
+  await workers.open();
+  const opened = opening.move();
+  return {
+    https: https.addresses,
+    http: http.addresses,
+    snapshots,
+    workers,
+    endpoints,
+    onlineTunnels: endpoints,
+    tunnelSockets: () => tunnelSocketsOf(tunnels.ports),
+    admit: () => {
+      workers.tell('ownAddresses', own.list());
+      gate.open();
+    },
+    isPassthrough: (host) => tunnels.passthroughFor(host) !== undefined,
+    drain: async (timeoutMs, how) => {
+      gate.close();
+      const closed = [https.close(), http.close()];
+      const endsAtMs = performance.now() + timeoutMs;
+      tunnels.startDraining();
+      await Promise.all([
+        workers.drain(timeoutMs, how),
+        tunnels.drain(() => Math.max(0, endsAtMs - performance.now())),
+      ]);
+      await Promise.all(closed);
+      await opened.disposeAsync();
+    },
+  };
+}
+
+function* recordsOf(replica: Replica): Iterable<StoredRecord> {
+  for (const kind of replica.kinds()) yield* replica.all(kind);
+}
+
+function followLogins(logins: LoginRecords, workers: EdgeWorkers): readonly (() => void)[] {
+  return [
+    logins.onChanged((changes) => workers.tell('loginsChanged', changes)),
+    logins.onForeignChange(() => workers.tell('loginsForeign')),
+    // One that does not answer is replaced by one that starts with the new state.
+    logins.onReset(() => workers.callAll('loginsReset')),
+  ];
+}

@@ -1,0 +1,75 @@
+import type { EndpointPublisher, NewEndpoint, Publication } from '../../edge/tunnels/endpoints.ts';
+import type { DirectoryTunnel } from '../../nodes/directory/directory-tunnel.ts';
+import type { DirectoryListener } from '../../nodes/directory/tunnel-directory.ts';
+import type { EdgeWorkers } from './edge-workers.ts';
+import type { ToldTunnel } from './worker-protocol.ts';
+import type { WorkerThread } from './worker-thread.ts';
+
+/** Tunnels and endpoints of agents, in this thread and in all workers. */
+export class WorkerEndpoints implements EndpointPublisher, DirectoryListener {
+  readonly #own: EndpointPublisher;
+  readonly #workers: EdgeWorkers;
+  readonly #onPorts: () => void;
+  readonly #tunnels = new Map<string, ToldTunnel>();
+  readonly #published = new Map<string, NewEndpoint>();
+  /** Those that know all of them, and hear of each new one. */
+  readonly #introduced = new WeakSet<WorkerThread>();
+
+  /** `own` decides; it also has the ports of tcp tunnels, of which `onPorts` tells workers. */
+  constructor(own: EndpointPublisher, workers: EdgeWorkers, onPorts: () => void) {
+    this.#own = own;
+    this.#workers = workers;
+    this.#onPorts = onPorts;
+  }
+
+  onListed({ id, announced: { labels, forwardsTo } }: DirectoryTunnel): void {
+    const tunnel = { id, labels, forwardsTo };
+    this.#tunnels.set(id, tunnel);
+    this.#workers.tell('tunnelOnline', tunnel);
+  }
+
+  onUnlisted({ id }: DirectoryTunnel): void {
+    this.#tunnels.delete(id);
+    this.#workers.tell('tunnelOffline', id);
+  }
+
+  onSession(): void {}
+
+  onServed(): void {}
+
+  onUnserved(): void {}
+
+  isCoveredByEdge(host: string): boolean {
+    return this.#own.isCoveredByEdge(host);
+  }
+
+  async publish(endpoint: NewEndpoint): Promise<Publication> {
+    const published = await this.#own.publish(endpoint);
+    if (!published.ok) return published;
+    if (endpoint.proto === 'tcp') {
+      this.#onPorts();
+      return published;
+    }
+    this.#published.set(endpoint.id, endpoint);
+    const introduced = this.#workers.all().filter((worker) => this.#introduced.has(worker));
+    const all = await Promise.allSettled(introduced.map(({ calls }) => calls.call('publish', endpoint)));
+    // One that has ended is replaced by one that hears of it.
+    const refused = all.find((one) => one.status === 'fulfilled' && !one.value.ok);
+    if (refused === undefined || !this.#published.has(endpoint.id)) return published;
+    this.withdraw(endpoint.id);
+    return (refused as PromiseFulfilledResult<Publication>).value;
+  }
+
+  withdraw(endpointId: string): void {
+    this.#own.withdraw(endpointId);
+    if (this.#published.delete(endpointId)) this.#workers.tell('withdraw', endpointId);
+    else this.#onPorts();
+  }
+
+  async introduce(worker: WorkerThread): Promise<void> {
+    const { calls } = worker;
+    this.#introduced.add(worker);
+    for (const tunnel of this.#tunnels.values()) calls.tell('tunnelOnline', [tunnel]);
+    await Promise.all([...this.#published.values()].map((endpoint) => calls.call('publish', endpoint)));
+  }
+}

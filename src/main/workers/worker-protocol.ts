@@ -1,0 +1,112 @@
+import type { Socket } from 'node:net';
+import type { MessagePort } from 'node:worker_threads';
+import type { Config } from '../../config/schema.ts';
+import type { EdgeDrainOptions } from '../../edge/drain-edge.ts';
+import type { EdgeTallies } from '../../edge/edge-tallies.ts';
+import type { NewEndpoint, Publication } from '../../edge/tunnels/endpoints.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { LoginChange, LoginRecords, ReplacedKey } from '../../modules/login/login-store.ts';
+import type { Leaf, LeafRequest } from '../../pki/internal-ca.ts';
+import type { Change, CommitResult, StoredRecord, WriteSet } from '../../store/store.ts';
+import type { RawConnectionFacts } from '../../telemetry/facts/raw-connection-facts.ts';
+import type { RequestFacts } from '../../telemetry/facts/request-facts.ts';
+import type { BackendCounts } from '../../telemetry/metrics/backend-traffic.ts';
+import type { RecordedRequest } from '../../telemetry/requests/recorded-request.ts';
+import type { OwnAddressList } from '../../upstream/own-addresses.ts';
+import type { AttemptMethods } from './attempts-of-worker.ts';
+
+/** What a worker knows when its thread starts. */
+export interface WorkerStart {
+  readonly config: Config;
+  /** For ids: a worker does not load the API. */
+  readonly kindsByPrefix: ReadonlyMap<string, string>;
+  readonly node: string;
+  /** Which one of them it is, from 0. */
+  readonly index: number;
+  readonly count: number;
+  readonly publicPorts: { readonly https: number; readonly http: number };
+  readonly own: OwnAddressList;
+  /** For ticket keys that all workers have; null: they are derived from the secret key, as on other nodes. */
+  readonly ticketSecret: Uint8Array | null;
+  readonly secretKeys: readonly Uint8Array[];
+  /** The current one. */
+  readonly secretKeyId: string;
+  readonly board: SharedArrayBuffer;
+  /** Milliseconds between the clock of the installation and that of the machine. */
+  readonly clockOffset: SharedArrayBuffer;
+  readonly tallies: Readonly<Record<keyof EdgeTallies, SharedArrayBuffer>>;
+  /** For its log lines. */
+  readonly logPort: MessagePort;
+  /** Set once it has sent all of them. */
+  readonly logFlushed: SharedArrayBuffer;
+  /** Open connections of each worker. */
+  readonly connections: SharedArrayBuffer;
+}
+
+export type EdgeListenerName = 'https' | 'http';
+
+export type LoginMethod = {
+  [Name in keyof LoginRecords]: LoginRecords[Name] extends (...args: never[]) => Promise<unknown> ? Name : never;
+}[keyof LoginRecords];
+
+/** A tunnel that is online. */
+export interface ToldTunnel {
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>> | null;
+  readonly forwardsTo: string;
+}
+
+/** What a worker does for the main thread. */
+export interface WorkerMethods {
+  /** Records of the replica, before `open`. */
+  fill(records: readonly StoredRecord[]): void;
+  /** Everything is known: resolves when it can serve. */
+  open(): Promise<void>;
+  /** Its end of a connection to the main thread, for streams to agents. Resolves when they can pass. */
+  link(socket: Socket): Promise<void>;
+  tunnelOnline(tunnel: ToldTunnel): void;
+  tunnelOffline(id: string): void;
+  publish(endpoint: NewEndpoint): Promise<Publication>;
+  withdraw(endpointId: string): void;
+  accept(listener: EdgeListenerName, socket: Socket): void;
+  /** The worker answers with `served` and the same number. */
+  show(number: number, changes: readonly Change[]): void;
+  loginsChanged(changes: readonly LoginChange[]): void;
+  loginsForeign(): void;
+  loginsReset(): Promise<void>;
+  keyReplaced(key: ReplacedKey): void;
+  writeActivity(): Promise<void>;
+  useSecretKey(keyId: string): void;
+  ownAddresses(own: OwnAddressList): void;
+  /** Metrics as prom-client exports them. */
+  metrics(): Promise<unknown>;
+  ask(question: JsonObject): Promise<JsonObject>;
+  /** Resolves when it serves everything that it was shown before. */
+  settled(): Promise<void>;
+  /** Whether somebody follows requests as they finish. */
+  watch(isWatched: boolean): void;
+  ping(): void;
+  /** Sends buffered log lines, and sets `logFlushed`. */
+  flushLog(): void;
+  drain(timeoutMs: number, how: EdgeDrainOptions | undefined): Promise<void>;
+}
+
+/** What the main thread does for a worker. */
+export interface MainMethods extends AttemptMethods {
+  served(number: number): void;
+  /** Its connection for streams to agents has ended: it gets another by `link`. */
+  unlinked(): void;
+  commit(writeSet: WriteSet): Promise<CommitResult>;
+  refresh(): Promise<void>;
+  catchUp(): Promise<void>;
+  login(method: LoginMethod, args: readonly unknown[]): Promise<unknown>;
+  /** Tells all workers. */
+  keyReplaced(key: ReplacedKey): void;
+  /** Lets all workers write it. */
+  writeActivity(): Promise<void>;
+  mintLeaf(request: LeafRequest): Promise<Leaf>;
+  finished(requests: readonly RequestFacts[]): void;
+  connectionClosed(id: string, facts: RawConnectionFacts): void;
+  backends(counts: readonly BackendCounts[]): void;
+  watched(requests: readonly RecordedRequest[]): void;
+}

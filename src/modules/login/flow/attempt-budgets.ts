@@ -1,0 +1,51 @@
+import type { Clock } from '../../../lib/clock.ts';
+import type { LoginRecords } from '../login-store.ts';
+import type { LoginSettings } from '../settings.ts';
+import { type Attempt, type Callback, LoginAttempts, type TooManyAttempts } from './login-attempts.ts';
+import { type SpendableState, SpentStates } from './spent-states.ts';
+
+export type BegunAttempt = Attempt | TooManyAttempts;
+
+/** What clients may still try. One for all threads of a server, so another thread may have to be asked. */
+export interface AttemptBudgets {
+  /**
+   * Permission to redeem the code of a login in progress, once: a callback that is sent a thousand times makes one token
+   * request. Null when the state was already used. The limits come first: a flood of invented codes writes nothing to
+   * the store.
+   */
+  redeem(callback: Callback, state: SpendableState): Promise<BegunAttempt | null>;
+  /** An invented guest link: apart from logins, because any web page can make a browser open them. */
+  guess(callback: Callback): BegunAttempt | Promise<BegunAttempt>;
+}
+
+/** The budgets of this thread, which all others use. */
+export function attemptBudgets(
+  settings: Pick<LoginSettings, 'login_attempts_per_address' | 'login_attempts_per_issuer'>,
+  logins: Pick<LoginRecords, 'claimOnce'>,
+  clock: Clock,
+): AttemptBudgets {
+  const { login_attempts_per_address: perAddress, login_attempts_per_issuer: perIssuer } = settings;
+  const attempts = new LoginAttempts({ perAddress, perIssuer }, clock);
+  const guesses = new LoginAttempts({ perAddress, perIssuer: 0 }, clock);
+  const states = new SpentStates(logins);
+  return {
+    redeem: async (callback, state) => {
+      const claim = states.claimOfAnother(state);
+      if (claim !== null) {
+        await claim;
+        return null;
+      }
+      // No await between check and claim: of concurrent copies only one starts an attempt.
+      const attempt = attempts.begin(callback);
+      if ('limit' in attempt) return attempt;
+      let isFirst = false;
+      try {
+        isFirst = await states.spend(state);
+      } finally {
+        if (!isFirst) attempt.unused();
+      }
+      return isFirst ? attempt : null;
+    },
+    guess: (callback) => guesses.begin(callback),
+  };
+}

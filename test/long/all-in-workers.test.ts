@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const FOLDERS = ['edge', 'login', 'access', 'tunnel', 'events', 'nodes', 'handover', 'requests', 'tracing', 'security'];
+
+test('everything that visitors and agents see is the same with two workers', { timeout: 7_200_000 }, async () => {
+  const folders = FOLDERS.map((folder) => `test/${folder}`);
+  const runner = spawn(process.execPath, ['tools/test.ts', ...folders], {
+    cwd: ROOT,
+    env: { ...process.env, POSTERN_TEST_WORKERS: '2' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let summary = '';
+  runner.stdout.setEncoding('utf8').on('data', (text: string) => {
+    summary = (summary + text).slice(-20_000);
+  });
+  const [code] = await once(runner, 'exit');
+  assert.equal(code, 0, summary.slice(summary.search(/^\d+ passed/m)));
+});

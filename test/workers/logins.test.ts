@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import type { Agent } from 'node:https';
+import { after, afterEach, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
+import type { Site } from '../support/edge-world.ts';
+import { LoginWorld } from '../support/login-world.ts';
+
+const WORKERS = 2;
+const PER_MINUTE = 6;
+
+const world = await LoginWorld.open(
+  { after },
+  { env: { POSTERN_WORKERS: String(WORKERS), POSTERN_LOGIN_ATTEMPTS_PER_ADDRESS: String(PER_MINUTE) } },
+);
+afterEach(() => world.clock.reset());
+
+/** One connection to each worker, kept open: a new one goes to the worker with the fewest. */
+async function agentOfEach(site: Site): Promise<readonly Agent[]> {
+  const agents = Array.from({ length: WORKERS }, () => world.edge.agent({ rejectUnauthorized: false }));
+  for (const agent of agents) await world.edge.ask(site.host, '/.postern/none', { agent });
+  const { connectionCounts } = world.edge.world.server.workers as EdgeWorkers;
+  assert(
+    connectionCounts.every((count) => count > 0),
+    connectionCounts.join(),
+  );
+  return agents;
+}
+
+/** Until the store knows of it: activity is written every ten seconds. */
+async function isStoredAsActive(host: string): Promise<void> {
+  const since = world.clock.nowMs() - 5_000;
+  for (;;) {
+    const rows = await world.edge.world.server.store.logins.listSessions({ beforeId: null, limit: 100, nowMs: 0 });
+    const row = rows.find(({ doc }) => doc['host'] === host);
+    assert(row !== undefined, 'the login has ended');
+    if (row.lastActiveMs >= since) return;
+    await sleep(100);
+  }
+}
+
+suite('logins with several workers', () => {
+  test('a user is logged in at all of them, and logged out at all of them', async () => {
+    const site = await world.site();
+    const agents = await agentOfEach(site);
+    const browser = world.browser();
+    await browser.logIn(site.host);
+    for (const agent of agents) assert.equal((await browser.open(site.host, '/', { agent })).status, 200);
+    const { application_sessions: sessions } = await world.edge.api('GET', '/app/sessions');
+    for (const { id } of sessions) await world.edge.api('DELETE', `/app/sessions/${id}`);
+    for (const agent of agents) assert.equal((await browser.open(site.host, '/', { agent })).status, 302);
+    for (const agent of agents) agent.destroy();
+  });
+
+  test('a user who is active at one of them is not idle at another', async () => {
+    const site = await world.site({ inactivity_timeout: 100 });
+    const [here, there] = (await agentOfEach(site)) as [Agent, Agent];
+    const browser = world.browser();
+    await browser.logIn(site.host);
+    assert.equal((await browser.open(site.host, '/', { agent: there })).status, 200);
+    world.clock.advance(60);
+    assert.equal((await browser.open(site.host, '/', { agent: here })).status, 200);
+    await isStoredAsActive(site.host);
+    world.clock.advance(60);
+    assert.equal((await browser.open(site.host, '/', { agent: there })).status, 200);
+    world.clock.advance(101);
+    for (const agent of [here, there]) {
+      assert.equal((await browser.open(site.host, '/', { agent })).status, 302, 'idle everywhere');
+      agent.destroy();
+    }
+  });
+
+  test('failed attempts count for all of them together', async () => {
+    const site = await world.site();
+    await world.edge.api('PUT', `${site.routePath}/access`, { allow: [{ guests: true }, { claims: { a: ['b'] } }] });
+    const agents = await agentOfEach(site);
+    const statuses: number[] = [];
+    for (let at = 0; at < 2 * PER_MINUTE; at += 1) {
+      const agent = agents[at % WORKERS] as Agent;
+      const headers = { accept: 'text/html', 'sec-fetch-dest': 'document' };
+      statuses.push(
+        (await world.browser().ask(site.host, `/.postern/guest?link=invented${at}`, { agent, headers })).status,
+      );
+    }
+    assert.deepEqual(statuses, [...Array(PER_MINUTE).fill(410), ...Array(PER_MINUTE).fill(429)]);
+    for (const agent of agents) agent.destroy();
+  });
+});
