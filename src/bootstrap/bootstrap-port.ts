@@ -7,9 +7,14 @@ import type { OperationRequest } from '../resources/operation.ts';
 import type { BootstrapPort } from './bootstrap.ts';
 
 /** Creates the first keys through the same code as every other, with a given token instead of a generated one. */
-export function bootstrapPort(context: DocumentsContext, replica: Replica): BootstrapPort {
+export function bootstrapPort(
+  context: DocumentsContext,
+  replica: Replica,
+  administratorLink: BootstrapPort['administratorLink'],
+): BootstrapPort {
   return {
     count: (kind) => Promise.resolve(replica.count(kind)),
+    administratorLink,
     create: async ({ kind, token, description, scopes }) => {
       const documents = new Documents({ ...context, newToken: () => token });
       const compiled = context.catalog.compiled.get(kind) as CompiledResource;

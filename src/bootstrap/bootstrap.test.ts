@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { tempDir } from '../../test/support/temp-dir.ts';
@@ -15,6 +15,7 @@ interface Made {
 function memoryPort(made: Made[], failing = false): BootstrapPort {
   return {
     count: async (kind) => made.filter((record) => record.kind === kind).length,
+    administratorLink: async () => 'https://id.example.com/invitation?invite=x',
     create: async (record) => {
       if (failing) throw new Error('crashed here');
       made.push(record);
@@ -49,6 +50,7 @@ suite('bootstrap', () => {
     assert.deepEqual(await bootstrap({ config, logger, port: memoryPort(made), isTerminal: true }), {
       apiKey: null,
       authtoken: null,
+      administratorLink: null,
     });
     assert.equal(made.length, 2);
   });
@@ -63,6 +65,22 @@ suite('bootstrap', () => {
     );
     await bootstrap({ config, logger, port: memoryPort(made), isTerminal: false });
     assert.equal(await readFile(join(dataDir, 'first-api-key'), 'utf8'), `${made[0]?.token}\n`);
+  });
+
+  test('shows the link of the first administrator at a terminal only, and else writes it to a file', async (t) => {
+    const env = { POSTERN_IDENTITY_HOST: 'id.example.com' };
+    const [shown, written] = [await tempDir(t), await tempDir(t)];
+    const first = setUp(shown, env);
+    const atTerminal = await bootstrap({ ...first, port: memoryPort([]), isTerminal: true });
+    assert.equal(atTerminal.administratorLink, 'https://id.example.com/invitation?invite=x');
+    assert.deepEqual(await readdir(shown), []);
+    const second = setUp(written, env);
+    const elsewhere = await bootstrap({ ...second, port: memoryPort([]), isTerminal: false });
+    assert.equal(elsewhere.administratorLink, null);
+    const file = join(written, 'first-administrator');
+    assert.equal(await readFile(file, 'utf8'), 'https://id.example.com/invitation?invite=x\n');
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+    assert.ok(!first.output().includes('invite=') && !second.output().includes('invite='));
   });
 
   test('stores a preset and shows it nowhere', async (t) => {

@@ -9,7 +9,9 @@ export type BootstrapKind = 'api_key' | 'credential';
 
 /** The parts of keys and credentials that bootstrapping needs. */
 export interface BootstrapPort {
-  count(kind: BootstrapKind): Promise<number>;
+  count(kind: BootstrapKind | 'user_account'): Promise<number>;
+  /** Null: there is an administrator, or none can be made. */
+  administratorLink(): Promise<string | null>;
   create(record: {
     readonly kind: BootstrapKind;
     readonly token: string;
@@ -60,17 +62,35 @@ export interface BootstrapOptions {
 export interface Bootstrapped {
   readonly apiKey: string | null;
   readonly authtoken: string | null;
+  /** Makes somebody the first administrator. */
+  readonly administratorLink: string | null;
 }
 
 export async function bootstrap(options: BootstrapOptions): Promise<Bootstrapped> {
-  const shown: { apiKey: string | null; authtoken: string | null } = { apiKey: null, authtoken: null };
+  const shown: { -readonly [Name in keyof Bootstrapped]: string | null } = {
+    ...{ apiKey: null, authtoken: null, administratorLink: null },
+  };
   for (const row of ROWS) {
     const generated = await bootstrapOne(row, options);
     if (generated === null || !options.isTerminal) continue;
     if (row.kind === 'api_key') shown.apiKey = generated;
     else shown.authtoken = generated;
   }
+  shown.administratorLink = await firstAdministrator(options);
   return shown;
+}
+
+const LINK_FILE = 'first-administrator';
+
+/** Returns the link if somebody reads it at the terminal. */
+async function firstAdministrator({ config, port, logger, isTerminal }: BootstrapOptions): Promise<string | null> {
+  if (config.identity_host === null || (await port.count('user_account')) > 0) return null;
+  const link = await port.administratorLink();
+  if (link === null || isTerminal) return link;
+  const file = join(config.data_dir, LINK_FILE);
+  await writeDurably(file, `${link}\n`, 0o600);
+  logger.info({ file }, 'a link for the first administrator was written to a file: it works once, for 24 hours');
+  return null;
 }
 
 /** Returns the token if it was generated. */

@@ -53,6 +53,7 @@ import { consolePeople } from './console-people.ts';
 import { identityScopes } from './console-roles.ts';
 import { crlWarning } from './crl-warnings.ts';
 import { allErrorRows } from './error-tables.ts';
+import { firstAdministratorLink } from './first-administrator.ts';
 import { HostCertificateIndex } from './host-certificates.ts';
 import { loginLimits } from './login-limits.ts';
 import type { OpenedNodes } from './nodes.ts';
@@ -101,6 +102,7 @@ export interface ApiDependencies {
 
 export interface OpenedApi extends ApiHandler {
   readonly bootstrapPort: BootstrapPort;
+  readonly administratorLink: BootstrapPort['administratorLink'];
   /** Null: identity is off. */
   readonly people: People | null;
   /** What GET of a live resource shows; null when it is not online. */
@@ -206,7 +208,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
           ...{ store, replica, clock, newId, hostname: identity.hostname },
           mail: (mail) => identity.mail(mail),
           passkeyEvent: (type, record) => ports.liveEvent(type, () => renderPasskey(record, ports), ''),
-          hasConsoleRole: (claims) => consoleScopesOf(claims).length > 0,
+          consoleScopesOf,
         });
   const others = othersWrites(store, replica, deps.nodes?.news ?? null);
   const webConsole = openConsole({
@@ -225,6 +227,12 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const operations = operationsOf(catalog, documents);
   const changesets = new Changesets(context, new WriteOperations(operations));
   const keys = new KeyDirectory(replica);
+  const administratorLink = async (): Promise<string | null> => {
+    if (people === null || identity === null) return null;
+    const invite = operations.find(({ resource, verb }) => resource === 'user_accounts' && verb === 'invite');
+    if (invite === undefined) throw new Error('people cannot be invited');
+    return firstAdministratorLink({ config, context, people, identity, ports, invite });
+  };
   const reverter = new PendingReverter(context, replica, store.history, {
     reverted: (revision, by) =>
       deps.logger.warn({ revision, reverted_by: by }, 'reverted a change that nobody confirmed'),
@@ -272,7 +280,8 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   return {
     handle: api.handle,
     protocolErrors: api.protocolErrors,
-    bootstrapPort: bootstrapPort(context, replica),
+    bootstrapPort: bootstrapPort(context, replica, administratorLink),
+    administratorLink,
     people,
     readLive: async (resource, id) => {
       const read = operations.find((operation) => operation.resource === resource && operation.verb === 'get');

@@ -32,7 +32,7 @@ export function consoleRoles(written: readonly string[]): (claims: JsonObject) =
 const ADMINISTRATORS = 'postern-admins';
 
 /** Rules for people who sign in at the identity host. */
-function identityRoleRules({ console_roles: rules }: Pick<Config, 'console_roles'>): readonly string[] {
+export function identityRoleRules({ console_roles: rules }: Pick<Config, 'console_roles'>): readonly string[] {
   return rules.length > 0 ? rules : [`admin=groups:${ADMINISTRATORS}`];
 }
 

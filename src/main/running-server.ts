@@ -36,6 +36,8 @@ export interface RunningServer {
   readonly history: RequestHistory;
   /** The threads that serve visitors; null: the server's own does. */
   readonly workers: EdgeWorkers | null;
+  /** A new link that makes somebody the first administrator. Null: there is one, or identity is off. */
+  administratorLink(): Promise<string | null>;
   /** For another process that takes over from this one. */
   readonly handover: HandoverParts;
   /** Uses certificate files that changed, now rather than at the next check. Rejects if they cannot be used. */

@@ -365,6 +365,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     addresses,
     baseUrl,
     bootstrapped,
+    administratorLink: () => api.administratorLink(),
     log,
     store,
     replica,

@@ -28,7 +28,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const { replica } = world.server;
     const open = (hostname: string) => {
       const ports = { store: world.store, replica, clock, hostname, newId, mail: () => null };
-      const people = new People({ ...ports, passkeyEvent: () => [], hasConsoleRole: () => false });
+      const people = new People({ ...ports, passkeyEvent: () => [], consoleScopesOf: () => [] });
       after(() => people.close());
       return people;
     };

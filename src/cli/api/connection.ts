@@ -30,6 +30,11 @@ export function apiUrl({ flags }: GivenFlags, context: CommandContext): string {
   return url;
 }
 
+/** Where a server on this machine has its data, unless its flags or its file say otherwise. */
+export function dataDirectory({ env }: CommandContext): string {
+  return env['POSTERN_DATA_DIR'] || DEFAULT_DATA_DIR;
+}
+
 /** Null when there is none. The server's first key is sent only to this machine: nobody else needs to see it. */
 export async function findApiKey(
   url: string,
@@ -42,7 +47,7 @@ export async function findApiKey(
   const variable = clientVariable('API_KEY', context);
   if (variable !== null) return checked(variable.value, variable.name);
   if (!isOnThisMachine(url)) return null;
-  const path = join(context.env['POSTERN_DATA_DIR'] || DEFAULT_DATA_DIR, KEY_FILE);
+  const path = join(dataDirectory(context), KEY_FILE);
   const text = await readFile(path, 'utf8').catch(() => null);
   return text === null ? null : checked(text, `the file ${path}`);
 }

@@ -1,17 +1,18 @@
 import { spawn } from 'node:child_process';
 import { isOn } from '../../lib/flags.ts';
 import { type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
-import { apiUrl } from '../api/connection.ts';
-import type { Command } from '../command.ts';
+import { apiUrl, dataDirectory, isOnThisMachine } from '../api/connection.ts';
+import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { API_URL, switchFlag } from '../shared-flags.ts';
+import { administratorLink } from './administrator-link.ts';
 import { browserCommand } from './browser-command.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'open',
   about:
-    'Opens the console in the browser, and prints its URL. Where there is no browser or no screen, it only prints the URL.',
+    'Opens the console in the browser, and prints its URL. Where there is no browser or no screen, it only prints the URL. On the machine of a server with an identity host and without an administrator, it opens a link that makes you the first one: it works once, for 24 hours.',
   flags: [API_URL, switchFlag('print', 'Only print the URL.')],
   exitCodes: { 0: 'the URL is printed', 2: INVALID_USAGE },
 };
@@ -20,7 +21,11 @@ export const openCommand: Command = {
   syntax: SYNTAX,
   run: async (args, context) => {
     const parsed = parseCommand(SYNTAX, args);
-    const url = `${apiUrl(parsed, context)}/console`;
+    const api = apiUrl(parsed, context);
+    const link = await linkFor(api, context);
+    const url = link ?? `${api}/console`;
+    if (link !== null)
+      context.warn('There is no administrator yet. This link makes you the first one, once, within 24 hours:');
     context.print(url);
     const command = isOn(parsed, 'print') ? null : browserCommand(url, process.platform, context.env);
     if (command !== null && !(await start(command))) {
@@ -29,6 +34,11 @@ export const openCommand: Command = {
     return 0;
   },
 };
+
+/** For people at a terminal only: the output of a script may end up in a log. */
+async function linkFor(api: string, context: CommandContext): Promise<string | null> {
+  return context.isTerminal && isOnThisMachine(api) ? administratorLink(dataDirectory(context)) : null;
+}
 
 /** Whether the program exists. It outlives this command. */
 function start([program, ...args]: readonly [string, ...string[]]): Promise<boolean> {

@@ -12,6 +12,20 @@ export type RestartReply =
   | { readonly ok: true; readonly pid: number; readonly version: string }
   | { readonly ok: false; readonly message: string };
 
+/** `postern open` asks for a link that makes somebody the first administrator. */
+export interface AdministratorLinkRequest {
+  readonly do: 'administrator_link';
+}
+
+/** `url` is null if there is an administrator, or none can be made. */
+export type AdministratorLinkReply =
+  | { readonly ok: true; readonly url: string | null }
+  | { readonly ok: false; readonly message: string };
+
+export function isAdministratorLinkRequest(value: unknown): value is AdministratorLinkRequest {
+  return (value as Partial<AdministratorLinkRequest> | null)?.do === 'administrator_link';
+}
+
 export const DEFAULT_TIMEOUT_SECONDS = 60;
 export const LONGEST_TIMEOUT_SECONDS = 3_600;
 

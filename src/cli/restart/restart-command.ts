@@ -1,11 +1,8 @@
-import { readdir } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
+import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../config/load.ts';
 import { usage } from '../../lib/flags.ts';
-import { closing, ignoreErrors, listenOnce, reporting } from '../../lib/guarded-listeners.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
@@ -18,6 +15,7 @@ import {
   type RestartReply,
   type RestartRequest,
 } from './control-protocol.ts';
+import { openSockets } from './server-sockets.ts';
 import { thisProgram } from './this-program.ts';
 
 const LOOKS = 20;
@@ -91,32 +89,4 @@ async function findServer(dataDir: string, pid: string | null): Promise<Socket> 
     );
   const pids = (found ?? []).map(({ name }) => name.replace('.sock', '')).join(', ');
   throw usage(`several servers use the data directory ${dataDir} (processes ${pids}): choose one with --pid`);
-}
-
-interface OpenSocket {
-  readonly name: string;
-  readonly socket: Socket;
-}
-
-/** Null when no server was ever started there. A server that was killed leaves a socket behind, which refuses connections. */
-async function openSockets(directory: string, pid: string | null): Promise<readonly OpenSocket[] | null> {
-  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw usage(`${directory} cannot be read (${error.code}): run this as the user of the server`);
-  });
-  if (names === null) return null;
-  const meant = names.filter((name) => (pid === null ? name.endsWith('.sock') : name === `${pid}.sock`));
-  const dialled = await Promise.all(meant.map(async (name) => ({ name, socket: await dial(join(directory, name)) })));
-  return dialled.filter((each): each is OpenSocket => each.socket !== null);
-}
-
-function dial(path: string): Promise<Socket | null> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    listenOnce(socket, 'error', reporting('restart command'), () => resolve(null));
-    listenOnce(socket, 'connect', closing(socket, 'restart command'), () => {
-      ignoreErrors(socket);
-      resolve(socket);
-    });
-  });
 }

@@ -14,6 +14,6 @@ export interface PeoplePorts {
   /** Null: mail is off, or too many mails wait. */
   mail(mail: PersonalMail): RecordPut | null;
   passkeyEvent(type: 'passkey_created.v0' | 'passkey_deleted.v0', record: StoredRecord): readonly OutboxEvent[];
-  /** Whether the setting console_roles gives a person with these claims a role. */
-  hasConsoleRole(claims: JsonObject): boolean;
+  /** Scopes of the role that the setting console_roles gives a person with these claims; none without a role. */
+  consoleScopesOf(claims: JsonObject): readonly string[];
 }

@@ -30,6 +30,8 @@ import {
 } from './people-records.ts';
 import { RecordIndex } from './record-index.ts';
 
+/** As API keys have it. */
+const ALL_SCOPES = '*';
 const ALL = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 /** A writer that loses this many races gives up. */
 const MAX_TRIES = 10;
@@ -70,7 +72,22 @@ export class People implements IdentityPeople {
 
   hasConsoleRole(accountId: string): boolean {
     const record = this.#record(USER_ACCOUNT_KIND, accountId);
-    return record !== undefined && this.#ports.hasConsoleRole(accountClaims(accountOf(record)));
+    return record !== undefined && this.#consoleScopesOf(record).length > 0;
+  }
+
+  /** Whether somebody who can sign in may do everything in the console. */
+  hasAdministrator(): boolean {
+    for (const record of this.#ports.replica.all(USER_ACCOUNT_KIND)) {
+      if (this.isAdministrator(record.id) && this.passkeysOf(record.id).length > 0) return true;
+    }
+    return false;
+  }
+
+  /** Whether the account may do everything in the console, once somebody can sign in with it. */
+  isAdministrator(accountId: string): boolean {
+    const record = this.#record(USER_ACCOUNT_KIND, accountId);
+    if (record === undefined || !accountOf(record).isActive) return false;
+    return this.#consoleScopesOf(record).includes(ALL_SCOPES);
   }
 
   /** Those of this identity host: no other ones work. */
@@ -210,7 +227,9 @@ export class People implements IdentityPeople {
     if (this.#bySecret.get(hash) === undefined && isGenuine) await this.#ports.replica.refresh();
     const invitation = this.#bySecret.get(hash);
     if (invitation === undefined) return isGenuine ? 'spent' : 'unknown';
-    const { accountId, expires_at } = invitationOf(invitation);
+    const { accountId, expires_at, created_by } = invitationOf(invitation);
+    // The server made it for the first administrator.
+    if (created_by === '' && this.hasAdministrator()) return 'spent';
     const account = this.#record(USER_ACCOUNT_KIND, accountId);
     if (account === undefined) return 'spent';
     if (!accountOf(account).isActive) return 'disabled';
@@ -246,6 +265,10 @@ export class People implements IdentityPeople {
 
   #record(kind: string, id: string): StoredRecord | undefined {
     return this.#ports.replica.get(kind, id);
+  }
+
+  #consoleScopesOf(record: StoredRecord): readonly string[] {
+    return this.#ports.consoleScopesOf(accountClaims(accountOf(record)));
   }
 
   #isUsable(record: StoredRecord): boolean {

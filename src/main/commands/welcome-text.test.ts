@@ -5,7 +5,7 @@ import { welcomeText } from './welcome-text.ts';
 const local = (port: number) => ({ host: '127.0.0.1', port });
 
 test('prints first commands that fit the running server', () => {
-  const bootstrapped = { apiKey: 'key-1', authtoken: 'token-1' };
+  const bootstrapped = { apiKey: 'key-1', authtoken: 'token-1', administratorLink: null };
   const addresses = { api: local(7080), edge: local(18443), tunnel: { host: '0.0.0.0', port: 17444 } };
   const text = welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses }, '/var/lib/postern');
   assert.match(text, /export POSTERN_API_URL=http:\/\/127\.0\.0\.1:7080 POSTERN_API_KEY=key-1\n/);
@@ -18,7 +18,7 @@ test('prints first commands that fit the running server', () => {
 });
 
 test('omits what an agent finds automatically and what a server without the role cannot do', () => {
-  const bootstrapped = { apiKey: null, authtoken: null };
+  const bootstrapped = { apiKey: null, authtoken: null, administratorLink: null };
   const of = (addresses: Parameters<typeof welcomeText>[0]['addresses']) =>
     welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses }, 'postern-data');
   assert.match(of({ api: local(7080), tunnel: local(7444) }), /export POSTERN_AUTHTOKEN=YOUR-AUTHTOKEN\n/);

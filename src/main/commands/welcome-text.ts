@@ -12,12 +12,14 @@ type Welcomed = Pick<RunningServer, 'addresses' | 'baseUrl' | 'bootstrapped'>;
 /** For the person who typed `npm start`: the address, what to keep, what to type next. */
 export function welcomeText(server: Welcomed, dataDir: string): string {
   const { baseUrl, bootstrapped, addresses } = server;
-  const { apiKey, authtoken } = bootstrapped;
+  const { apiKey, authtoken, administratorLink } = bootstrapped;
   const rows = [`  API         ${baseUrl}`, `  Docs        ${baseUrl}/docs`, `  Console     ${baseUrl}/console`];
   if (apiKey !== null) rows.push(`  API key     ${apiKey}`);
   if (authtoken !== null) rows.push(`  Authtoken   ${authtoken}`);
   if (apiKey !== null || authtoken !== null)
     rows.push('', '  The secrets are shown only once and stored as hashes: save them now.');
+  if (administratorLink !== null)
+    rows.push('', '  Become the first administrator with this link, once, within 24 hours:', `  ${administratorLink}`);
   const key = apiKey ?? 'YOUR-API-KEY';
   return [
     '',

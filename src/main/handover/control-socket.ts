@@ -2,7 +2,9 @@ import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import {
+  type AdministratorLinkReply,
   controlDirectory,
+  isAdministratorLinkRequest,
   isRestartRequest,
   type RestartReply,
   type RestartRequest,
@@ -26,13 +28,16 @@ export interface ControlSocket {
   close(): void;
 }
 
-export type OnRestart = (request: RestartRequest, reply: (reply: RestartReply) => void) => Promise<void>;
+export interface ControlHandlers {
+  restart(request: RestartRequest, reply: (reply: RestartReply) => void): Promise<void>;
+  administratorLink(): Promise<string | null>;
+}
 
 /**
- * Where `postern restart` asks this server to hand over. Only the user who owns the data directory can connect, and that
+ * Where `postern restart` asks this server to hand over, and `postern open` for a link. Only the user who owns the data directory can connect, and that
  * user could as well end the process.
  */
-export async function openControlSocket(dataDir: string, onRestart: OnRestart): Promise<ControlSocket> {
+export async function openControlSocket(dataDir: string, handlers: ControlHandlers): Promise<ControlSocket> {
   const directory = controlDirectory(dataDir);
   const path = join(directory, `${process.pid}.sock`);
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
@@ -42,16 +47,16 @@ export async function openControlSocket(dataDir: string, onRestart: OnRestart): 
   await removeStale(directory);
   const server = createServer();
   const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'control socket');
-  listenPer(server, 'connection', ownerOf, (socket: Socket) => serve(socket, onRestart));
+  listenPer(server, 'connection', ownerOf, (socket: Socket) => serve(socket, handlers));
   await opened(server, path);
   await chmod(path, 0o600);
   return { close: () => server.close() };
 }
 
-function serve(socket: Socket, onRestart: OnRestart): void {
+function serve(socket: Socket, handlers: ControlHandlers): void {
   ignoreErrors(socket);
   const owner = closing(socket, 'control socket');
-  const reply = (message: RestartReply): void => {
+  const reply = (message: RestartReply | AdministratorLinkReply): void => {
     if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
     if ('ok' in message) socket.end();
   };
@@ -66,10 +71,10 @@ function serve(socket: Socket, onRestart: OnRestart): void {
     if (end === -1) return;
     isRead = true;
     const request = parsed(text.slice(0, end));
-    if (isRestartRequest(request)) {
-      onRestart(request, reply).catch((error: unknown) => {
-        reply({ ok: false, message: messageOf(error) });
-      });
+    const failed = (error: unknown): void => reply({ ok: false, message: messageOf(error) });
+    if (isRestartRequest(request)) handlers.restart(request, reply).catch(failed);
+    else if (isAdministratorLinkRequest(request)) {
+      handlers.administratorLink().then((url) => reply({ ok: true, url }), failed);
     } else reply({ ok: false, message: 'this version of the server does not know the request' });
   });
 }

@@ -48,7 +48,10 @@ export class Restarts {
       restarts.#restart(thisProgram(), DEFAULT_TIMEOUT_SECONDS).catch(() => {});
     });
     try {
-      restarts.#control = await openControlSocket(options.dataDir, (request, reply) => restarts.#asked(request, reply));
+      restarts.#control = await openControlSocket(options.dataDir, {
+        restart: (request, reply) => restarts.#asked(request, reply),
+        administratorLink: () => server.administratorLink(),
+      });
     } catch (err) {
       logger.warn({ err }, 'postern restart cannot reach this server: send it SIGUSR2 instead');
     }

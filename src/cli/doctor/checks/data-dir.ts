@@ -5,8 +5,15 @@ import { type Finding, type Findings, findingsOf } from '../../../checks/finding
 import type { Installation } from '../installation.ts';
 
 /** Files with secrets: readable by the server's user only. */
-const SECRET_FILES = ['secret.key', 'postern.sqlite*', 'first-api-key', 'first-authtoken', 'internal-ca/*/*key*'];
-const FIRST_KEYS = ['first-api-key', 'first-authtoken'];
+const SECRET_FILES = [
+  'secret.key',
+  'postern.sqlite*',
+  'first-api-key',
+  'first-authtoken',
+  'first-administrator',
+  'internal-ca/*/*key*',
+];
+const FIRST_KEYS = ['first-api-key', 'first-authtoken', 'first-administrator'];
 const OTHERS = 0o077;
 
 /** The data directory of a server on this machine. */

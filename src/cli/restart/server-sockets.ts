@@ -1,0 +1,33 @@
+import { readdir } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { usage } from '../../lib/flags.ts';
+import { closing, ignoreErrors, listenOnce, reporting } from '../../lib/guarded-listeners.ts';
+
+export interface OpenSocket {
+  readonly name: string;
+  readonly socket: Socket;
+}
+
+/** Null when no server was ever started there. A server that was killed leaves a socket behind, which refuses connections. */
+export async function openSockets(directory: string, pid: string | null): Promise<readonly OpenSocket[] | null> {
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw usage(`${directory} cannot be read (${error.code}): run this as the user of the server`);
+  });
+  if (names === null) return null;
+  const meant = names.filter((name) => (pid === null ? name.endsWith('.sock') : name === `${pid}.sock`));
+  const dialled = await Promise.all(meant.map(async (name) => ({ name, socket: await dial(join(directory, name)) })));
+  return dialled.filter((each): each is OpenSocket => each.socket !== null);
+}
+
+function dial(path: string): Promise<Socket | null> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    listenOnce(socket, 'error', reporting('restart command'), () => resolve(null));
+    listenOnce(socket, 'connect', closing(socket, 'restart command'), () => {
+      ignoreErrors(socket);
+      resolve(socket);
+    });
+  });
+}
