@@ -17,9 +17,11 @@ export const moduleSettingRows: SettingRows = Object.fromEntries(
 /** Each module's own settings, and each shared runtime's, selected from all values. */
 export function moduleSettings(values: Readonly<Record<string, unknown>>): ModuleSettings {
   return new Map(
-    owners.flatMap(({ name, settings }) => {
+    owners.flatMap((owner) => {
+      const { name, settings } = owner;
       if (settings === undefined) return [];
-      return [[name, Object.fromEntries(Object.keys(settings).map((setting) => [setting, values[setting]]))]];
+      const read = [...Object.keys(settings), ...('readsSettings' in owner ? (owner.readsSettings ?? []) : [])];
+      return [[name, Object.fromEntries(read.map((setting) => [setting, values[setting]]))]];
     }),
   );
 }

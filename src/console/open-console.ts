@@ -70,6 +70,7 @@ export function openConsole(options: ConsoleOptions): OpenedConsole {
     idleMs: options.idleSeconds * 1000,
     lifetimeMs: options.lifetimeSeconds * 1000,
     peopleSettings: people?.fingerprint ?? null,
+    currentRoleOf: people?.currentRoleOf ?? null,
     onProblem: (err) => logger.warn({ err }, 'failed to record the use of a console session'),
   });
   const streams = options.live === null ? null : new LiveStreams(options.live);

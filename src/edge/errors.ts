@@ -39,7 +39,7 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_EDGE_BODY_TOO_LARGE: {
     status: 413,
     explanation:
-      'A module of the route reads the body of requests before they are forwarded, and this body is larger than the module accepts. The request was not forwarded.',
+      'A module of the route reads the body of requests before they are forwarded, and this body is larger than the module accepts. Or the request is for the identity host, which accepts 64 KB. The request was not forwarded.',
   },
   ERR_POSTERN_NO_BACKEND: {
     status: 503,

@@ -21,6 +21,7 @@ import { ObservedRequest } from './observed-request.ts';
 import { isOwnPath, serveOwnPath } from './own-paths.ts';
 import { currentRoute, Reevaluation } from './reevaluation.ts';
 import { RequestChanges } from './request-changes.ts';
+import { serveOwnHost } from './serve-own-host.ts';
 import { UNMATCHED } from './unmatched-path.ts';
 import { unpreparedModule } from './unprepared-module.ts';
 
@@ -96,6 +97,10 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   }
 
   #enter(edge: EdgeSnapshot): void {
+    if (edge.ownHost !== undefined) {
+      serveOwnHost(edge.ownHost, this);
+      return;
+    }
     if (isOwnPath(edge, this.client.head.path)) {
       serveOwnPath(edge, this);
       return;

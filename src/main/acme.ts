@@ -8,6 +8,7 @@ import { openAcmeFetch } from '../acme/client/acme-fetch.ts';
 import { AcmeServer } from '../acme/client/acme-server.ts';
 import { type ResolveName, resolveName } from '../acme/orders/dns-diagnosis.ts';
 import { DnsHook } from '../acme/orders/dns-hook.ts';
+import { identityAddress } from '../config/identity-settings.ts';
 import { type Config, INTERNAL_CERTIFICATE } from '../config/schema.ts';
 import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -105,8 +106,10 @@ export function openAcme(deps: AcmeDependencies): OpenedAcme {
 }
 
 /** Names that clients and agents dial, where the listener would otherwise have a certificate of the internal CA. */
-function ownNames({ roles, api_tls_cert, api_url, tunnel_tls_cert, tunnel_names, domain }: Config): readonly string[] {
+function ownNames(config: Config): readonly string[] {
+  const { roles, api_tls_cert, api_url, tunnel_tls_cert, tunnel_names, domain } = config;
+  const identity = identityAddress(config.identity_host);
   const api = api_tls_cert === INTERNAL_CERTIFICATE && api_url !== null ? [new URL(api_url).hostname] : [];
   const hasTunnels = roles.includes('gateway') && tunnel_tls_cert === INTERNAL_CERTIFICATE;
-  return [...api, ...(hasTunnels ? [domain, ...tunnel_names] : [])];
+  return [...api, ...(identity === null ? [] : [identity.hostname]), ...(hasTunnels ? [domain, ...tunnel_names] : [])];
 }

@@ -33,6 +33,7 @@ import { PosternError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { createKsuidSource } from '../lib/text/ksuid.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
+import type { OwnIssuer } from '../modules/login/own-issuer.ts';
 import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
@@ -94,6 +95,8 @@ export interface ApiDependencies {
   /** Settings in effect, with secrets masked. */
   readonly settings?: readonly JsonObject[];
   readonly explain?: OperationPorts['explain'];
+  /** Postern's own OpenID provider; null: it is off. */
+  readonly ownIssuer: OwnIssuer | null;
   /** Absent: no mail is sent. */
   readonly mail?: MailQueue | null;
   /** Null while this process delivers no events. */
@@ -219,7 +222,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     live: deps.traffic?.live((request) => withRefs(request, ports.ref)) ?? null,
     findKey: (token) => keys.find(token),
     isCurrent: () => others.isCurrent,
-    people: consolePeople(config, { clock, logger: deps.logger }),
+    people: consolePeople(config, { clock, logger: deps.logger, ownIssuer: deps.ownIssuer }),
   });
   // They would never end by themselves.
   deps.health.onDraining(() => webConsole.endStreams());

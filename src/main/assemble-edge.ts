@@ -18,6 +18,7 @@ import type { RequestLogger } from '../logging/request-lines.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
 import { AmbiguousPaths } from '../snapshot/ambiguous-paths.ts';
+import type { OwnHost } from '../snapshot/own-host.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
 import type { BackendTraffic } from '../telemetry/metrics/backend-traffic.ts';
 import { EdgeMetrics } from '../telemetry/metrics/edge-metrics.ts';
@@ -57,6 +58,8 @@ export interface EdgeParts extends Omit<RuntimeDependencies, 'isAddressAllowed' 
   /** The descriptor of a tunnel's port that the process before this one had. */
   readonly inheritedPort: (port: number) => number | null;
   readonly publicPorts: PublicPorts;
+  /** The host of Postern's own OpenID provider; null: it is off. */
+  readonly ownHost: OwnHost | null;
   /** Compile edges when they are asked for. */
   readonly isLazy?: true;
 }
@@ -87,6 +90,7 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
   const snapshots =
     parts.isLazy === true ? Snapshots.lazy(replica, definitions) : await Snapshots.open(replica, definitions);
   compiled = snapshots;
+  if (parts.ownHost !== null) snapshots.serveOwnHost(parts.ownHost);
   const ca = await parts.internalCa();
   const certificates = createCertificateStore({
     records: replica,

@@ -9,34 +9,42 @@ import { hashToken } from '../lib/text/token-hash.ts';
 import { plainHttpHosts } from '../modules/login/issuer-problem.ts';
 import { login } from '../modules/login/login.ts';
 import { OpenIdLogin } from '../modules/login/openid/openid-login.ts';
+import type { OwnIssuer } from '../modules/login/own-issuer.ts';
 import { LoginProblem } from '../modules/login/provider/login-problem.ts';
 import { Provider } from '../modules/login/provider/provider.ts';
 import type { LoginSettings } from '../modules/login/settings.ts';
 import { settingsOf } from '../modules/module-settings.ts';
-import { consoleRoles } from './console-roles.ts';
+import { CONSOLE_CLIENT } from './console-client.ts';
+import { consoleRoles, identityRoleRules } from './console-roles.ts';
 
 const SCOPES = ['openid', 'email', 'profile'];
 
 interface Ports {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly ownIssuer: OwnIssuer | null;
 }
 
 /** How people sign in to the console; null without a provider in the settings. */
-export function consolePeople(config: Config, { clock, logger }: Ports): People | null {
-  const { console_oidc_issuer: issuer, console_oidc_client_id: clientId, console_roles: roles } = config;
-  // They are set together: see checkTogether.
-  if (issuer === null || clientId === null) return null;
+export function consolePeople(config: Config, ports: Ports): People | null {
+  const { clock, logger, ownIssuer } = ports;
+  const provider = providerOf(config, ownIssuer);
+  if (provider === null) return null;
+  const { issuer, clientId, clientSecret, scopes, roles } = provider;
+  const isOwn = issuer === ownIssuer?.issuer;
   const loginSettings: LoginSettings = settingsOf(config.moduleSettings, login);
   const isPlainHttpAllowed = plainHttpHosts(loginSettings.oidc_http_issuers);
   // The operator's settings name the provider, so it may have any address.
-  const fetch = createGuardedFetch({ isAddressAllowed: () => true, isPlainHttpAllowed, lookup: localhostLookup });
+  const fetch = isOwn
+    ? ownIssuer.fetch
+    : createGuardedFetch({ isAddressAllowed: () => true, isPlainHttpAllowed, lookup: localhostLookup });
   const client = new OpenIdLogin(new Provider(issuer, { clock, fetch, isPlainHttpAllowed }), {
     issuer,
     clientId,
-    clientSecret: config.console_oidc_client_secret ?? '',
-    scopes: SCOPES,
+    clientSecret,
+    scopes,
   });
+  const rolesOf = consoleRoles(roles);
   const shown = async <Result>(answer: Promise<Result>): Promise<Result> => {
     try {
       return await answer;
@@ -52,8 +60,39 @@ export function consolePeople(config: Config, { clock, logger }: Ports): People 
       exchange: (callback) => shown(client.exchange(callback)),
     },
     issuer,
-    roleOf: consoleRoles(roles),
+    roleOf: rolesOf,
     fingerprint: hashToken(JSON.stringify([issuer, clientId, roles])),
+    // What is known about them now counts, not what they were at the sign-in.
+    currentRoleOf: isOwn
+      ? (subject) => {
+          const person = ownIssuer.personOf(subject);
+          return person === null ? null : rolesOf(person.claims);
+        }
+      : null,
+  };
+}
+
+interface ConsoleProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scopes: readonly string[];
+  readonly roles: readonly string[];
+}
+
+/** The provider of the settings, otherwise our own. */
+function providerOf(config: Config, own: OwnIssuer | null): ConsoleProvider | null {
+  const { console_oidc_issuer: issuer, console_oidc_client_id: clientId, console_roles: roles } = config;
+  // They are set together: see checkTogether.
+  if (issuer !== null && clientId !== null)
+    return { issuer, clientId, clientSecret: config.console_oidc_client_secret ?? '', scopes: SCOPES, roles };
+  if (own === null) return null;
+  return {
+    issuer: own.issuer,
+    clientId: CONSOLE_CLIENT,
+    clientSecret: own.clientSecretOf(CONSOLE_CLIENT),
+    scopes: [...SCOPES, 'groups'],
+    roles: identityRoleRules(config),
   };
 }
 

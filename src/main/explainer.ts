@@ -7,6 +7,7 @@ import { headRules } from '../edge/http/head-rules.ts';
 import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
 import { VacantNames } from '../edge/vacant-names.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { OwnIssuer } from '../modules/login/own-issuer.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
 import type { ExplainedRequest, HypotheticalRequest } from '../resources/explain/explained-request.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
@@ -24,6 +25,8 @@ export interface ExplainerDependencies
   readonly node: string;
   readonly tunnels: OnlineTunnels;
   readonly mayServeNames: () => boolean;
+  /** Postern's own OpenID provider; null: it is off. */
+  readonly ownIssuer: OwnIssuer | null;
 }
 
 /** Explains requests, also in a process without an edge: the same snapshots are compiled there. */

@@ -22,6 +22,7 @@ import type {
 import type { Module } from '../modules/contract/module.ts';
 import type { AttemptBudgets } from '../modules/login/flow/attempt-budgets.ts';
 import type { LoginRecords } from '../modules/login/login-store.ts';
+import type { OwnIssuer } from '../modules/login/own-issuer.ts';
 import { moduleRecordKey } from '../modules/module-record-key.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import type { FollowedReplica } from '../replica/followed-replica.ts';
@@ -56,6 +57,8 @@ export interface RuntimeDependencies {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly isAddressAllowed: (ip: string, port: number) => boolean;
+  /** Postern's own OpenID provider; null: it is off. */
+  readonly ownIssuer: OwnIssuer | null;
   /** Compiles the edges again that read this record. */
   readonly recompile: (kind: string, id: string) => void;
   /** For explanations: nothing that the modules do has an effect. */
@@ -84,7 +87,8 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
   for (const module of deps.catalog.modules) {
     for (const definition of module.shared ?? []) {
       if (shared.has(definition)) continue;
-      const ports = { ...statePorts(definition, deps, network, ksuid), logins, attempts: deps.attempts };
+      const ofLogins = { logins, attempts: deps.attempts, ownIssuer: deps.ownIssuer };
+      const ports = { ...statePorts(definition, deps, network, ksuid), ...ofLogins };
       shared.set(definition, await definition.open(ports, settingsOf(moduleSettings, definition)));
     }
     const ports = {

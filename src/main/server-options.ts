@@ -1,5 +1,7 @@
 import type { DestinationStream } from 'pino';
 import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
+import type { IdentityPage } from '../identity/contracts/identity-request.ts';
+import type { IdentitySessions } from '../identity/contracts/identity-sessions.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Module } from '../modules/contract/module.ts';
@@ -24,6 +26,8 @@ export interface ServerOptions {
   readonly settings?: readonly JsonObject[];
   /** Where listening sockets come from; by default they are new. */
   readonly sockets?: ListeningSockets;
+  /** Replaces the pages of the identity host; tests sign people in without passkeys. */
+  readonly identityPages?: (sessions: IdentitySessions) => readonly IdentityPage[];
   /** The process that this one takes over from. */
   readonly predecessor?: Predecessor | null;
 }

@@ -2,11 +2,13 @@ import { Registry } from 'prom-client';
 import { Health } from '../api/health.ts';
 import { type ApiHandler, startingApi } from '../api/starting-api.ts';
 import { bootstrap } from '../bootstrap/bootstrap.ts';
+import { identityAddress } from '../config/identity-settings.ts';
 import type { Config } from '../config/schema.ts';
 import { createCatalog } from '../documents/catalog.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import { loadPart } from '../lib/load-part.ts';
 import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/net/listen-address.ts';
 import { followBugs } from '../logging/bug-log.ts';
 import { addLogMetrics } from '../logging/log-metrics.ts';
@@ -25,6 +27,7 @@ import { startStoreUpkeep } from '../store/store-upkeep.ts';
 import { BackendTraffic } from '../telemetry/metrics/backend-traffic.ts';
 import { NO_THREADS } from '../telemetry/other-nodes.ts';
 import { OwnAddresses } from '../upstream/own-addresses.ts';
+import { upstreamGuard } from '../upstream/upstream-guard.ts';
 import { openAcme } from './acme.ts';
 import { openAlerts } from './alerts.ts';
 import { openApi } from './api.ts';
@@ -40,6 +43,7 @@ import { serveHops } from './hops.ts';
 import { listenedAddresses, readyAddresses } from './listened-addresses.ts';
 import { openListener } from './listener.ts';
 import { ListeningSockets } from './listening-sockets.ts';
+import { loadIdentity } from './load-identity.ts';
 import { loginBudgets } from './login-budgets.ts';
 import { openMail } from './mail.ts';
 import { moduleLogins } from './module-logins.ts';
@@ -154,8 +158,21 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const shown = { ...recorded, clock, logger, replica, membership, problems, ownTunnels: here };
   const traffic = openTraffic(shown);
   const base = { config, store, replica, news: nodes.news, catalog, registry, clock, logger, requestLogger };
+  const own = new OwnAddresses();
+  own.addControl(listener.address);
+  const address = identityAddress(config.identity_host);
+  const identity =
+    address === null
+      ? null
+      : await (await loadIdentity()).openIdentity(address, {
+          ...base,
+          baseUrl,
+          isAddressAllowed: upstreamGuard(config.upstream_allow_cidrs, own),
+        });
+  opened.defer(() => identity?.close());
+  const ownIssuer = identity?.ownIssuer ?? null;
   const ofOthers = { logins: moduleLogins(store, nodes.news), others: othersWrites(store, replica, nodes.news) };
-  const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe() };
+  const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe(), ownIssuer };
   const explainer = opened.adopt(new Explainer({ ...base, ...ofOthers, ...seen, node: membership.self.name }), (it) =>
     it.close(),
   );
@@ -164,6 +181,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => mail?.close());
   const api = await openApi({
     ...base,
+    ownIssuer,
     mail: mail?.queue ?? null,
     health,
     baseUrl,
@@ -198,8 +216,16 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => certificateFiles?.close());
 
   const backendTraffic = new BackendTraffic();
-  const own = new OwnAddresses();
-  own.addControl(listener.address);
+  const ownHost =
+    address === null || identity === null || api.people === null
+      ? null
+      : identity.hostWith(
+          options.identityPages?.(identity.sessions) ??
+            (await loadPart(() => import('./identity-pages.ts'))).openIdentityPages({
+              ...{ ...base, address, sessions: identity.sessions, people: api.people },
+              codesBy: config.identity_email_codes ? (mail?.queue ?? null) : null,
+            }),
+        );
   const clientsOf = proxiedClients({ config, logger, registry, descriptors });
   const attempts = loginBudgets(config, ofOthers.logins, clock);
   const edgeParts: EdgeDependencies = {
@@ -217,6 +243,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     clientsOf,
     descriptors,
     ...seen,
+    ownHost,
     sockets,
   };
   const inWorkers = (): Promise<OpenedWorkers> =>
@@ -292,6 +319,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => served.close());
   problems.follow(served);
   snapshots = served;
+  identity?.follow(served);
   explainer.follow(served, edge?.isPassthrough);
 
   let isClosing = false;

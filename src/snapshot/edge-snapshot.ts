@@ -6,6 +6,7 @@ import type { AssumedPerson } from '../modules/contract/recognizes-requesters.ts
 import type { TlsPolicy } from '../modules/contract/requires-tls.ts';
 import type { TrafficRequest } from '../modules/contract/traffic-request.ts';
 import type { OwnCookieNames } from './own-cookie-names.ts';
+import type { OwnHost } from './own-host.ts';
 import type { MatchableRoute, RouteTable } from './route-table.ts';
 
 /** An edge as traffic sees it: immutable, compiled once per change, swapped as a whole. */
@@ -30,6 +31,8 @@ export interface EdgeSnapshot {
   readonly problems: readonly ModuleProblem[];
   /** Served over plain HTTP instead of HTTPS: some edges without a record. */
   readonly isPlain?: boolean;
+  /** The program itself serves all requests: there are no routes. */
+  readonly ownHost?: OwnHost;
 }
 
 export interface RouteSnapshot extends MatchableRoute {

@@ -20,6 +20,10 @@ export class ServedEdges {
     return this.#byId.values();
   }
 
+  get(edgeId: string): EdgeSnapshot | undefined {
+    return this.#byId.get(edgeId);
+  }
+
   dependenciesOf(edgeId: string): ReadonlySet<string> | undefined {
     return this.#dependenciesOf.get(edgeId);
   }

@@ -8,6 +8,7 @@ import { compileDetached, type DetachedEdge } from './detached-edge.ts';
 import { EdgeDependencies } from './edge-dependencies.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
 import { ModuleTables } from './module-tables.ts';
+import { type OwnHost, ownHostEdge } from './own-host.ts';
 import { refusingEdge } from './refusing-edge.ts';
 import { type EdgeSwap, haveSameHosts, ServedEdges } from './served-edges.ts';
 import { TrackingReader } from './tracking-reader.ts';
@@ -41,6 +42,8 @@ export class Snapshots {
   readonly #ephemeral = new Map<string, EdgeSnapshot>();
   readonly #ephemeralHosts = new Map<string, EdgeSnapshot>();
   readonly #plainHosts = new Map<string, EdgeSnapshot>();
+  /** Hosts that the program serves itself: nothing takes their names from them. */
+  readonly #ownHosts = new Map<string, EdgeSnapshot>();
   readonly #detached = new WeakMap<EdgeSnapshot, DetachedEdge>();
   readonly #listeners = new Set<SnapshotListener>();
   readonly #unsubscribe: () => void;
@@ -87,19 +90,26 @@ export class Snapshots {
    * an edge's wildcard.
    */
   find(host: string): EdgeSnapshot | undefined {
+    if (this.#ownHosts.size > 0 && this.#ownHosts.has(host)) return this.#ownHosts.get(host);
     return this.#exact(host) ?? this.#ephemeralHosts.get(host) ?? this.#wildcard(host);
   }
 
   /** Serves a host over plain HTTP: never a configured edge. */
   findPlain(host: string): EdgeSnapshot | undefined {
+    if (this.#ownHosts.has(host)) return undefined;
     return this.#exact(host) === undefined ? this.#plainHosts.get(host) : undefined;
   }
 
   /** The configured edge for a host, by exact name or wildcard, ignoring agents. */
   findEdge(host: string): { readonly edge: EdgeSnapshot; readonly isExact: boolean } | undefined {
-    const exact = this.#exact(host);
+    const exact = this.#ownHosts.get(host) ?? this.#exact(host);
     const edge = exact ?? this.#wildcard(host);
     return edge === undefined ? undefined : { edge, isExact: exact !== undefined };
+  }
+
+  /** A configured edge, or the address of an agent. */
+  get(edgeId: string): EdgeSnapshot | undefined {
+    return this.#edges.get(edgeId) ?? this.#ephemeral.get(edgeId);
   }
 
   /** Those that are compiled. */
@@ -136,6 +146,10 @@ export class Snapshots {
     const detached = this.#detached.get(edge);
     if (detached !== undefined) return compileDetached(detached, definitions);
     return compileEdge(edge.id, new TrackingReader(this.#replica), definitions, 'operator');
+  }
+
+  serveOwnHost(host: OwnHost): void {
+    this.#ownHosts.set(host.hostname, ownHostEdge(host));
   }
 
   addEphemeral(edge: EdgeSnapshot): void {

@@ -11,8 +11,6 @@ const ENTRY_POINTS = ['src/client/index.ts', 'src/agent/index.ts', 'src/main/cli
 const FOR_TESTS = [
   'src/config/print.ts maskedUrl',
   'src/edge/own-cookies.ts setsOwnCookie',
-  // Until src/main/identity.ts serves them.
-  'src/identity/pages/identity-pages.ts identityPages',
   'src/modules/compression/accept-encoding.ts CODINGS',
   'src/modules/compression/eligibility.ts MIN_BODY_BYTES',
   'src/modules/oidc/oidc.ts oidcConfig',

@@ -27,6 +27,7 @@ export function inertPorts(ports: Partial<RuntimePorts & SharedPorts> = {}): Run
     },
     logins: idleLogins(),
     attempts: { redeem: () => Promise.resolve(null), guess: () => assert.fail('the test guesses nothing') },
+    ownIssuer: null,
     mac: () => '',
     seal: () => '',
     open: () => null,

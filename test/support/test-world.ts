@@ -38,6 +38,8 @@ export interface WorldOptions {
   readonly resolveName?: ServerOptions['resolveName'];
   /** The test reaches into the thread that serves. */
   readonly isInOneThread?: true;
+  /** Replaces the pages of the identity host. */
+  readonly identityPages?: ServerOptions['identityPages'];
 }
 
 export interface ApiAnswer {
@@ -116,6 +118,7 @@ export class TestWorld {
       ...(options.monotonicMs !== undefined && { monotonicMs: options.monotonicMs }),
       ...(options.modules !== undefined && { modules: options.modules }),
       ...(options.resolveName !== undefined && { resolveName: options.resolveName }),
+      ...(options.identityPages !== undefined && { identityPages: options.identityPages }),
       // With a gateway, commands go to agents.
       ...(!env.POSTERN_ROLES.includes('gateway') && {
         sessionCommands: {

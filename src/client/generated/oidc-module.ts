@@ -28,11 +28,17 @@ export interface OidcModule {
    * fragment, such as "https://accounts.example.com".
    */
   readonly issuer: string;
-  /** Client ID at the provider, which is also the required audience of its tokens. */
+  /**
+   * Client ID at the provider, which is also the required audience of its tokens. Empty with the issuer of this
+   * server (identity_host): the edge then has its own client there.
+   */
   readonly client_id: string;
   /** Client secret at the provider. Encrypted at rest; reading it requires the scope secrets:read. */
   readonly client_secret: string;
-  /** Scopes to request from the provider, each without spaces. "openid" is always requested. */
+  /**
+   * Scopes to request from the provider, each without spaces. "openid" is always requested. Empty with the issuer
+   * of this server and no client_id: openid, email, profile and groups.
+   */
   readonly scopes: readonly string[];
   /**
    * Parameters of the login request. A login that did not ask for them does not count on this route: the user logs
@@ -86,11 +92,17 @@ export interface OidcModuleReplace {
    * fragment, such as "https://accounts.example.com".
    */
   readonly issuer?: string | undefined;
-  /** Client ID at the provider, which is also the required audience of its tokens. */
+  /**
+   * Client ID at the provider, which is also the required audience of its tokens. Empty with the issuer of this
+   * server (identity_host): the edge then has its own client there.
+   */
   readonly client_id?: string | undefined;
   /** Client secret at the provider. Encrypted at rest; reading it requires the scope secrets:read. */
   readonly client_secret?: string | undefined;
-  /** Scopes to request from the provider, each without spaces. "openid" is always requested. */
+  /**
+   * Scopes to request from the provider, each without spaces. "openid" is always requested. Empty with the issuer
+   * of this server and no client_id: openid, email, profile and groups.
+   */
   readonly scopes?: readonly string[] | undefined;
   /**
    * Parameters of the login request. A login that did not ask for them does not count on this route: the user logs

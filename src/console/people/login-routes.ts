@@ -20,6 +20,8 @@ export interface People {
   roleOf(claims: JsonObject): Role | null;
   /** Sessions end when it changes: issuer, client and rules. */
   readonly fingerprint: string;
+  /** Their role now, for people who are known without asking the provider; null: the role at the sign-in stays. */
+  readonly currentRoleOf: ((subject: string) => Role | null) | null;
 }
 
 export interface LoginRoutesOptions {

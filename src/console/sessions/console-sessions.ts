@@ -31,6 +31,8 @@ export interface ConsoleSessionsOptions {
   readonly lifetimeMs: number;
   /** Fingerprint of the settings that give roles to people; null: nobody signs in with OpenID Connect. */
   readonly peopleSettings: string | null;
+  /** See `People`. */
+  readonly currentRoleOf?: ((subject: string) => string | null) | null;
   readonly onProblem: (error: unknown) => void;
 }
 
@@ -99,9 +101,19 @@ export class ConsoleSessions {
       const session = sessionOf(record);
       if (!isSecret(cookie, session.cookieHash) || !matches(session)) continue;
       if (session.who.kind === 'person' && session.who.settings !== peopleSettings) continue;
-      if (!isOver(session, replica, clock.nowMs())) return session;
+      const current = isOver(session, replica, clock.nowMs()) ? null : this.#withCurrentRole(session);
+      if (current !== null) return current;
     }
     return null;
+  }
+
+  /** Null: the person no longer has a role. */
+  #withCurrentRole(session: ConsoleSession): ConsoleSession | null {
+    const { who } = session;
+    const { currentRoleOf = null } = this.#options;
+    if (who.kind !== 'person' || currentRoleOf === null) return session;
+    const role = currentRoleOf(who.subject);
+    return role === null ? null : { ...session, who: { ...who, role } };
   }
 
   async end(id: string): Promise<void> {

@@ -59,6 +59,7 @@ async function createKey(
     problems: new ProblemIndex(),
     served: () => null,
     tunnelNamesUnder: () => [],
+    ownIssuer: null,
   });
   opened.defer(() => api.close());
   const token = `postern_ak_${randomBytes(32).toString('base64url')}`;

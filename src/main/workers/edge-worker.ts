@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as setImmediatePromise } from 'node:timers/promises';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';
+import { identityAddress } from '../../config/identity-settings.ts';
 import { kindOfIdIn } from '../../documents/kind-of-id.ts';
 import type { EdgeTallies } from '../../edge/edge-tallies.ts';
 import { AcceptedSockets } from '../../edge/listeners/accepted-sockets.ts';
@@ -22,6 +23,7 @@ import { followBugs } from '../../logging/bug-log.ts';
 import { createLog } from '../../logging/logger.ts';
 import { modules } from '../../modules/registry.ts';
 import { ReplicaCopy } from '../../replica/replica-copy.ts';
+import type { WholeAnswer, WholeRequest } from '../../snapshot/own-host.ts';
 import { createKeyring } from '../../store/keyring.ts';
 import { purposeSeals } from '../../store/purpose-seals.ts';
 import { revisionOf } from '../../store/revision-of.ts';
@@ -36,6 +38,7 @@ import { TrafficSeries } from '../../telemetry/series/traffic-series.ts';
 import { OwnAddresses } from '../../upstream/own-addresses.ts';
 import { type AssembledEdge, assembleEdge } from '../assemble-edge.ts';
 import { openDescriptorBudget } from '../descriptors.ts';
+import { createOwnIssuer } from '../own-issuer.ts';
 import { proxiedClients } from '../proxied-clients.ts';
 import { openServerTracing, SEND_REST_WITHIN_MS } from '../tracing.ts';
 import { tallyIn } from '../traffic.ts';
@@ -118,7 +121,14 @@ function run(start: WorkerStart): void {
     };
     const tracing = await openServerTracing({ config, store, registry, logger, node });
     const clientsOf = proxiedClients({ config, logger, registry, descriptors });
+    const address = identityAddress(config.identity_host);
+    const serveOwnHost = (request: WholeRequest): Promise<WholeAnswer> => main.call('serveOwnHost', request);
     const assembled = await assembleEdge({
+      ownHost: address === null ? null : { hostname: address.hostname, serve: serveOwnHost },
+      ownIssuer:
+        address === null
+          ? null
+          : createOwnIssuer({ issuer: address.issuer, reader: replica, mac: store.mac, serve: serveOwnHost }),
       config,
       store,
       replica,

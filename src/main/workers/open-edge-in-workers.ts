@@ -8,6 +8,7 @@ import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import type { LoginRecords } from '../../modules/login/login-store.ts';
 import type { DirectoryListener } from '../../nodes/directory/tunnel-directory.ts';
 import type { Replica } from '../../replica/replica.ts';
+import type { OwnHost, WholeAnswer, WholeRequest } from '../../snapshot/own-host.ts';
 import { newProblems } from '../../snapshot/problems/new-problems.ts';
 import { Snapshots } from '../../snapshot/snapshots.ts';
 import { readKeys } from '../../store/load-keyring.ts';
@@ -116,6 +117,7 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
         },
         connectionClosed: (id, facts) => deps.traffic.connectionClosed(id, facts),
         backends: (counts) => deps.backendTraffic.add(counts),
+        serveOwnHost: (request) => serveOwnHost(deps.ownHost, request),
         watched: (requests) => {
           for (const request of requests) deps.history.tell(request);
         },
@@ -134,6 +136,7 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
     moduleSettings: config.moduleSettings,
   });
   opening.defer(() => snapshots.close());
+  if (deps.ownHost !== null) snapshots.serveOwnHost(deps.ownHost);
   snapshots.onSwap((edgeId, now, before) => {
     workers.forgetMetrics(edgeId, new Set(Array.from(now?.routes.all ?? [], ({ id }) => id)));
     for (const problem of newProblems(now, before))
@@ -212,6 +215,12 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
       await opened.disposeAsync();
     },
   };
+}
+
+/** Bytes lose their type on the way between threads. */
+async function serveOwnHost(host: OwnHost | null, request: WholeRequest): Promise<WholeAnswer> {
+  if (host === null) throw new Error('there is no identity host');
+  return host.serve({ ...request, body: Buffer.from(request.body) });
 }
 
 function* recordsOf(replica: Replica): Iterable<StoredRecord> {

@@ -7,6 +7,7 @@ import type { NewEndpoint, Publication } from '../../edge/tunnels/endpoints.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { LoginChange, LoginRecords, ReplacedKey } from '../../modules/login/login-store.ts';
 import type { Leaf, LeafRequest } from '../../pki/internal-ca.ts';
+import type { WholeAnswer, WholeRequest } from '../../snapshot/own-host.ts';
 import type { Change, CommitResult, StoredRecord, WriteSet } from '../../store/store.ts';
 import type { RawConnectionFacts } from '../../telemetry/facts/raw-connection-facts.ts';
 import type { RequestFacts } from '../../telemetry/facts/request-facts.ts';
@@ -109,4 +110,6 @@ export interface MainMethods extends AttemptMethods {
   connectionClosed(id: string, facts: RawConnectionFacts): void;
   backends(counts: readonly BackendCounts[]): void;
   watched(requests: readonly RecordedRequest[]): void;
+  /** A request for the host of Postern's own OpenID provider. */
+  serveOwnHost(request: WholeRequest): Promise<WholeAnswer>;
 }

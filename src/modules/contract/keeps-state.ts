@@ -4,6 +4,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { DeclaredSettings, SettingValues } from '../../lib/settings/setting.ts';
 import type { AttemptBudgets } from '../login/flow/attempt-budgets.ts';
 import type { LoginRecords } from '../login/login-store.ts';
+import type { OwnIssuer } from '../login/own-issuer.ts';
 import type { DeclaresRequestChanges } from './changes-requests.ts';
 import type { DeclaresDecisions } from './decides.ts';
 import type { FollowedRecords, ModuleRecords } from './kept-records.ts';
@@ -90,8 +91,10 @@ export interface SharedRuntime<Runtime extends SharedState = SharedState>
     Pick<DeclaresPaths, 'ownPaths' | 'reservedCookies'> {
   readonly name: string;
   readonly settings?: DeclaredSettings;
+  /** Settings of the program that it reads beside its own, by name. */
+  readonly readsSettings?: readonly string[];
   readonly recordKinds?: readonly string[];
-  /** The values are those of its declared rows. */
+  /** The values are those of its declared rows, and of the settings that it reads. */
   open(ports: SharedPorts, settings: never): Promise<Runtime>;
 }
 
@@ -106,6 +109,8 @@ export interface SharedPorts extends StatePorts {
   readonly logins: LoginRecords;
   /** What clients may still try, counted for all threads of the node. */
   readonly attempts: AttemptBudgets;
+  /** Postern's own OpenID provider; null: it is off. */
+  readonly ownIssuer: OwnIssuer | null;
 }
 
 export interface ModuleTimers {

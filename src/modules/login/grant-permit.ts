@@ -24,7 +24,7 @@ export class GrantPermit implements Permit {
   }
 
   get version(): number {
-    return this.grant.version;
+    return this.grant.holderVersion;
   }
 
   get identity(): Identity {

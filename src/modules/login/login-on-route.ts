@@ -100,7 +100,8 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
   }
 
   isInForce(grant: Grant, nowMs: number): boolean {
-    return !grant.isEnded && grant.isWithin(this.config.limits, nowMs) && grant.covers(this.config.scopes);
+    if (grant.isEnded || !grant.followPerson()) return false;
+    return grant.isWithin(this.config.limits, nowMs) && grant.covers(this.config.scopes);
   }
 
   used(grant: Grant, nowMs: number): void {

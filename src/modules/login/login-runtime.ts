@@ -17,6 +17,7 @@ import { plainHttpHosts } from './issuer-problem.ts';
 import type { LoginClient } from './login-client.ts';
 import type { LoginOnRoute } from './login-on-route.ts';
 import type { LoginClientId, LoginRecord, LoginRecords } from './login-store.ts';
+import type { OwnIssuer } from './own-issuer.ts';
 import type { LoginProblem } from './provider/login-problem.ts';
 import { Providers } from './provider/providers.ts';
 import { TokenIssuers } from './provider/token-issuer.ts';
@@ -92,7 +93,8 @@ export class LoginRuntime implements SharedState {
         createFetch: network.createFetch,
       }),
     };
-    this.#providers = { operator: new Providers(operator), agent: new Providers(agent) };
+    const { ownIssuer } = ports;
+    this.#providers = { operator: new Providers(operator, ownIssuer), agent: new Providers(agent, ownIssuer) };
     this.#tokenIssuers = { operator: new TokenIssuers(operator), agent: new TokenIssuers(agent) };
     this.#signingKeys = signingKeys(ports.records);
     this.#count = ports.counter({
@@ -106,7 +108,7 @@ export class LoginRuntime implements SharedState {
     );
     this.flows = new FlowCookies(ports);
     this.attempts = ports.attempts;
-    this.sessions = new Sessions(logins, this.cookies, clock);
+    this.sessions = new Sessions(logins, this.cookies, clock, ownIssuer);
     this.activity = new Activity(logins, timers, (err) => log.error({ err }, 'failed to write the activity of logins'));
     this.refresh = new TokenRefresh({
       records: logins,
@@ -153,6 +155,11 @@ export class LoginRuntime implements SharedState {
   /** Issuers of tokens for programs, separate for the same reason. */
   tokenIssuersFor(configuredBy: ConfiguredBy): TokenIssuers {
     return this.#tokenIssuers[configuredBy];
+  }
+
+  /** Postern's own provider; null: it is off. */
+  get ownIssuer(): OwnIssuer | null {
+    return this.#ports.ownIssuer;
   }
 
   /** A module tells which clients an edge still has, when it is opened: the logins of others end. */

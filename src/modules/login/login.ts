@@ -9,6 +9,7 @@ import { loginSettings } from './settings.ts';
 export const login: SharedRuntime<LoginRuntime> = {
   name: 'login',
   settings: loginSettings,
+  readsSettings: ['identity_host'],
   errors: { title: 'Traffic: login', rows: loginErrors.rows },
   // Upstreams made for ngrok's edges trust its names.
   reservedHeaders: ['postern-auth-*', 'ngrok-auth-*'],

@@ -11,7 +11,8 @@ export class OidcRuntime implements ModuleRuntime {
     this.login.keepClients((edgeId) =>
       ports.ownConfigs(edgeId).map((config) => ({
         issuer: config['issuer'] as string,
-        clientId: config['client_id'] as string,
+        // A route without a client at our own provider has the one of its edge.
+        clientId: (config['client_id'] as string) || edgeId,
       })),
     );
   }

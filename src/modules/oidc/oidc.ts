@@ -10,6 +10,7 @@ import { login } from '../login/login.ts';
 import { LOGIN_REASONS, type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
 import { askedParameters } from '../login/login-parameters.ts';
 import { OpenIdLogin } from '../login/openid/openid-login.ts';
+import { ownIssuerOf } from '../login/own-issuer.ts';
 import type { LoginSettings } from '../login/settings.ts';
 import { oidcAgentForm } from './agent-form.ts';
 import { loginParameters } from './login-parameters.ts';
@@ -53,7 +54,8 @@ export const oidcConfig = Type.Object({
   client_id: Type.String({
     default: '',
     maxLength: 1024,
-    description: 'Client ID at the provider, which is also the required audience of its tokens.',
+    description:
+      'Client ID at the provider, which is also the required audience of its tokens. Empty with the issuer of this server (identity_host): the edge then has its own client there.',
   }),
   client_secret: secret(
     'readable',
@@ -67,7 +69,8 @@ export const oidcConfig = Type.Object({
   scopes: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$' }), {
     default: [],
     maxItems: 100,
-    description: 'Scopes to request from the provider, each without spaces. "openid" is always requested.',
+    description:
+      'Scopes to request from the provider, each without spaces. "openid" is always requested. Empty with the issuer of this server and no client_id: openid, email, profile and groups.',
   }),
   login_parameters: loginParameters,
 });
@@ -107,17 +110,19 @@ function check(config: Type.Static<typeof oidcConfig>, context: CheckContext<Log
 
 function prepare(
   config: Type.Static<typeof oidcConfig>,
-  { place, runtime, configuredBy }: PreparePorts<OidcRuntime>,
+  { place, runtime, configuredBy, settings }: PreparePorts<OidcRuntime>,
 ): Preparation {
+  const hasOwnClient = config.client_id === '' && config.issuer !== '' && config.issuer === ownIssuerOf(settings);
   const missing = (['issuer', 'client_id'] as const).filter((field) => config[field] === '');
-  if (missing.length > 0 || place.routeId === null) {
-    const message = `login has no ${missing.join(' and no ')}: set it with PUT. To allow access without login, delete the module or set "enabled": false`;
+  if ((missing.length > 0 && !hasOwnClient) || place.routeId === null) {
+    const message = `login has no ${missing.join(' and no ')}: set it with PUT${missingIdentity(config.issuer)}. To allow access without login, delete the module or set "enabled": false`;
     return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
   }
   // No traffic is served here, so nobody is admitted.
   if (runtime === null) return { ok: true, prepared: { judge: () => NOT_SERVED } };
   const parameters = config.login_parameters === undefined ? null : askedParameters(config.login_parameters);
-  const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = config;
+  const { issuer } = config;
+  const { clientId, clientSecret, scopes } = clientOf(config, hasOwnClient, place.edgeId, runtime);
   const loginConfig: LoginConfig = {
     module: 'oidc',
     edgeId: place.edgeId,
@@ -145,6 +150,33 @@ function prepare(
   });
   return { ok: true, prepared: new LoginOnRoute(runtime.login, loginConfig, client) };
 }
+
+interface UsedClient {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scopes: readonly string[];
+}
+
+/** At our own provider, each edge has a client that is not configured anywhere. */
+function clientOf(
+  config: Type.Static<typeof oidcConfig>,
+  hasOwnClient: boolean,
+  edgeId: string,
+  { login: { ownIssuer } }: OidcRuntime,
+): UsedClient {
+  if (!hasOwnClient) return { clientId: config.client_id, clientSecret: config.client_secret, scopes: config.scopes };
+  return {
+    clientId: edgeId,
+    clientSecret: ownIssuer?.clientSecretOf(edgeId) ?? '',
+    scopes: config.scopes.length === 0 ? OWN_SCOPES : config.scopes,
+  };
+}
+
+function missingIdentity(issuer: string): string {
+  return issuer === '' ? '' : `, or set identity_host if ${issuer} is to be this server's own identity host`;
+}
+
+const OWN_SCOPES: readonly string[] = ['openid', 'email', 'profile', 'groups'];
 
 const NOT_SERVED: Refusal = {
   status: 503,

@@ -150,7 +150,7 @@ function prepared({ mark, maxBytes, configuredBy }: Marking, runtime: HookedRunt
             ...runtime?.seen,
             sent: String(await request.readBody(100)),
             modules: [site.modules.length, 'found' in here && here.found === site.modules[0]],
-            notes: [runtime?.notes.areModulesOpen, runtime?.notes.logins, runtime?.notes.limit],
+            notes: [runtime?.notes.areModulesOpen, runtime?.notes.logins, runtime?.notes.limit, runtime?.notes.about],
           }),
         };
       },

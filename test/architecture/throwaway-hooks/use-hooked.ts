@@ -87,7 +87,7 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
     followed: { current: true, written: true, 'written again': false, doc: { text: 'a mark' }, revision: 'number' },
     sent: 'x',
     modules: [1, true],
-    notes: [true, 0, 4],
+    notes: [true, 0, 4, 'info, no identity host'],
   });
   assert.equal((await edge.ask(bare.host, '/.postern/hooked', post)).status, 404, 'its requests carry secrets');
   assert.equal(seen.length, before);

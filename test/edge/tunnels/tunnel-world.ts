@@ -107,7 +107,12 @@ export class TunnelWorld {
     const others = othersWrites(store, replica, null);
     const attempts = loginBudgets(config, logins, clock);
     const parts = { config, store, replica, logins, attempts, others, catalog, clock, logger: log.logger, registry };
-    const runtimes = await openModuleRuntimes({ ...parts, isAddressAllowed: () => true, recompile: () => {} });
+    const runtimes = await openModuleRuntimes({
+      ...parts,
+      isAddressAllowed: () => true,
+      recompile: () => {},
+      ownIssuer: null,
+    });
     const snapshots = await Snapshots.open(replica, {
       modules,
       kindOfId: catalog.kindOfId,

@@ -5,6 +5,8 @@ import { GUEST_ISSUER } from '../guest-issuer.ts';
 import type { SentIdentity } from '../identity/upstream-identity.ts';
 import { isAskedFor, type LoginParameters } from '../login-parameters.ts';
 import type { LoginRecord } from '../login-store.ts';
+import type { OwnIssuer } from '../own-issuer.ts';
+import { grantClaims } from './user-fields.ts';
 
 /** How long a login lasts, in seconds; 0 = unlimited. The module's current values, regardless of those at login. */
 export interface SessionLimits {
@@ -75,8 +77,13 @@ export class Grant {
   identity: SentIdentity | null = null;
   #coveredScopes: readonly string[] | null = null;
   #holder: Identity | null = null;
+  readonly #people: Pick<OwnIssuer, 'personOf'> | null;
+  /** Revision of the person whose claims it has; 0: those of its login. */
+  #personRevision = 0;
 
-  constructor(record: LoginRecord) {
+  /** `own`: Postern's provider, whose people are known at any time. */
+  constructor(record: LoginRecord, own: OwnIssuer | null = null) {
+    this.#people = own !== null && own.issuer === record.issuer ? own : null;
     this.id = record.id;
     this.userId = record.userId;
     this.edgeId = record.edgeId;
@@ -101,6 +108,25 @@ export class Grant {
     this.lastActiveMs = Math.max(this.lastActiveMs, record.lastActiveMs);
     this.identity = null;
     this.#holder = null;
+    this.#personRevision = 0;
+  }
+
+  /** Takes over what has changed about its person since the login. False when they may no longer be logged in. */
+  followPerson(): boolean {
+    if (this.#people === null) return true;
+    const person = this.#people.personOf(this.doc.subject);
+    if (person === null) return false;
+    if (person.revision === this.#personRevision) return true;
+    this.#personRevision = person.revision;
+    this.doc = { ...this.doc, ...grantClaims({ ...this.doc.claims, ...person.claims }) };
+    this.identity = null;
+    this.#holder = null;
+    return true;
+  }
+
+  /** Increases with every change of what it says about its holder. */
+  get holderVersion(): number {
+    return this.version + this.#personRevision;
   }
 
   /** Who logged in, as access rules see it. */

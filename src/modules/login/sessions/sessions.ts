@@ -3,6 +3,7 @@ import { cookieValues } from '../../../lib/http/cookie-header.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
 import type { BrowserKey, CookieNames, SessionCookies } from '../cookies/session-cookie.ts';
 import type { LoginChange, LoginRecord, LoginRecords, ReplacedKey } from '../login-store.ts';
+import type { OwnIssuer } from '../own-issuer.ts';
 import { Grant, type Session } from './grant.ts';
 
 /** Keys of ended logins; browsers continue to send them. */
@@ -25,6 +26,7 @@ export class Sessions {
   readonly #records: LoginRecords;
   readonly #cookies: SessionCookies;
   readonly #clock: Clock;
+  readonly #ownIssuer: OwnIssuer | null;
   readonly #byCookie = new Map<string, Session>();
   readonly #byKey = new Map<string, Session>();
   readonly #grants = new Map<string, Grant>();
@@ -35,7 +37,8 @@ export class Sessions {
   /** Increases with every change: a read that started before one may be older than it. */
   #generation = 0;
 
-  constructor(records: LoginRecords, cookies: SessionCookies, clock: Clock) {
+  constructor(records: LoginRecords, cookies: SessionCookies, clock: Clock, ownIssuer: OwnIssuer | null = null) {
+    this.#ownIssuer = ownIssuer;
     this.#records = records;
     this.#cookies = cookies;
     this.#clock = clock;
@@ -196,7 +199,7 @@ export class Sessions {
       known.update(record);
       return known;
     }
-    const grant = new Grant(record);
+    const grant = new Grant(record, this.#ownIssuer);
     this.#grants.set(record.id, grant);
     return grant;
   }

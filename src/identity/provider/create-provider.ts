@@ -1,0 +1,177 @@
+import {
+  type Configuration,
+  errors,
+  interactionPolicy,
+  type JWK,
+  type KoaContextWithOIDC,
+  Provider,
+} from 'oidc-provider';
+import { listen } from '../../lib/guarded-listeners.ts';
+import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
+import { isSameSecret } from '../../lib/text/is-same-secret.ts';
+import { hashToken } from '../../lib/text/token-hash.ts';
+import type { CookieSignature } from './cookie-signature.ts';
+import { loggedOutPage, logoutPage, PROVIDER_PAGE_POLICY, renderError } from './provider-pages.ts';
+import { providerSessionId } from './provider-session.ts';
+import { type AdapterPorts, storeAdapter } from './store-adapter.ts';
+
+export const SESSION_COOKIE = '__Host-postern-identity';
+const SIGN_IN_PATH = '/sign-in';
+
+export interface ProviderOptions extends AdapterPorts {
+  readonly issuer: string;
+  readonly jwks: readonly JWK[];
+  readonly sessionSeconds: number;
+  readonly signature: CookieSignature;
+  /** For back-channel logouts: the only requests that the library makes. */
+  readonly fetch: GuardedFetch;
+  readonly onProblem: (error: unknown) => void;
+}
+
+const MINUTE = 60;
+/** While a person looks for their passkey. */
+const INTERACTION_SECONDS = 30 * MINUTE;
+const SCOPES = ['openid', 'email', 'profile', 'groups', 'offline_access'];
+
+/** The library's provider, reduced to what Postern offers: the code flow with PKCE, refresh, userinfo and logout. */
+export function createProvider(options: ProviderOptions): Provider {
+  const provider = new Provider(options.issuer, configuration(options));
+  // Scheme and host come from us, and from nobody else: see `runProvider`.
+  provider.proxy = true;
+  provider.use(async (ctx, next) => {
+    ctx.set('content-security-policy', PROVIDER_PAGE_POLICY);
+    ctx.set('referrer-policy', 'no-referrer');
+    ctx.set('x-content-type-options', 'nosniff');
+    await next();
+  });
+  const client = provider.Client.prototype as unknown as ClientMethods;
+  // Secrets are stored as hashes.
+  client.compareClientSecret = compareSecret;
+  // Every ID token names its session: logins on routes end with it.
+  client.includeSid = () => true;
+  const owner = { contain: options.onProblem };
+  listen(provider, 'server_error', owner, (_ctx: unknown, error: unknown) => options.onProblem(error));
+  listen(provider, 'error', owner, (error: unknown) => options.onProblem(error));
+  return provider;
+}
+
+/** Methods of the library's clients that its types do not have. */
+interface ClientMethods {
+  compareClientSecret(actual: string): boolean;
+  includeSid(): boolean;
+}
+
+function compareSecret(this: { readonly clientSecret?: string }, actual: string): boolean {
+  return isSameSecret(hashToken(actual), this.clientSecret ?? '');
+}
+
+function configuration(options: ProviderOptions): Configuration {
+  const { people, sessionSeconds, signature } = options;
+  const cookie = { httpOnly: true, overwrite: true, sameSite: 'lax', secure: true, path: '/' } as const;
+  return {
+    adapter: storeAdapter(options),
+    jwks: { keys: [...options.jwks] },
+    findAccount: async (ctx, accountId, token) => {
+      const person = people.find(accountId);
+      if (person === null) return undefined;
+      // A token is used: a person who lost the right to log in to its application since then gets nothing more.
+      const { client } = ctx.oidc;
+      if (token !== undefined && client !== undefined && !isAdmitted(client.clientId, person.groups, options))
+        return undefined;
+      return { accountId, claims: () => ({ ...person.claims, sub: accountId }) };
+    },
+    claims: {
+      openid: ['sub', 'amr', 'auth_time'],
+      email: ['email', 'email_verified'],
+      profile: ['name'],
+      groups: ['groups'],
+    },
+    conformIdTokenClaims: false,
+    scopes: SCOPES,
+    responseTypes: ['code'],
+    allowOmittingSingleRegisteredRedirectUri: false,
+    subjectTypes: ['public'],
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
+    pkce: { required: () => true },
+    cookies: {
+      names: { session: SESSION_COOKIE, interaction: '__Host-postern-waiting', resume: 'postern-resume' },
+      long: { ...cookie, signed: true },
+      short: { ...cookie, signed: false },
+      keys: signature as never,
+    },
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      resourceIndicators: { enabled: false },
+      revocation: { enabled: true },
+      backchannelLogout: { enabled: true },
+      rpInitiatedLogout: { enabled: true, logoutSource: logoutPage, postLogoutSuccessSource: loggedOutPage },
+    },
+    routes: {
+      authorization: '/auth',
+      token: '/token',
+      jwks: '/jwks',
+      userinfo: '/userinfo',
+      revocation: '/token/revocation',
+      end_session: '/session/end',
+    },
+    interactions: {
+      policy: interactionPolicy.base(),
+      url: (_ctx, { uid }) => `${SIGN_IN_PATH}?interaction=${uid}`,
+    },
+    ttl: {
+      Interaction: INTERACTION_SECONDS,
+      AuthorizationCode: MINUTE,
+      AccessToken: 10 * MINUTE,
+      IdToken: 60 * MINUTE,
+      Grant: sessionSeconds,
+      RefreshToken: sessionSeconds,
+      // From the sign-in on: use does not extend it.
+      Session: (_ctx, { loginTs }) => Math.max(1, (loginTs ?? nowSeconds()) + sessionSeconds - nowSeconds()),
+    },
+    loadExistingGrant: (ctx) => grantOf(ctx, options),
+    // With the session, also for applications that ask for "offline_access".
+    expiresWithSession: async () => true,
+    issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    clientBasedCORS: () => false,
+    renderError,
+    fetch: async (url, init) => {
+      const { method, headers, body } = init as RequestInit;
+      return options.fetch(url instanceof Request ? url.url : url, {
+        ...(method !== undefined && { method }),
+        headers: Object.fromEntries(new Headers(headers)),
+        body: typeof body === 'string' ? body : (body as URLSearchParams | null),
+      });
+    },
+  } satisfies Configuration as Configuration;
+}
+
+function isAdmitted(clientId: string, groups: readonly string[], { clients }: ProviderOptions): boolean {
+  return clients.find(clientId, [])?.admits(groups) === true;
+}
+
+async function grantOf(ctx: KoaContextWithOIDC, options: ProviderOptions) {
+  const { session, client, account, provider, params } = ctx.oidc;
+  if (session === undefined || client === undefined || account === undefined) return undefined;
+  const groups = options.people.find(account.accountId)?.groups ?? [];
+  if (!isAdmitted(client.clientId, groups, options)) {
+    throw new errors.AccessDenied(undefined, 'none of the groups of the person may log in to this application');
+  }
+  session.sidFor(client.clientId, providerSessionId(session.uid));
+  const known = session.grantIdFor(client.clientId);
+  const existing = known === undefined ? undefined : await provider.Grant.find(known);
+  const grant = existing ?? new provider.Grant({ accountId: account.accountId, clientId: client.clientId });
+  const granted = grant.getOIDCScope();
+  // Nobody is asked: an administrator has decided who may log in here.
+  const { scope } = params ?? {};
+  grant.addOIDCScope(typeof scope === 'string' ? scope : 'openid');
+  if (existing === undefined || grant.getOIDCScope() !== granted) await grant.save();
+  return grant;
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}

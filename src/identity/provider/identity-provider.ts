@@ -1,0 +1,107 @@
+import type { Provider } from 'oidc-provider';
+import { firstValue, type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
+import type { IdentityAnswer, IdentityRequest } from '../contracts/identity-request.ts';
+import { BrowserKept, type Sealer } from './browser-kept.ts';
+import { createProvider, type ProviderOptions } from './create-provider.ts';
+import { type CurrentRequest, withRequest } from './current-request.ts';
+import type { IdentityKeys } from './identity-keys.ts';
+import { providerSession, providerSessionId } from './provider-session.ts';
+import { runProvider } from './run-provider.ts';
+
+export interface IdentityProviderOptions extends Omit<ProviderOptions, 'jwks'> {
+  /** Host, with the port if it is not 443. */
+  readonly host: string;
+  readonly keys: IdentityKeys;
+  readonly sealer: Sealer;
+}
+
+export interface SentLogout {
+  readonly clientId: string;
+  readonly accountId: string;
+  readonly providerSessionId: string;
+}
+
+/** Not in the library's types. */
+interface LogoutClient {
+  readonly backchannelLogoutUri?: string;
+  backchannelLogout(subject: string, sid: string): Promise<void>;
+}
+
+const ASKED = ['redirect_uri', 'post_logout_redirect_uri'];
+const NOTHING = Buffer.alloc(0);
+
+/** Postern's own OpenID provider. Its keys are fixed when the library's object is made, so new keys make a new one. */
+export class IdentityProvider {
+  readonly #options: IdentityProviderOptions;
+  #made: { readonly fingerprint: string; readonly provider: Provider } | null = null;
+
+  constructor(options: IdentityProviderOptions) {
+    this.#options = options;
+  }
+
+  get issuer(): string {
+    return this.#options.issuer;
+  }
+
+  /** A visitor's request. */
+  async serve(request: IdentityRequest): Promise<IdentityAnswer> {
+    const { method, target, headers, body, clientAddress } = request;
+    const current = this.requestOf(request);
+    const call = { host: this.#options.host, method, target, headers, body, clientAddress };
+    const answer = await withRequest(current, () => runProvider(this.#provider, call));
+    for (const id of current.endedSessions) await this.endSessionWith(id);
+    return { ...answer, headers: withCookies(answer.headers, current) };
+  }
+
+  /** For what is read and written on behalf of a visitor's request outside of the library. */
+  requestOf({ target, headers, body }: Pick<IdentityRequest, 'target' | 'headers' | 'body'>): CurrentRequest {
+    return {
+      browser: new BrowserKept(valuesOf(headers, 'cookie'), this.#options.sealer),
+      askedUris: askedUris(target, headers, body),
+      isDelivery: false,
+      sessionUid: null,
+      endedSessions: new Set(),
+    };
+  }
+
+  /** Ends the session with this id, and everything that it opened. False when there is none. */
+  async endSessionWith(id: string): Promise<boolean> {
+    const found = await this.#options.store.find('Session', id);
+    return found !== null && this.endSession(providerSession(found.payload).uid);
+  }
+
+  endSession(sessionUid: string): Promise<boolean> {
+    const { store, issuer } = this.#options;
+    return store.endSession({ issuer, sessionUid, providerSessionId: providerSessionId(sessionUid) });
+  }
+
+  /** Tells an application that a session has ended. Rejects when it did not accept that. */
+  async sendLogout({ clientId, accountId, providerSessionId: sid }: SentLogout): Promise<void> {
+    const request = { ...this.requestOf({ target: '/', headers: [], body: NOTHING }), isDelivery: true };
+    await withRequest(request, async () => {
+      const client = (await this.#provider.Client.find(clientId)) as LogoutClient | undefined;
+      // It was deleted, or no longer wants to hear of it.
+      if (client?.backchannelLogoutUri === undefined) return;
+      await client.backchannelLogout(accountId, sid);
+    });
+  }
+
+  get #provider(): Provider {
+    const { fingerprint, jwks } = this.#options.keys.current();
+    if (this.#made?.fingerprint !== fingerprint) {
+      this.#made = { fingerprint, provider: createProvider({ ...this.#options, jwks }) };
+    }
+    return this.#made.provider;
+  }
+}
+
+function askedUris(target: string, headers: HeaderList, body: Buffer): readonly string[] {
+  const isForm = firstValue(headers, 'content-type')?.startsWith('application/x-www-form-urlencoded') === true;
+  const query = new URL(target, 'https://identity').searchParams;
+  const form = new URLSearchParams(isForm ? body.toString('utf8') : '');
+  return ASKED.flatMap((name) => [...query.getAll(name), ...form.getAll(name)]);
+}
+
+function withCookies(headers: HeaderList, { browser }: CurrentRequest): HeaderList {
+  return [...headers, ...browser.cookies.flatMap((line) => ['set-cookie', line])];
+}

@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import { clearCookie, cookieValues } from '../../lib/http/cookie-header.ts';
+import { type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { IdentityArtifact, IdentityStore, RecordKey } from '../../store/store.ts';
+import type { IdentityPeopleReader } from '../contracts/identity-people-reader.ts';
+import type { IdentityAnswer, IdentityRequest } from '../contracts/identity-request.ts';
+import type {
+  IdentitySession,
+  IdentitySessions,
+  ProofKind,
+  ShownSession,
+  SignInProof,
+  WaitingInteraction,
+} from '../contracts/identity-sessions.ts';
+import type { CookieSignature } from '../provider/cookie-signature.ts';
+import { SESSION_COOKIE } from '../provider/create-provider.ts';
+import type { IdentityClients } from '../provider/identity-clients.ts';
+import type { IdentityProvider } from '../provider/identity-provider.ts';
+import { type ProviderSession, providerSession } from '../provider/provider-session.ts';
+
+export interface ProviderSessionsPorts {
+  readonly provider: IdentityProvider;
+  readonly store: IdentityStore;
+  readonly people: IdentityPeopleReader;
+  readonly clients: IdentityClients;
+  readonly signature: CookieSignature;
+  readonly clock: Clock;
+  readonly sessionSeconds: number;
+  readonly personKey: (accountId: string) => RecordKey;
+}
+
+const SIGNATURE_COOKIE = `${SESSION_COOKIE}.sig`;
+const OVER: IdentityAnswer = { status: 303, headers: ['location', '/sign-in'], body: '' };
+
+/** The provider's sessions, as the pages of the identity host begin, read and end them. */
+export class ProviderSessions implements IdentitySessions {
+  readonly #ports: ProviderSessionsPorts;
+
+  constructor(ports: ProviderSessionsPorts) {
+    this.#ports = ports;
+  }
+
+  async of(request: IdentityRequest): Promise<IdentitySession | null> {
+    const session = await this.#found(request);
+    return session === null ? null : shown(session);
+  }
+
+  async signIn(request: IdentityRequest, proof: SignInProof): Promise<IdentityAnswer> {
+    const { provider, store, clock, personKey, sessionSeconds } = this.#ports;
+    const earlier = await this.#found(request);
+    const isSame = earlier?.accountId === proof.accountId;
+    if (earlier !== null && !isSame) await provider.endSession(earlier.uid);
+    const nowSeconds = Math.floor(clock.nowMs() / 1000);
+    const session: ProviderSession = {
+      kind: 'Session',
+      // Always another one: who knew the cookie before has nothing.
+      jti: randomId(),
+      uid: isSame ? earlier.uid : randomId(),
+      accountId: proof.accountId,
+      iat: nowSeconds,
+      exp: nowSeconds + sessionSeconds,
+      loginTs: nowSeconds,
+      amr: [proof.amr],
+      ...(isSame && earlier.authorizations !== undefined && { authorizations: earlier.authorizations }),
+    };
+    const artifact = artifactOf(session);
+    const isStored =
+      (isSame && (await store.replaceSession(artifact))) ||
+      (await store.beginSession(artifact, personKey(proof.accountId)));
+    // Disabled or deleted while they signed in.
+    if (!isStored) return { ...OVER, headers: [...OVER.headers, ...this.#clearedCookies()] };
+    return this.#goOn(request, session, proof.interactionId, proof.to);
+  }
+
+  async resume(request: IdentityRequest, interactionId: string): Promise<IdentityAnswer | null> {
+    const session = await this.#found(request);
+    const waiting = await this.interactionOf(request);
+    if (session === null || waiting === null || waiting.id !== interactionId || waiting.mustProveAgain) return null;
+    return this.#goOn(request, session, interactionId, '/account');
+  }
+
+  async signOut(request: IdentityRequest): Promise<HeaderList> {
+    const session = await this.#found(request);
+    if (session !== null) await this.#ports.provider.endSession(session.uid);
+    return this.#clearedCookies();
+  }
+
+  async interactionOf(request: IdentityRequest): Promise<WaitingInteraction | null> {
+    const id = new URL(request.target, 'https://identity').searchParams.get('interaction');
+    const payload = id === null ? null : this.#ports.provider.requestOf(request).browser.find('Interaction', id);
+    if (id === null || payload === null || isExpired(payload, this.#ports.clock)) return null;
+    const { params, prompt } = payload as unknown as InteractionPayload;
+    const clientId = params.client_id ?? '';
+    const client = this.#ports.clients.find(clientId, params.redirect_uri === undefined ? [] : [params.redirect_uri]);
+    if (client === null) return null;
+    const isFirst = prompt.name === 'login' && prompt.reasons.every((reason) => reason === 'no_session');
+    return { id, application: client.name, mustProveAgain: !isFirst };
+  }
+
+  async list(accountId: string): Promise<readonly ShownSession[]> {
+    const found = await this.#ports.store.listSessions(accountId);
+    return found.map(({ payload }) => {
+      const { uid, loginTs, authorizations = {} } = providerSession(payload);
+      const names = Object.keys(authorizations).flatMap((id) => this.#ports.clients.find(id, [])?.name ?? []);
+      return { id: uid, startedAtMs: loginTs * 1000, applications: [...new Set(names)].sort() };
+    });
+  }
+
+  async end(accountId: string, sessionId: string): Promise<boolean> {
+    const found = await this.#ports.store.findSession(sessionId);
+    if (found === null || providerSession(found.payload).accountId !== accountId) return false;
+    return this.#ports.provider.endSession(sessionId);
+  }
+
+  async #found(request: IdentityRequest): Promise<ProviderSession | null> {
+    const lines = valuesOf(request.headers, 'cookie');
+    const [id] = cookieValues(lines, SESSION_COOKIE);
+    const [signed] = cookieValues(lines, SIGNATURE_COOKIE);
+    const { signature, store, people } = this.#ports;
+    if (id === undefined || signed === undefined || !signature.verify(`${SESSION_COOKIE}=${id}`, signed)) return null;
+    const found = await store.find('Session', id);
+    if (found === null) return null;
+    const session = providerSession(found.payload);
+    return people.find(session.accountId) === null ? null : session;
+  }
+
+  /** To the application that waits, or to a page of the identity host. */
+  #goOn(request: IdentityRequest, session: ProviderSession, interactionId: string | null, to: string): IdentityAnswer {
+    const { browser } = this.#ports.provider.requestOf(request);
+    const payload = interactionId === null ? null : browser.find('Interaction', interactionId);
+    const cookies = this.#sessionCookies(session);
+    if (interactionId === null || payload === null || isExpired(payload, this.#ports.clock)) {
+      return { status: 303, headers: ['location', to, ...cookies], body: '' };
+    }
+    const { accountId, loginTs: ts, amr, uid } = session;
+    const { session: _, ...rest } = payload;
+    const proven = { ...rest, result: { login: { accountId, ts, amr }, consent: {} }, session_uid: uid };
+    const seconds = (payload['exp'] as number) - Math.floor(this.#ports.clock.nowMs() / 1000);
+    browser.keep('Interaction', interactionId, proven as JsonObject, seconds);
+    const kept = browser.cookies.flatMap((line) => ['set-cookie', line]);
+    return { status: 303, headers: ['location', payload['returnTo'] as string, ...cookies, ...kept], body: '' };
+  }
+
+  #sessionCookies({ jti, exp }: ProviderSession): HeaderList {
+    const expires = new Date(exp * 1000).toUTCString();
+    const lines = [
+      [SESSION_COOKIE, jti],
+      [SIGNATURE_COOKIE, this.#ports.signature.sign(`${SESSION_COOKIE}=${jti}`)],
+    ].map(([name, value]) => `${name}=${value}; path=/; expires=${expires}; secure; httponly; samesite=lax`);
+    return lines.flatMap((line) => ['set-cookie', line]);
+  }
+
+  #clearedCookies(): HeaderList {
+    return [SESSION_COOKIE, SIGNATURE_COOKIE].flatMap((name) => ['set-cookie', clearCookie(name)]);
+  }
+}
+
+interface InteractionPayload {
+  readonly params: { readonly client_id?: string; readonly redirect_uri?: string };
+  readonly prompt: { readonly name: string; readonly reasons: readonly string[] };
+}
+
+function artifactOf(session: ProviderSession): IdentityArtifact {
+  return {
+    model: 'Session',
+    id: session.jti,
+    accountId: session.accountId,
+    grantId: null,
+    sessionUid: session.uid,
+    application: null,
+    payload: session as unknown as JsonObject,
+    expiresAtMs: session.exp * 1000,
+  };
+}
+
+function shown({ uid, accountId, loginTs, amr }: ProviderSession): IdentitySession {
+  return { id: uid, accountId, authenticatedAtMs: loginTs * 1000, amr: amr as readonly ProofKind[] };
+}
+
+function isExpired(payload: JsonObject, clock: Clock): boolean {
+  return (payload['exp'] as number) * 1000 <= clock.nowMs();
+}
+
+function randomId(): string {
+  return randomBytes(24).toString('base64url');
+}
