@@ -68,17 +68,7 @@ export interface RuntimeDependencies {
 /** Opens the modules' state in this thread. */
 export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<ModuleRuntimes> {
   const { isAddressAllowed } = deps;
-  const network: ModuleNetwork = {
-    isAddressAllowed,
-    createFetch: (limits) =>
-      createGuardedFetch({
-        isAddressAllowed: (ip, port, isTls) => isAddressAllowed(ip, port) && limits.isAddressAllowed(ip, port, isTls),
-        isPlainHttpAllowed: (hostname) => limits.isPlainHttpAllowed(hostname),
-        lookup: localhostLookup,
-        ...(limits.maxBytes !== undefined && { maxBytes: limits.maxBytes }),
-        ...(limits.timeoutMs !== undefined && { timeoutMs: limits.timeoutMs }),
-      }),
-  };
+  const network = moduleNetwork(isAddressAllowed);
   const ksuid = createKsuidSource();
   const { moduleSettings } = deps.config;
   const logins = deps.isInert === true ? readOnlyLogins(deps.logins) : deps.logins;
@@ -111,6 +101,21 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
     close: async () => {
       for (const runtime of all) await runtime.close();
     },
+  };
+}
+
+/** Requests of modules to servers outside. */
+export function moduleNetwork(isAddressAllowed: ModuleNetwork['isAddressAllowed']): ModuleNetwork {
+  return {
+    isAddressAllowed,
+    createFetch: (limits) =>
+      createGuardedFetch({
+        isAddressAllowed: (ip, port, isTls) => isAddressAllowed(ip, port) && limits.isAddressAllowed(ip, port, isTls),
+        isPlainHttpAllowed: (hostname) => limits.isPlainHttpAllowed(hostname),
+        lookup: localhostLookup,
+        ...(limits.maxBytes !== undefined && { maxBytes: limits.maxBytes }),
+        ...(limits.timeoutMs !== undefined && { timeoutMs: limits.timeoutMs }),
+      }),
   };
 }
 

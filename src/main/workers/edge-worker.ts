@@ -68,6 +68,7 @@ function run(start: WorkerStart): void {
   const logins = remoteLogins((method, ...args) => main.call('login', method, args), {
     keyReplaced: (key) => main.call('keyReplaced', key),
     writeActivity: () => main.call('writeActivity'),
+    askIssuer: (question) => main.call('askIssuer', question),
   });
   const own = new OwnAddresses();
   own.become(start.own);

@@ -1,11 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { Config } from '../../config/schema.ts';
 import type { Catalog } from '../../documents/catalog.ts';
 import type { PublicPorts } from '../../edge/tunnels/endpoint-publisher.ts';
 import { createTunnelTraffic } from '../../edge/tunnels/tunnel-traffic.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { SharedTally } from '../../lib/process/shared-tally.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
+import type { ModuleNetwork } from '../../modules/contract/keeps-state.ts';
+import type { ConfiguredBy } from '../../modules/contract/prepare.ts';
+import { issuerPorts } from '../../modules/login/issuer-ports.ts';
+import { login } from '../../modules/login/login.ts';
 import type { LoginRecords } from '../../modules/login/login-store.ts';
+import { answerAboutIssuer } from '../../modules/login/provider/asked-issuers.ts';
+import { fetchedIssuers, type IssuerSources, keptIssuers } from '../../modules/login/provider/providers.ts';
+import { settingsOf } from '../../modules/module-settings.ts';
 import type { DirectoryListener } from '../../nodes/directory/tunnel-directory.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { OwnHost, WholeAnswer, WholeRequest } from '../../snapshot/own-host.ts';
@@ -17,6 +26,7 @@ import { EdgeMetrics } from '../../telemetry/metrics/edge-metrics.ts';
 import { upstreamGuard } from '../../upstream/upstream-guard.ts';
 import { type EdgeDependencies, type OpenedEdge, openersOf, tunnelSocketsOf } from '../edge.ts';
 import { edgeSettings } from '../edge-settings.ts';
+import { moduleNetwork } from '../module-runtimes.ts';
 import { StartGate } from '../start-gate.ts';
 import { attemptsOfWorker } from './attempts-of-worker.ts';
 import { Board, newBoard } from './board.ts';
@@ -72,6 +82,8 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
   const links = new LinkedWorkers(deps.tunnels, (why) => logger.warn({ why }, 'a worker broke the rules of its link'));
   opening.defer(() => links.close());
   const publicPorts: PublicPorts = () => ({ https: https.addresses[0].port, http: http.addresses[0].port });
+  const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, own);
+  const issuers = issuersOf(config, isAddressAllowed, clock);
   const tallies = {
     requests: SharedTally.memory(count),
     streams: SharedTally.memory(count),
@@ -111,6 +123,7 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
         login: (method, args) => (logins[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
         keyReplaced: (key) => workers.tell('keyReplaced', key),
         writeActivity: () => workers.callAll('writeActivity'),
+        askIssuer: (question) => answerAboutIssuer(issuers, question),
         mintLeaf: (request) => leaves.get(request),
         finished: (requests) => {
           for (const facts of requests) deps.traffic.requestComplete(facts);
@@ -156,7 +169,7 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
       endpoints: {
         modules: deps.catalog.modules,
         moduleSettings: config.moduleSettings,
-        agentNetwork: { isAddressAllowed: upstreamGuard(config.upstream_allow_cidrs, own) },
+        agentNetwork: { isAddressAllowed },
         tcpPorts: config.tcp_ports,
         domain: config.domain,
       },
@@ -225,6 +238,16 @@ async function serveOwnHost(host: OwnHost | null, request: WholeRequest): Promis
 
 function* recordsOf(replica: Replica): Iterable<StoredRecord> {
   for (const kind of replica.kinds()) yield* replica.all(kind);
+}
+
+/** What issuers publish, fetched once for all workers. */
+function issuersOf(
+  config: Config,
+  isAddressAllowed: ModuleNetwork['isAddressAllowed'],
+  clock: Clock,
+): Readonly<Record<ConfiguredBy, IssuerSources>> {
+  const ports = issuerPorts(settingsOf(config.moduleSettings, login), moduleNetwork(isAddressAllowed), clock);
+  return { operator: keptIssuers(fetchedIssuers(ports.operator)), agent: keptIssuers(fetchedIssuers(ports.agent)) };
 }
 
 function followLogins(logins: LoginRecords, workers: EdgeWorkers): readonly (() => void)[] {

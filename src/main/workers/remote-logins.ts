@@ -5,6 +5,7 @@ import type {
   LoginThreads,
   ReplacedKey,
 } from '../../modules/login/login-store.ts';
+import { askedIssuers, type IssuerAnswer, type IssuerQuestion } from '../../modules/login/provider/asked-issuers.ts';
 import type { LoginMethod } from './worker-protocol.ts';
 
 export interface RemoteLogins extends LoginRecords {
@@ -18,7 +19,9 @@ export interface RemoteLogins extends LoginRecords {
   writeActivity(): Promise<void>;
 }
 
-export type LoginThreadCalls = Pick<LoginThreads, 'keyReplaced' | 'writeActivity'>;
+export interface LoginThreadCalls extends Pick<LoginThreads, 'keyReplaced' | 'writeActivity'> {
+  askIssuer(question: IssuerQuestion): Promise<IssuerAnswer>;
+}
 
 /** The logins of the store, which the main thread has. */
 export function remoteLogins(
@@ -36,7 +39,9 @@ export function remoteLogins(
     // Other workers see a login used that is idle here.
     isShared: true,
     threads: {
-      ...calls,
+      keyReplaced: (key) => calls.keyReplaced(key),
+      writeActivity: () => calls.writeActivity(),
+      issuers: (configuredBy) => askedIssuers(configuredBy, (question) => calls.askIssuer(question)),
       onKeyReplaced: (listener) => added(replaced, listener),
       onActivityWanted: (write) => added(writers, write),
     },

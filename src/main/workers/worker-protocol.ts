@@ -6,6 +6,7 @@ import type { EdgeTallies } from '../../edge/edge-tallies.ts';
 import type { NewEndpoint, Publication } from '../../edge/tunnels/endpoints.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { LoginChange, LoginRecords, ReplacedKey } from '../../modules/login/login-store.ts';
+import type { IssuerAnswer, IssuerQuestion } from '../../modules/login/provider/asked-issuers.ts';
 import type { Leaf, LeafRequest } from '../../pki/internal-ca.ts';
 import type { WholeAnswer, WholeRequest } from '../../snapshot/own-host.ts';
 import type { Change, CommitResult, StoredRecord, WriteSet } from '../../store/store.ts';
@@ -105,6 +106,8 @@ export interface MainMethods extends AttemptMethods {
   keyReplaced(key: ReplacedKey): void;
   /** Lets all workers write it. */
   writeActivity(): Promise<void>;
+  /** About what an issuer publishes. */
+  askIssuer(question: IssuerQuestion): Promise<IssuerAnswer>;
   mintLeaf(request: LeafRequest): Promise<Leaf>;
   finished(requests: readonly RequestFacts[]): void;
   connectionClosed(id: string, facts: RawConnectionFacts): void;

@@ -3,7 +3,6 @@ import type { ModuleLog, SharedPorts, SharedState } from '../contract/keeps-stat
 import type { ConfiguredBy } from '../contract/prepare.ts';
 import type { OwnPathRequest, OwnPaths } from '../contract/serves-paths.ts';
 import type { TrafficRequest } from '../contract/traffic-request.ts';
-import { agentIssuers } from './agent-issuers.ts';
 import { FlowCookies } from './cookies/flow-cookies.ts';
 import { type BrowserKey, type CookieNames, SessionCookies } from './cookies/session-cookie.ts';
 import type { AttemptBudgets } from './flow/attempt-budgets.ts';
@@ -13,14 +12,14 @@ import { AssertionSigner } from './identity/assertion-signer.ts';
 import { rotateSigningKeys } from './identity/signing-key-rotation.ts';
 import { type SigningKeyRecords, signingKeys } from './identity/signing-keys.ts';
 import { UpstreamIdentity } from './identity/upstream-identity.ts';
-import { plainHttpHosts } from './issuer-problem.ts';
+import { issuerPorts } from './issuer-ports.ts';
 import type { LoginClient } from './login-client.ts';
 import type { LoginOnRoute } from './login-on-route.ts';
 import type { LoginClientId, LoginRecord, LoginRecords } from './login-store.ts';
 import type { OwnIssuer } from './own-issuer.ts';
 import type { LoginProblem } from './provider/login-problem.ts';
-import { Providers } from './provider/providers.ts';
-import { TokenIssuers } from './provider/token-issuer.ts';
+import type { ProviderPorts } from './provider/provider.ts';
+import { fetchedIssuers, type IssuerSources, Providers, TokenIssuers } from './provider/providers.ts';
 import { Activity } from './sessions/activity.ts';
 import type { Grant, Session, SessionLimits } from './sessions/grant.ts';
 import { OrphanedLogins } from './sessions/orphaned-logins.ts';
@@ -73,7 +72,6 @@ export class LoginRuntime implements SharedState {
 
   private constructor(ports: SharedPorts, settings: LoginSettings) {
     const { clock, log, logins, network, timers } = ports;
-    const isPlainHttpAllowed = plainHttpHosts(settings.oidc_http_issuers);
     this.#ports = ports;
     this.#retentionSeconds = settings.login_retention_days * DAY_SECONDS;
     this.#limits = {
@@ -82,20 +80,19 @@ export class LoginRuntime implements SharedState {
     };
     this.records = logins;
     this.log = log;
-    const fetch = network.createFetch({ isAddressAllowed: network.isAddressAllowed, isPlainHttpAllowed });
-    const operator = { clock, isPlainHttpAllowed, fetch };
-    const agent = {
-      clock,
-      ...agentIssuers({
-        allowedCidrs: settings.agent_issuer_allow_cidrs,
-        isUpstreamAllowed: network.isAddressAllowed,
-        isPlainHttpAllowed,
-        createFetch: network.createFetch,
-      }),
-    };
     const { ownIssuer } = ports;
-    this.#providers = { operator: new Providers(operator, ownIssuer), agent: new Providers(agent, ownIssuer) };
-    this.#tokenIssuers = { operator: new TokenIssuers(operator), agent: new TokenIssuers(agent) };
+    const { operator, agent } = issuerPorts(settings, network, clock);
+    const sources = (configuredBy: ConfiguredBy, own: ProviderPorts): IssuerSources =>
+      logins.threads?.issuers(configuredBy) ?? fetchedIssuers(own);
+    const [ofOperator, ofAgent] = [sources('operator', operator), sources('agent', agent)];
+    this.#providers = {
+      operator: new Providers(operator, ofOperator, ownIssuer),
+      agent: new Providers(agent, ofAgent, ownIssuer),
+    };
+    this.#tokenIssuers = {
+      operator: new TokenIssuers(operator, ofOperator),
+      agent: new TokenIssuers(agent, ofAgent),
+    };
     this.#signingKeys = signingKeys(ports.records);
     this.#count = ports.counter({
       name: 'postern_login_events_total',
@@ -147,7 +144,6 @@ export class LoginRuntime implements SharedState {
     return runtime;
   }
 
-  /** Separate: data about an operator's provider on a private network must not serve an agent that names it. */
   providersFor(configuredBy: ConfiguredBy): Providers {
     return this.#providers[configuredBy];
   }

@@ -1,4 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts';
+import type { ConfiguredBy } from '../contract/prepare.ts';
+import type { IssuerSources } from './provider/providers.ts';
 
 type Secrets = Readonly<Record<string, string>>;
 
@@ -164,6 +166,8 @@ export interface LoginThreads {
   /** Resolves when every thread has written when it saw logins used. */
   writeActivity(): Promise<void>;
   onActivityWanted(write: () => Promise<void>): () => void;
+  /** What issuers publish is fetched once for all threads. */
+  issuers(configuredBy: ConfiguredBy): IssuerSources;
 }
 
 /** A browser's key that a login has replaced. */

@@ -1,8 +1,9 @@
 import { decodeJwt, type JWTPayload } from 'jose';
 import { LruMap } from '../../../lib/lru-map.ts';
 import { hashToken } from '../../../lib/text/token-hash.ts';
+import type { TokenIssuers } from '../../login/provider/providers.ts';
 import { isSubject } from '../../login/provider/subject.ts';
-import type { TokenIssuer, TokenIssuers } from '../../login/provider/token-issuer.ts';
+import type { TokenIssuer } from '../../login/provider/token-issuer.ts';
 import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from '../../login/provider/verify-token.ts';
 import { Workload } from './workload.ts';
 
