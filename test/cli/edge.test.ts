@@ -110,13 +110,17 @@ suite('postern edge', () => {
     const rows: readonly (readonly [number, RegExp, readonly string[]])[] = [
       [1, /exactly this path.*match-type path_prefix.*Nothing was changed/, ['other.example.com/exact', '--to', '1']],
       [1, /as other\.example\.com:443/, ['other.example.com:7443', '--to', '1']],
-      [1, /needs a login/, ['other.example.com', '--to', '1', '--allow-email-domain', 'example.com']],
+      [1, /need a login/, ['other.example.com', '--to', '1', '--allow-email-domain', 'example.com']],
+      [1, /need a login/, ['other.example.com', '--to', '1', '--allow-groups', 'ops']],
+      [1, /needs an identity host.*Nothing was changed/, ['other.example.com', '--to', '1', '--login']],
       [1, /has access rules already/, ['shop.example.com', '--to', '1', '--allow-email-domain', 'example.org']],
       [2, /takes one host/, ['--to', '1']],
       [2, /--to is required/, ['a.example.com']],
       [2, /--to takes/, ['a.example.com', '--to', 'nonsense']],
       [2, /must have the form/, ['a b', '--to', '1']],
       [2, /needs --client-id/, ['a.example.com', '--to', '1', '--oidc', 'https://x']],
+      [2, /exclude each other/, ['a.example.com', '--to', '1', '--login', '--oidc', 'https://x']],
+      [2, /requires names of groups/, ['a.example.com', '--to', '1', '--login', '--allow-groups', 'ops,']],
       [2, /--client-id needs --oidc/, ['a.example.com', '--to', '1', '--client-id', 'x']],
       [2, /requires a (domain|value)/, ['a.example.com', '--to', '1', '--allow-email-domain']],
       [2, /cannot read the file/, ['a.example.com', '--to', '1', ...LOGIN.slice(0, -1), join(folder, 'none')]],
@@ -128,6 +132,26 @@ suite('postern edge', () => {
     }
     assert.equal(await revision(), before);
   });
+});
+
+test('postern edge --login logs people in at the identity host of the server, and lets in members of the groups', async (t) => {
+  const own = await TestWorld.open(t, { env: { POSTERN_IDENTITY_HOST: 'id.example.com' } });
+  const run = (...args: readonly string[]) => runCommand(['edge', ...args], { env: operatorEnv(own) });
+  const args = ['app.example.com', '--to', '3000', '--login', '--allow-groups', 'ops,support'];
+  const { code, stdout, stderr } = await run(...args);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /\+ login at https:\/\/id\.example\.com\n\+ access for group ops, group support\n/);
+  assert.doesNotMatch(stdout, /Redirect URI/);
+  const { body } = await own.api('GET', '/edges/https');
+  const [route] = body.https_edges[0].routes;
+  assert.deepEqual([route.oidc.issuer, route.oidc.client_id], ['https://id.example.com', '']);
+  assert.deepEqual(route.access.allow[0].claims, { groups: ['ops', 'support'] });
+  assert.match((await run(...args)).stdout, /nothing to change/);
+  const other = ['app.example.com', '--to', '3000', '--oidc', 'https://accounts.example.com', '--client-id', 'x'];
+  assert.match((await run(...other)).stdout, /~ login at https:\/\/accounts/);
+  assert.match((await run('app.example.com', '--to', '3000', '--login')).stdout, /~ login at https:\/\/id\.example/);
+  const again = await own.api('GET', '/edges/https');
+  assert.deepEqual(again.body.https_edges[0].routes[0].oidc.client_id, '');
 });
 
 suite('postern status', () => {

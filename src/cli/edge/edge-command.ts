@@ -12,10 +12,18 @@ import { type OutputFormat, outputFlag, outputFormat } from '../output/output-fo
 import { printStructured } from '../output/structured-text.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, MESSAGE, switchFlag, textFlag } from '../shared-flags.ts';
-import { LOGIN_FLAGS, parseLogin } from './edge-login.ts';
+import { LOGIN_FLAGS, NO_IDENTITY_HOST, ownLogin, type ParsedLogin, parseLogin } from './edge-login.ts';
 import { edgeUrl, nextSteps } from './next-steps.ts';
 import { type EdgePlan, planEdge } from './plan-edge.ts';
-import { EMAIL_DOMAIN, emailDomainsOf, parseSite, parseTarget, type WantedEdge } from './wanted-edge.ts';
+import {
+  EMAIL_DOMAIN,
+  emailDomainsOf,
+  GROUPS,
+  groupsOf,
+  parseSite,
+  parseTarget,
+  type WantedEdge,
+} from './wanted-edge.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'edge',
@@ -32,6 +40,7 @@ const SYNTAX: CommandSyntax = {
     ),
     ...LOGIN_FLAGS,
     EMAIL_DOMAIN,
+    GROUPS,
     switchFlag('dry-run', 'Let the server check the change, and store nothing.'),
     MESSAGE,
     outputFlag(),
@@ -39,6 +48,7 @@ const SYNTAX: CommandSyntax = {
   groups: [CONNECTION],
   examples: [
     'postern edge app.example.com --to 127.0.0.1:3000',
+    'postern edge app.example.com --to 3000 --login --allow-groups ops',
     'postern edge app.localhost:7443/admin --to 3000 --dry-run',
   ],
   exitCodes: {
@@ -62,9 +72,15 @@ export const edgeCommand: Command = {
     const parsed = parseCommand(SYNTAX, args);
     const format = outputFormat(parsed.flags);
     const source = createTextSource();
-    const wanted = await wantedEdge(parsed, source);
+    const asked = await askedEdge(parsed, source);
     return runWithApi(context, async () => {
       const transport = await openTransport(parsed, context, source);
+      const login = asked.login === 'own' ? ownLogin(await readSettings(transport)) : asked.login;
+      if (login === undefined) {
+        context.warn(`postern: ${NO_IDENTITY_HOST}. Nothing was changed`);
+        return EXIT_REFUSED;
+      }
+      const wanted = { ...asked, login };
       const plan = planEdge(wanted, await readCurrent(transport));
       if (plan.obstacle !== null) {
         context.warn(`postern: ${printable(plan.obstacle)}. Nothing was changed`);
@@ -77,14 +93,20 @@ export const edgeCommand: Command = {
   },
 };
 
-async function wantedEdge(parsed: ParsedFlags, source: TextSource): Promise<WantedEdge> {
+type AskedEdge = Omit<WantedEdge, 'login'> & { readonly login: ParsedLogin };
+
+async function askedEdge(parsed: ParsedFlags, source: TextSource): Promise<AskedEdge> {
   const { flags, positionals } = parsed;
   const emailDomains = emailDomainsOf(parsed);
   const site = parseSite(positionals);
   const target = parseTarget(flags.get('to'));
   const file = flags.get('client-secret-file');
   const secret = file === undefined ? null : (await source.read(file, 'client-secret-file')).trim();
-  return { ...site, target, login: parseLogin(flags, secret), emailDomains };
+  return { ...site, target, login: parseLogin(parsed, secret), emailDomains, groups: groupsOf(parsed) };
+}
+
+function readSettings(transport: Transport) {
+  return Array.fromAsync(new Resources(transport).settings.list());
 }
 
 async function readCurrent(transport: Transport) {

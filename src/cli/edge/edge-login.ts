@@ -1,11 +1,13 @@
 import type { HttpsEdgeRoute } from '../../client/generated/https-edge-routes.ts';
 import type { OidcModule } from '../../client/generated/oidc-module.ts';
-import { type Flag, type ParsedFlags, usage } from '../../lib/flags.ts';
+import type { Setting } from '../../client/generated/settings.ts';
+import { type Flag, isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { fileFlag, textFlag } from '../shared-flags.ts';
+import { fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
 
 export interface WantedLogin {
   readonly issuer: string;
+  /** Empty: the edge's own client at the server's identity host. */
   readonly clientId: string;
   /** Null: keep the stored one. */
   readonly clientSecret: string | null;
@@ -15,13 +17,23 @@ export interface WantedLogin {
 export const LOGIN_MODULE = 'oidc';
 
 export const LOGIN_FLAGS: readonly Flag[] = [
+  switchFlag('login', "Require a login at the server's own identity host (identity_host)."),
   textFlag('oidc', 'ISSUER', 'Require a login at this OpenID provider: the URL of its issuer.'),
   textFlag('client-id', 'ID', 'With --oidc: client id of your application at the provider.'),
   fileFlag('client-secret-file', 'With --oidc: file with the client secret, - reads standard input.'),
 ];
 
-export function parseLogin(flags: ParsedFlags['flags'], clientSecret: string | null): WantedLogin | null {
+/** What the command line says: a provider, our own identity host (whose issuer the server knows), or no login. */
+export type ParsedLogin = WantedLogin | 'own' | null;
+
+export function parseLogin(parsed: ParsedFlags, clientSecret: string | null): ParsedLogin {
+  const { flags } = parsed;
   const [issuer, clientId] = [flags.get('oidc'), flags.get('client-id')];
+  if (isOn(parsed, 'login')) {
+    const [extra] = ['oidc', 'client-id', 'client-secret-file'].filter((name) => flags.has(name));
+    if (extra !== undefined) throw usage(`--login and --${extra} exclude each other: --login needs no other provider`);
+    return 'own';
+  }
   if (issuer === undefined) {
     const [extra] = ['client-id', 'client-secret-file'].filter((name) => flags.has(name));
     if (extra !== undefined) throw usage(`--${extra} needs --oidc ISSUER`);
@@ -31,12 +43,26 @@ export function parseLogin(flags: ParsedFlags['flags'], clientSecret: string | n
   return { issuer, clientId, clientSecret };
 }
 
+export const NO_IDENTITY_HOST =
+  '--login needs an identity host, and the server has none: set identity_host and start it again, or use --oidc ISSUER';
+
+/** Undefined: the server has no identity host. */
+export function ownLogin(settings: readonly Pick<Setting, 'name' | 'value'>[]): WantedLogin | undefined {
+  const host = settings.find(({ name }) => name === 'identity_host')?.value;
+  return typeof host === 'string' ? { issuer: `https://${host}`, clientId: '', clientSecret: null } : undefined;
+}
+
+/** Whether a login needs no redirect URI at its provider: the server's own identity host knows its edges. */
+export function isOwnLogin(login: WantedLogin | null, route: HttpsEdgeRoute | null): boolean {
+  return (login?.clientId ?? route?.oidc?.client_id) === '';
+}
+
 /** Issuer of the login that a route has and this command can change; null if it has none. */
 export function issuerOf(route: HttpsEdgeRoute | null): string | null {
   return route?.oidc?.enabled === true ? route.oidc.issuer : null;
 }
 
-/** Why the login of a route stands against the wanted one, or its absence against `--allow-email-domain`. */
+/** Why the login of a route stands against the wanted one, or its absence against rules about people. */
 export function loginObstacle(
   login: WantedLogin | null,
   route: HttpsEdgeRoute | null,
@@ -47,7 +73,7 @@ export function loginObstacle(
     return `${place} has a login by the oauth module already. Remove it with: postern api oauth delete ${place}`;
   }
   if (needsLogin && login === null && issuerOf(route) === null && !hasOther) {
-    return `--allow-email-domain needs a login: add --oidc ISSUER --client-id ID`;
+    return '--allow-email-domain and --allow-groups need a login: add --login, or --oidc ISSUER --client-id ID';
   }
   return null;
 }
@@ -62,6 +88,10 @@ export function loginChange(
 }
 
 export function loginBody({ issuer, clientId, clientSecret }: WantedLogin, former: OidcModule | null): JsonObject {
+  if (clientId === '') {
+    const own = { enabled: true, issuer, client_id: '', client_secret: '', scopes: [] };
+    return former === null ? { issuer } : { ...(former as unknown as JsonObject), ...own };
+  }
   return {
     ...(former === null ? { scopes: ['openid', 'email', 'profile'] } : (former as unknown as JsonObject)),
     enabled: true,

@@ -1,6 +1,6 @@
 import { shellWord } from '../../lib/text/shell-word.ts';
 import { printable } from '../api/cell-text.ts';
-import { issuerOf } from './edge-login.ts';
+import { isOwnLogin, issuerOf } from './edge-login.ts';
 import type { EdgePlan } from './plan-edge.ts';
 import type { WantedEdge } from './wanted-edge.ts';
 
@@ -13,7 +13,8 @@ export function edgeUrl({ host, port, path }: WantedEdge, { edge }: Pick<EdgePla
 /** What to do now. */
 export function nextSteps(wanted: WantedEdge, plan: Pick<EdgePlan, 'edge' | 'route'>): readonly string[] {
   const url = edgeUrl(wanted, plan);
-  const hasLogin = wanted.login !== null || issuerOf(plan.route) !== null;
+  const isOwn = isOwnLogin(wanted.login, plan.route);
+  const hasLogin = !isOwn && (wanted.login !== null || issuerOf(plan.route) !== null);
   const { origin } = new URL(url);
   return [
     '',

@@ -62,8 +62,9 @@ class PlanBuilder {
   }
 
   obstacle(): string | null {
-    const { host, port, path, login, emailDomains } = this.#wanted;
+    const { host, port, path, login } = this.#wanted;
     const { route } = this;
+    const people = peopleIn(this.#wanted);
     const own = this.edge?.hostports.find((each) => hostOf(each) === host);
     const command = `postern api https-edges update ${host} --hostports`;
     if (own !== undefined && port !== null && own !== `${host}:${port}`) {
@@ -73,10 +74,10 @@ class PlanBuilder {
       return `${host}${path} is a route for exactly this path. Change it with: postern api routes update ${host}${path} --match-type path_prefix`;
     }
     const place = `${host}${path}`;
-    const ofLogin = loginObstacle(login, route, { place, needsLogin: emailDomains.length > 0 });
+    const ofLogin = loginObstacle(login, route, { place, needsLogin: people !== null });
     if (ofLogin !== null) return ofLogin;
     const rules = route?.access ?? null;
-    if (emailDomains.length > 0 && rules !== null && !isCovered(rules, emailDomains)) {
+    if (people !== null && rules !== null && !isCovered(rules, this.#wanted)) {
       return `${host}${path} has access rules already, which this command does not change. Change them with: postern api access replace ${host}${path}`;
     }
     return null;
@@ -116,19 +117,20 @@ class PlanBuilder {
   }
 
   planRoute(): void {
-    const { host, path, login, emailDomains } = this.#wanted;
+    const { host, path, login } = this.#wanted;
     const place = `${host}${path}`;
-    const access = { allow: [{ email_domains: [...emailDomains] }] };
+    const people = peopleIn(this.#wanted);
+    const access = { allow: [ruleOf(this.#wanted)] };
     if (this.route === null) {
       this.lines.push(`+ route ${place}`);
       if (login !== null) this.lines.push(`+ login at ${login.issuer}`);
-      if (emailDomains.length > 0) this.lines.push(`+ access for ${emailDomains.join(', ')}`);
+      if (people !== null) this.lines.push(`+ access for ${people}`);
       const body = {
         match_type: 'path_prefix',
         match: path,
         backend: { backend_id: this.#backendId },
         ...(login !== null && { [LOGIN_MODULE]: loginBody(login, null) }),
-        ...(emailDomains.length > 0 && { access }),
+        ...(people !== null && { access }),
       };
       this.operations.push({ method: 'POST', path: `${this.#edgePath}/routes`, body });
       return;
@@ -137,9 +139,9 @@ class PlanBuilder {
     this.lines.push(`= route ${place} (${this.route.id})`);
     this.#planForward(this.route, routePath);
     this.#planLogin(this.route, routePath);
-    if (emailDomains.length === 0) return;
+    if (people === null) return;
     const isThere = this.route.access !== null;
-    this.lines.push(`${isThere ? '=' : '+'} access for ${emailDomains.join(', ')}`);
+    this.lines.push(`${isThere ? '=' : '+'} access for ${people}`);
     if (!isThere) this.operations.push({ method: 'PUT', path: `${routePath}/access`, body: access });
   }
 
@@ -168,9 +170,24 @@ class PlanBuilder {
   }
 }
 
-function isCovered({ allow }: AccessModule, domains: readonly string[]): boolean {
-  const allowed = allow.flatMap((rule) => rule.email_domains ?? []);
-  return domains.every((domain) => allowed.includes(domain));
+/** People whom the rules of the command line name; null: there are none. */
+function peopleIn({ emailDomains, groups }: WantedEdge): string | null {
+  const named = [...emailDomains, ...groups.map((group) => `group ${group}`)];
+  return named.length === 0 ? null : named.join(', ');
+}
+
+/** Both at once: each flag says "only". */
+function ruleOf({ emailDomains, groups }: WantedEdge): JsonObject {
+  return {
+    ...(emailDomains.length > 0 && { email_domains: [...emailDomains] }),
+    ...(groups.length > 0 && { claims: { groups: [...groups] } }),
+  };
+}
+
+function isCovered({ allow }: AccessModule, { emailDomains, groups }: WantedEdge): boolean {
+  const domains = allow.flatMap((rule) => rule.email_domains ?? []);
+  const allowed = allow.flatMap((rule) => rule.claims?.['groups'] ?? []);
+  return emailDomains.every((domain) => domains.includes(domain)) && groups.every((group) => allowed.includes(group));
 }
 
 function targetText({ target }: WantedEdge): string {

@@ -11,6 +11,7 @@ export interface WantedEdge {
   readonly target: WantedTarget;
   readonly login: WantedLogin | null;
   readonly emailDomains: readonly string[];
+  readonly groups: readonly string[];
 }
 
 export type WantedTarget =
@@ -55,6 +56,20 @@ export const EMAIL_DOMAIN: Flag = {
   hint: 'DOMAIN,…',
   description: 'Let in only people with a verified address of this domain.',
 };
+
+export const GROUPS: Flag = {
+  name: 'allow-groups',
+  kind: 'list',
+  hint: 'GROUP,…',
+  description: 'Let in only members of one of these groups.',
+};
+
+export function groupsOf({ values }: ParsedFlags): readonly string[] {
+  const given = (values.get(GROUPS.name) ?? []).flatMap((value) => value.split(','));
+  const groups = given.map((each) => each.trim());
+  if (groups.includes('')) throw usage('--allow-groups requires names of groups: --allow-groups ops,support');
+  return [...new Set(groups)];
+}
 
 export function emailDomainsOf({ values }: ParsedFlags): readonly string[] {
   const given = (values.get(EMAIL_DOMAIN.name) ?? []).flatMap((value) => value.split(','));

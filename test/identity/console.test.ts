@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { type BrowserAnswer, browserRequest } from '../support/browser-request.ts';
+import { type HostBrowser, IDENTITY_HOST, IDENTITY_ISSUER, IdentityWorld } from './identity-world.ts';
+
+const world = await IdentityWorld.open({ after });
+const { baseUrl } = world.edge.world;
+const cookieOf = ({ cookies }: BrowserAnswer, name: RegExp): string =>
+  (cookies.find((cookie) => name.test(cookie)) ?? '').split(';')[0] ?? '';
+
+type Call = (method: string, path: string, body?: unknown) => Promise<BrowserAnswer>;
+
+/** Signs in to the console with this person's session at the identity host. */
+async function signIn(browser: HostBrowser, accountId: string): Promise<BrowserAnswer> {
+  const login = await browserRequest(`${baseUrl}/console/login`, { headers: { accept: 'text/html' } });
+  const asked = new URL(String(login.headers['location']));
+  assert.equal(asked.host, IDENTITY_HOST);
+  assert.match(asked.searchParams.get('scope') ?? '', /groups/);
+  let next = asked;
+  for (let step = 0; next.hostname === IDENTITY_HOST && step < 8; step += 1) {
+    const isSignIn = next.pathname === '/sign-in';
+    const url = isSignIn ? new URL(`/sign-in/test${next.search}`, next) : next;
+    const answer = await browser.ask(url, isSignIn ? { method: 'POST', body: accountId } : {});
+    next = new URL(String(answer.headers['location']), next);
+  }
+  const cookie = cookieOf(login, /^postern_console_login=/);
+  return browserRequest(next.href, { headers: { accept: 'text/html', cookie } });
+}
+
+function callsOf(done: BrowserAnswer): Call {
+  const token = /#token=([\w-]{43})$/.exec(done.headers['location'] ?? '')?.[1] as string;
+  const cookie = cookieOf(done, /^postern_console_\d/);
+  const headers = { cookie, 'postern-console-token': token, 'service-version': '2', origin: baseUrl };
+  return (method, path, body) =>
+    browserRequest(`${baseUrl}${path}`, { method, headers, ...(body !== undefined && { body }) });
+}
+
+test('without another provider, the console signs in members of postern-admins, and nobody else', async () => {
+  const config = await browserRequest(`${baseUrl}/console/config`);
+  assert.equal(config.body.oidc, true);
+  const admin = await world.person('admin@example.com', ['postern-admins']);
+  const done = await signIn(world.browser(), admin);
+  assert.equal(done.status, 302, done.bytes.toString());
+  const call = callsOf(done);
+  assert.equal((await call('GET', '/api_keys')).status, 200);
+  const nobody = await world.person('nobody@example.com', ['ops']);
+  const refused = await signIn(world.browser(), nobody);
+  assert.match(refused.bytes.toString(), /ERR_POSTERN_CONSOLE_NO_ROLE/);
+});
+
+test('a person who loses the group, or is disabled, loses the console at once', async () => {
+  for (const [email, change] of [
+    ['former@example.com', { groups: [] }],
+    ['disabled@example.com', { active: false }],
+  ] as const) {
+    const id = await world.person(email, ['postern-admins']);
+    const call = callsOf(await signIn(world.browser(), id));
+    assert.equal((await call('GET', '/api_keys')).status, 200);
+    await world.edge.api('PATCH', `/user_accounts/${id}`, change);
+    assert.equal((await call('GET', '/api_keys')).status, 401);
+  }
+});
+
+test('nobody gets a code for the console sent elsewhere', async () => {
+  const browser = world.browser();
+  const id = await world.person('careful@example.com', ['postern-admins']);
+  await signIn(browser, id);
+  const login = await browserRequest(`${baseUrl}/console/login`, { headers: { accept: 'text/html' } });
+  const asked = new URL(String(login.headers['location']));
+  for (const uri of [
+    'https://evil.example/console/callback',
+    `${IDENTITY_ISSUER}/console/callback`,
+    `${baseUrl}/console`,
+  ]) {
+    asked.searchParams.set('redirect_uri', uri);
+    const { status, headers } = await browser.ask(asked);
+    assert.deepEqual([status, headers['location']], [400, undefined], uri);
+  }
+});
