@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer, type ServerResponse } from 'node:http';
-import { request } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { querySql } from '../store/engines.ts';
@@ -11,6 +7,7 @@ import { nextVersion } from '../support/next-version.ts';
 import { type Exit, type ProcessOptions, startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { localHttp } from '../tunnel/support/fault-world.ts';
+import { endlessStream } from './endless-stream.ts';
 import { eventually, HandoverWorld } from './handover-world.ts';
 import { LoginInProgress } from './login-in-progress.ts';
 
@@ -117,31 +114,4 @@ async function restart(
   const command = startPostern(t, { ...options, args: ['restart', '--data-dir', dataDir, ...args] });
   const exit = await command.exited;
   return { ...exit, stdout: command.stdout(), stderr: command.stderr() };
-}
-
-/** A response that does not end by itself, through an edge of its own. */
-async function endlessStream(t: TestContext, world: HandoverWorld): Promise<{ edge: string; cut: Promise<void> }> {
-  const open = new Set<ServerResponse>();
-  const upstream = createServer((_request, response) => {
-    open.add(response);
-    response.write('begin');
-  });
-  await once(upstream.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    upstream.closeAllConnections();
-    upstream.close();
-  });
-  const { host, edge } = await world.createEdge(`127.0.0.1:${(upstream.address() as AddressInfo).port}`);
-  const sent = request({
-    host: '127.0.0.1',
-    port: world.edgePort,
-    servername: host,
-    ca: [...world.ca],
-    headers: { host },
-    agent: false,
-  }).end();
-  t.after(() => sent.destroy());
-  const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
-  response.on('error', () => {}).resume();
-  return { edge, cut: new Promise((resolve) => response.once('close', () => resolve())) };
 }

@@ -5,9 +5,9 @@ import { ignoreErrors, type ListenerOwner, listen } from '../../lib/guarded-list
 import type { ChannelEnd } from './channel.ts';
 import type { HandoverMessage } from './messages.ts';
 
-const DESCRIPTOR = 3;
+export const CHANNEL_DESCRIPTOR = 3;
 /** The runtime of the new process opens its channel at this descriptor. */
-export const CHANNEL_ENV = { NODE_CHANNEL_FD: String(DESCRIPTOR), NODE_CHANNEL_SERIALIZATION_MODE: 'json' };
+export const CHANNEL_ENV = { NODE_CHANNEL_FD: String(CHANNEL_DESCRIPTOR), NODE_CHANNEL_SERIALIZATION_MODE: 'json' };
 /** The longest message names the tunnels of all agents, and goes the other way. */
 const MAX_LINE_CHARACTERS = 65_536;
 
@@ -24,7 +24,7 @@ export class ChildChannel extends EventEmitter implements ChannelEnd {
   constructor(child: ChildProcess, owner: ListenerOwner) {
     super();
     this.#child = child;
-    this.#pipe = child.stdio[DESCRIPTOR] as Duplex;
+    this.#pipe = child.stdio[CHANNEL_DESCRIPTOR] as Duplex;
     listen(child, 'error', owner, (error: Error) => this.emit('error', error));
     listen(child, 'exit', owner, () => this.emit('exit'));
     ignoreErrors(this.#pipe.setEncoding('utf8'));
@@ -55,7 +55,7 @@ export class ChildChannel extends EventEmitter implements ChannelEnd {
   #foreign(): void {
     if (this.#pipe.destroyed) return;
     this.#pipe.destroy();
-    const message = `process ${this.#child.pid} is no Postern server that can take over: it wrote something else than messages to descriptor ${DESCRIPTOR}`;
+    const message = `process ${this.#child.pid} is no Postern server that can take over: it wrote something else than messages to descriptor ${CHANNEL_DESCRIPTOR}`;
     this.emit('message', { t: 'failed', message } satisfies HandoverMessage);
   }
 }

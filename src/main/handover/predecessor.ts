@@ -5,6 +5,8 @@ import { reporting } from '../../lib/guarded-listeners.ts';
 import { ListeningSockets } from '../listening-sockets.ts';
 import { programVersion } from '../version.ts';
 import { Channel, type ChannelEnd } from './channel.ts';
+import { CHANNEL_DESCRIPTOR } from './child-channel.ts';
+import { closeInheritedSockets } from './close-inherited-sockets.ts';
 import { handoverFailed } from './handover-failed.ts';
 import { HANDOVER_PROTOCOL, HANDOVER_VARIABLE } from './messages.ts';
 
@@ -49,6 +51,7 @@ export class Predecessor {
         `version ${offer.version} hands over in a way that this version does not know: stop it, then start this one`,
       );
     }
+    closeInheritedSockets([CHANNEL_DESCRIPTOR, ...offer.sockets.map(({ fd }) => fd)]);
     const sockets = offer.sockets.map(({ name, fd, wanted, address }) => ({ name, fd, wanted, address }));
     return new Predecessor(channel, new ListeningSockets(sockets, true), offer.version);
   }
