@@ -15,6 +15,14 @@ export interface Facts {
   readonly managed_certificates: readonly CheckedManagedCertificate[];
   readonly certificate_authorities: readonly CheckedAuthority[];
   readonly event_destinations: readonly CheckedDestination[];
+  readonly user_accounts: readonly CheckedAccount[];
+}
+
+export interface CheckedAccount {
+  readonly id: string;
+  readonly email: string;
+  /** Identity hosts that the passkeys were registered for. */
+  readonly passkeyHosts: readonly string[];
 }
 
 /** First segments of the API's paths. `<noun>:read` is the scope that a key needs for it. */
@@ -25,6 +33,7 @@ export type Noun =
   | 'managed_certificates'
   | 'certificate_authorities'
   | 'event_destinations'
+  | 'user_accounts'
   | 'settings';
 
 export interface CheckedNode {

@@ -2,6 +2,7 @@ import { authorities } from './authorities.ts';
 import { certificates } from './certificates.ts';
 import type { Check } from './check.ts';
 import { destinations } from './destinations.ts';
+import { identity } from './identity.ts';
 import { managedCertificates } from './managed-certificates.ts';
 import { nodes } from './nodes.ts';
 import { routes } from './routes.ts';
@@ -20,4 +21,5 @@ export const checks: readonly Check[] = [
   authorities,
   routes,
   destinations,
+  identity,
 ];

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { resources } from '../../src/resources/registry.ts';
-import { FurnishedWorld, nameOf, operations } from '../conformance/furnished-world.ts';
+import { FURNISHED_ENV, FurnishedWorld, nameOf, operations } from '../conformance/furnished-world.ts';
 import { TestWorld } from '../support/test-world.ts';
 
-const world = await TestWorld.open({ after });
+const world = await TestWorld.open({ after }, { env: FURNISHED_ENV });
 const furnished = await FurnishedWorld.furnish(world);
 const edge = furnished.id('edghts');
 const route = furnished.id('edghtsrt');

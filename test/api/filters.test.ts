@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { assertApiError } from '../conformance/api-error.ts';
-import { FurnishedWorld, nameOf, operations } from '../conformance/furnished-world.ts';
+import { FURNISHED_ENV, FurnishedWorld, nameOf, operations } from '../conformance/furnished-world.ts';
 import { TestWorld } from '../support/test-world.ts';
 
-const world = await TestWorld.open({ after });
+const world = await TestWorld.open({ after }, { env: FURNISHED_ENV });
 const furnished = await FurnishedWorld.furnish(world);
 const list = (path: string, filter: string, others = '') =>
   world.api('GET', `${path}?filter=${encodeURIComponent(filter)}${others}`);

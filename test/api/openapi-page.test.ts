@@ -66,7 +66,7 @@ test('a command that needs no id works when it is pasted', async (context) => {
     context.skip('curl is not installed');
     return;
   }
-  const world = await TestWorld.open(context);
+  const world = await TestWorld.open(context, { env: { POSTERN_IDENTITY_HOST: 'id.example.com' } });
   const commands = [...commandsOf(makeDocument(world.baseUrl))].filter(
     ([, command]) => !/_2zXAMPLE|jq -n|\/changes\/revision/.test(command),
   );

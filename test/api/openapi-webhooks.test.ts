@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { connectionObject, requestObject } from '../../src/events/traffic-events.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { FurnishedWorld } from '../conformance/furnished-world.ts';
+import { FURNISHED_ENV, FurnishedWorld } from '../conformance/furnished-world.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { catalog, DocumentChecker, makeDocument } from './openapi-document.ts';
 
@@ -25,7 +25,7 @@ suite('webhooks of the document', () => {
   });
 
   test('describe the events that changes of every kind produce', async () => {
-    const world = await TestWorld.open({ after });
+    const world = await TestWorld.open({ after }, { env: FURNISHED_ENV });
     const furnished = await FurnishedWorld.furnish(world);
     const route = `/edges/https/${furnished.id('edghts')}/routes/${furnished.id('edghtsrt')}`;
     await world.api('PUT', `${route}/oidc`, { issuer: 'https://id.example.com', client_id: 'c', client_secret: 's' });

@@ -106,6 +106,7 @@ suite('GET /problems', () => {
     assert.deepEqual([...skipped].sort(), [
       'authorities',
       'certificates',
+      'identity',
       'managed_certificates',
       'nodes',
       'routes',

@@ -40,7 +40,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'telemetry',
   ],
   'configuration-file': ['lib', 'modules', 'resources'],
-  documents: ['lib', 'modules', 'checks', 'resources', 'store', 'replica'],
+  documents: ['lib', 'modules', 'checks', 'identity', 'resources', 'store', 'replica'],
   api: ['lib', 'modules', 'documents', 'resources', 'store'],
   console: ['lib', 'store', 'replica', 'resources', 'documents', 'api', 'telemetry'],
   bootstrap: ['lib', 'config', 'documents', 'resources', 'replica'],

@@ -6,7 +6,7 @@ import { operationFlags } from '../../src/cli/api/operation-flags.ts';
 import { operationList } from '../../src/cli/api/operation-list.ts';
 import type { JsonValue } from '../../src/lib/json.ts';
 import type { Operation } from '../../src/resources/operation.ts';
-import { FurnishedWorld } from '../conformance/furnished-world.ts';
+import { FURNISHED_ENV, FurnishedWorld } from '../conformance/furnished-world.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { operatorEnv, runCommand } from './run-command.ts';
 
@@ -29,7 +29,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 const FILTERS: Readonly<Record<string, readonly string[]>> = { 'changesets claims': ['--owner', 'team-web'] };
 
 test('every operation of the API can be called with flags alone', async () => {
-  const world = await TestWorld.open({ after });
+  const world = await TestWorld.open({ after }, { env: FURNISHED_ENV });
   const furnished = await FurnishedWorld.furnish(world);
   const env = operatorEnv(world);
   for (const { name, operation } of inOrder()) {

@@ -6,7 +6,15 @@ import type { Operation } from '../../src/resources/operation.ts';
 import { shareOfCases } from '../support/share-of-cases.ts';
 import { type ApiAnswer, type RequestOptions, TestWorld } from '../support/test-world.ts';
 import { assertApiError, assertRefused, type ExpectedError } from './api-error.ts';
-import { bodyOperations, FurnishedWorld, nameOf, operations, prefixAt, writeOperations } from './furnished-world.ts';
+import {
+  bodyOperations,
+  FURNISHED_ENV,
+  FurnishedWorld,
+  nameOf,
+  operations,
+  prefixAt,
+  writeOperations,
+} from './furnished-world.ts';
 import { newId } from './interface-parents.ts';
 import { type FieldSchema, fieldSchema, leastValue, misspelled, wrongValues } from './wrong-values.ts';
 
@@ -16,7 +24,10 @@ type Body = Readonly<Record<string, JsonValue>>;
 const MIB = 1_048_576;
 let clockOffsetMs = 0;
 
-const world = await TestWorld.open({ after }, { clock: { nowMs: () => Date.now() + clockOffsetMs } });
+const world = await TestWorld.open(
+  { after },
+  { env: FURNISHED_ENV, clock: { nowMs: () => Date.now() + clockOffsetMs } },
+);
 const furnished = await FurnishedWorld.furnish(world);
 
 function send(operation: Operation, body?: unknown, options?: RequestOptions): Promise<ApiAnswer> {

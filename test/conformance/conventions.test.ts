@@ -5,10 +5,10 @@ import { resources } from '../../src/resources/registry.ts';
 import { shareOfCases } from '../support/share-of-cases.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 import { assertApiError, assertRefused, assertUnmoved } from './api-error.ts';
-import { FurnishedWorld, nameOf, operations } from './furnished-world.ts';
+import { FURNISHED_ENV, FurnishedWorld, nameOf, operations } from './furnished-world.ts';
 import { newId } from './interface-parents.ts';
 
-const world = await TestWorld.open({ after });
+const world = await TestWorld.open({ after }, { env: FURNISHED_ENV });
 const furnished = await FurnishedWorld.furnish(world);
 const edge = `/edges/https/${furnished.id('edghts')}`;
 const route = `${edge}/routes/${furnished.id('edghtsrt')}`;

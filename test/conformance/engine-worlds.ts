@@ -38,7 +38,10 @@ function worldOfSuite(prepare: () => Promise<Place>): () => TestWorld {
   before(async () => {
     const place = await prepare();
     if (place.close !== undefined) closing.push(place.close);
-    world = await TestWorld.open({ after: (task) => void closing.push(task) }, place.options);
+    world = await TestWorld.open(
+      { after: (task) => void closing.push(task) },
+      { ...place.options, env: { POSTERN_IDENTITY_HOST: 'id.example.com' } },
+    );
   });
   after(async () => {
     for (const close of closing.reverse()) await close();

@@ -11,6 +11,7 @@ import { resources } from '../../src/resources/registry.ts';
 import { consoleSessionPut } from '../support/console-session-put.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { managedPut } from '../support/managed-put.ts';
+import { testPasskeyPut } from '../support/passkey-put.ts';
 import { recorded } from '../support/recorded-request.ts';
 import type { TestWorld } from '../support/test-world.ts';
 import { type KeyAndCertificate, makeCertificate } from './certificates.ts';
@@ -29,6 +30,9 @@ export const bodyOperations = writeOperations.filter(
 export function nameOf({ resource, verb }: Operation): string {
   return `${resource}.${verb}`;
 }
+
+/** Settings of the world to be furnished: people need an identity host. */
+export const FURNISHED_ENV = { POSTERN_IDENTITY_HOST: 'id.example.com' };
 
 const YEAR_MS = 365 * 86_400_000;
 const NEXT_WEEK = new Date(Date.now() + 7 * 86_400_000).toISOString();
@@ -90,6 +94,7 @@ export class FurnishedWorld {
     const params: Record<string, string> = {};
     if (path.includes('{edge_id}')) params['edge_id'] = this.id('edghts');
     if (path.includes('{subscription_id}')) params['subscription_id'] = this.id('esb');
+    if (path.includes('{user_account_id}')) params['user_account_id'] = this.id('ua');
     if (path.includes('{type}')) params['type'] = 'ip_policy_created.v0';
     if (path.includes('{revision}'))
       params['revision'] = /\/(confirm|revert)$/.test(path) ? this.#pending : this.#revision;
@@ -164,6 +169,8 @@ export class FurnishedWorld {
     await this.create('/api_keys', { description: 'furnished' });
     const account = await this.create('/service_accounts', { name: 'furnished' });
     await this.create('/service_account_tokens', { service_account_id: account });
+    await this.create('/user_accounts', { email: 'furnished@example.com' });
+    await this.create('/oidc_clients', { name: 'furnished' });
     await this.create('/event_destinations', { target: { webhook: { url: 'https://hooks.example.com/furnished' } } });
   }
 
@@ -202,6 +209,7 @@ export class FurnishedWorld {
     await feedLogin(store, login, { userId: user, lastActiveMs: nowMs, doc: {} });
     assert.ok((await store.commit({ puts: [managedPut(add('mc'), 'managed.example.com')] })).ok);
     assert.ok((await store.commit({ puts: [consoleSessionPut(add('cs'), nowMs)] })).ok);
+    assert.ok((await store.commit({ puts: [testPasskeyPut(add('pk'), this.id('ua'))] })).ok);
     await store.deliveries.put([
       {
         id: delivery,

@@ -5,9 +5,9 @@ import { isJsonObject, type JsonValue } from '../../src/lib/json.ts';
 import { isObjectSchema } from '../../src/lib/schema/schema-facts.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { assertUnmoved } from './api-error.ts';
-import { bodyOperations, FurnishedWorld, nameOf } from './furnished-world.ts';
+import { bodyOperations, FURNISHED_ENV, FurnishedWorld, nameOf } from './furnished-world.ts';
 
-const world = await TestWorld.open({ after });
+const world = await TestWorld.open({ after }, { env: FURNISHED_ENV });
 const furnished = await FurnishedWorld.furnish(world);
 const VERSION_HEADERS = ['service-version', 'ngrok-version'];
 

@@ -7,7 +7,7 @@ import { referenceAnnotation } from '../../src/lib/schema/annotations.ts';
 import { type ApiAnswer, TestWorld } from '../support/test-world.ts';
 import { assertApiError } from './api-error.ts';
 import { arbitraryBody } from './arbitrary-body.ts';
-import { bodyOperations, FurnishedWorld, nameOf, operations } from './furnished-world.ts';
+import { bodyOperations, FURNISHED_ENV, FurnishedWorld, nameOf, operations } from './furnished-world.ts';
 import { assertReadsBack } from './reads-back.ts';
 import { type FieldSchema, fieldSchema } from './wrong-values.ts';
 
@@ -18,7 +18,7 @@ const isLong = process.env['POSTERN_TEST_LONG'] !== undefined;
 const RUNS = isLong ? 1000 : 3;
 const SEED = Number(process.env['POSTERN_TEST_SEED'] ?? Date.now() % 2 ** 31);
 
-const world = await TestWorld.open({ after });
+const world = await TestWorld.open({ after }, { env: FURNISHED_ENV });
 const furnished = await FurnishedWorld.furnish(world);
 
 for (const operation of bodyOperations) {

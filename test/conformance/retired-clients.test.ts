@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { TestWorld } from '../support/test-world.ts';
 import { assertRefused, assertUnmoved } from './api-error.ts';
-import { FurnishedWorld } from './furnished-world.ts';
+import { FURNISHED_ENV, FurnishedWorld } from './furnished-world.ts';
 
-const world = await TestWorld.open({ after });
+const world = await TestWorld.open({ after }, { env: FURNISHED_ENV });
 const furnished = await FurnishedWorld.furnish(world);
 
 /** The body that the Python client sends with a PATCH when only the id is given. Elsewhere it sends `{}`. */

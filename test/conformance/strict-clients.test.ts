@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import type { JsonValue } from '../../src/lib/json.ts';
 import { TestWorld } from '../support/test-world.ts';
-import { FurnishedWorld } from './furnished-world.ts';
+import { FURNISHED_ENV, FurnishedWorld } from './furnished-world.ts';
 
-const world = await TestWorld.open({ after });
+const world = await TestWorld.open({ after }, { env: FURNISHED_ENV });
 const furnished = await FurnishedWorld.furnish(world);
 const LEGACY = { version: null, headers: { 'ngrok-version': '2' } };
 

@@ -225,6 +225,15 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /enforce +true/ },
     ],
   },
+  'docs/how-to/invite-people.md': {
+    blocks: [
+      { run: /^https:\/\/id\.localhost:7443\/invitation\?invite=postern_ui_/m },
+      { run: /ana@example\.com .*ops/ },
+      { run: /invitation\?invite=/ },
+      { run: /signed out everywhere\n.*disabled and signed out\n.*enabled\n.*deleted/ },
+      { run: /admin@id\.localhost/ },
+    ],
+  },
   'docs/how-to/let-a-guest-in.md': {
     alsoRunBy: 'test/access/guests',
     setup: ownEdge('guest.localhost'),

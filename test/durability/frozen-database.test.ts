@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, suite, test } from 'node:test';
-import { FurnishedWorld, nameOf, operations } from '../conformance/furnished-world.ts';
+import { FURNISHED_ENV, FurnishedWorld, nameOf, operations } from '../conformance/furnished-world.ts';
 import { freePortsOn } from '../support/cluster/own-addresses.ts';
 import { Wire } from '../support/cluster/wire.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
@@ -22,6 +22,7 @@ const [port = 0] = await freePortsOn('127.0.0.1', 1);
 const wire = await Wire.open({ after }, { host: '127.0.0.1', port }, target);
 const databaseUrl = Object.assign(new URL(url), { port: String(port) }).href;
 const env = {
+  ...FURNISHED_ENV,
   POSTERN_SECRET_KEY: randomBytes(32).toString('base64'),
   POSTERN_ROLES: 'api,events',
   POSTERN_PEER_LISTEN: 'off',

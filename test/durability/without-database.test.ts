@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operation } from '../../src/resources/operation.ts';
-import { FurnishedWorld, nameOf, operations, writeOperations } from '../conformance/furnished-world.ts';
+import { FURNISHED_ENV, FurnishedWorld, nameOf, operations, writeOperations } from '../conformance/furnished-world.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
 import { logIn } from '../support/identity-provider.ts';
 import { LoginWorld } from '../support/login-world.ts';
@@ -41,7 +41,7 @@ const postgres = await startOwnPostgres();
 after(() => postgres.close());
 const { url: databaseUrl } = await freshDatabase(postgres);
 // Furnished leases of agents are in the store; with peers, lists come from memory.
-const env = { POSTERN_SECRET_KEY: randomBytes(32).toString('base64'), POSTERN_PEER_LISTEN: 'off' };
+const env = { ...FURNISHED_ENV, POSTERN_SECRET_KEY: randomBytes(32).toString('base64'), POSTERN_PEER_LISTEN: 'off' };
 // Nodes without links reject keys after five seconds (test/nodes/revocations.test.ts); this test takes its time.
 const monotonicMs = (): number => 0;
 const a = await LoginWorld.open({ after }, { env, databaseUrl, monotonicMs });

@@ -3,11 +3,11 @@ import { after, suite, test } from 'node:test';
 import { publicRoutes } from '../../src/api/public-routes.ts';
 import { scopesNeeded } from '../../src/documents/scopes.ts';
 import { resources } from '../../src/resources/registry.ts';
-import { FurnishedWorld, nameOf, operations } from '../conformance/furnished-world.ts';
+import { FURNISHED_ENV, FurnishedWorld, nameOf, operations } from '../conformance/furnished-world.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { makeKey } from './keys.ts';
 
-const world = await TestWorld.open({ after });
+const world = await TestWorld.open({ after }, { env: FURNISHED_ENV });
 const furnished = await FurnishedWorld.furnish(world);
 const segmentOf = (path: string): string => path.split('/')[1] ?? '';
 const marker = (segment: string): string => `only-for-${segment.replaceAll('_', '-')}`;
@@ -73,9 +73,14 @@ suite('an operation shows nothing beyond the scopes that it needs', () => {
   test('a search and the history show what the scopes of the key allow', async () => {
     const { token } = await makeKey(world, ['changes:read', 'ip_policies:read']);
     const { text } = await world.api('GET', '/search?q=only-for', undefined, { key: token });
-    const { body } = await world.api('GET', '/changes?limit=100', undefined, { key: token });
+    const changes: { objects: { kind: string }[] }[] = [];
+    for (let next: string | null = '/changes?limit=100'; next !== null; ) {
+      const { body } = await world.api('GET', next, undefined, { key: token });
+      changes.push(...body.changes);
+      next = body.next_page_uri;
+    }
     assert.ok(text.includes(marker('ip_policies')) && !text.includes(marker('edges')), text);
-    const kinds = body.changes.flatMap((each: { objects: { kind: string }[] }) => each.objects.map(({ kind }) => kind));
+    const kinds = changes.flatMap(({ objects }) => objects.map(({ kind }) => kind));
     assert.ok(kinds.length > 0 && kinds.every((kind: string) => kind === 'ip_policy'), String(kinds));
   });
 });

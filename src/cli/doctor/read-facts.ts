@@ -1,5 +1,5 @@
 import { dnsDiagnosis, resolveName } from '../../acme/orders/dns-diagnosis.ts';
-import type { CheckedManagedCertificate, Facts, Noun, PeerStatus } from '../../checks/facts.ts';
+import type { CheckedAccount, CheckedManagedCertificate, Facts, Noun, PeerStatus } from '../../checks/facts.ts';
 import { Resources } from '../../client/generated/resources.ts';
 import type { Transport } from '../../client/transport.ts';
 import { checkedAsShown } from './checked-as-shown.ts';
@@ -50,13 +50,15 @@ export class FactsReader {
         return { certificate_authorities: await Array.fromAsync(resources.certificateAuthorities.list()) };
       case 'event_destinations':
         return { event_destinations: await Array.fromAsync(resources.eventDestinations.list()) };
+      case 'user_accounts':
+        return { user_accounts: await readPeople(resources) };
     }
   }
 }
 
 const NOTHING = {
   ...{ nodes: [], peers: [], edges: [], unprepared: () => [], tls_certificates: [], managed_certificates: [] },
-  ...{ certificate_authorities: [], event_destinations: [] },
+  ...{ certificate_authorities: [], event_destinations: [], user_accounts: [] },
 } satisfies Omit<Facts, 'config' | 'nowMs'>;
 
 /** The peers of the server that answers. A server that is not ready has a finding of the check `api`. */
@@ -65,6 +67,15 @@ export async function readPeers(transport: Transport): Promise<readonly PeerStat
   if (answer === null) return [];
   // Only a key that may read nodes gets the field.
   return (JSON.parse(answer.text) as { readonly peers?: readonly PeerStatus[] }).peers ?? [];
+}
+
+/** With one question for each person who has passkeys. */
+async function readPeople(resources: Resources): Promise<readonly CheckedAccount[]> {
+  const people = await Array.fromAsync(resources.userAccounts.list());
+  return mapConcurrently(people, async ({ id, email, passkey_count: count }) => {
+    const passkeys = count === 0 ? [] : await Array.fromAsync(resources.passkeys.list(id));
+    return { id, email, passkeyHosts: passkeys.map(({ host }) => host) };
+  });
 }
 
 /** Names that still wait are looked up: the answer may tell why. */

@@ -10,6 +10,7 @@ import type {
   PeerStatus,
   UnpreparedModule,
 } from '../../checks/facts.ts';
+import { PASSKEY_KIND, passkeyOf, USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
 import type { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
@@ -33,7 +34,7 @@ export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
   readonly unprepared: () => Iterable<UnpreparedModule & { readonly ownerId: string }>;
 }
 
-const ALL_ROUTES = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
+const ALL_CHILDREN = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 
 /** The facts of the whole installation, from memory. */
 export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Facts> {
@@ -65,6 +66,10 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
       ...{ description: '' },
       ...shownAs<CheckedDestination>(record),
     })),
+    user_accounts: await read(USER_ACCOUNT_KIND, ({ id, doc }) => ({
+      ...{ id, email: doc['email'] as string },
+      passkeyHosts: replica.pageOfParent(PASSKEY_KIND, id, ALL_CHILDREN).map((passkey) => passkeyOf(passkey).host),
+    })),
   };
 }
 
@@ -86,7 +91,7 @@ function shownAs<Shown>({ id, doc }: StoredRecord): Shown {
 }
 
 function edgeOf({ id, doc }: StoredRecord, replica: KnownHere['replica']): CheckedEdge {
-  const routes = replica.pageOfParent('https_edge_route', id, ALL_ROUTES).map((route) => routeOf(route, replica));
+  const routes = replica.pageOfParent('https_edge_route', id, ALL_CHILDREN).map((route) => routeOf(route, replica));
   const hostports = (doc['hostports'] ?? []) as readonly string[];
   return checkedEdge({ id, hostports }, (module) => moduleOn('https_edge', id, module, replica), routes);
 }

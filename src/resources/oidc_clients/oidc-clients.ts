@@ -56,7 +56,7 @@ export const oidcClients = defineResource({
   derived: {
     client_id: Type.String({
       description: 'Client id: the id of the resource.',
-      examples: ['oc_2zXAMPLEclientOfTheDocsAAAAA'],
+      examples: ['oc_2zXAMPLEclientOfTheDocsAAAA'],
     }),
   },
   shownOnce: {
