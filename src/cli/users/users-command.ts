@@ -24,8 +24,8 @@ const SYNTAX: CommandSyntax = {
   subcommands: [
     {
       name: 'add',
-      operands: 'EMAIL',
-      about: 'invite a person: mail the link, or print it if the server sends no mail',
+      operands: 'EMAIL…',
+      about: 'invite people: mail each the link, or print it if the server sends no mail',
       flags: [
         textFlag('name', 'TEXT', 'Full name of the person.'),
         {
@@ -60,7 +60,7 @@ const SYNTAX: CommandSyntax = {
   ],
   groups: [CONNECTION],
   examples: [
-    'postern users add ana@example.com --groups ops',
+    'postern users add ana@example.com ben@example.com --groups ops',
     'postern users invite ana@example.com --remove-passkeys',
   ],
   exitCodes: { ...API_EXIT_CODES, 1: 'rejected by the API or answered with no' },
@@ -76,7 +76,11 @@ export const usersCommand: Command = {
     if (parsed.subcommand === 'remove' && !isOn(parsed, 'yes') && context.ask === undefined) {
       throw usage('postern users remove asks before it deletes a person, and there is no terminal: add --yes');
     }
-    const operand = parsed.subcommand === 'list' ? '' : onlyOperand(parsed);
+    const operand = parsed.subcommand === 'list' || parsed.subcommand === 'add' ? '' : onlyOperand(parsed);
+    if (parsed.subcommand === 'add' && parsed.positionals.length === 0) {
+      throw usage('postern users add needs an e-mail address');
+    }
+    if (parsed.positionals.length > 1 && parsed.flags.has('name')) throw usage('--name is for one person');
     return runWithApi(context, async () => run(await openTransport(parsed, context), operand, parsed, context));
   },
 };
@@ -89,8 +93,11 @@ async function run(
 ): Promise<number> {
   if (parsed.subcommand === 'list') return listUsers(transport, parsed, context);
   if (parsed.subcommand === 'add') {
-    const { text } = await transport.send({ method: 'POST', path: PATH, body: newPerson(operand, parsed) });
-    showInvitation(operand, JSON.parse(text) as Invited, { isPrinted: isOn(parsed, 'print'), context });
+    // One after another: those before a refusal are invited, and their links are shown.
+    for (const email of parsed.positionals) {
+      const { text } = await transport.send({ method: 'POST', path: PATH, body: newPerson(email, parsed) });
+      showInvitation(email, JSON.parse(text) as Invited, { isPrinted: isOn(parsed, 'print'), context });
+    }
     return 0;
   }
   const id = await findUser(transport, operand);
@@ -144,8 +151,7 @@ function newPerson(email: string, { flags, values }: ParsedFlags): JsonObject {
 function onlyOperand({ positionals, subcommand }: ParsedCommand): string {
   const [operand, ...more] = positionals;
   if (operand === undefined || more.length > 0) {
-    const what = subcommand === 'add' ? 'one e-mail address' : 'one person: an e-mail address or an id';
-    throw usage(`postern users ${subcommand} needs ${what}`);
+    throw usage(`postern users ${subcommand} needs one person: an e-mail address or an id`);
   }
   return operand;
 }
