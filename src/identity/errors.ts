@@ -49,4 +49,9 @@ export const identityErrors = errorTable({
     explanation:
       'The application that asked for the sign-in no longer waits for it, or asked in another browser. Open the application again.',
   },
+  ERR_POSTERN_IDENTITY_UNAVAILABLE: {
+    status: 503,
+    explanation:
+      'The store cannot be read or written at the moment: the database is unavailable, or its disk is full. Nothing was changed. Try again after the time in Retry-After.',
+  },
 });

@@ -12,6 +12,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createKsuidSource } from '../lib/text/ksuid.ts';
 import { widestNetworkOf } from '../modules/login/flow/client-networks.ts';
 import { LoginAttempts } from '../modules/login/flow/login-attempts.ts';
+import { isStoreOutage } from '../modules/login/store-outage.ts';
 import type { Store } from '../store/store.ts';
 
 export interface IdentityPagesDependencies {
@@ -42,6 +43,7 @@ export function openIdentityPages(deps: IdentityPagesDependencies): readonly Ide
     newId: (prefix: string) => `${prefix}_${ksuid(clock.nowMs())}`,
     log: logger,
     people,
+    isStoreOutage,
   };
   const attempts = new LoginAttempts({ perAddress: ATTEMPTS_PER_ADDRESS, perIssuer: 0 }, clock);
   return identityPages(

@@ -1,10 +1,13 @@
 import type { EmailCodes } from '../codes/email-codes.ts';
-import type { IdentityPage } from '../contracts/identity-request.ts';
+import type { IdentityAnswer, IdentityPage, IdentityRequest } from '../contracts/identity-request.ts';
 import { accountRoutes } from './account/account-routes.ts';
 import { codeRoutes } from './code/code-routes.ts';
 import { invitationRoutes } from './invitation/invitation-routes.ts';
 import type { PagePorts } from './page-ports.ts';
+import { refusalAnswer } from './refusal.ts';
 import { signInRoutes } from './sign-in/sign-in-routes.ts';
+
+const RETRY_AFTER_SECONDS = '5';
 
 /** Every page and form of the identity host. `codes`: null while the setting identity_email_codes is off. */
 export function identityPages(
@@ -12,10 +15,26 @@ export function identityPages(
   codes: EmailCodes | null,
 ): readonly IdentityPage[] {
   const own = { ...ports, offersCodes: codes !== null };
-  return [
+  const pages = [
     ...signInRoutes(own),
     ...invitationRoutes(own),
     ...accountRoutes(own),
     ...(codes === null ? [] : codeRoutes(own, codes)),
   ];
+  return pages.map((page) => ({ ...page, serve: (request) => served(own, page, request) }));
+}
+
+async function served(ports: PagePorts, page: IdentityPage, request: IdentityRequest): Promise<IdentityAnswer> {
+  try {
+    return await page.serve(request);
+  } catch (error) {
+    if (!ports.isStoreOutage(error)) throw error;
+    return refusalAnswer(request, {
+      code: 'ERR_POSTERN_IDENTITY_UNAVAILABLE',
+      title: 'Signing in is not possible right now',
+      message:
+        'The database of this site cannot be reached. Try again in a moment. If it stays so, tell an administrator.',
+      headers: ['retry-after', RETRY_AFTER_SECONDS],
+    });
+  }
 }

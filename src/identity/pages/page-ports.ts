@@ -18,6 +18,8 @@ export interface PagePorts {
   seal(purpose: string, text: string): string;
   open(purpose: string, sealed: string): string | null;
   randomText(bytes: number): string;
+  /** Whether the store was only away for a while: neither a bug nor a fault of the request. */
+  isStoreOutage(error: unknown): boolean;
 }
 
 /** How often people at one address or in one network may fail. */

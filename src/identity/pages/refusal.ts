@@ -21,7 +21,7 @@ export interface IdentityRefusal {
 export function refusalAnswer(request: IdentityRequest, refusal: IdentityRefusal): IdentityAnswer {
   const { code, title, message, action } = refusal;
   const { status } = identityErrors.rows[code];
-  const headers = ['postern-error-code', code, 'postern-request-id', request.id, ...(refusal.headers ?? [])];
+  const headers = ['postern-error-code', code, ...(refusal.headers ?? [])];
   if (firstValue(request.headers, 'accept')?.includes('text/html') !== true) {
     return jsonAnswer(status, { error_code: code, status_code: status, message }, headers);
   }

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { suite, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { createKeyring } from '../../store/keyring.ts';
+import type { PersonalMail } from '../contracts/identity-mail.ts';
+import { EmailCodes } from './email-codes.ts';
+
+const ANA = { id: `ua_${'a'.repeat(27)}`, email: 'ana@example.com', name: '', isActive: true };
+const ROOT = { id: `ua_${'r'.repeat(27)}`, email: 'root@example.com', name: '', isActive: true };
+const GONE = { id: `ua_${'g'.repeat(27)}`, email: 'gone@example.com', name: '', isActive: false };
+
+/** Two nodes share claims and keys; each has codes of its own. */
+function nodes() {
+  const keyring = createKeyring([randomBytes(32)]);
+  const claimed = new Set<string>();
+  const mails: PersonalMail[] = [];
+  const time = { nowMs: 1_800_000_000_000 };
+  const accounts = [ANA, ROOT, GONE];
+  const open = (): EmailCodes =>
+    new EmailCodes({
+      hostname: 'id.example.test',
+      clock: { nowMs: () => time.nowMs },
+      people: {
+        account: (id) => accounts.find((account) => account.id === id),
+        accountByEmail: (email) => accounts.find((account) => account.email === email),
+        hasConsoleRole: (id) => id === ROOT.id,
+      },
+      mail: {
+        enqueue: (mail) => {
+          mails.push(mail);
+          return Promise.resolve(true);
+        },
+      },
+      log: { warn: () => {} },
+      seal: (purpose, text) => keyring.seal(text, purpose),
+      open: (purpose, sealed) => {
+        try {
+          return keyring.open(sealed, purpose);
+        } catch {
+          return null;
+        }
+      },
+      newId: (prefix) => `${prefix}_${randomBytes(20).toString('hex').slice(0, 27)}`,
+      claimOnce: (key) => {
+        const isFirst = !claimed.has(key);
+        claimed.add(key);
+        return Promise.resolve(isFirst);
+      },
+    });
+  const ask = async (codes: EmailCodes, email: string): Promise<{ sealed: string; code: string }> => {
+    const before = mails.length;
+    const sealed = codes.ask(email, 'browser');
+    for (let turns = 0; turns < 20 && mails.length === before; turns += 1) await turn();
+    return { sealed, code: /\b\w{4}-\w{4}\b/.exec(mails[before]?.text ?? '')?.[0] ?? '' };
+  };
+  return { one: open(), other: open(), claimed, mails, time, ask };
+}
+
+suite('codes by e-mail', () => {
+  test('a code of one node works at another one, once, as people type it', async () => {
+    const { one, other, ask, mails, time } = nodes();
+    const { sealed, code } = await ask(one, ANA.email);
+    assert.match(code, /^[A-HJKMNP-TV-Z2-9]{4}-[A-HJKMNP-TV-Z2-9]{4}$/);
+    assert.deepEqual([mails[0]?.to, mails[0]?.expiresAtMs], [ANA.email, time.nowMs + 600_000]);
+    assert.equal((await other.check(sealed, 'browser', ` ${code.toLowerCase().replace('-', ' ')} `))?.id, ANA.id);
+    assert.equal(await one.check(sealed, 'browser', code), null);
+  });
+
+  test('of two uses at once, one wins', async () => {
+    const { one, other, ask } = nodes();
+    const { sealed, code } = await ask(one, ANA.email);
+    const results = await Promise.all([one, other].map((codes) => codes.check(sealed, 'browser', code)));
+    assert.equal(results.filter((account) => account !== null).length, 1);
+  });
+
+  test('five wrong tries at any nodes end it', async () => {
+    const { one, other, ask } = nodes();
+    const { sealed, code } = await ask(one, ANA.email);
+    await Promise.all([one, other, one, other, one].map((codes) => codes.check(sealed, 'browser', 'AAAA-AAAA')));
+    assert.equal(await other.check(sealed, 'browser', code), null);
+    const again = await ask(one, ANA.email);
+    assert.equal(await one.check(sealed, 'browser', again.code), null);
+    assert.equal((await one.check(again.sealed, 'browser', again.code))?.id, ANA.id);
+  });
+
+  test('a code works in the browser that asked, for ten minutes', async () => {
+    const { one, ask, time } = nodes();
+    const { sealed, code } = await ask(one, ANA.email);
+    assert.equal(await one.check(sealed, 'another', code), null);
+    assert.equal(await one.check(`${sealed.slice(0, -2)}AA`, 'browser', code), null);
+    time.nowMs += 600_000;
+    assert.equal(await one.check(sealed, 'browser', code), null);
+  });
+
+  test('a person gets five in an hour, from all nodes', async () => {
+    const { one, other, ask, mails, time } = nodes();
+    for (const codes of [one, other, one, other, one, other, one]) await ask(codes, ANA.email);
+    assert.equal(mails.length, 5);
+    time.nowMs += 3_600_000;
+    await ask(one, ANA.email);
+    assert.equal(mails.length, 6);
+  });
+
+  test('people of the console, disabled people and strangers get none, and nothing is stored', async () => {
+    const { one, ask, mails, claimed } = nodes();
+    for (const email of [ROOT.email, GONE.email, 'nobody@example.com']) {
+      const { sealed } = await ask(one, email);
+      assert.equal(await one.check(sealed, 'browser', 'AAAA-AAAA'), null);
+    }
+    assert.deepEqual([mails.length, claimed.size], [0, 0]);
+  });
+
+  test('neither the answer nor its length tells whether an address has an account', async () => {
+    const { one, ask } = nodes();
+    const lengths = new Set<number>();
+    for (const email of [ANA.email, ROOT.email, 'nobody@example.com'])
+      lengths.add((await ask(one, email)).sealed.length);
+    assert.equal(lengths.size, 1);
+  });
+
+  test('a refusal takes the same time whether or not the store counts the try', async () => {
+    const { one, ask } = nodes();
+    for (const email of [ANA.email, 'nobody@example.com']) {
+      const { sealed } = await ask(one, email);
+      const startedMs = performance.now();
+      await one.check(sealed, 'browser', 'AAAA-AAAA');
+      assert(performance.now() - startedMs >= 245);
+    }
+  });
+});
