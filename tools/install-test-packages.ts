@@ -15,6 +15,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   faketime: 'faketime',
   haproxy: 'haproxy',
   nginx: 'nginx-light libnginx-mod-stream',
+  certutil: 'libnss3-tools',
 };
 
 /**

@@ -177,7 +177,7 @@ suite('registering a passkey', () => {
     });
   }
 
-  test("refuses the answer to somebody else's registration", async () => {
+  test("refuses the answer to somebody else's registration, or to another kind of it", async () => {
     const world = new CeremonyWorld();
     const account = world.account('ana');
     const scope = { purpose: 'add_passkey', browser: 'a', accountId: 'ana' } as const;
@@ -185,6 +185,8 @@ suite('registering a passkey', () => {
     const answer = device.create(await world.registrationOptions(account, scope));
     assert.deepEqual(await world.checkRegistration(answer, { ...scope, accountId: 'ben' }), { problem: 'foreign' });
     assert.deepEqual(await world.checkRegistration(answer, { ...scope, browser: 'b' }), { problem: 'foreign' });
+    const invitation = { ...scope, purpose: 'accept_invitation' } as const;
+    assert.deepEqual(await world.checkRegistration(answer, invitation), { problem: 'foreign' });
     assert('passkey' in (await world.checkRegistration(answer, scope)));
     assert.deepEqual(await world.checkRegistration(answer, scope), { problem: 'replayed' });
   });
