@@ -19,6 +19,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'docs/how-to/run-on-a-vps.md': 'run by test/install/vps-page.test.ts, with the single executable and its unit',
   'docs/how-to/run-several-nodes.md': 'run by several-nodes.test.ts, which has three machines and a database',
   'docs/how-to/move-to-postgresql.md': 'run by its own test in how-to.test.ts, which has a database',
+  'docs/tutorials/4-login-for-colleagues.md': 'run by colleagues.test.ts, with a server that has its settings',
   'docs/internals/writing-a-module.md':
     'test/architecture/throwaway-module.test.ts follows the page in a copy of the project',
   'docs/reference/agent.md': 'examples of flags, held against the help texts by test/cli/agent-docs.test.ts',
