@@ -1,8 +1,8 @@
 import { until } from '../lib/async/until.ts';
 import { CLOSE_WITHIN_MS } from '../lib/http/web-socket-direction.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './exchange/exchange.ts';
+import type { LiveExchanges } from './exchange/live-exchanges.ts';
 import type { HttpServers } from './http/http-servers.ts';
-import type { LiveExchanges } from './live-exchanges.ts';
 import type { TlsFront } from './tls/tls-front.ts';
 import type { TunnelTraffic } from './tunnels/tunnel-traffic.ts';
 

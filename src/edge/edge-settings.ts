@@ -1,9 +1,9 @@
 import type { UpstreamLimits } from '../upstream/upstream.ts';
-import type { AdmissionLimits } from './admission.ts';
-import type { ForwardingSettings } from './forwarded-headers.ts';
+import type { StrictTransportSecuritySettings } from './answers/strict-transport-security.ts';
+import type { ForwardingSettings } from './forwarding/forwarded-headers.ts';
 import type { HttpLimits } from './http/http-limits.ts';
-import type { RecordingSettings } from './record-request.ts';
-import type { StrictTransportSecuritySettings } from './strict-transport-security.ts';
+import type { AdmissionLimits } from './limits/admission.ts';
+import type { RecordingSettings } from './reports/record-request.ts';
 import type { TlsLimits } from './tls/tls-limits.ts';
 
 /** Limits and behaviour of the edge. */

@@ -1,6 +1,6 @@
 import type { OwnHost, WholeAnswer } from '../snapshot/own-host.ts';
-import type { Exchange } from './exchange.ts';
-import { refusedAsOpen } from './not-switched.ts';
+import type { Exchange } from './exchange/exchange.ts';
+import { refusedAsOpen } from './exchange/not-switched.ts';
 
 /** Forms and tokens are far smaller. */
 const MAX_BODY_BYTES = 65_536;

@@ -12,7 +12,7 @@ import { allPages } from '../resources/all-pages.ts';
 import type { OnlinePort } from '../resources/shared-ports.ts';
 import type { Store } from '../store/store.ts';
 import type { BackendTraffic } from '../telemetry/metrics/backend-traffic.ts';
-import { onlineInStore } from './online-in-store.ts';
+import { onlineInStore } from './cluster/online-in-store.ts';
 
 export interface AlertDependencies {
   readonly config: Config;

@@ -49,19 +49,19 @@ import type { SessionCommands } from '../resources/tunnel_sessions/tunnel-sessio
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { addProblemMetrics } from '../snapshot/problems/problem-metrics.ts';
 import type { OutboxEvent, Store, StoredRecord } from '../store/store.ts';
-import { certificateWarning } from './certificate-warnings.ts';
-import { consolePeople } from './console-people.ts';
-import { identityScopes } from './console-roles.ts';
-import { crlWarning } from './crl-warnings.ts';
+import { certificateWarning } from './certificates/certificate-warnings.ts';
+import { crlWarning } from './certificates/crl-warnings.ts';
+import { HostCertificateIndex } from './certificates/host-certificates.ts';
+import type { OpenedNodes } from './cluster/nodes.ts';
+import { onlineInStore } from './cluster/online-in-store.ts';
+import { othersWrites } from './cluster/others-writes.ts';
+import type { OpenedTraffic } from './data-plane/traffic.ts';
 import { allErrorRows } from './error-tables.ts';
-import { firstAdministratorLink } from './first-administrator.ts';
-import { HostCertificateIndex } from './host-certificates.ts';
-import { loginLimits } from './login-limits.ts';
-import type { OpenedNodes } from './nodes.ts';
-import { onlineInStore } from './online-in-store.ts';
-import { othersWrites } from './others-writes.ts';
+import { consolePeople } from './people/console-people.ts';
+import { identityScopes } from './people/console-roles.ts';
+import { firstAdministratorLink } from './people/first-administrator.ts';
+import { loginLimits } from './people/login-limits.ts';
 import { openProblems } from './problems.ts';
-import type { OpenedTraffic } from './traffic.ts';
 import { programVersion } from './version.ts';
 
 export interface ApiDependencies {

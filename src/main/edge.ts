@@ -8,9 +8,9 @@ import { CLOSE_WITHIN_MS } from '../lib/http/web-socket-direction.ts';
 import { formatListenAddress, type ListenAddresses } from '../lib/net/listen-address.ts';
 import { newProblems } from '../snapshot/problems/new-problems.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
-import { assembleEdge, type EdgeParts } from './assemble-edge.ts';
-import type { ListeningSockets, OpenSocket } from './listening-sockets.ts';
-import { StartGate } from './start-gate.ts';
+import { assembleEdge, type EdgeParts } from './data-plane/assemble-edge.ts';
+import type { ListeningSockets, OpenSocket } from './sockets/listening-sockets.ts';
+import { StartGate } from './sockets/start-gate.ts';
 
 export interface EdgeDependencies extends Omit<EdgeParts, 'publicPorts' | 'inheritedPort' | 'isLazy'> {
   readonly sockets: ListeningSockets;

@@ -23,7 +23,7 @@ import type { Replica } from '../replica/replica.ts';
 import type { DestinationTester } from '../resources/event_destinations/destination-ports.ts';
 import type { Store } from '../store/store.ts';
 import type { OwnAddresses } from '../upstream/own-addresses.ts';
-import { nodeName } from './nodes.ts';
+import { nodeName } from './cluster/nodes.ts';
 
 export interface EventDependencies {
   readonly config: Config;

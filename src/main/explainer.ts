@@ -1,20 +1,20 @@
 import { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
-import { ClientAddresses } from '../edge/client-address.ts';
+import { VacantNames } from '../edge/answers/vacant-names.ts';
+import { ClientAddresses } from '../edge/connections/client-address.ts';
 import { type ExplainPorts, explainRequest } from '../edge/explain/explain-request.ts';
 import { headRules } from '../edge/http/head-rules.ts';
 import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
-import { VacantNames } from '../edge/vacant-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { OwnIssuer } from '../modules/login/own-issuer.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
 import type { ExplainedRequest, HypotheticalRequest } from '../resources/explain/explained-request.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
-import { edgeSettings } from './edge-settings.ts';
+import { edgeSettings } from './data-plane/edge-settings.ts';
+import { NO_ATTEMPTS } from './data-plane/inert-ports.ts';
+import { openModuleRuntimes, type RuntimeDependencies } from './data-plane/module-runtimes.ts';
 import { InertEdges } from './inert-edges.ts';
-import { NO_ATTEMPTS } from './inert-ports.ts';
-import { openModuleRuntimes, type RuntimeDependencies } from './module-runtimes.ts';
 
 export interface ExplainerDependencies
   extends Omit<RuntimeDependencies, 'registry' | 'attempts' | 'isAddressAllowed' | 'recompile' | 'isInert'> {

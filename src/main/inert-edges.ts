@@ -1,6 +1,6 @@
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
-import type { ModuleRuntimes } from './module-runtimes.ts';
+import type { ModuleRuntimes } from './data-plane/module-runtimes.ts';
 
 /** Edges whose modules have no effect, compiled when somebody asks for an explanation, once per version. */
 export class InertEdges {

@@ -3,7 +3,7 @@ import { NodeQuestions } from '../nodes/questions/node-questions.ts';
 import type { OwnThreads } from '../telemetry/other-nodes.ts';
 import { InstallationRequests } from '../telemetry/requests/installation-requests.ts';
 import { RequestHistory } from '../telemetry/requests/request-history.ts';
-import type { OpenedNodes } from './nodes.ts';
+import type { OpenedNodes } from './cluster/nodes.ts';
 
 export interface OpenedRequests {
   readonly questions: NodeQuestions;

@@ -7,7 +7,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { Module } from '../modules/contract/module.ts';
 import type { SessionCommands } from '../resources/tunnel_sessions/tunnel-sessions.ts';
 import type { Predecessor } from './handover/predecessor.ts';
-import type { ListeningSockets } from './listening-sockets.ts';
+import type { ListeningSockets } from './sockets/listening-sockets.ts';
 
 export interface ServerOptions {
   readonly clock?: Clock;

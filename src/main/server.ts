@@ -28,37 +28,37 @@ import { BackendTraffic } from '../telemetry/metrics/backend-traffic.ts';
 import { NO_THREADS } from '../telemetry/other-nodes.ts';
 import { OwnAddresses } from '../upstream/own-addresses.ts';
 import { upstreamGuard } from '../upstream/upstream-guard.ts';
-import { openAcme } from './acme.ts';
 import { openAlerts } from './alerts.ts';
 import { openApi } from './api.ts';
-import { CertificateFiles } from './certificate-files.ts';
-import { openDescriptorBudget } from './descriptors.ts';
-import { openDirectory } from './directory.ts';
+import { openAcme } from './certificates/acme.ts';
+import { CertificateFiles } from './certificates/certificate-files.ts';
+import { openDirectory } from './cluster/directory.ts';
+import { type OpenedGateway, openGateway } from './cluster/gateway.ts';
+import { serveHops } from './cluster/hops.ts';
+import { addNodeMetrics, addPeerMetrics } from './cluster/node-metrics.ts';
+import { nodeName, openNodes } from './cluster/nodes.ts';
+import { othersWrites } from './cluster/others-writes.ts';
+import { ownTunnels } from './cluster/own-tunnels.ts';
+import { openDescriptorBudget } from './data-plane/descriptors.ts';
+import { proxiedClients } from './data-plane/proxied-clients.ts';
+import { openServerTracing, SEND_REST_WITHIN_MS } from './data-plane/tracing.ts';
+import { openTraffic } from './data-plane/traffic.ts';
 import { type EdgeDependencies, openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
 import { Explainer } from './explainer.ts';
-import { type OpenedGateway, openGateway } from './gateway.ts';
 import { ownedStore } from './handover/owned-store.ts';
-import { serveHops } from './hops.ts';
-import { listenedAddresses, readyAddresses } from './listened-addresses.ts';
-import { openListener } from './listener.ts';
-import { ListeningSockets } from './listening-sockets.ts';
-import { loadIdentity } from './load-identity.ts';
-import { loginBudgets } from './login-budgets.ts';
-import { openMail } from './mail.ts';
-import { moduleLogins } from './module-logins.ts';
-import { addNodeMetrics, addPeerMetrics } from './node-metrics.ts';
-import { nodeName, openNodes } from './nodes.ts';
 import { openStore } from './open-store.ts';
-import { othersWrites } from './others-writes.ts';
-import { ownTunnels } from './own-tunnels.ts';
-import { proxiedClients } from './proxied-clients.ts';
+import { loadIdentity } from './people/load-identity.ts';
+import { loginBudgets } from './people/login-budgets.ts';
+import { openMail } from './people/mail.ts';
+import { moduleLogins } from './people/module-logins.ts';
 import { openRequests } from './requests.ts';
 import type { CloseOptions, RunningServer } from './running-server.ts';
 import type { ServerOptions } from './server-options.ts';
 import { type ShutDownParts, shutDown } from './shut-down.ts';
-import { openServerTracing, SEND_REST_WITHIN_MS } from './tracing.ts';
-import { openTraffic } from './traffic.ts';
+import { listenedAddresses, readyAddresses } from './sockets/listened-addresses.ts';
+import { openListener } from './sockets/listener.ts';
+import { ListeningSockets } from './sockets/listening-sockets.ts';
 import { programVersion } from './version.ts';
 import type { EdgeWorkers } from './workers/edge-workers.ts';
 import { type OpenedWorkers, openEdgeInWorkers } from './workers/open-edge-in-workers.ts';
@@ -221,7 +221,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       ? null
       : identity.hostWith(
           options.identityPages?.(identity.sessions) ??
-            (await loadPart(() => import('./identity-pages.ts'))).openIdentityPages({
+            (await loadPart(() => import('./people/identity-pages.ts'))).openIdentityPages({
               ...{ ...base, address, sessions: identity.sessions, people: api.people },
               codesBy: config.identity_email_codes ? (mail?.queue ?? null) : null,
             }),

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { IMPORT_DIRECTIONS, partOf } from './import-directions.ts';
-import { filesIn, productFiles, projectRoot } from './source-files.ts';
+import { filesIn, productFiles, projectRoot, reachedFrom } from './source-files.ts';
 
 const files = productFiles();
 
@@ -48,14 +48,8 @@ suite('the table of import directions', () => {
 });
 
 test('the edge runs without the store, the replica of the store and the API', () => {
-  const runtimeImports = new Map(
-    files.map(({ path, imports }) => [
-      path,
-      imports.filter((line) => line.isOwn && !line.isTypeOnly).map((line) => line.target),
-    ]),
-  );
-  const reached = new Set(files.map(({ path }) => path).filter((path) => path.startsWith('src/edge/')));
-  for (const path of reached) for (const target of runtimeImports.get(path) ?? []) reached.add(target);
+  const edge = files.map(({ path }) => path).filter((path) => path.startsWith('src/edge/'));
+  const reached = reachedFrom(files, edge);
   assert.deepEqual(
     [...reached].filter((path) => ['store', 'replica', 'api', 'documents', 'main'].includes(partOf(path))),
     [],

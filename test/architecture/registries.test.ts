@@ -28,8 +28,8 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/resources/oidc_clients/oidc-clients.ts': 'tells that routes need no client: the module is one by itself',
   'src/resources/registry.ts': 'not the module: a folder that is named after the protocol',
   'src/identity/provider/create-provider.ts': "not the module: a field of the library's context",
-  'src/main/route-clients.ts': 'a composition root: derives clients from the configuration of the module',
-  'src/main/console-roles.ts': 'a composition root: gives the console the rules that the module has',
+  'src/main/people/route-clients.ts': 'a composition root: derives clients from the configuration of the module',
+  'src/main/people/console-roles.ts': 'a composition root: gives the console the rules that the module has',
 };
 /** Also ordinary words in code, so that only imports show that a file means the module. */
 const ORDINARY_WORDS = new Set(['backend', 'compression', 'access']);

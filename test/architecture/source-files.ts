@@ -39,6 +39,19 @@ export function productFiles(): readonly SourceFile[] {
     });
 }
 
+/** These files, and all that they import when they run. */
+export function reachedFrom(files: readonly SourceFile[], starts: readonly string[]): ReadonlySet<string> {
+  const targets = new Map(
+    files.map(({ path, imports }) => [
+      path,
+      imports.filter((line) => line.isOwn && !line.isTypeOnly).map((line) => line.target),
+    ]),
+  );
+  const reached = new Set(starts);
+  for (const path of reached) for (const target of targets.get(path) ?? []) reached.add(target);
+  return reached;
+}
+
 export function importsIn(path: string, text: string): readonly ImportLine[] {
   const statements = text.matchAll(
     /^(?:import|export)\s+(type\s)?([^;'"]*?)from\s+'([^']+)'|^import\s+'([^']+)'|import\('([^']+)'\)/gm,

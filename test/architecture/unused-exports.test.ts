@@ -10,7 +10,7 @@ const ENTRY_POINTS = ['src/client/index.ts', 'src/agent/index.ts', 'src/main/cli
 /** Exported for a test that looks at this one piece. */
 const FOR_TESTS = [
   'src/config/print.ts maskedUrl',
-  'src/edge/own-cookies.ts setsOwnCookie',
+  'src/edge/forwarding/own-cookies.ts setsOwnCookie',
   'src/modules/compression/accept-encoding.ts CODINGS',
   'src/modules/compression/eligibility.ts MIN_BODY_BYTES',
   'src/modules/oidc/oidc.ts oidcConfig',

@@ -10,7 +10,7 @@ import { ProviderSessions } from '../../src/identity/sessions/provider-sessions.
 import type { GuardedFetch } from '../../src/lib/http/guarded-fetch.ts';
 import { type HeaderList, valuesOf } from '../../src/lib/http/header-list.ts';
 import { hashToken } from '../../src/lib/text/token-hash.ts';
-import { moduleRecords } from '../../src/main/module-records.ts';
+import { moduleRecords } from '../../src/main/data-plane/module-records.ts';
 import { Replica } from '../../src/replica/replica.ts';
 import type { Store } from '../../src/store/store.ts';
 import { put } from '../store/conformance/store-under-test.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { suite, test } from 'node:test';
 import { Registry } from 'prom-client';
-import { openServerTracing } from '../../src/main/tracing.ts';
+import { openServerTracing } from '../../src/main/data-plane/tracing.ts';
 
 const resolved: string[] = [];
 registerHooks({

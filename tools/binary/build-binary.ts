@@ -9,7 +9,7 @@ import { bundleProgram, bundleWorker } from './bundle.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Programs that threads run, as `startProgramWorker` names them. */
-export const WORKERS = ['store/sqlite/worker', 'main/workers/edge-worker'];
+export const WORKERS = ['store/sqlite/worker', 'main/workers/thread/edge-worker'];
 
 /**
  * Writes one executable with server, agent and command line into `folder`, and returns its path. It contains the Node

@@ -1,6 +1,6 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { formatTraceparent, traceParentOf, writeTraceContext } from '../../tracing/trace-context.ts';
-import type { ForwardableRequest } from '../forwarded-request.ts';
+import type { ForwardableRequest } from '../forwarding/forwarded-request.ts';
 
 /** No trace has this id, and no span. */
 const [NO_TRACE, NO_SPAN] = ['0'.repeat(32), '0'.repeat(16)];

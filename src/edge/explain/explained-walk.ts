@@ -4,7 +4,7 @@ import type { Module } from '../../modules/contract/module.ts';
 import type { AssumedPerson } from '../../modules/contract/recognizes-requesters.ts';
 import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
 import type { AdmissionStep } from '../../snapshot/edge-snapshot.ts';
-import { type AdmissionWalk, afterLate, askSteps } from '../ask-steps.ts';
+import { type AdmissionWalk, afterLate, askSteps } from '../exchange/ask-steps.ts';
 import type { ExplainedDecision, HypotheticalQuestion } from './explanation.ts';
 
 /** A module that has not decided by then needs something that is not here, such as a provider's answer. */

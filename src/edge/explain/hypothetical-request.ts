@@ -1,10 +1,10 @@
 import type { Permit } from '../../modules/contract/recognizes-requesters.ts';
 import type { ClientCertificate, TrafficRequest } from '../../modules/contract/traffic-request.ts';
-import type { ClientSide } from '../client-side.ts';
-import type { ConnectionFacts } from '../connection-facts.ts';
-import type { ForwardableRequest, ForwardingRuntime } from '../forwarded-request.ts';
+import type { ClientSide } from '../connections/client-side.ts';
+import type { ConnectionFacts } from '../connections/connection-facts.ts';
+import { ReceivedRequest } from '../exchange/received-request.ts';
+import type { ForwardableRequest, ForwardingRuntime } from '../forwarding/forwarded-request.ts';
 import type { RequestHead } from '../http/request-head.ts';
-import { ReceivedRequest } from '../received-request.ts';
 import { explainedTrace } from './explained-trace.ts';
 
 /** As long as a real one, and never given to one. */

@@ -21,7 +21,7 @@ import {
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { outliveStreams } from '../../lib/http2/outlive-streams.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
-import type { ConnectionFacts } from '../connection-facts.ts';
+import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import { awaitEmptyEnd } from './await-empty-end.ts';
 import { isTooLarge } from './head-size.ts';
 import type { HttpLimits } from './http-limits.ts';

@@ -7,7 +7,7 @@ import { TOO_MANY_FIELDS } from '../../lib/http1/field-lines.ts';
 import { Http1Output } from '../../lib/http1/http1-output.ts';
 import type { ParserProblem } from '../../lib/http1/parser-problem.ts';
 import { breakOff } from '../../lib/net/break-off.ts';
-import type { ConnectionFacts } from '../connection-facts.ts';
+import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import { isTooLarge } from './head-size.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { HttpLimits } from './http-limits.ts';

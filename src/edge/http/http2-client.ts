@@ -4,7 +4,7 @@ import { reportBug } from '../../lib/bug-report.ts';
 import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
 import { destroySession } from '../../lib/http2/destroy.ts';
 import { CONNECTION_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
-import type { ConnectionFacts } from '../connection-facts.ts';
+import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';

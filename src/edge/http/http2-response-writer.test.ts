@@ -10,7 +10,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
-import type { ConnectionFacts } from '../connection-facts.ts';
+import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import { Http2Client } from './http2-client.ts';
 import { Http2ResponseWriter } from './http2-response-writer.ts';
 import { UnreadUploads } from './unread-uploads.ts';

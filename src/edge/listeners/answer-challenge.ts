@@ -1,5 +1,5 @@
-import type { ConnectionFacts } from '../connection-facts.ts';
-import type { EarlyAnswer } from '../early-answers.ts';
+import type { ConnectionFacts } from '../connections/connection-facts.ts';
+import type { EarlyAnswer } from '../forwarding/early-answers.ts';
 import type { ResponseWriter } from '../http/response-writer.ts';
 import type { AcmeChallenge } from '../tls/acme-challenges.ts';
 

@@ -1,9 +1,9 @@
 import { isIPv4 } from 'node:net';
 import { hostNameProblem } from '../../lib/net/host-name.ts';
-import type { ConnectionFacts } from '../connection-facts.ts';
-import type { EarlyAnswers } from '../early-answers.ts';
-import { errorPage } from '../error-page.ts';
+import { errorPage } from '../answers/error-page.ts';
+import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
+import type { EarlyAnswers } from '../forwarding/early-answers.ts';
 import type { IncomingRequest } from '../http/incoming-request.ts';
 import type { RequestHead } from '../http/request-head.ts';
 

@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
-import type { ConnectionFacts } from '../connection-facts.ts';
+import type { ConnectionFacts } from '../connections/connection-facts.ts';
 
 /** A connection whose handshake is complete and satisfied its edge at that time. */
 export interface EdgeConnection extends Pick<ConnectionFacts, 'tlsGeneration' | 'remoteAddress' | 'clientCertificate'> {

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { closing, guarded, ignoreErrors, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { ArrivedClient } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
-import type { EdgeTallies } from '../edge-tallies.ts';
+import type { EdgeTallies } from '../limits/edge-tallies.ts';
 import { AddressCounter } from './address-counter.ts';
 import type { HandshakeFailure } from './handshake-failure.ts';
 import type { TlsLimits } from './tls-limits.ts';

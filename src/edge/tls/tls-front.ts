@@ -6,7 +6,7 @@ import { readProxyHeader } from '../../lib/net/proxy-protocol/proxy-header.ts';
 import type { TlsPolicy } from '../../modules/contract/requires-tls.ts';
 import type { ClientCertificate } from '../../modules/contract/traffic-request.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { judgeRevocation } from '../judge-revocation.ts';
+import { judgeRevocation } from '../exchange/judge-revocation.ts';
 import type { AcmeChallenge } from './acme-challenges.ts';
 import { ChallengeServers } from './challenge-servers.ts';
 import { verifiedCertificateOf } from './client-certificate.ts';

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { ArrivedClient } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
-import type { EdgeTallies } from '../edge-tallies.ts';
+import type { EdgeTallies } from '../limits/edge-tallies.ts';
 import type { AcmeChallenges, ChallengeType } from './acme-challenges.ts';
 import type { CertificateStore } from './certificate-store.ts';
 import type { EdgeConnection } from './edge-connection.ts';

@@ -1,4 +1,4 @@
-import type { ErrorAnswer } from '../error-page.ts';
+import type { ErrorAnswer } from '../answers/error-page.ts';
 import { edgeErrors } from '../errors.ts';
 
 const code = 'ERR_POSTERN_NO_TUNNEL';

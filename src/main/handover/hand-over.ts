@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { atMost } from '../../lib/async/deadline.ts';
 import { reporting } from '../../lib/guarded-listeners.ts';
-import { descriptorOf, type OpenSocket } from '../listening-sockets.ts';
+import { descriptorOf, type OpenSocket } from '../sockets/listening-sockets.ts';
 import { programVersion } from '../version.ts';
 import { Channel } from './channel.ts';
 import { CHANNEL_ENV, ChildChannel } from './child-channel.ts';

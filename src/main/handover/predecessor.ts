@@ -2,7 +2,7 @@ import { atMost } from '../../lib/async/deadline.ts';
 import { until } from '../../lib/async/until.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import { reporting } from '../../lib/guarded-listeners.ts';
-import { ListeningSockets } from '../listening-sockets.ts';
+import { ListeningSockets } from '../sockets/listening-sockets.ts';
 import { programVersion } from '../version.ts';
 import { Channel, type ChannelEnd } from './channel.ts';
 import { CHANNEL_DESCRIPTOR } from './child-channel.ts';

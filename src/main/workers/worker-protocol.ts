@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../../config/schema.ts';
 import type { EdgeDrainOptions } from '../../edge/drain-edge.ts';
-import type { EdgeTallies } from '../../edge/edge-tallies.ts';
+import type { EdgeTallies } from '../../edge/limits/edge-tallies.ts';
 import type { NewEndpoint, Publication } from '../../edge/tunnels/endpoints.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { LoginChange, LoginRecords, ReplacedKey } from '../../modules/login/login-store.ts';

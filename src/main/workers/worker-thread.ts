@@ -29,7 +29,7 @@ export class WorkerThread {
     port1.on('message', this.#writeLog);
     port1.unref();
     const workerData: WorkerStart = { ...start, logPort: port2, logFlushed: this.#logFlushed.buffer };
-    this.#worker = startProgramWorker('main/workers/edge-worker', { workerData, transferList: [port2] });
+    this.#worker = startProgramWorker('main/workers/thread/edge-worker', { workerData, transferList: [port2] });
     this.calls = new ThreadCalls(this.#worker, {
       ...methods,
       served: (number: number) => events.onServed(number),

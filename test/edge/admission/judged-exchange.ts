@@ -1,6 +1,6 @@
-import type { ClientSide } from '../../../src/edge/client-side.ts';
-import type { ConnectionFacts } from '../../../src/edge/connection-facts.ts';
-import { Exchange } from '../../../src/edge/exchange.ts';
+import type { ClientSide } from '../../../src/edge/connections/client-side.ts';
+import type { ConnectionFacts } from '../../../src/edge/connections/connection-facts.ts';
+import { Exchange } from '../../../src/edge/exchange/exchange.ts';
 import type { EdgeSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 import { exchangeRuntime } from './exchange-runtime.ts';
 import type { ScriptedRoute } from './scripted-route.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClientSide } from '../../../src/edge/client-side.ts';
-import { Exchange } from '../../../src/edge/exchange.ts';
+import type { ClientSide } from '../../../src/edge/connections/client-side.ts';
+import { Exchange } from '../../../src/edge/exchange/exchange.ts';
 import type { Verdict } from '../../../src/modules/contract/decides.ts';
 import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
 import type { Permit } from '../../../src/modules/contract/recognizes-requesters.ts';

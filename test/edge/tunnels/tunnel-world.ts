@@ -14,10 +14,10 @@ import { createCertificateStore } from '../../../src/edge/tls/certificate-store.
 import type { NewEndpoint, Publication } from '../../../src/edge/tunnels/endpoints.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { ListenAddress, PortRange } from '../../../src/lib/net/listen-address.ts';
-import { loginBudgets } from '../../../src/main/login-budgets.ts';
-import { moduleLogins } from '../../../src/main/module-logins.ts';
-import { openModuleRuntimes } from '../../../src/main/module-runtimes.ts';
-import { othersWrites } from '../../../src/main/others-writes.ts';
+import { othersWrites } from '../../../src/main/cluster/others-writes.ts';
+import { openModuleRuntimes } from '../../../src/main/data-plane/module-runtimes.ts';
+import { loginBudgets } from '../../../src/main/people/login-budgets.ts';
+import { moduleLogins } from '../../../src/main/people/module-logins.ts';
 import { modules } from '../../../src/modules/registry.ts';
 import { reservedNames } from '../../../src/modules/reserved-names.ts';
 import { resources } from '../../../src/resources/registry.ts';

@@ -1,0 +1,68 @@
+import { isPass, type Pass, type Refusal, type Verdict } from '../../modules/contract/decides.ts';
+import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
+import type { AdmissionStep } from '../../snapshot/edge-snapshot.ts';
+
+/**
+ * What follows from the verdicts of a route's steps. There are four:
+ *
+ * | who asks | which steps | a step that needs time | a refusal |
+ * |---|---|---|---|
+ * | `Exchange`, for a new request | all | is waited for | is the response |
+ * | `Reevaluation`, for a request in progress | all; only those that grant no permit while one is held | is waited for | cuts the request |
+ * | `OwnPathEntry`, for a path that a module serves | those before that module | has not admitted the request: a refusal | is the response, unless another route is open |
+ * | `ExplainedWalk`, for a request that nobody has sent | all; a login assumes the person of the question | is waited for, not long | ends the explanation |
+ */
+export interface AdmissionWalk {
+  /** The next step is asked afterwards. */
+  passed(pass: Pass, at: number, steps: readonly AdmissionStep[]): void;
+  /** No further step is asked. */
+  refused(refusal: Refusal, at: number, steps: readonly AdmissionStep[]): void;
+  /** No further step is asked until `afterLate` has the verdict. */
+  undecided(verdict: Promise<Verdict>, at: number, steps: readonly AdmissionStep[]): void;
+  /** Every step has passed. */
+  admitted(): void;
+}
+
+/**
+ * Asks one step after the other, from `from` on: a later one decides by the permit that an earlier one sets. Nobody is
+ * admitted in any other way. Nothing is allocated: this is the hot path.
+ */
+export function askSteps(
+  steps: readonly AdmissionStep[],
+  from: number,
+  request: TrafficRequest,
+  walk: AdmissionWalk,
+): void {
+  for (let at = from; at < steps.length; at += 1) {
+    const verdict = (steps[at] as AdmissionStep).ask(request);
+    if (isPass(verdict)) walk.passed(verdict, at, steps);
+    else {
+      if (verdict instanceof Promise) walk.undecided(verdict, at, steps);
+      else refuse(verdict, at, steps, walk);
+      return;
+    }
+  }
+  walk.admitted();
+}
+
+/** Continues with the verdict of the step `at`, which needed time. */
+export function afterLate(
+  late: Verdict,
+  at: number,
+  steps: readonly AdmissionStep[],
+  request: TrafficRequest,
+  walk: AdmissionWalk,
+): void {
+  if (!isPass(late)) {
+    refuse(late, at, steps, walk);
+    return;
+  }
+  walk.passed(late, at, steps);
+  askSteps(steps, at + 1, request, walk);
+}
+
+function refuse(refusal: Refusal, at: number, steps: readonly AdmissionStep[], walk: AdmissionWalk): void {
+  // A bug of a module, against its type: it is not written to the client as a response.
+  if (!Number.isInteger(refusal.status)) throw new Error(`${steps[at]?.module} returned no verdict`);
+  walk.refused(refusal, at, steps);
+}

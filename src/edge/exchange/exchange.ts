@@ -1,0 +1,330 @@
+import type { Readable } from 'node:stream';
+import { reportBug } from '../../lib/bug-report.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { Pass, Refusal, Verdict } from '../../modules/contract/decides.ts';
+import type { Identity, Permit } from '../../modules/contract/recognizes-requesters.ts';
+import type { OwnPathRequest } from '../../modules/contract/serves-paths.ts';
+import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { RouteTaken } from '../../upstream/upstream.ts';
+import { answerExchange } from '../answers/answer-or-cut.ts';
+import { type ErrorAnswer, errorPage } from '../answers/error-page.ts';
+import type { ClientSide } from '../connections/client-side.ts';
+import type { ConnectionFacts } from '../connections/connection-facts.ts';
+import { handshakeSuffices } from '../connections/handshake-suffices.ts';
+import type { EdgeRuntime } from '../edge-runtime.ts';
+import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
+import { Forwarding } from '../forwarding/forwarding.ts';
+import { RequestChanges } from '../forwarding/request-changes.ts';
+import type { RequestProblem } from '../http/request-problem.ts';
+import { ObservedRequest } from '../reports/observed-request.ts';
+import { serveOwnHost } from '../serve-own-host.ts';
+import { type AdmissionWalk, afterLate, askSteps } from './ask-steps.ts';
+import { MISDIRECTED, STALE_CONNECTION } from './misdirected.ts';
+import { isOwnPath, serveOwnPath } from './own-paths.ts';
+import { currentRoute, Reevaluation } from './reevaluation.ts';
+import { UNMATCHED } from './unmatched-path.ts';
+import { unpreparedModule } from './unprepared-module.ts';
+
+const NO_BACKEND_MESSAGE = 'This site has no backend yet. Its operator must configure one.';
+const BUG_MESSAGE = 'An internal error occurred. Try again later.';
+
+/**
+ * One request through the edge. States: *judging* (route found, modules called one after the other; from the start
+ * when the configuration changes while one of them decides), *changing* (modules change it, if needed after they have
+ * read its body), *forwarding* (on its way to a backend and back), *done*. Any state goes to *done* when the client
+ * disconnects, when a configuration change would now reject the request, or when something fails.
+ *
+ * Objects with methods instead of closures: this is the hot path.
+ */
+export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTaken, AdmissionWalk {
+  readonly id: string;
+  readonly nowMs: number;
+  readonly runtime: EdgeRuntime;
+  readonly clientAddress: string;
+  route: RouteSnapshot | null = null;
+  /** Its position in LiveExchanges; -1 when it is not listed. */
+  livePosition = -1;
+  permit: Permit | null = null;
+  isExemptFromLogin = false;
+  isAnswering = false;
+  #permitBytes = 0;
+  #permitVersion = 0;
+  #admittedAs: Identity | null = null;
+  #forwarding: Forwarding | null = null;
+  /** The client's body, or the stream that replays it after a module has read it. */
+  #forwardedBody: Readable | null = null;
+  #isDone = false;
+  /** Whether a module still decides about it, and whether the configuration has changed since it was asked. */
+  #awaited: 'current' | 'outdated' | null = null;
+  #reevaluation: Reevaluation | null = null;
+  #heldBack: (() => void) | null = null;
+
+  constructor(runtime: EdgeRuntime, connection: ConnectionFacts, client: ClientSide) {
+    super(connection, client);
+    this.runtime = runtime;
+    this.nowMs = runtime.clock.nowMs();
+    this.id = runtime.newRequestId(this.nowMs);
+    this.clientAddress = runtime.clientAddress(connection.remoteAddress, client.head);
+    client.writer.onGone = (problem) => this.#gone(problem);
+    client.writer.onBug = (error) => this.bug(error);
+  }
+
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  start(): void {
+    this.runtime.begin(this);
+    try {
+      this.#judge(this.nowMs);
+    } catch (error) {
+      this.bug(error);
+    }
+  }
+
+  #judge(nowMs: number): void {
+    const edge = this.runtime.findEdge(this.host);
+    // Connection reuse must not bypass another host's client certificates, or a changed policy.
+    if (edge === undefined || edge.id !== this.connection.edgeId) {
+      // Nothing serves the connection's own name: a client that stayed on it would not see the name return.
+      if (this.runtime.findEdge(this.connection.serverName) === undefined) this.connection.retire();
+      this.refuse(...MISDIRECTED);
+    } else if (handshakeSuffices(this.connection, edge, nowMs)) this.#enter(edge);
+    else {
+      this.connection.retire();
+      this.refuse(...STALE_CONNECTION);
+    }
+  }
+
+  #enter(edge: EdgeSnapshot): void {
+    if (edge.ownHost !== undefined) {
+      serveOwnHost(edge.ownHost, this);
+      return;
+    }
+    if (isOwnPath(edge, this.client.head.path)) {
+      serveOwnPath(edge, this);
+      return;
+    }
+    const match = edge.routes.match(this.client.head.path, this.host);
+    if (match.found === null) {
+      const [code, reason, message] = UNMATCHED[match.reason];
+      this.refuse(code, reason, message);
+      return;
+    }
+    this.route = match.found;
+    const { problem } = match.found;
+    if (problem === null) askSteps(match.found.steps, 0, this, this);
+    else this.refuseWith(unpreparedModule(problem), problem.module, 'unprepared');
+  }
+
+  passed(pass: Pass, at: number, steps: readonly AdmissionStep[]): void {
+    if (pass.wouldRefuse !== undefined) this.wouldRefuse = { ...pass.wouldRefuse, module: moduleAt(steps, at) };
+    if (this.runtime.keepsDecisions()) this.keepPass(pass, at, steps);
+  }
+
+  refused(refusal: Refusal, at: number, steps: readonly AdmissionStep[]): void {
+    this.refusedByModule(refusal, moduleAt(steps, at));
+  }
+
+  undecided(verdict: Promise<Verdict>, at: number, steps: readonly AdmissionStep[]): void {
+    this.#awaited = 'current';
+    const askedAt = performance.now();
+    verdict.then((late) => this.#lateVerdict(late, askedAt, at, steps)).catch((error: unknown) => this.bug(error));
+  }
+
+  #lateVerdict(verdict: Verdict, askedAt: number, at: number, steps: readonly AdmissionStep[]): void {
+    if (this.#isDone) return;
+    const isOutdated = this.#awaited === 'outdated';
+    this.#awaited = null;
+    if (isOutdated) {
+      this.#judgeFromStart();
+      return;
+    }
+    if (this.runtime.keepsDecisions()) this.keepWait(moduleAt(steps, at), askedAt);
+    afterLate(verdict, at, steps, this, this);
+  }
+
+  /** Nothing that the replaced configuration has decided counts. */
+  #judgeFromStart(): void {
+    this.route = null;
+    this.permit = null;
+    this.isExemptFromLogin = false;
+    this.forgetDecisions();
+    this.#judge(this.runtime.clock.nowMs());
+  }
+
+  refusedByModule(refusal: Refusal, module: string): void {
+    if (refusal.status === 421) this.connection.retire();
+    this.refusingRule = refusal.accessRule;
+    this.refusingRuleText = refusal.rule?.text ?? refusal.accessRule ?? null;
+    this.refuseWith(refusal, module, refusal.reason);
+  }
+
+  admitted(): void {
+    const route = this.route as RouteSnapshot;
+    this.#permitVersion = this.permit?.version ?? 0;
+    this.#admittedAs = this.permit?.identity ?? null;
+    this.permit?.touch(this.nowMs);
+    if (this.runtime.keepsDecisions()) this.admittedAt = performance.now();
+    const { requestChangers } = route;
+    if (requestChangers.length === 0) this.#forward(route, this.client, this.client.head.headers);
+    else new RequestChanges(this, requestChangers, (...changed) => this.#forward(route, ...changed)).start();
+  }
+
+  /** With the modules' changes of the request. */
+  #forward(route: RouteSnapshot, client: ClientSide, headers: HeaderList): void {
+    this.#forwardedBody = client.source;
+    const targets = route.backend === null ? [] : this.runtime.targetsOf(route.backend);
+    if (targets.length === 0) {
+      this.refuse('ERR_POSTERN_NO_BACKEND', 'no_backend', NO_BACKEND_MESSAGE);
+      return;
+    }
+    this.trace = this.runtime.tracing?.begin(headers) ?? null;
+    this.#forwarding = new Forwarding(this, client, headers, route);
+    this.#forwarding.start(targets);
+  }
+
+  /** The next target may need no tunnel. */
+  aimAt(targetName: string): void {
+    this.targetName = targetName;
+    this.tunnelNode = null;
+    this.counter = null;
+  }
+
+  /** The configuration changed: a request that would now be rejected ends, others are not affected. */
+  reevaluate(edge: EdgeSnapshot | null, held: Permit | null = null): void {
+    try {
+      this.#reevaluate(edge, held);
+    } catch (error) {
+      // A request that cannot be re-evaluated does not continue, and the others are still re-evaluated.
+      this.bug(error);
+    }
+  }
+
+  /** Whether its permit is now that of another requester than it was admitted for. */
+  isOfAnother(): boolean {
+    const [before, now] = [this.#admittedAs, this.permit?.identity ?? null];
+    return before !== null && now !== null && (before.kind !== now.kind || before.id !== now.id);
+  }
+
+  /** Runs `task` when no module is about to decide again: it would see a request without its sender. */
+  onceDecided(task: () => void): void {
+    if (this.#reevaluation?.isWaiting === true) this.#heldBack = task;
+    else task();
+  }
+
+  decidedAgain(): void {
+    const task = this.#heldBack;
+    this.#heldBack = null;
+    task?.();
+  }
+
+  /** With a `held` permit its module has already decided: other modules re-evaluate the user. */
+  #reevaluate(edge: EdgeSnapshot | null, held: Permit | null): void {
+    if (this.#isDone || (this.route === null && this.#awaited === null)) return;
+    const route = currentRoute(this, edge);
+    if (this.#awaited !== null) {
+      this.#awaited = 'outdated';
+      // A client that leaves meanwhile must not be counted for a deleted route.
+      this.route = route;
+      return;
+    }
+    if (route === null) {
+      this.cut('configuration');
+      return;
+    }
+    // The module that granted it may be gone; the current one grants another.
+    this.permit = held;
+    this.isExemptFromLogin = false;
+    this.#reevaluation?.supersede();
+    this.#reevaluation = new Reevaluation(this);
+    this.#reevaluation.start(route.steps, held !== null);
+  }
+
+  /**
+   * Called twice a second: bytes since the last call count as use of the permit, and an ended permit cuts the exchange.
+   */
+  checkPermit(nowMs: number): void {
+    const { permit } = this;
+    if (permit === null || this.#isDone) return;
+    const bytes = this.bytesIn + this.bytesOut;
+    if (bytes !== this.#permitBytes) {
+      this.#permitBytes = bytes;
+      permit.touch(nowMs);
+    }
+    if (!permit.isHeld(nowMs)) this.cut('permit_ended');
+    else if (permit.version !== this.#permitVersion && this.#awaited === null) {
+      this.#permitVersion = permit.version;
+      this.reevaluate(this.runtime.findEdge(this.host) ?? null, permit);
+    }
+  }
+
+  refuseWith(error: ErrorAnswer, by: string, reason: string): void {
+    this.refusedBy = `${by}:${reason}`;
+    this.errorCode = error.code;
+    const { headers, body } = errorPage(error, this.id, this.header('accept'));
+    this.answer(error.status, headers, body);
+  }
+
+  /** A complete response from the edge. An unwanted request body is drained, so that the connection can be reused. */
+  answer(status: number, headers: HeaderList, body: Buffer): void {
+    // A stream in between would hold the rest back.
+    if (this.#forwardedBody !== this.client.source) this.#forwardedBody?.destroy();
+    this.client.source?.resume();
+    answerExchange(this, status, headers, body);
+    this.done();
+  }
+
+  /** A bug: nothing continues, nothing is forwarded, and the connection accepts no other request. */
+  bug(error: unknown): void {
+    reportBug(error, { request_id: this.id });
+    if (this.#isDone) return;
+    this.connection.retire();
+    this.#forwarding?.abort();
+    if (this.client.writer.isHeadSent) this.cut('bug');
+    else this.refuse('ERR_POSTERN_EDGE_INTERNAL', 'bug', BUG_MESSAGE);
+  }
+
+  /** Ends it so that the client notices a truncated response. */
+  cut(reason: string): void {
+    if (this.#isDone) return;
+    this.refusedBy = `cut:${reason}`;
+    this.#forwarding?.abort();
+    this.client.writer.cut();
+    this.done();
+  }
+
+  goAway(): boolean {
+    return this.#forwarding?.goAway() ?? false;
+  }
+
+  done(): void {
+    if (this.#isDone) return;
+    this.#isDone = true;
+    this.runtime.finish(this);
+  }
+
+  refuse(code: EdgeErrorCode, reason: string, message: string): void {
+    this.refuseWith({ status: edgeErrors.rows[code].status, code, message }, 'edge', reason);
+  }
+
+  #gone(problem?: RequestProblem): void {
+    if (this.#isDone) return;
+    if (problem !== undefined) {
+      if (this.client.writer.isHeadSent) {
+        this.cut(problem.reason);
+        return;
+      }
+      this.#forwarding?.abort();
+      this.refuse(problem.code, problem.reason, `The request was rejected: ${problem.message}.`);
+      return;
+    }
+    this.refusedBy ??= 'client:gone';
+    this.#forwarding?.abort();
+    this.done();
+  }
+}
+
+function moduleAt(steps: readonly AdmissionStep[], at: number): string {
+  return (steps[at] as AdmissionStep).module;
+}

@@ -1,0 +1,26 @@
+import type { BackendSnapshot, TargetPorts } from '../../backends/backend-snapshot.ts';
+import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
+import { backendOfRecordKind } from '../../backends/record-kinds.ts';
+import type { Target } from '../../backends/target.ts';
+import { tunnelTargets } from '../tunnels/tunnel-backend.ts';
+import type { TunnelTargets } from '../tunnels/tunnel-targets.ts';
+
+export interface BackendTargetsOptions extends Pick<TargetPorts, 'upstreamFor' | 'random'> {
+  readonly tunnels: TunnelTargets;
+}
+
+/** The targets of a backend, by its kind. An unknown kind has none: the request is rejected. */
+export function backendTargets(options: BackendTargetsOptions): (backend: BackendSnapshot) => readonly Target[] {
+  const { tunnels, random } = options;
+  const ports: TargetPorts = {
+    upstreamFor: options.upstreamFor,
+    random,
+    tunnelsWith: (labels) => tunnels.withLabels(labels, random),
+    targetsOf,
+  };
+  function targetsOf(backend: BackendSnapshot): readonly Target[] {
+    if (backend.kind === TUNNEL_BACKEND_KIND) return tunnelTargets(backend, tunnels);
+    return backendOfRecordKind(backend.kind)?.targets(backend as never, ports) ?? [];
+  }
+  return targetsOf;
+}

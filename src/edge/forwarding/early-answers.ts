@@ -1,0 +1,106 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { RequestHistory } from '../../telemetry/requests/request-history.ts';
+import type { ClientAddresses } from '../connections/client-address.ts';
+import type { ConnectionFacts } from '../connections/connection-facts.ts';
+import type { EdgeErrorCode } from '../errors.ts';
+import type { IncomingRequest } from '../http/incoming-request.ts';
+import { type AdmissionLimit, SETTING_OF_LIMIT } from '../limits/admission.ts';
+import { unreadReason } from '../reports/access-log.ts';
+import { type RecordingSettings, recordedEarly } from '../reports/record-request.ts';
+
+/** The response to a request that no route was asked for. */
+export interface EarlyAnswer {
+  readonly id: string;
+  readonly status: number;
+  readonly code: EdgeErrorCode | null;
+  readonly bytesOut: number;
+}
+
+export interface EarlyAnswersOptions {
+  /** Absent: nobody wants to know of requests. */
+  readonly history: Pick<RequestHistory, 'record'> | undefined;
+  readonly recording: RecordingSettings;
+  readonly addresses: Pick<ClientAddresses, 'of'>;
+  readonly clock: Clock;
+}
+
+/** For each kind: a flood must not push the requests that were served out of the history. */
+const MAX_PER_SECOND = 100;
+const SECOND_MS = 1_000;
+const NOTHING_DECIDED: readonly never[] = [];
+const CHALLENGE = ['edge', { reason: 'acme_challenge' }] as const;
+
+/** Puts responses into the history that the edge gives before it looks for a route. */
+export class EarlyAnswers {
+  readonly #options: EarlyAnswersOptions;
+  readonly #overloads = new PerSecond();
+  readonly #redirects = new PerSecond();
+  readonly #challenges = new PerSecond();
+
+  constructor(options: EarlyAnswersOptions) {
+    this.#options = options;
+  }
+
+  overloaded(connection: ConnectionFacts, request: IncomingRequest, answer: EarlyAnswer, limit: AdmissionLimit): void {
+    if (!this.#overloads.take()) return;
+    this.#record(connection, request, answer, { edgeId: connection.edgeId, rule: SETTING_OF_LIMIT[limit] });
+  }
+
+  /** A redirect to HTTPS, or a refusal of one. */
+  redirected(connection: ConnectionFacts, request: IncomingRequest, answer: EarlyAnswer, edgeId: string | null): void {
+    if (this.#redirects.take()) this.#record(connection, request, answer, { edgeId, reason: 'redirect_to_https' });
+  }
+
+  challenged(connection: ConnectionFacts, request: IncomingRequest, answer: EarlyAnswer): void {
+    if (this.#challenges.take()) this.#record(connection, request, answer, { passes: CHALLENGE });
+  }
+
+  #record(
+    { remoteAddress }: ConnectionFacts,
+    { reading }: IncomingRequest,
+    { id, status, code, bytesOut }: EarlyAnswer,
+    { edgeId = null, reason, rule = null, passes = NOTHING_DECIDED }: EarlyDecision,
+  ): void {
+    const { history, recording, addresses, clock } = this.#options;
+    // Also while the history is off: then it counts.
+    if (history === undefined) return;
+    const head = reading.ok ? reading.head : null;
+    const refusedBy = code === null ? reason : unreadReason(code);
+    history.record(
+      recordedEarly(
+        {
+          ...{ id, status, errorCode: code, bytesOut, passes, refusingRule: rule },
+          startedAtMs: clock.nowMs(),
+          edgeId: edgeId === '' ? null : edgeId,
+          clientAddress: head === null ? remoteAddress : addresses.of(remoteAddress, head),
+          refusedBy: refusedBy === undefined ? null : `edge:${refusedBy}`,
+        },
+        head,
+        recording,
+      ),
+    );
+  }
+}
+
+class PerSecond {
+  #beganMs = Number.NEGATIVE_INFINITY;
+  #count = 0;
+
+  take(): boolean {
+    const nowMs = performance.now();
+    if (nowMs - this.#beganMs >= SECOND_MS) {
+      this.#beganMs = nowMs;
+      this.#count = 0;
+    }
+    this.#count += 1;
+    return this.#count <= MAX_PER_SECOND;
+  }
+}
+
+interface EarlyDecision {
+  readonly edgeId?: string | null;
+  /** Why it was refused, if no error says it. */
+  readonly reason?: string;
+  readonly rule?: string | null;
+  readonly passes?: readonly (string | { readonly reason: string })[];
+}

@@ -1,0 +1,74 @@
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
+import type { HeaderChange } from '../../modules/contract/changes-requests.ts';
+import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
+import { SPECIAL } from '../http/dropped-headers.ts';
+
+/** The edge computes these for each connection; from a module they would contradict it (RFC 9112 §6). */
+const FRAMING: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'content-length']);
+
+/** The response to a WebSocket handshake depends on these: the client checks it (RFC 6455 §4.1). */
+const HANDSHAKE: ReadonlySet<string> = new Set(['sec-websocket-key', 'sec-websocket-version']);
+
+/** No character that CGI folds into another name, as it does "x_forwarded_for". */
+const NAME = /^[a-z0-9-]+$/;
+
+/** A control character, or one that a byte cannot hold. */
+const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
+
+/**
+ * Throws when a module puts framing into a response's head, which could split the response, or a value that cannot be
+ * sent. The upstream's own values were checked when they arrived.
+ */
+export function assertResponseHeaders(module: string, headers: HeaderList, before: HeaderList): void {
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] as string;
+    if (FRAMING.has(name)) throw new Error(`the ${module} module sets the header ${name}, which only the edge may`);
+    const value = headers[at + 1] as string;
+    if (value !== before[at + 1] && UNSENDABLE.test(value)) throw unsendable(module, 'response', name);
+  }
+}
+
+/** Applies a module's changes to a request's headers. Throws when it touches one that modules may not change. */
+export function withHeaderChange(module: RequestChanger, headers: HeaderList, change: HeaderChange): HeaderList {
+  const { remove = NONE, set = NONE, add = NONE } = change;
+  if (set.length === 0 && add.length === 0) return withoutHeaders(module, headers, remove);
+  const gone = new Set(remove);
+  for (let at = 0; at < set.length; at += 2) gone.add(set[at] as string);
+  for (const name of gone) assertMayChange(module, name);
+  for (let at = 0; at < add.length; at += 2) assertMayChange(module, add[at] as string);
+  assertSendable(module, set);
+  assertSendable(module, add);
+  const kept = headers.filter((_, at) => !gone.has(headers[at - (at % 2)] as string));
+  return [...kept, ...set, ...add];
+}
+
+/** The usual change, on the path of every request with a token. */
+function withoutHeaders(module: RequestChanger, headers: HeaderList, names: readonly string[]): HeaderList {
+  for (const name of names) assertMayChange(module, name);
+  const kept: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] as string;
+    if (!names.includes(name)) kept.push(name, headers[at + 1] as string);
+  }
+  return kept;
+}
+
+const NONE: HeaderList = [];
+
+function assertMayChange(module: RequestChanger, name: string): void {
+  if (NAME.test(name) && !SPECIAL.has(name) && !HANDSHAKE.has(name) && !module.isForeignHeader(name)) return;
+  throw new Error(`the ${module.name} module changes the request header ${JSON.stringify(name)}, which is not its own`);
+}
+
+/** Without this check the upstream's client would reject the value, and the visitor would get the blame. */
+function assertSendable(module: RequestChanger, headers: HeaderList): void {
+  for (let at = 0; at < headers.length; at += 2) {
+    if (UNSENDABLE.test(headers[at + 1] as string)) throw unsendable(module.name, 'request', headers[at] as string);
+  }
+}
+
+/** Without the value, which may be a secret. */
+function unsendable(module: string, message: 'request' | 'response', name: string): Error {
+  return new Error(`the ${module} module gives the ${message} header ${name} a value with forbidden characters`);
+}

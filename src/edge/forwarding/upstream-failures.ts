@@ -1,0 +1,73 @@
+import { REQUEST_TOO_LARGE, RESPONSE_TOO_LARGE, UNSENDABLE_REQUEST } from '../../upstream/unsendable.ts';
+import type { UpstreamFailure } from '../../upstream/upstream.ts';
+import { TOO_MANY_FILES } from '../../upstream/upstream-failure.ts';
+import type { ErrorAnswer } from '../answers/error-page.ts';
+import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
+import { OUT_OF_FILES, reasonText } from '../tunnels/agent-failure.ts';
+import { NO_TUNNEL, NODE_ISOLATED } from '../tunnels/no-tunnel.ts';
+
+const RETRY_AFTER_SECONDS = '1';
+
+/** Another target may get the request only if this one certainly did not, or if that does not matter. */
+export function mayTryNext(failure: UpstreamFailure): boolean {
+  return failure.phase === 'connect' || !failure.mayHaveBeenSent || failure.isSafe === true;
+}
+
+/** The visitor's message; the exact cause is in the operator's log. */
+export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
+  if (failure.reason === 'timeout' && failure.phase !== 'connect') {
+    return answer(
+      'ERR_POSTERN_UPSTREAM_TIMEOUT',
+      'The upstream server of this site did not respond in time. Try again later.',
+    );
+  }
+  if (failure.reason === UNSENDABLE_REQUEST) {
+    return answer(
+      'ERR_POSTERN_BAD_HTTP',
+      'The request was rejected: it cannot be forwarded to the upstream server of this site unchanged.',
+    );
+  }
+  if (failure.reason === REQUEST_TOO_LARGE) {
+    return answer(
+      'ERR_POSTERN_HEADERS_TOO_LARGE',
+      'The request was rejected: its headers are too large to be forwarded to the upstream server of this site.',
+    );
+  }
+  const { agentAddress } = failure;
+  if (agentAddress !== undefined) {
+    const remedy =
+      failure.reason === OUT_OF_FILES
+        ? "raise the agent's limit of open files"
+        : 'start the service that the agent forwards to';
+    return answer(
+      failure.phase === 'connect' ? 'ERR_POSTERN_UPSTREAM_UNREACHABLE' : 'ERR_POSTERN_UPSTREAM_BROKEN',
+      `The agent could not reach ${agentAddress}: ${reasonText(failure.reason)}. The operator of this site must ${remedy}.`,
+    );
+  }
+  if (failure.reason === RESPONSE_TOO_LARGE) {
+    return answer(
+      'ERR_POSTERN_UPSTREAM_BROKEN',
+      'The upstream server of this site sent a response whose headers are too large. Its operator must make them smaller.',
+    );
+  }
+  if (failure.reason === TOO_MANY_FILES) {
+    const overloaded = answer('ERR_POSTERN_EDGE_OVERLOADED', 'This server is overloaded. Try again in a moment.');
+    return { ...overloaded, headers: ['retry-after', RETRY_AFTER_SECONDS] };
+  }
+  if (failure.reason === 'no_tunnel') return NO_TUNNEL;
+  if (failure.reason === 'node_isolated') return NODE_ISOLATED;
+  if (failure.phase === 'connect') {
+    return answer(
+      'ERR_POSTERN_UPSTREAM_UNREACHABLE',
+      'The upstream server of this site cannot be reached. Try again later.',
+    );
+  }
+  return answer(
+    'ERR_POSTERN_UPSTREAM_BROKEN',
+    'The upstream server of this site sent an invalid response. Try again later.',
+  );
+}
+
+function answer(code: EdgeErrorCode, message: string): ErrorAnswer {
+  return { status: edgeErrors.rows[code].status, code, message };
+}

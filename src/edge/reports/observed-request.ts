@@ -1,0 +1,60 @@
+import type { Pass } from '../../modules/contract/decides.ts';
+import type { AdmissionStep } from '../../snapshot/edge-snapshot.ts';
+import type { PassedBy } from '../../telemetry/requests/recorded-request.ts';
+import type { RequestTrace } from '../../tracing/request-trace.ts';
+import type { TrafficCounter } from '../../upstream/upstream.ts';
+import { ReceivedRequest } from '../exchange/received-request.ts';
+
+const NONE: readonly never[] = [];
+
+/** A request with the facts that log, metrics and history report about it. */
+export class ObservedRequest extends ReceivedRequest {
+  readonly startedAt = performance.now();
+  status = 0;
+  bytesIn = 0;
+  bytesOut = 0;
+  errorCode: string | null = null;
+  /** The module and reason that ended it early, such as `ip_restriction:address`. */
+  refusedBy: string | null = null;
+  targetName: string | null = null;
+  tunnelNode: string | null = null;
+  counter: TrafficCounter | null = null;
+  /** The rehearsed rule that would have refused it. */
+  wouldRefuse: (NonNullable<Pass['wouldRefuse']> & { readonly module: string }) | null = null;
+  /** The access rule that refused it; null when none let it in, undefined when no access rule refused it. */
+  refusingRule: string | null | undefined;
+  /** The rule that refused it, for people. */
+  refusingRuleText: string | null = null;
+  /** While decisions are kept: names of modules and why they let it pass, in turn. */
+  passes: readonly (string | PassedBy)[] = NONE;
+  /** Modules that did not answer at once, and how many milliseconds they took, in turn. */
+  waits: readonly (string | number)[] = NONE;
+  /** When each of these modules was asked, by `performance.now()`. */
+  waitStarts: readonly number[] = NONE;
+  /** Null until it is forwarded or has ended, and while nothing is traced. */
+  trace: RequestTrace | null = null;
+  /** When all modules had admitted it, and when its response began, by `performance.now()`; 0: not yet. */
+  admittedAt = 0;
+  answeredAt = 0;
+
+  /** One array for all modules of a route. */
+  protected keepPass(pass: Pass, at: number, steps: readonly AdmissionStep[]): void {
+    if (this.passes.length === 0) this.passes = new Array<string | PassedBy>(steps.length * 2);
+    const passes = this.passes as (string | PassedBy)[];
+    passes[at * 2] = (steps[at] as AdmissionStep).module;
+    passes[at * 2 + 1] = pass;
+  }
+
+  protected keepWait(module: string, askedAt: number): void {
+    this.waits = [...this.waits, module, performance.now() - askedAt];
+    this.waitStarts = [...this.waitStarts, askedAt];
+  }
+
+  /** The decisions so far do not count. */
+  protected forgetDecisions(): void {
+    this.wouldRefuse = null;
+    this.passes = NONE;
+    this.waits = NONE;
+    this.waitStarts = NONE;
+  }
+}

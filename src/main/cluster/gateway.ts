@@ -1,0 +1,206 @@
+import { createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer, type TLSSocket, type TlsOptions } from 'node:tls';
+import type { Logger } from 'pino';
+import { Gauge, type Registry } from 'prom-client';
+import { identityAddress } from '../../config/identity-settings.ts';
+import type { Config } from '../../config/schema.ts';
+import type { EndpointPublisher } from '../../edge/tunnels/endpoints.ts';
+import { Gateway } from '../../gateway/gateway.ts';
+
+import type { ClusterPorts } from '../../gateway/nodes/cluster-ports.ts';
+import type { OnlineTunnelTable } from '../../gateway/online-tunnel-table.ts';
+import type { GatewayEvents } from '../../gateway/ports.ts';
+import type { Clock } from '../../lib/clock.ts';
+import {
+  closing,
+  ignoreErrors,
+  type ListenerOwner,
+  listen,
+  listenPer,
+  reporting,
+} from '../../lib/guarded-listeners.ts';
+import { Handshakes } from '../../lib/net/handshakes.ts';
+import type { ListenAddress } from '../../lib/net/listen-address.ts';
+import type { ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import { createKsuidSource } from '../../lib/text/ksuid.ts';
+import type { Announcer } from '../../nodes/directory/announced.ts';
+import type { Membership } from '../../nodes/membership/membership.ts';
+import type { NodeNews } from '../../nodes/news/node-news.ts';
+import type { InternalCa } from '../../pki/internal-ca.ts';
+import { shareTunnelNames } from '../../pki/shared-tunnel-names.ts';
+import { openTunnelTls } from '../../pki/tls-source.ts';
+import type { Replica } from '../../replica/replica.ts';
+import { credentialDirectory } from '../../resources/credentials/credential-directory.ts';
+import type { Store } from '../../store/store.ts';
+import { ALPN } from '../../tunnel/protocol.ts';
+import type { MovingAgents } from '../handover/hand-over.ts';
+import { listenOn } from '../sockets/listener.ts';
+import type { ListeningSockets } from '../sockets/listening-sockets.ts';
+import { othersWrites } from './others-writes.ts';
+
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+/** Handshakes in progress. */
+const MAX_HANDSHAKES = 1_000;
+
+export interface GatewayDependencies {
+  readonly config: Config;
+  readonly store: Store;
+  readonly replica: Replica;
+  readonly news: NodeNews | null;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly internalCa: () => Promise<InternalCa>;
+  readonly endpoints: EndpointPublisher;
+  readonly table: OnlineTunnelTable;
+  readonly events: GatewayEvents;
+  readonly clients: ArrivingClients;
+  readonly sockets: ListeningSockets;
+  readonly membership: Membership;
+  /** The other nodes. Absent: there are none. */
+  readonly cluster?: ClusterPorts | undefined;
+  readonly announcer?: Announcer | undefined;
+  /** Resolves when no other process works on an SQLite store. */
+  readonly owned: Promise<void>;
+}
+
+export interface OpenedGateway {
+  readonly address: ListenAddress;
+  readonly gateway: Gateway;
+  /** How many of these tunnels are not online here. */
+  missing(tunnels: readonly string[]): number;
+  /** For another process that takes over. */
+  readonly agents: MovingAgents;
+  /** Sessions that no other node has taken over yet. */
+  unmoved(): number;
+  /** Uses certificate files that changed. */
+  refreshTls(): Promise<void>;
+  drain(timeoutMs: number, onTimeout?: () => Promise<void>): Promise<void>;
+}
+
+/** The listener for agents. */
+export async function openGateway(deps: GatewayDependencies): Promise<OpenedGateway> {
+  const { config, store, replica, clock, logger, registry, endpoints, table } = deps;
+  const bootId = deps.membership.self.id;
+  const ksuid = createKsuidSource();
+  const newId = (prefix: string): string => `${prefix}_${ksuid(clock.nowMs())}`;
+  // With PostgreSQL other processes may be running; leases of a dead one expire.
+  if (store.engine === 'sqlite') {
+    const removed = deps.owned.then(() => store.presence.removeOtherBoots(bootId));
+    if (store.sharing.isShared) removed.catch((err: unknown) => logger.error({ err }, 'failed to remove old leases'));
+    else await removed;
+  }
+  const gateway = new Gateway({
+    clock,
+    presence: store.presence,
+    bootId,
+    region: config.region,
+    domain: config.domain,
+    identityHostname: identityAddress(config.identity_host)?.hostname ?? null,
+    credentials: credentialDirectory(replica, othersWrites(store, replica, deps.news)),
+    table,
+    endpoints,
+    log: logger,
+    newId,
+    events: deps.events,
+    cluster: deps.cluster,
+    announcer: deps.announcer,
+  });
+  addMetrics(registry, gateway);
+  const tlsProblem = (err: unknown): void =>
+    logger.error({ err }, 'failed to renew the certificate of the tunnel listener');
+  const tls = await openTunnelTls({
+    config,
+    clock,
+    internalCa: deps.internalCa,
+    records: replica,
+    onProblem: tlsProblem,
+    ...(store.engine === 'postgres' && {
+      shareNames: (own) => shareTunnelNames(own, { store, replica, clock, onProblem: tlsProblem }),
+    }),
+  });
+  const options: TlsOptions = {
+    minVersion: 'TLSv1.2',
+    ALPNProtocols: [ALPN],
+    ...tls.current,
+    SNICallback: (name, done) => done(null, tls.contextFor(name)),
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+  };
+  const server = createServer(options);
+  tls.onChange((pair) => server.setSecureContext({ minVersion: 'TLSv1.2', ...pair }));
+  const handshakes = new Handshakes(MAX_HANDSHAKES);
+  const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'tunnel listener');
+  listenPer(server, 'secureConnection', ownerOf, (socket: TLSSocket) => {
+    const address = handshakes.ended(socket);
+    ignoreErrors(socket);
+    if (address !== null && socket.alpnProtocol === ALPN) gateway.accept(socket, address);
+    else socket.destroy();
+  });
+  listen(server, 'tlsClientError', reporting('tunnel listener'), (error: Error, socket: TLSSocket) => {
+    logger.debug({ err: error, ip: handshakes.ended(socket) }, 'TLS handshake with an agent failed');
+    socket.destroy();
+  });
+  // The TLS server never listens: a proxy's header comes before TLS.
+  const listener = createTcpServer();
+  listenPer(listener, 'connection', ownerOf, (socket: Socket) =>
+    deps.clients.admit(socket, (client) => {
+      handshakes.began(socket, client.address);
+      server.emit('connection', socket);
+    }),
+  );
+  const address = await deps.sockets.open(listener, 'tunnel_listen', config.tunnel_listen);
+  return {
+    address,
+    gateway,
+    missing: (tunnels) => missingFrom(gateway.onlineTunnels(), tunnels),
+    agents: {
+      sendAway: () => {
+        listener.close();
+        return gateway.sendAway();
+      },
+      remaining: () => table.size,
+      takeBack: async () => {
+        gateway.takeBack();
+        await listenOn(listener, 'tunnel_listen', address);
+      },
+    },
+    unmoved: () => gateway.unmoved,
+    refreshTls: () => tls.refresh(),
+    drain: async (timeoutMs, onTimeout) => {
+      listener.close();
+      deps.clients.close();
+      await gateway.drain(timeoutMs, onTimeout);
+      tls.close();
+    },
+  };
+}
+
+/** Several tunnels may have the same labels. */
+function missingFrom(here: readonly string[], wanted: readonly string[]): number {
+  const left = [...here];
+  return wanted.filter((tunnel) => {
+    const at = left.indexOf(tunnel);
+    if (at !== -1) left.splice(at, 1);
+    return at === -1;
+  }).length;
+}
+
+function addMetrics(registry: Registry, gateway: Gateway): void {
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  };
+  gauge('postern_gateway_connections', 'Open connections from agents.', () => gateway.counts.connections);
+  gauge(
+    'postern_gateway_sessions',
+    'Tunnel sessions, including disconnected ones that can still resume.',
+    () => gateway.counts.sessions,
+  );
+  gauge('postern_gateway_tunnels', 'Online tunnels.', () => gateway.counts.tunnels);
+}

@@ -1,0 +1,205 @@
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { PosternError } from '../../lib/errors.ts';
+import { loadPart } from '../../lib/load-part.ts';
+import { formatListenAddress, type ListenAddress } from '../../lib/net/listen-address.ts';
+import { createKsuidSource } from '../../lib/text/ksuid.ts';
+import { NodeLinks } from '../../nodes/links/node-links.ts';
+import type { AgreedFacts } from '../../nodes/membership/agreement.ts';
+import { watchClockSkew } from '../../nodes/membership/clock-skew.ts';
+import { linkRenewals } from '../../nodes/membership/link-renewals.ts';
+import { localMembership } from '../../nodes/membership/local-membership.ts';
+import type { Membership } from '../../nodes/membership/membership.ts';
+import type { NodeCounts } from '../../nodes/membership/node-document.ts';
+import { NodeMembership } from '../../nodes/membership/node-membership.ts';
+import { NodeNews } from '../../nodes/news/node-news.ts';
+import type { NodeFacts } from '../../nodes/node.ts';
+import { PEER_AUTHORITY_KIND, storedAuthorities } from '../../pki/stored-authorities.ts';
+import type { Replica } from '../../replica/replica.ts';
+import type { Store } from '../../store/store.ts';
+import type { ListeningSockets } from '../sockets/listening-sockets.ts';
+import { peerAddressOf } from '../sockets/peer-address.ts';
+import { openPeerSocket, type PeerSocket } from '../sockets/peer-socket.ts';
+import { programVersion } from '../version.ts';
+
+export interface NodesDependencies {
+  readonly config: Config;
+  readonly store: Store;
+  readonly replica: Replica;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly sockets: ListeningSockets;
+  /** The process that this one takes over from; null: there is none. */
+  readonly predecessor: object | null;
+  /** Bounds for how long revocations may be unknown; by default the process's own clock. */
+  readonly monotonicMs?: (() => number) | undefined;
+  /** Agents and tunnels that are connected to this node. */
+  readonly counts: () => NodeCounts;
+}
+
+export interface OpenedNodes {
+  readonly membership: Membership;
+  /** Null: this node has no peer listener. */
+  readonly links: NodeLinks | null;
+  readonly peerAddress: ListenAddress | null;
+  /** What other nodes do; null: there are no others. */
+  readonly news: NodeNews | null;
+  /** Links to the other nodes. Everything that they may call must be registered by then. */
+  start(): void;
+  /** Other nodes name this one to agents from now on. */
+  acceptAgents(): Promise<void>;
+  /** The process before this one is gone: other nodes reach this one at the configured address too. */
+  takePeerSocket(): Promise<void>;
+  /** The other nodes hear of it at once, and take over. */
+  leave(): Promise<void>;
+  /** Streams of other nodes may finish. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+const DEFAULT_PEER_LISTEN: ListenAddress = { host: '127.0.0.1', port: 7445 };
+const MAX_NAME = 64;
+
+/** This process as a node of the installation: alone on SQLite, linked with the others on PostgreSQL. */
+export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
+  const { config, store, clock, logger: log, counts } = deps;
+  const facts: NodeFacts = {
+    id: `nd_${createKsuidSource()(clock.nowMs())}`,
+    name: nodeName(config),
+    version: programVersion(),
+    roles: config.roles,
+    region: config.region,
+    startedAtMs: clock.nowMs(),
+    peerAddress: null,
+    tunnelAddress: config.tunnel_address === null ? null : formatListenAddress(config.tunnel_address),
+  };
+  if (config.database_url === null) {
+    const only = localMembership(facts, clock, counts);
+    only.setProblem('store', store.loss);
+    return alone(only);
+  }
+  const membership = new NodeMembership({
+    ...{ store: store.nodes, facts, agreed: agreedFacts(config, store), counts, log },
+    onAgreed: ({ secret_key_id: keyId }) => {
+      if (keyId !== undefined) store.useSecretKey(keyId);
+    },
+  });
+  const peers = await openPeers(deps, membership, config.database_url);
+  try {
+    await membership.join(peers === null ? null : peers.dialled);
+  } catch (error) {
+    await peers?.links.drain(0);
+    throw error;
+  }
+  membership.start();
+  const clocks = watchClockSkew(membership, clock);
+  const news = new NodeNews({
+    membership,
+    links: peers?.links ?? null,
+    store,
+    replica: deps.replica,
+    monotonicMs: deps.monotonicMs,
+  });
+  return {
+    membership,
+    links: peers?.links ?? null,
+    peerAddress: peers?.address ?? null,
+    news,
+    start: () => peers?.links.start(),
+    acceptAgents: () => membership.acceptAgents(),
+    takePeerSocket: async () => {
+      try {
+        const dialled = await peers?.takeOver();
+        if (dialled !== undefined && dialled !== null) await membership.movePeerAddress(dialled);
+      } catch (err) {
+        log.error({ err }, 'failed to listen at peer_listen: other nodes reach this one at another port');
+      }
+    },
+    leave: () => {
+      clocks.stop();
+      news.close();
+      return membership.leave();
+    },
+    drain: async (timeoutMs) => peers?.links.drain(timeoutMs),
+  };
+}
+
+function alone(membership: Membership): OpenedNodes {
+  return {
+    ...{ membership, links: null, peerAddress: null, news: null, start: () => {} },
+    acceptAgents: () => Promise.resolve(),
+    takePeerSocket: () => Promise.resolve(),
+    leave: () => Promise.resolve(),
+    drain: () => Promise.resolve(),
+  };
+}
+
+async function openPeers(deps: NodesDependencies, membership: NodeMembership, databaseUrl: string) {
+  const { config, store, replica, clock, logger: log } = deps;
+  if (config.peer_listen === 'off') return null;
+  const { openPeerAuthority } = await loadPart(() => import('../../pki/peer-authority.ts'));
+  const authority = await openPeerAuthority(storedAuthorities(store, replica, PEER_AUTHORITY_KIND), log, clock.nowMs());
+  const links = await NodeLinks.open({ membership, authority, readAgain: () => membership.beat(), log });
+  membership.usePeers(linkRenewals(membership, links));
+  const { address, takeOver } = await listen(deps, links);
+  const shown = config.peer_address === null ? null : formatListenAddress(config.peer_address);
+  const dialledAt = (at: ListenAddress): Promise<string> => peerAddressOf(at, databaseUrl);
+  return {
+    links,
+    address,
+    // The configured one leads to the process before this one, as long as that runs.
+    dialled: takeOver === null && shown !== null ? shown : await dialledAt(address),
+    takeOver: async () => {
+      if (takeOver === null) return null;
+      const at = await takeOver();
+      return shown ?? (await dialledAt(at));
+    },
+  };
+}
+
+/** Several nodes on one machine may all have the default: the port need not be known, because others read it. */
+async function listen(deps: NodesDependencies, { listener }: NodeLinks): Promise<PeerSocket> {
+  const { config, sockets, logger, predecessor } = deps;
+  const hasPredecessor = predecessor !== null;
+  const wanted = config.peer_listen;
+  if (wanted !== null && wanted !== 'off') return openPeerSocket(listener, wanted, sockets, hasPredecessor);
+  try {
+    return await openPeerSocket(listener, DEFAULT_PEER_LISTEN, sockets, hasPredecessor);
+  } catch (error) {
+    if (!(error instanceof PosternError)) throw error;
+    const socket = await openPeerSocket(listener, { ...DEFAULT_PEER_LISTEN, port: 0 }, sockets, false);
+    logger.info(
+      { address: formatListenAddress(socket.address) },
+      'the default peer_listen is in use: listening on a free port',
+    );
+    return socket;
+  }
+}
+
+function agreedFacts(config: Config, store: Store): AgreedFacts {
+  const [current = '', ...others] = store.secretKeyIds;
+  return {
+    domain: { value: config.domain, advice: 'set domain (POSTERN_DOMAIN) to the same value on all nodes' },
+    secret_key_id: {
+      value: current,
+      accepted: others,
+      advice: 'set secret_key (POSTERN_SECRET_KEY) to the same keys on all nodes',
+    },
+    ...(config.roles.includes('edge') && {
+      edge_port: {
+        value: String(config.edge_listen[0].port),
+        advice: 'set edge_listen (POSTERN_EDGE_LISTEN) to the same port on all nodes',
+      },
+    }),
+  };
+}
+
+/** The host name may contain anything. */
+export function nodeName({ node_name: name }: Pick<Config, 'node_name'>): string {
+  if (name !== null) return name;
+  const host = hostname()
+    .replaceAll(/[^A-Za-z0-9._-]/g, '-')
+    .slice(0, MAX_NAME);
+  return host === '' ? 'node' : host;
+}

@@ -1,0 +1,34 @@
+import type { OthersWrites } from '../../api/others-writes.ts';
+import type { NodeNews } from '../../nodes/news/node-news.ts';
+import type { Replica } from '../../replica/replica.ts';
+import { storeErrors } from '../../store/errors.ts';
+import type { Store } from '../../store/store.ts';
+
+/** A client waits for it: more than twenty round trips to a database 200 ms away. */
+const CATCH_UP_MS = 5_000;
+
+/** What other nodes wrote. A store that only this process uses contains nothing else. */
+export function othersWrites(store: Store, replica: Replica, news: NodeNews | null): OthersWrites {
+  return {
+    get revision() {
+      return replica.heardRevision;
+    },
+    get isCurrent() {
+      return news?.isCurrent !== false;
+    },
+    catchUp: async () => {
+      if (!store.sharing.isShared) return;
+      const reading = news === null ? replica.refresh() : news.catchUp(CATCH_UP_MS);
+      await reading.catch(() => {
+        throw unread();
+      });
+    },
+  };
+}
+
+function unread(): Error {
+  return storeErrors.create(
+    'ERR_POSTERN_STORE_UNAVAILABLE',
+    'the store does not answer, so this node does not know what other nodes have changed: nothing was written, send the request again',
+  );
+}

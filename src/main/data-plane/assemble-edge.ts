@@ -1,0 +1,149 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Config } from '../../config/schema.ts';
+import type { Catalog } from '../../documents/catalog.ts';
+import { createEdge, type Edge } from '../../edge/edge.ts';
+import type { EdgeTallies } from '../../edge/limits/edge-tallies.ts';
+import { AcmeChallenges } from '../../edge/tls/acme-challenges.ts';
+import { createCertificateStore } from '../../edge/tls/certificate-store.ts';
+import type { SharedSecret } from '../../edge/tls/ticket-keys.ts';
+import type { PublicPorts } from '../../edge/tunnels/endpoint-publisher.ts';
+import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import type { TrafficReporter } from '../../events/traffic-reporter.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import type { DescriptorBudget } from '../../lib/process/descriptor-budget.ts';
+import { createKsuidSource } from '../../lib/text/ksuid.ts';
+import type { RequestLogger } from '../../logging/request-lines.ts';
+import { reservedNames } from '../../modules/reserved-names.ts';
+import type { InternalCa } from '../../pki/internal-ca.ts';
+import { AmbiguousPaths } from '../../snapshot/ambiguous-paths.ts';
+import type { OwnHost } from '../../snapshot/own-host.ts';
+import { Snapshots } from '../../snapshot/snapshots.ts';
+import type { BackendTraffic } from '../../telemetry/metrics/backend-traffic.ts';
+import { EdgeMetrics } from '../../telemetry/metrics/edge-metrics.ts';
+import type { RequestHistory } from '../../telemetry/requests/request-history.ts';
+import type { Tracing } from '../../tracing/tracing.ts';
+import type { OwnAddresses } from '../../upstream/own-addresses.ts';
+import { upstreamGuard } from '../../upstream/upstream-guard.ts';
+import { edgeSettings } from './edge-settings.ts';
+import { openModuleRuntimes, type RuntimeDependencies } from './module-runtimes.ts';
+import type { ProxiedListener } from './proxied-clients.ts';
+
+/** What the data plane needs, in the thread of the server or in one of its own. */
+export interface EdgeParts extends Omit<RuntimeDependencies, 'isAddressAllowed' | 'recompile' | 'isInert'> {
+  readonly config: Config;
+  readonly catalog: Pick<Catalog, 'modules' | 'kindOfId'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly requestLogger: RequestLogger;
+  readonly registry: Registry;
+  /** Our own addresses, which an upstream may not use: a request must not come back in. */
+  readonly own: OwnAddresses;
+  readonly internalCa: () => Promise<Pick<InternalCa, 'mintLeaf'>>;
+  /** For ticket keys that others have too; undefined: keys of its own. */
+  readonly ticketSecret: SharedSecret | undefined;
+  /** Absent: this thread serves alone. */
+  readonly tallies?: EdgeTallies;
+  readonly traffic: TrafficReporter;
+  readonly backendTraffic: BackendTraffic;
+  readonly history: RequestHistory;
+  readonly tracing: Tracing | null;
+  readonly descriptors: Pick<DescriptorBudget, 'admits'>;
+  readonly clientsOf: (listener: ProxiedListener) => ArrivingClients;
+  /** Tunnels of agents, from this process's gateway. */
+  readonly tunnels: OnlineTunnels;
+  /** Whether this node may serve names of agents now. */
+  readonly mayServeNames: () => boolean;
+  /** The descriptor of a tunnel's port that the process before this one had. */
+  readonly inheritedPort: (port: number) => number | null;
+  readonly publicPorts: PublicPorts;
+  /** The host of Postern's own OpenID provider; null: it is off. */
+  readonly ownHost: OwnHost | null;
+  /** Compile edges when they are asked for. */
+  readonly isLazy?: true;
+}
+
+export interface AssembledEdge {
+  readonly edge: Edge;
+  readonly snapshots: Snapshots;
+  /** After it has drained. */
+  close(): Promise<void>;
+}
+
+/** Assembles the data plane from the replica, without listeners. */
+export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
+  const { config, replica, catalog, clock, logger, requestLogger } = parts;
+  const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, parts.own);
+  let compiled: Snapshots | null = null;
+  const runtimes = await openModuleRuntimes({
+    ...parts,
+    isAddressAllowed,
+    recompile: (kind, id) => compiled?.recompile(kind, id),
+  });
+  const { modules, kindOfId } = catalog;
+  const ksuid = createKsuidSource();
+  const newConnectionId = (): string => `cn_${ksuid(clock.nowMs())}`;
+  const ambiguousPaths = new AmbiguousPaths(config.ambiguous_paths, config.ambiguous_paths_pass_hosts);
+  const { moduleSettings } = config;
+  const definitions = { modules, kindOfId, runtimes: runtimes.byModule, moduleSettings, ambiguousPaths };
+  const snapshots =
+    parts.isLazy === true ? Snapshots.lazy(replica, definitions) : await Snapshots.open(replica, definitions);
+  compiled = snapshots;
+  if (parts.ownHost !== null) snapshots.serveOwnHost(parts.ownHost);
+  const ca = await parts.internalCa();
+  const certificates = createCertificateStore({
+    records: replica,
+    ca,
+    clock,
+    onProblem: (host, err) => logger.error({ host, err }, 'failed to issue a certificate'),
+  });
+  const challenges = new AcmeChallenges({ records: replica, clock });
+  const edge = createEdge({
+    snapshots,
+    certificates,
+    challenges,
+    settings: edgeSettings(config),
+    ticketSecret: parts.ticketSecret,
+    tallies: parts.tallies,
+    reserved: reservedNames(modules),
+    clock,
+    log: logger,
+    accessLog: config.access_log ? (line) => requestLogger.info(line, 'traffic') : null,
+    traffic: parts.traffic,
+    backendTraffic: parts.backendTraffic,
+    history: parts.history,
+    tracing: parts.tracing,
+    createMetrics: (live) => new EdgeMetrics(parts.registry, live, config.metrics_level),
+    isUpstreamAllowed: isAddressAllowed,
+    hasRoomForUpstream: () => parts.descriptors.admits('upstream'),
+    tunnels: {
+      online: parts.tunnels,
+      mayServe: parts.mayServeNames,
+      inheritedPort: parts.inheritedPort,
+      onConnectionClosed: (facts) => {
+        if (parts.traffic.wantsConnections()) parts.traffic.connectionClosed(newConnectionId(), facts);
+      },
+      endpoints: {
+        modules,
+        moduleSettings,
+        agentNetwork: runtimes.network,
+        tcpPorts: config.tcp_ports,
+        domain: config.domain,
+      },
+    },
+    tcpClients: parts.clientsOf('tcp'),
+    publicPorts: parts.publicPorts,
+  });
+  snapshots.onSwap((edgeId) => runtimes.edgeChanged(edgeId));
+  return {
+    edge,
+    snapshots,
+    close: async () => {
+      snapshots.close();
+      certificates.close();
+      challenges.close();
+      await runtimes.close();
+    },
+  };
+}

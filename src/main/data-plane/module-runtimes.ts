@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
+import type { OthersWrites } from '../../api/others-writes.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Catalog } from '../../documents/catalog.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createGuardedFetch } from '../../lib/http/guarded-fetch.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { localhostLookup } from '../../lib/net/localhost-lookup.ts';
+import { createKsuidSource } from '../../lib/text/ksuid.ts';
+import type {
+  ModuleNetwork,
+  ModuleRuntime,
+  ModuleTimers,
+  RuntimePorts,
+  SharedRuntime,
+  SharedState,
+  StatePorts,
+} from '../../modules/contract/keeps-state.ts';
+import type { Module } from '../../modules/contract/module.ts';
+import type { AttemptBudgets } from '../../modules/login/flow/attempt-budgets.ts';
+import type { LoginRecords } from '../../modules/login/login-store.ts';
+import type { OwnIssuer } from '../../modules/login/own-issuer.ts';
+import { moduleRecordKey } from '../../modules/module-record-key.ts';
+import { settingsOf } from '../../modules/module-settings.ts';
+import type { FollowedReplica } from '../../replica/followed-replica.ts';
+import type { Store } from '../../store/store.ts';
+import { followedRecords } from './followed-records.ts';
+import { inertPorts, readOnlyLogins } from './inert-ports.ts';
+import { moduleCounter } from './module-counter.ts';
+import { moduleRecords } from './module-records.ts';
+
+const ROUTE_KIND = 'https_edge_route';
+const EVERYTHING = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
+
+export interface ModuleRuntimes {
+  readonly byModule: ReadonlyMap<string, ModuleRuntime>;
+  readonly network: ModuleNetwork;
+  edgeChanged(edgeId: string): void;
+  close(): Promise<void>;
+}
+
+/** What modules use of the store. */
+export type ModuleStore = Pick<Store, 'commit' | 'mac' | 'seal' | 'open'>;
+
+export interface RuntimeDependencies {
+  readonly config: Config;
+  readonly store: ModuleStore;
+  readonly replica: FollowedReplica;
+  readonly logins: LoginRecords;
+  readonly attempts: AttemptBudgets;
+  readonly others: Pick<OthersWrites, 'isCurrent' | 'catchUp'>;
+  readonly catalog: Pick<Catalog, 'modules'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly isAddressAllowed: (ip: string, port: number) => boolean;
+  /** Postern's own OpenID provider; null: it is off. */
+  readonly ownIssuer: OwnIssuer | null;
+  /** Compiles the edges again that read this record. */
+  readonly recompile: (kind: string, id: string) => void;
+  /** For explanations: nothing that the modules do has an effect. */
+  readonly isInert?: true;
+}
+
+/** Opens the modules' state in this thread. */
+export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<ModuleRuntimes> {
+  const { isAddressAllowed } = deps;
+  const network = moduleNetwork(isAddressAllowed);
+  const ksuid = createKsuidSource();
+  const { moduleSettings } = deps.config;
+  const logins = deps.isInert === true ? readOnlyLogins(deps.logins) : deps.logins;
+  const shared = new Map<SharedRuntime, SharedState>();
+  const byModule = new Map<string, ModuleRuntime>();
+  for (const module of deps.catalog.modules) {
+    for (const definition of module.shared ?? []) {
+      if (shared.has(definition)) continue;
+      const ofLogins = { logins, attempts: deps.attempts, ownIssuer: deps.ownIssuer };
+      const ports = { ...statePorts(definition, deps, network, ksuid), ...ofLogins };
+      shared.set(definition, await definition.open(ports, settingsOf(moduleSettings, definition)));
+    }
+    const ports = {
+      ...statePorts(module, deps, network, ksuid),
+      ownConfigs: (edgeId: string) => ownConfigs(module, deps.replica, edgeId),
+      shared: sharedWith(module, shared),
+    };
+    const runtime = await module.createRuntime?.(ports, settingsOf(moduleSettings, module));
+    if (runtime !== undefined) byModule.set(module.name, runtime);
+  }
+  for (const runtime of shared.values()) await runtime.modulesOpened?.();
+  // What modules share is closed last: they may still use it.
+  const all = [...byModule.values(), ...shared.values()];
+  return {
+    byModule,
+    network,
+    edgeChanged: (edgeId) => {
+      for (const runtime of all) runtime.edgeChanged?.(edgeId);
+    },
+    close: async () => {
+      for (const runtime of all) await runtime.close();
+    },
+  };
+}
+
+/** Requests of modules to servers outside. */
+export function moduleNetwork(isAddressAllowed: ModuleNetwork['isAddressAllowed']): ModuleNetwork {
+  return {
+    isAddressAllowed,
+    createFetch: (limits) =>
+      createGuardedFetch({
+        isAddressAllowed: (ip, port, isTls) => isAddressAllowed(ip, port) && limits.isAddressAllowed(ip, port, isTls),
+        isPlainHttpAllowed: (hostname) => limits.isPlainHttpAllowed(hostname),
+        lookup: localhostLookup,
+        ...(limits.maxBytes !== undefined && { maxBytes: limits.maxBytes }),
+        ...(limits.timeoutMs !== undefined && { timeoutMs: limits.timeoutMs }),
+      }),
+  };
+}
+
+function sharedWith(module: Module, opened: ReadonlyMap<SharedRuntime, SharedState>): RuntimePorts['shared'] {
+  return (definition) => {
+    const runtime = module.shared?.includes(definition) === true ? opened.get(definition) : undefined;
+    if (runtime === undefined)
+      throw new Error(`the ${module.name} module does not declare that it shares ${definition.name}`);
+    return runtime as never;
+  };
+}
+
+function ownConfigs(module: Module, replica: FollowedReplica, edgeId: string): readonly JsonObject[] {
+  return replica.pageOfParent(ROUTE_KIND, edgeId, EVERYTHING).flatMap(({ id }) => {
+    const key = moduleRecordKey(ROUTE_KIND, id, module.name);
+    const record = replica.get(key.kind, key.id);
+    return record === undefined ? [] : [record.doc];
+  });
+}
+
+const timers: ModuleTimers = {
+  every: (ms, task) => {
+    const timer = setInterval(task, ms).unref();
+    return () => clearInterval(timer);
+  },
+  sleep: (ms) => sleep(ms),
+};
+
+function statePorts(
+  owner: Pick<Module, 'name' | 'recordKinds' | 'followedKinds'>,
+  deps: RuntimeDependencies,
+  network: ModuleNetwork,
+  ksuid: (nowMs: number) => string,
+): StatePorts {
+  return deps.isInert === true
+    ? inertPorts(actualPorts(owner, { ...deps, registry: new Registry() }, network, ksuid))
+    : actualPorts(owner, deps, network, ksuid);
+}
+
+function actualPorts(
+  owner: Pick<Module, 'name' | 'recordKinds' | 'followedKinds'>,
+  { store, replica, others, clock, logger, registry, recompile }: RuntimeDependencies,
+  network: ModuleNetwork,
+  ksuid: (nowMs: number) => string,
+): StatePorts {
+  return {
+    clock,
+    timers,
+    log: logger,
+    network,
+    records: moduleRecords(owner, store, replica),
+    followed: followedRecords(owner, { store, replica, recompile, others }),
+    mac: (purpose, data) => store.mac(purpose, data),
+    seal: (purpose, text) => store.seal(purpose, text),
+    open: (purpose, sealed) => store.open(purpose, sealed),
+    newId: (prefix) => `${prefix}_${ksuid(clock.nowMs())}`,
+    randomText: (bytes) => randomBytes(bytes).toString('base64url'),
+    counter: (metric) => moduleCounter(registry, metric),
+  };
+}

@@ -1,0 +1,38 @@
+import type { IdentityPeopleReader } from '../../identity/contracts/identity-people-reader.ts';
+import type { IdentityHost } from '../../identity/contracts/identity-request.ts';
+import { ownFetch } from '../../identity/host/own-fetch.ts';
+import { accountClaims, accountOf, USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
+import type { OwnIssuer } from '../../modules/login/own-issuer.ts';
+import type { RecordReader } from '../../replica/record-reader.ts';
+
+export interface OwnIssuerPorts {
+  readonly issuer: string;
+  readonly reader: Pick<RecordReader, 'get'>;
+  readonly mac: (purpose: string, data: string) => string;
+  /** In the thread that has the provider. */
+  readonly serve: IdentityHost['serve'];
+}
+
+/** Postern's own provider, as logins use it in any thread. */
+export function createOwnIssuer({ issuer, reader, mac, serve }: OwnIssuerPorts): OwnIssuer {
+  const people = peopleIn(reader);
+  return {
+    issuer,
+    fetch: ownFetch(issuer, serve),
+    clientSecretOf: (clientId) => mac('identity-client', clientId),
+    personOf: (subject) => people.find(subject),
+  };
+}
+
+/** From memory, where every change of any node arrives within a second. */
+export function peopleIn(reader: Pick<RecordReader, 'get'>): IdentityPeopleReader {
+  return {
+    find: (id) => {
+      const record = reader.get(USER_ACCOUNT_KIND, id);
+      if (record === undefined) return null;
+      const account = accountOf(record);
+      if (!account.isActive) return null;
+      return { revision: record.revision, claims: accountClaims(account), groups: account.groups };
+    },
+  };
+}

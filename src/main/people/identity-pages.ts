@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { IdentityAddress } from '../../config/identity-settings.ts';
+import { EmailCodes } from '../../identity/codes/email-codes.ts';
+import type { IdentityMail } from '../../identity/contracts/identity-mail.ts';
+import type { IdentityPeople } from '../../identity/contracts/identity-people.ts';
+import type { IdentityPage } from '../../identity/contracts/identity-request.ts';
+import type { IdentitySessions } from '../../identity/contracts/identity-sessions.ts';
+import { identityPages } from '../../identity/pages/identity-pages.ts';
+import { Challenges } from '../../identity/passkeys/challenges.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createKsuidSource } from '../../lib/text/ksuid.ts';
+import { widestNetworkOf } from '../../modules/login/flow/client-networks.ts';
+import { LoginAttempts } from '../../modules/login/flow/login-attempts.ts';
+import { isStoreOutage } from '../../modules/login/store-outage.ts';
+import type { Store } from '../../store/store.ts';
+
+export interface IdentityPagesDependencies {
+  readonly address: IdentityAddress;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly sessions: IdentitySessions;
+  readonly people: IdentityPeople;
+  /** Null: e-mail codes are off. */
+  readonly codesBy: IdentityMail | null;
+}
+
+/** Failed sign-ins per minute and address. */
+const ATTEMPTS_PER_ADDRESS = 20;
+
+/** The pages of the identity host. */
+export function openIdentityPages(deps: IdentityPagesDependencies): readonly IdentityPage[] {
+  const { address, store, clock, logger, sessions, people, codesBy } = deps;
+  const { issuer, hostname } = address;
+  const ksuid = createKsuidSource();
+  const shared = {
+    clock,
+    seal: (purpose: string, text: string) => store.seal(purpose, text),
+    open: (purpose: string, sealed: string) => store.open(purpose, sealed),
+    randomText: (bytes: number) => randomBytes(bytes).toString('base64url'),
+    claimOnce: (key: string, untilMs: number) => store.logins.claimOnce(key, untilMs),
+    newId: (prefix: string) => `${prefix}_${ksuid(clock.nowMs())}`,
+    log: logger,
+    people,
+    isStoreOutage,
+  };
+  const attempts = new LoginAttempts({ perAddress: ATTEMPTS_PER_ADDRESS, perIssuer: 0 }, clock);
+  return identityPages(
+    {
+      ...shared,
+      party: { origin: issuer, hostname },
+      sessions,
+      challenges: new Challenges(shared),
+      attempts: {
+        begin: (clientAddress) =>
+          attempts.begin({ issuer, clientAddress, startedIn: widestNetworkOf(clientAddress), browser: null }),
+      },
+    },
+    codesBy === null ? null : new EmailCodes({ ...shared, hostname, mail: codesBy }),
+  );
+}

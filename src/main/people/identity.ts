@@ -1,0 +1,128 @@
+import type { Logger } from 'pino';
+import type { IdentityAddress } from '../../config/identity-settings.ts';
+import type { Config } from '../../config/schema.ts';
+import type { IdentityHost, IdentityPage } from '../../identity/contracts/identity-request.ts';
+import type { IdentitySessions } from '../../identity/contracts/identity-sessions.ts';
+import { IdentitySite } from '../../identity/host/identity-site.ts';
+import { USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
+import { CookieSignature } from '../../identity/provider/cookie-signature.ts';
+import type { IdentityClients } from '../../identity/provider/identity-clients.ts';
+import { IDENTITY_KEY_KIND, IdentityKeys } from '../../identity/provider/identity-keys.ts';
+import { IdentityProvider } from '../../identity/provider/identity-provider.ts';
+import { LogoutDelivery } from '../../identity/provider/logout-delivery.ts';
+import { ProviderSessions } from '../../identity/sessions/provider-sessions.ts';
+import { periodically } from '../../lib/async/periodically.ts';
+import { reportBug } from '../../lib/bug-report.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createGuardedFetch } from '../../lib/http/guarded-fetch.ts';
+import { isLoopbackHost } from '../../lib/net/listen-address.ts';
+import { localhostLookup } from '../../lib/net/localhost-lookup.ts';
+import type { OwnIssuer } from '../../modules/login/own-issuer.ts';
+import { isStoreOutage } from '../../modules/login/store-outage.ts';
+import type { Replica } from '../../replica/replica.ts';
+import type { Snapshots } from '../../snapshot/snapshots.ts';
+import type { Store } from '../../store/store.ts';
+import { moduleRecords } from '../data-plane/module-records.ts';
+import { createOwnIssuer, peopleIn } from '../data-plane/own-issuer.ts';
+import { ApplicationClients } from './application-clients.ts';
+import { CONSOLE_CLIENT, consoleClient } from './console-client.ts';
+import { RouteClients } from './route-clients.ts';
+
+export interface IdentityDependencies {
+  readonly config: Config;
+  readonly store: Store;
+  readonly replica: Replica;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Where back-channel logouts may go. */
+  readonly isAddressAllowed: (ip: string, port: number) => boolean;
+  /** URL of the API, where the console is. */
+  readonly baseUrl: string;
+}
+
+export interface OpenedIdentity {
+  /** For logins on routes and in the console. */
+  readonly ownIssuer: OwnIssuer;
+  readonly sessions: IdentitySessions;
+  hostWith(pages: readonly IdentityPage[]): IdentityHost;
+  /** Edges as traffic sees them: each with a login here is a client. */
+  follow(snapshots: Snapshots): void;
+  close(): Promise<void>;
+}
+
+const ROTATE_EVERY_MS = 10 * 60_000;
+const HOUR_SECONDS = 3_600;
+
+/** Postern's own OpenID provider: loaded only where identity is on. */
+export async function openIdentity(
+  { issuer, hostname }: IdentityAddress,
+  deps: IdentityDependencies,
+): Promise<OpenedIdentity> {
+  const { config, store, replica, clock, logger } = deps;
+  const clientSecretOf = (clientId: string): string => store.mac('identity-client', clientId);
+  const routes = new RouteClients({ issuer, reader: replica, clientSecretOf });
+  const applications = new ApplicationClients(replica);
+  const clients: IdentityClients = {
+    find: (clientId, askedUris) =>
+      clientId === CONSOLE_CLIENT
+        ? consoleClient(deps.baseUrl, clientSecretOf(clientId))
+        : (routes.find(clientId, askedUris) ?? applications.find(clientId)),
+  };
+  const people = peopleIn(replica);
+  const keys = new IdentityKeys(
+    moduleRecords({ name: 'identity', recordKinds: [IDENTITY_KEY_KIND] }, store, replica),
+    clock,
+  );
+  await keys.rotate().catch((err: unknown) => {
+    // A read-only store is no reason not to start while there is a key to sign with.
+    if (keys.current().jwks.length === 0) throw err;
+    logger.error({ err }, 'failed to rotate the keys of the identity host');
+  });
+  const signature = new CookieSignature((purpose, data) => store.mac(purpose, data));
+  const shared = { store: store.identity, people, clients, clock, signature };
+  const sessionSeconds = config.identity_session_hours * HOUR_SECONDS;
+  const provider = new IdentityProvider({
+    ...shared,
+    issuer,
+    host: issuer.slice('https://'.length),
+    keys,
+    sealer: store,
+    sessionSeconds,
+    fetch: createGuardedFetch({
+      isAddressAllowed: deps.isAddressAllowed,
+      isPlainHttpAllowed: isLoopbackHost,
+      lookup: localhostLookup,
+    }),
+    onProblem: (error) => {
+      if (isStoreOutage(error)) logger.error({ err: error }, 'the store of sign-ins is unavailable');
+      else reportBug(error, { part: 'identity host' });
+    },
+  });
+  const personKey = (id: string) => ({ kind: USER_ACCOUNT_KIND, id });
+  const sessions = new ProviderSessions({ ...shared, provider, sessionSeconds, personKey });
+  const rotate = async (): Promise<void> => {
+    try {
+      await keys.rotate();
+    } catch (err) {
+      // The store reports its outages itself.
+      if (!isStoreOutage(err)) logger.error({ err }, 'failed to rotate the keys of the identity host');
+    }
+  };
+  const rotation = periodically(rotate, ROTATE_EVERY_MS);
+  const delivery = new LogoutDelivery({ provider, store: store.identity, clock, isStoreOutage, log: logger });
+  return {
+    sessions,
+    hostWith: (pages) => new IdentitySite(hostname, provider, pages),
+    ownIssuer: createOwnIssuer({
+      issuer,
+      reader: replica,
+      mac: (purpose, data) => store.mac(purpose, data),
+      serve: (request) => provider.serve(request),
+    }),
+    follow: (snapshots) => routes.follow(snapshots),
+    close: async () => {
+      await rotation.close();
+      await delivery.close();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import type { IdentityClient, IdentityClients } from '../../identity/provider/identity-clients.ts';
+import { hashToken } from '../../lib/text/token-hash.ts';
+import { LOGGED_OUT_PATH } from '../../modules/login/flow/logout.ts';
+import { CALLBACK_PATH } from '../../modules/login/flow/start-login.ts';
+import { LoginOnRoute } from '../../modules/login/login-on-route.ts';
+import { moduleRecordKey } from '../../modules/module-record-key.ts';
+import { oidc } from '../../modules/oidc/oidc.ts';
+import type { RecordReader } from '../../replica/record-reader.ts';
+import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { Snapshots } from '../../snapshot/snapshots.ts';
+
+const ROUTE_KIND = 'https_edge_route';
+
+export interface RouteClientsOptions {
+  readonly issuer: string;
+  readonly reader: Pick<RecordReader, 'get'>;
+  clientSecretOf(clientId: string): string;
+}
+
+/**
+ * Clients of routes that log people in at the identity host. Each edge is one by itself, derived from its snapshot and
+ * never stored: so it has exactly the hosts that the edge has now.
+ */
+export class RouteClients implements IdentityClients {
+  readonly #options: RouteClientsOptions;
+  #snapshots: Pick<Snapshots, 'get' | 'find'> | null = null;
+
+  constructor(options: RouteClientsOptions) {
+    this.#options = options;
+  }
+
+  follow(snapshots: Pick<Snapshots, 'get' | 'find'>): void {
+    this.#snapshots = snapshots;
+  }
+
+  find(clientId: string, askedUris: readonly string[]): IdentityClient | null {
+    const edge = this.#snapshots?.get(clientId);
+    if (edge === undefined || !this.#hasOwnLogin(edge)) return null;
+    const asked = (path: string): string[] => askedUris.filter((uri) => this.#isReturn(uri, path, edge));
+    const redirectUris = asked(CALLBACK_PATH);
+    return {
+      name: edge.hosts[0] ?? clientId,
+      metadata: {
+        client_id: clientId,
+        client_secret: hashToken(this.#options.clientSecretOf(clientId)),
+        // The library wants one at any time; nobody is sent to this one.
+        redirect_uris: redirectUris.length > 0 ? redirectUris : [`${this.#options.issuer}${CALLBACK_PATH}`],
+        post_logout_redirect_uris: asked(LOGGED_OUT_PATH),
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+      },
+      // Rules of the routes decide who may enter.
+      admits: () => true,
+      // Their logins end in the transaction that ends the session.
+      backChannelLogoutUri: null,
+    };
+  }
+
+  /** As configured: in a thread that serves no traffic, modules are not prepared for it. */
+  #hasOwnLogin({ routes, id }: EdgeSnapshot): boolean {
+    const { issuer, reader } = this.#options;
+    return routes.all.some((route) => {
+      const { kind, id: recordId } = moduleRecordKey(ROUTE_KIND, route.id, oidc.name);
+      const doc = reader.get(kind, recordId)?.doc;
+      if (doc !== undefined) return doc['enabled'] !== false && doc['issuer'] === issuer && doc['client_id'] === '';
+      // The address of an agent has no records.
+      return route.modules.some(
+        ({ prepared }) =>
+          prepared instanceof LoginOnRoute && prepared.config.issuer === issuer && prepared.config.clientId === id,
+      );
+    });
+  }
+
+  /** Exactly the path of ours on a host of this edge, at a port at which the edge can be. */
+  #isReturn(uri: string, path: string, edge: EdgeSnapshot): boolean {
+    const url = URL.parse(uri);
+    if (url === null || url.protocol !== 'https:' || uri !== `${url.origin}${path}`) return false;
+    return this.#snapshots?.find(url.hostname)?.id === edge.id && this.#portsOf(edge).has(url.port);
+  }
+
+  /** In the spelling of URLs: 443 is empty. */
+  #portsOf({ id }: EdgeSnapshot): ReadonlySet<string> {
+    const hostports = this.#options.reader.get('https_edge', id)?.doc['hostports'];
+    const listed = Array.isArray(hostports) ? hostports.map((hostport) => String(hostport).replace(/^.*:/, '')) : [];
+    return new Set(['', new URL(this.#options.issuer).port, ...listed.map((port) => (port === '443' ? '' : port))]);
+  }
+}

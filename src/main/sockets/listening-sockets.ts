@@ -1,0 +1,106 @@
+import { closeSync } from 'node:fs';
+import type { AddressInfo, Server } from 'node:net';
+import { ignoreErrors, type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
+import { formatListenAddress, type ListenAddress } from '../../lib/net/listen-address.ts';
+import { type ListenSetting, listenOn } from './listener.ts';
+
+/** A listening socket that this process was given: by the process before it, or by systemd. */
+export interface GivenSocket {
+  /** The setting without `_listen`, or `tcp` for the port of a tunnel. */
+  readonly name: string;
+  readonly fd: number;
+  /** The address in the settings of the process before this one; null: it serves any. */
+  readonly wanted: string | null;
+  /** The actual address; null: known once it is used. */
+  readonly address: ListenAddress | null;
+}
+
+/** A socket that can be given to the next process. */
+export interface OpenSocket {
+  readonly name: string;
+  readonly wanted: string;
+  readonly address: ListenAddress;
+  readonly server: Server;
+}
+
+/**
+ * Opens listeners on sockets that this process was given, or on new ones. A socket that another process still accepts
+ * from is used only at `start`, when this process is ready: until then connections go to the other one, and none is
+ * refused at any time.
+ */
+export class ListeningSockets {
+  readonly #given: GivenSocket[];
+  readonly #isDeferred: boolean;
+  readonly #open: OpenSocket[] = [];
+  #waiting: { readonly name: string; readonly start: () => Promise<unknown> }[] = [];
+
+  constructor(given: readonly GivenSocket[] = [], isDeferred = false) {
+    this.#given = [...given];
+    this.#isDeferred = isDeferred;
+  }
+
+  async open(
+    server: Server,
+    setting: ListenSetting,
+    address: ListenAddress,
+    all?: readonly ListenAddress[],
+  ): Promise<ListenAddress> {
+    const name = setting.slice(0, -'_listen'.length);
+    const wanted = formatListenAddress(address);
+    const given = this.#take((socket) => socket.name === name && (socket.wanted ?? wanted) === wanted);
+    const actual = given === null ? await listenOn(server, setting, address, all) : await this.#use(server, given);
+    this.#open.push({ name, wanted, address: actual, server });
+    return actual;
+  }
+
+  /** The descriptor of a tunnel's port. */
+  takePort(port: number): number | null {
+    return this.#take(({ name, address }) => name === 'tcp' && address?.port === port)?.fd ?? null;
+  }
+
+  /** Starts to accept on the sockets with this name, or on all. */
+  async start(name?: string): Promise<void> {
+    const meant = this.#waiting.filter((each) => name === undefined || each.name === name);
+    this.#waiting = this.#waiting.filter((each) => !meant.includes(each));
+    for (const { start } of meant) await start();
+  }
+
+  list(): readonly OpenSocket[] {
+    return this.#open;
+  }
+
+  /** A socket that nobody accepts from would leave its clients waiting. */
+  closeUnused(): void {
+    for (const { fd } of this.#given.splice(0)) closeSync(fd);
+  }
+
+  #take(isMeant: (socket: GivenSocket) => boolean): GivenSocket | null {
+    const at = this.#given.findIndex(isMeant);
+    return at === -1 ? null : (this.#given.splice(at, 1)[0] ?? null);
+  }
+
+  async #use(server: Server, given: GivenSocket): Promise<ListenAddress> {
+    if (this.#isDeferred && given.address !== null) {
+      this.#waiting.push({ name: given.name, start: () => listenOnDescriptor(server, given.fd) });
+      return given.address;
+    }
+    return listenOnDescriptor(server, given.fd);
+  }
+}
+
+async function listenOnDescriptor(server: Server, fd: number): Promise<ListenAddress> {
+  await new Promise<void>((resolve, reject) => {
+    const owner: ListenerOwner = { contain: reject };
+    listenOnce(server, 'error', owner, reject);
+    server.listen({ fd }, resolve);
+  });
+  ignoreErrors(server);
+  const { address, port } = server.address() as AddressInfo;
+  return { host: address, port };
+}
+
+/** The runtime documents no other way to the number of a server's descriptor. */
+export function descriptorOf(server: Server): number | null {
+  const { _handle: handle } = server as Server & { readonly _handle?: { readonly fd?: number } | null };
+  return handle?.fd !== undefined && handle.fd >= 0 ? handle.fd : null;
+}

@@ -1,0 +1,278 @@
+import { createHmac } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { setImmediate as setImmediatePromise } from 'node:timers/promises';
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { Registry } from 'prom-client';
+import { identityAddress } from '../../../config/identity-settings.ts';
+import { kindOfIdIn } from '../../../documents/kind-of-id.ts';
+import type { EdgeTallies } from '../../../edge/limits/edge-tallies.ts';
+import { AcceptedSockets } from '../../../edge/listeners/accepted-sockets.ts';
+import { plainConnections } from '../../../edge/listeners/plain-listener.ts';
+import type { SharedSecret } from '../../../edge/tls/ticket-keys.ts';
+import { tunnelFigures } from '../../../edge/tunnels/tunnel-figures.ts';
+import { CONNECTION_CLOSED, REQUEST_COMPLETE } from '../../../events/traffic-events.ts';
+import type { TrafficReporter } from '../../../events/traffic-reporter.ts';
+import { WantedTypes } from '../../../events/wanted-types.ts';
+import { SliceLane } from '../../../lib/async/slice-lane.ts';
+import { listenOnce, reporting } from '../../../lib/guarded-listeners.ts';
+import type { JsonObject } from '../../../lib/json.ts';
+import { SharedTally } from '../../../lib/process/shared-tally.ts';
+import { ThreadCalls, type ThreadMethods } from '../../../lib/process/thread-calls.ts';
+import { tuneRuntime } from '../../../lib/process/tune-runtime.ts';
+import { followBugs } from '../../../logging/bug-log.ts';
+import { createLog } from '../../../logging/logger.ts';
+import { modules } from '../../../modules/registry.ts';
+import { ReplicaCopy } from '../../../replica/replica-copy.ts';
+import type { WholeAnswer, WholeRequest } from '../../../snapshot/own-host.ts';
+import { createKeyring } from '../../../store/keyring.ts';
+import { purposeSeals } from '../../../store/purpose-seals.ts';
+import { revisionOf } from '../../../store/revision-of.ts';
+import type { Change } from '../../../store/store.ts';
+import { InstallationTunnels } from '../../../telemetry/live/installation-tunnels.ts';
+import { BackendTraffic } from '../../../telemetry/metrics/backend-traffic.ts';
+import { InstallationRequests } from '../../../telemetry/requests/installation-requests.ts';
+import type { RecordedRequest } from '../../../telemetry/requests/recorded-request.ts';
+import { RequestHistory } from '../../../telemetry/requests/request-history.ts';
+import { InstallationSeries } from '../../../telemetry/series/installation-series.ts';
+import { TrafficSeries } from '../../../telemetry/series/traffic-series.ts';
+import { OwnAddresses } from '../../../upstream/own-addresses.ts';
+import { type AssembledEdge, assembleEdge } from '../../data-plane/assemble-edge.ts';
+import { openDescriptorBudget } from '../../data-plane/descriptors.ts';
+import { createOwnIssuer } from '../../data-plane/own-issuer.ts';
+import { proxiedClients } from '../../data-plane/proxied-clients.ts';
+import { openServerTracing, SEND_REST_WITHIN_MS } from '../../data-plane/tracing.ts';
+import { tallyIn } from '../../data-plane/traffic.ts';
+import { remoteBudgets } from '../attempts-of-worker.ts';
+import { Board } from '../board.ts';
+import { sharedClock } from '../shared-clock.ts';
+import type { MainMethods, WorkerMethods, WorkerStart } from '../worker-protocol.ts';
+import { OwnQuestions } from './own-questions.ts';
+import { remoteLogins } from './remote-logins.ts';
+import { SentInBatches } from './sent-in-batches.ts';
+import { WorkerTunnels } from './worker-tunnels.ts';
+
+const BACKENDS_EVERY_MS = 1_000;
+/** One more than `outliveStreams` waits for. */
+const COLLECTIONS = 5;
+const NO_TUNNELS = { all: () => [], get: () => undefined };
+
+/** A thread of its own for the data plane: it gets connections and records from the main thread, and has no store. */
+function run(start: WorkerStart): void {
+  const { config, node } = start;
+  const runtime = tuneRuntime();
+  const board = new Board(start.board);
+  const clock = sharedClock(start.clockOffset);
+  const keyring = createKeyring(start.secretKeys.map((key) => Buffer.from(key)));
+  keyring.use(start.secretKeyId);
+  const replica = new ReplicaCopy(() => main.call('refresh'));
+  const logins = remoteLogins((method, ...args) => main.call('login', method, args), {
+    keyReplaced: (key) => main.call('keyReplaced', key),
+    writeActivity: () => main.call('writeActivity'),
+    askIssuer: (question) => main.call('askIssuer', question),
+  });
+  const own = new OwnAddresses();
+  own.become(start.own);
+  const tunnels = new WorkerTunnels(() => main.tell('unlinked', []));
+  const connections = new Int32Array(start.connections);
+  const log = createLog(config.log_level, { write: (text) => start.logPort.postMessage(text) }, node);
+  const logFlushed = new Int32Array(start.logFlushed);
+  let opened: OpenedWorker | null = null;
+  let settled: Promise<unknown> = Promise.resolve();
+
+  async function open(): Promise<void> {
+    replica.filled();
+    const { logger, requestLogger } = log;
+    const registry = new Registry();
+    followBugs(logger, registry);
+    const { budget: descriptors } = openDescriptorBudget({ registry, logger: null, isOneOfSeveral: true });
+    const wanted = new WantedTypes(replica);
+    const finished = new SentInBatches<Parameters<TrafficReporter['requestComplete']>[0]>((facts) =>
+      main.tell('finished', [facts]),
+    );
+    const traffic: TrafficReporter = {
+      wantsRequests: () => wanted.has(REQUEST_COMPLETE),
+      requestComplete: (facts) => finished.add(facts),
+      wantsConnections: () => wanted.has(CONNECTION_CLOSED),
+      connectionClosed: (id, facts) => main.tell('connectionClosed', [id, facts]),
+    };
+    const backendTraffic = new BackendTraffic();
+    const backends = setInterval(() => {
+      const counts = backendTraffic.take();
+      if (counts.length > 0) main.tell('backends', [counts]);
+    }, BACKENDS_EVERY_MS).unref();
+    const history = new RequestHistory({ maxRequests: Math.ceil(config.request_history / start.count) });
+    const questions = new OwnQuestions(node);
+    new InstallationRequests(history, questions);
+    const series = new TrafficSeries(clock);
+    tallyIn(series, history);
+    new InstallationSeries(series, questions, clock);
+    const used = () => ({ tunnels: tunnelFigures(tunnels, NO_TUNNELS), agents: [] });
+    new InstallationTunnels(used, questions, new SliceLane());
+    const store = {
+      commit: (writeSet: Parameters<MainMethods['commit']>[0]) => main.call('commit', writeSet),
+      ...purposeSeals(keyring),
+    };
+    const tally = (name: keyof EdgeTallies): SharedTally => new SharedTally(start.tallies[name], start.index);
+    const tallies: EdgeTallies = {
+      requests: tally('requests'),
+      streams: tally('streams'),
+      connections: tally('connections'),
+      handshakes: tally('handshakes'),
+      plainConnections: tally('plainConnections'),
+    };
+    const tracing = await openServerTracing({ config, store, registry, logger, node });
+    const clientsOf = proxiedClients({ config, logger, registry, descriptors });
+    const address = identityAddress(config.identity_host);
+    const serveOwnHost = (request: WholeRequest): Promise<WholeAnswer> => main.call('serveOwnHost', request);
+    const assembled = await assembleEdge({
+      ownHost: address === null ? null : { hostname: address.hostname, serve: serveOwnHost },
+      ownIssuer:
+        address === null
+          ? null
+          : createOwnIssuer({ issuer: address.issuer, reader: replica, mac: store.mac, serve: serveOwnHost }),
+      config,
+      store,
+      replica,
+      logins,
+      attempts: remoteBudgets({
+        redeem: (callback, state) => main.call('redeem', callback, state),
+        guess: (callback) => main.call('guess', callback),
+        endAttempt: (number, outcome) => main.tell('endAttempt', [number, outcome]),
+      }),
+      others: {
+        get isCurrent() {
+          return board.isCurrent;
+        },
+        catchUp: () => main.call('catchUp'),
+      },
+      catalog: { modules, kindOfId: kindOfIdIn(start.kindsByPrefix) },
+      clock,
+      logger,
+      requestLogger,
+      registry,
+      own,
+      internalCa: () => Promise.resolve({ mintLeaf: (request) => main.call('mintLeaf', request) }),
+      ticketSecret: ticketSecretOf(start, store.mac),
+      tallies,
+      traffic,
+      backendTraffic,
+      history,
+      tracing,
+      descriptors,
+      clientsOf,
+      tunnels,
+      mayServeNames: () => board.mayServe,
+      inheritedPort: () => null,
+      publicPorts: () => start.publicPorts,
+      isLazy: true,
+    });
+    const { edge } = assembled;
+    const listeners = {
+      https: new AcceptedSockets({
+        clients: clientsOf('edge'),
+        onSocket: (socket, client) => edge.accept(socket, client),
+      }),
+      http: new AcceptedSockets({
+        clients: clientsOf('edge_http'),
+        onSocket: plainConnections(
+          config.edge_connections_per_address,
+          (socket, client) => edge.acceptPlain(socket, client),
+          tallies.plainConnections,
+        ),
+      }),
+    };
+    const watched = new SentInBatches<RecordedRequest>((requests) => main.tell('watched', [requests]));
+    let unwatch: (() => void) | null = null;
+    opened = {
+      assembled,
+      registry,
+      accept: (listener, socket) => {
+        listenOnce(socket, 'close', reporting('worker'), () => Atomics.sub(connections, start.index, 1));
+        listeners[listener].accept(socket);
+      },
+      ask: (question) => questions.ask(question),
+      watch: (isWatched) => {
+        unwatch?.();
+        unwatch = isWatched ? history.subscribe((request) => watched.add({ ...request })) : null;
+      },
+      drain: async (timeoutMs, how) => {
+        for (const listener of Object.values(listeners)) listener.stop(how?.lingerMs);
+        await edge.drain(timeoutMs, how);
+        for (const listener of Object.values(listeners)) listener.cut();
+        clearInterval(backends);
+        main.tell('backends', [backendTraffic.take()]);
+        for (const batch of [finished, watched]) batch.flush();
+        await assembled.close();
+        await tracing?.close(SEND_REST_WITHIN_MS);
+        log.flush();
+        await freeSessions();
+      },
+    };
+  }
+
+  /** The runtime aborts if a thread ends while an ended HTTP/2 session waits to be freed (decision 21). */
+  async function freeSessions(): Promise<void> {
+    for (let times = 0; times < COLLECTIONS; times += 1) {
+      runtime.collectAll();
+      await setImmediatePromise();
+    }
+  }
+
+  async function show(number: number, changes: readonly Change[]): Promise<void> {
+    replica.show(changes);
+    const snapshots = opened?.assembled.snapshots;
+    const revisions = new Set(changes.map(revisionOf));
+    const served = Promise.all([...revisions].map((revision) => snapshots?.served(revision) ?? Promise.resolve()));
+    settled = Promise.all([settled, served]);
+    await served;
+    main.tell('served', [number]);
+  }
+
+  const methods: WorkerMethods & ThreadMethods = {
+    fill: (records) => replica.fill(records),
+    open,
+    link: (socket) => tunnels.connect(socket),
+    tunnelOnline: (tunnel) => tunnels.online(tunnel),
+    tunnelOffline: (id) => tunnels.offline(id),
+    publish: (endpoint) =>
+      opened?.assembled.edge.endpoints.publish(endpoint) ?? Promise.reject(new Error('the worker is not open')),
+    withdraw: (id) => opened?.assembled.edge.endpoints.withdraw(id),
+    accept: (listener, socket) => (opened === null ? void socket.destroy() : opened.accept(listener, socket)),
+    show: (number, changes) => void show(number, changes),
+    loginsChanged: (changes) => logins.changed(changes),
+    loginsForeign: () => logins.foreign(),
+    loginsReset: () => logins.reset(),
+    keyReplaced: (key) => logins.keyReplaced(key),
+    writeActivity: () => logins.writeActivity(),
+    useSecretKey: (keyId) => keyring.use(keyId),
+    ownAddresses: (list) => own.become(list),
+    metrics: () => opened?.registry.getMetricsAsJSON() ?? Promise.resolve([]),
+    ask: (question) => opened?.ask(question) ?? Promise.resolve({}),
+    settled: async () => void (await settled),
+    watch: (isWatched) => opened?.watch(isWatched),
+    ping: () => {},
+    flushLog: () => {
+      log.flush();
+      Atomics.store(logFlushed, 0, 1);
+      Atomics.notify(logFlushed, 0);
+    },
+    drain: (timeoutMs, how) => opened?.drain(timeoutMs, how) ?? Promise.resolve(),
+  };
+  const main = new ThreadCalls<MainMethods>(parentPort as NonNullable<typeof parentPort>, methods);
+}
+
+interface OpenedWorker {
+  readonly assembled: AssembledEdge;
+  readonly registry: Registry;
+  accept(listener: 'https' | 'http', socket: Socket): void;
+  ask(question: JsonObject): Promise<JsonObject>;
+  watch(isWatched: boolean): void;
+  drain: WorkerMethods['drain'];
+}
+
+function ticketSecretOf({ ticketSecret }: WorkerStart, mac: (purpose: string, text: string) => string): SharedSecret {
+  if (ticketSecret === null) return (text) => Buffer.from(mac('tls-ticket', text), 'hex');
+  return (text) => createHmac('sha256', ticketSecret).update(text).digest();
+}
+
+if (!isMainThread) run(workerData as WorkerStart);

@@ -1,0 +1,90 @@
+import type {
+  LoginChange,
+  LoginListener,
+  LoginRecords,
+  LoginThreads,
+  ReplacedKey,
+} from '../../../modules/login/login-store.ts';
+import { askedIssuers, type IssuerAnswer, type IssuerQuestion } from '../../../modules/login/provider/asked-issuers.ts';
+import type { LoginMethod } from '../worker-protocol.ts';
+
+export interface RemoteLogins extends LoginRecords {
+  /** In the order of the store, before the answer to the call that made the change. */
+  changed(changes: readonly LoginChange[]): void;
+  foreign(): void;
+  reset(): Promise<void>;
+  /** By a login in another worker. */
+  keyReplaced(key: ReplacedKey): void;
+  /** When logins were last used here. */
+  writeActivity(): Promise<void>;
+}
+
+export interface LoginThreadCalls extends Pick<LoginThreads, 'keyReplaced' | 'writeActivity'> {
+  askIssuer(question: IssuerQuestion): Promise<IssuerAnswer>;
+}
+
+/** The logins of the store, which the main thread has. */
+export function remoteLogins(
+  call: (method: LoginMethod, ...args: readonly unknown[]) => Promise<unknown>,
+  calls: LoginThreadCalls,
+): RemoteLogins {
+  const listeners = new Set<LoginListener>();
+  const foreign = new Set<() => void>();
+  const resets = new Set<() => void | Promise<void>>();
+  const replaced = new Set<(key: ReplacedKey) => void>();
+  const writers = new Set<() => Promise<void>>();
+  const remote = <Name extends LoginMethod>(name: Name): LoginRecords[Name] =>
+    ((...args: readonly unknown[]) => call(name, ...args)) as LoginRecords[Name];
+  return {
+    // Other workers see a login used that is idle here.
+    isShared: true,
+    threads: {
+      keyReplaced: (key) => calls.keyReplaced(key),
+      writeActivity: () => calls.writeActivity(),
+      issuers: (configuredBy) => askedIssuers(configuredBy, (question) => calls.askIssuer(question)),
+      onKeyReplaced: (listener) => added(replaced, listener),
+      onActivityWanted: (write) => added(writers, write),
+    },
+    recordLogin: remote('recordLogin'),
+    findByKey: remote('findByKey'),
+    getSession: remote('getSession'),
+    touch: remote('touch'),
+    claimRefresh: remote('claimRefresh'),
+    replaceTokens: remote('replaceTokens'),
+    releaseRefresh: remote('releaseRefresh'),
+    deleteSession: remote('deleteSession'),
+    endByKey: remote('endByKey'),
+    endByProvider: remote('endByProvider'),
+    claimOnce: remote('claimOnce'),
+    endOrphans: remote('endOrphans'),
+    listEdgeIds: remote('listEdgeIds'),
+    prune: remote('prune'),
+    changesSince: remote('changesSince'),
+    currentSeq: remote('currentSeq'),
+    onChanged: (listener) => added(listeners, listener),
+    onForeignChange: (listener) => added(foreign, listener),
+    onReset: (reload) => added(resets, reload),
+    changed: (changes) => {
+      for (const listener of listeners) listener(changes);
+    },
+    foreign: () => {
+      for (const listener of foreign) listener();
+    },
+    reset: async () => {
+      for (const reload of resets) await reload();
+    },
+    keyReplaced: (key) => {
+      for (const listener of replaced) listener(key);
+    },
+    writeActivity: async () => {
+      for (const write of writers) await write();
+    },
+  };
+}
+
+function added<Item>(items: Set<Item>, item: Item): () => void {
+  items.add(item);
+  return () => {
+    items.delete(item);
+  };
+}
