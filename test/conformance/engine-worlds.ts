@@ -40,7 +40,7 @@ function worldOfSuite(prepare: () => Promise<Place>): () => TestWorld {
     if (place.close !== undefined) closing.push(place.close);
     world = await TestWorld.open(
       { after: (task) => void closing.push(task) },
-      { ...place.options, env: { POSTERN_IDENTITY_HOST: 'id.example.com' } },
+      { ...place.options, env: { ...place.options.env, POSTERN_IDENTITY_HOST: 'id.example.com' } },
     );
   });
   after(async () => {
