@@ -79,7 +79,7 @@ export class EmailCodes {
     const account = await this.#redeem(sealedText, browser, typedCode(typed));
     if (account === null) {
       const elapsedMs = performance.now() - startedMs;
-      await sleep(Math.ceil((elapsedMs + 1) / ANSWER_STEP_MS) * ANSWER_STEP_MS - elapsedMs, undefined, { ref: false });
+      await sleep(Math.ceil((elapsedMs + 1) / ANSWER_STEP_MS) * ANSWER_STEP_MS - elapsedMs);
     }
     return account;
   }
