@@ -60,8 +60,22 @@ suite('postern users', () => {
     assert.equal(await account('ana@example.com'), undefined);
   });
 
+  test('invites several people, each with a link of their own', async () => {
+    const { code, out } = await users(['add', 'ben@example.com', 'cleo@example.com', '--groups', 'team']);
+    assert.equal(code, 0);
+    assert.equal(new Set(out.match(/invite=postern_ui_\S+/g)).size, 2);
+    assert.match((await users(['list'])).out, /cleo@example\.com +- +team[\s\S]+ben@example\.com +- +team/);
+  });
+
   test('rejects a command line that it does not understand', async () => {
-    for (const args of [['add'], ['add', 'a@example.com', 'b@example.com'], ['disable'], ['delete', 'x']])
+    const twoWithOneName = ['add', 'a@example.com', 'b@example.com', '--name', 'Ana'];
+    for (const args of [
+      ['add'],
+      twoWithOneName,
+      ['disable', 'a@example.com', 'b@example.com'],
+      ['disable'],
+      ['delete', 'x'],
+    ])
       await assert.rejects(users(args), { code: 'ERR_POSTERN_USAGE' });
     const { code, err } = await users(['add', 'not an address']);
     assert.equal(code, 1);
