@@ -1,6 +1,6 @@
 import type { DestinationStream } from 'pino';
 import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
-import type { IdentityPage } from '../identity/contracts/identity-request.ts';
+import type { IdentityPage } from '../identity/contracts/identity-host.ts';
 import type { IdentitySessions } from '../identity/contracts/identity-sessions.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';

@@ -1,8 +1,7 @@
 import { SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
 import { revisionOf } from '../store/revision-of.ts';
-import type { Change, PageQuery, Store, StoredRecord } from '../store/store.ts';
-import { kindOf } from './changes-by-kind.ts';
-import type { FollowedReplica, ReplicaListener } from './followed-replica.ts';
+import type { Change, Store } from '../store/store.ts';
+import { FollowedReplica } from './followed-replica.ts';
 import { type PreparedChanges, RecordTable } from './record-table.ts';
 
 /** What another node says that it, or the store, has: every change after one revision up to another. */
@@ -26,14 +25,11 @@ const MAX_UNPREPARED = 500;
  * commits (`hear`): that is faster, and works without the database. Writes do not trust the replica: they carry
  * expectations that the store checks, and are retried after `refresh()`.
  */
-export class Replica implements FollowedReplica {
+export class Replica extends FollowedReplica {
   readonly #store: Store;
   readonly #lane = new SliceLane();
-  /** With the kinds that each one follows; null: all. */
-  readonly #listeners = new Map<ReplicaListener, ReadonlySet<string> | null>();
   /** Many changes that are about to be shown. */
   #prepared: PreparedChanges | null = null;
-  #table = new RecordTable();
   /** Everything up to this revision is applied. */
   #revision = 0;
   /**
@@ -50,6 +46,7 @@ export class Replica implements FollowedReplica {
   #isClosed = false;
 
   private constructor(store: Store) {
+    super();
     this.#store = store;
   }
 
@@ -89,38 +86,12 @@ export class Replica implements FollowedReplica {
     return isWhole;
   }
 
-  kinds(): Iterable<string> {
-    return this.#table.kinds();
-  }
-
-  get(kind: string, id: string): StoredRecord | undefined {
-    return this.#table.get(kind, id);
-  }
-
-  page(kind: string, query: PageQuery): readonly StoredRecord[] {
-    return this.#table.page(kind, query);
-  }
-
-  pageOfParent(kind: string, parent: string, query: PageQuery): readonly StoredRecord[] {
-    return this.#table.pageOfParent(kind, parent, query);
-  }
-
-  all(kind: string): Iterable<StoredRecord> {
-    return this.#table.all(kind);
-  }
-
   count(kind: string): number {
-    return this.#table.count(kind);
+    return this.table.count(kind);
   }
 
   counts(): ReadonlyMap<string, number> {
-    return this.#table.counts();
-  }
-
-  /** Listeners are called after the replica shows the changes. `kinds`: only with changes of these. */
-  onChange(listener: ReplicaListener, kinds?: Iterable<string>): () => void {
-    this.#listeners.set(listener, kinds === undefined ? null : new Set(kinds));
-    return () => this.#listeners.delete(listener);
+    return this.table.counts();
   }
 
   /** Brings the replica up to date with the store. All callers that arrive during a refresh share the next one. */
@@ -134,7 +105,7 @@ export class Replica implements FollowedReplica {
     this.#isClosed = true;
     this.#unsubscribe();
     this.#stopResets();
-    this.#listeners.clear();
+    this.forgetListeners();
   }
 
   async #afterwards(refreshing: Promise<void>): Promise<void> {
@@ -215,21 +186,21 @@ export class Replica implements FollowedReplica {
   /** A message that was overtaken must not restore anything: what is shown has a higher revision, or is deleted by one. */
   #isNews(change: Change, isWhole: boolean): boolean {
     const { kind, id } = change.op === 'put' ? change.record : change.key;
-    const shown = this.#table.get(kind, id);
+    const shown = this.table.get(kind, id);
     const known = Math.max(this.#revision, shown?.revision ?? 0, this.#aheadOf(change));
     return revisionOf(change) > known && (isWhole || change.op === 'delete' || shown !== undefined);
   }
 
   #show(changes: readonly Change[]): void {
-    this.#table.applyAll(changes, this.#prepared);
+    this.table.applyAll(changes, this.#prepared);
     this.#prepared = null;
-    this.#tell(changes);
+    this.tell(changes);
   }
 
   /** Everything that can be done in slices before many changes become visible in one step. */
   async #prepare(changes: readonly Change[]): Promise<void> {
     if (changes.length <= MAX_UNPREPARED || this.#isClosed) return;
-    this.#prepared = await this.#table.prepare(changes, new TimeSlice(this.#lane));
+    this.#prepared = await this.table.prepare(changes, new TimeSlice(this.#lane));
   }
 
   async #readAll(): Promise<void> {
@@ -253,14 +224,14 @@ export class Replica implements FollowedReplica {
 
   /** The table already contains every record: only changes beyond its revision are applied. */
   #replaceTable(table: RecordTable, revision: number, compare: typeof differences): void {
-    const before = this.#table;
-    this.#table = table;
+    const before = this.table;
+    this.table = table;
     this.#revision = revision;
     this.#dropRead(revision);
     const ahead = [...this.#ahead.values()];
     table.applyAll(ahead);
     // At the start there are no listeners, and a list of all records would block the event loop.
-    if (this.#listeners.size > 0) this.#tell([...compare(before, table, revision), ...ahead]);
+    if (this.hasListeners) this.tell([...compare(before, table, revision), ...ahead]);
   }
 
   async #readTable(): Promise<{ readonly table: RecordTable; readonly revision: number }> {
@@ -269,23 +240,6 @@ export class Replica implements FollowedReplica {
       for (const record of records) table.put(record);
     });
     return { table, revision };
-  }
-
-  #tell(changes: readonly Change[]): void {
-    if (changes.length === 0) return;
-    let byKind: Map<string, Change[]> | null = null;
-    for (const [listener, kinds] of this.#listeners) {
-      if (kinds === null) {
-        listener(changes);
-        continue;
-      }
-      byKind ??= Map.groupBy(changes, kindOf);
-      const followed = byKind;
-      const present = [...kinds].filter((kind) => followed.has(kind));
-      const [only = ''] = present;
-      if (present.length === 1) listener(followed.get(only) ?? []);
-      else if (present.length > 1) listener(changes.filter((change) => kinds.has(kindOf(change))));
-    }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { WholeAnswer, WholeRequest } from '../lib/http/whole-request.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
 import { RouteTable } from './route-table.ts';
 
@@ -7,25 +7,6 @@ export interface OwnHost {
   /** Lower case, without the port. */
   readonly hostname: string;
   serve(request: WholeRequest): Promise<WholeAnswer>;
-}
-
-/** A request that was read completely. */
-export interface WholeRequest {
-  readonly id: string;
-  readonly method: string;
-  /** Without the query. */
-  readonly path: string;
-  /** Path and query as received. */
-  readonly target: string;
-  readonly headers: HeaderList;
-  readonly body: Buffer;
-  readonly clientAddress: string;
-}
-
-export interface WholeAnswer {
-  readonly status: number;
-  readonly headers: HeaderList;
-  readonly body: string | Buffer;
 }
 
 /** Its place among the edges: connections and certificates are found by its name, and no route has it. */

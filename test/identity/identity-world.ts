@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { IdentityPage } from '../../src/identity/contracts/identity-request.ts';
+import type { IdentityPage } from '../../src/identity/contracts/identity-host.ts';
 import type { IdentitySessions } from '../../src/identity/contracts/identity-sessions.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { CookieJar } from '../support/cookie-jar.ts';

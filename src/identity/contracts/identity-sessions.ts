@@ -1,5 +1,5 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import type { IdentityAnswer, IdentityRequest } from './identity-request.ts';
+import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 
 /** Who is signed in at the identity host with a browser. */
 export interface IdentitySession {
@@ -38,15 +38,15 @@ export interface ShownSession {
 }
 
 export interface IdentitySessions {
-  of(request: IdentityRequest): Promise<IdentitySession | null>;
+  of(request: WholeRequest): Promise<IdentitySession | null>;
   /** After a proof. The browser's earlier session ends. */
-  signIn(request: IdentityRequest, proof: SignInProof): Promise<IdentityAnswer>;
+  signIn(request: WholeRequest, proof: SignInProof): Promise<WholeAnswer>;
   /** The application that waits gets the login of the browser's session; null: that is not enough for it. */
-  resume(request: IdentityRequest, interactionId: string): Promise<IdentityAnswer | null>;
+  resume(request: WholeRequest, interactionId: string): Promise<WholeAnswer | null>;
   /** Ends the browser's session; the answer must have these headers. */
-  signOut(request: IdentityRequest): Promise<HeaderList>;
+  signOut(request: WholeRequest): Promise<HeaderList>;
   /** Null if the request names none, or one that is over. */
-  interactionOf(request: IdentityRequest): Promise<WaitingInteraction | null>;
+  interactionOf(request: WholeRequest): Promise<WaitingInteraction | null>;
   list(accountId: string): Promise<readonly ShownSession[]>;
   /** False when it did not exist. */
   end(accountId: string, sessionId: string): Promise<boolean>;

@@ -1,5 +1,6 @@
 import { plainPage } from '../../lib/http/plain-page.ts';
-import type { IdentityAnswer, IdentityHost, IdentityPage, IdentityRequest } from '../contracts/identity-request.ts';
+import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
+import type { IdentityHost, IdentityPage } from '../contracts/identity-host.ts';
 import type { IdentityProvider } from '../provider/identity-provider.ts';
 
 /** The identity host: pages for people, and everything else is the OpenID provider's. */
@@ -20,7 +21,7 @@ export class IdentitySite implements IdentityHost {
     }
   }
 
-  async serve(request: IdentityRequest): Promise<IdentityAnswer> {
+  async serve(request: WholeRequest): Promise<WholeAnswer> {
     // The library parses it as an URL, in which a second slash would begin a host.
     if (!request.target.startsWith('/') || request.target.startsWith('//')) return notFound();
     if (request.path === '/') return { status: 303, headers: ['location', '/account'], body: '' };
@@ -31,7 +32,7 @@ export class IdentitySite implements IdentityHost {
   }
 }
 
-function notFound(): IdentityAnswer {
+function notFound(): WholeAnswer {
   const body = plainPage({ title: 'Nothing here', body: '<p>This page does not exist.</p>' });
   return { status: 404, headers: ['content-type', 'text/html; charset=utf-8'], body };
 }

@@ -1,6 +1,6 @@
 import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { type HeaderList, pairsOf } from '../../lib/http/header-list.ts';
-import type { IdentityHost } from '../contracts/identity-request.ts';
+import type { IdentityHost } from '../contracts/identity-host.ts';
 
 const NOTHING = Buffer.alloc(0);
 const BODILESS_STATUSES: readonly number[] = [204, 304];

@@ -1,12 +1,12 @@
-import type { IdentityAnswer, IdentityRequest } from '../contracts/identity-request.ts';
+import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import type { Attempt, PagePorts } from './page-ports.ts';
 import { refusalAnswer } from './refusal.ts';
 
 /** One more attempt from the address of a request, or the refusal. */
 export function beginAttempt(
   { attempts }: Pick<PagePorts, 'attempts'>,
-  request: IdentityRequest,
-): Attempt | { readonly answer: IdentityAnswer } {
+  request: WholeRequest,
+): Attempt | { readonly answer: WholeAnswer } {
   const started = attempts.begin(request.clientAddress);
   if (!('retryAfterSeconds' in started)) return started;
   const { retryAfterSeconds } = started;

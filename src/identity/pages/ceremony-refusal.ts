@@ -1,4 +1,4 @@
-import type { IdentityAnswer, IdentityRequest } from '../contracts/identity-request.ts';
+import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import type { CeremonyProblem } from '../passkeys/ceremony-problem.ts';
 import type { PagePorts } from './page-ports.ts';
 import { refusalAnswer } from './refusal.ts';
@@ -59,10 +59,10 @@ const PROBLEMS: Readonly<Record<CeremonyProblem, { readonly title: string; reado
 /** What a person sees when a passkey's answer is refused. `back`: the page to try again on. */
 export function ceremonyRefusal(
   ports: Pick<PagePorts, 'log'>,
-  request: IdentityRequest,
+  request: WholeRequest,
   problem: CeremonyProblem,
   back: string,
-): IdentityAnswer {
+): WholeAnswer {
   const fields = { problem, client: request.clientAddress, request_id: request.id };
   if (problem === 'cloned')
     ports.log.warn(fields, 'refused a passkey whose counter went back: it may have been copied');

@@ -1,5 +1,5 @@
 import { firstValue } from '../../lib/http/header-list.ts';
-import type { IdentityRequest } from '../contracts/identity-request.ts';
+import type { WholeRequest } from '../../lib/http/whole-request.ts';
 
 const DEVICES: readonly (readonly [RegExp, string])[] = [
   [/iPhone/, 'iPhone'],
@@ -12,7 +12,7 @@ const DEVICES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** A first name for a passkey that was made with this browser, different from those of the person's others. */
-export function deviceName({ headers }: IdentityRequest, others: readonly { readonly name: string }[]): string {
+export function deviceName({ headers }: WholeRequest, others: readonly { readonly name: string }[]): string {
   const agent = firstValue(headers, 'user-agent') ?? '';
   const device = DEVICES.find(([pattern]) => pattern.test(agent));
   const name = device === undefined ? 'Passkey' : `Passkey made on ${device[1]}`;

@@ -1,5 +1,6 @@
+import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import type { EmailCodes } from '../codes/email-codes.ts';
-import type { IdentityAnswer, IdentityPage, IdentityRequest } from '../contracts/identity-request.ts';
+import type { IdentityPage } from '../contracts/identity-host.ts';
 import { accountRoutes } from './account/account-routes.ts';
 import { codeRoutes } from './code/code-routes.ts';
 import { invitationRoutes } from './invitation/invitation-routes.ts';
@@ -24,7 +25,7 @@ export function identityPages(
   return pages.map((page) => ({ ...page, serve: (request) => served(own, page, request) }));
 }
 
-async function served(ports: PagePorts, page: IdentityPage, request: IdentityRequest): Promise<IdentityAnswer> {
+async function served(ports: PagePorts, page: IdentityPage, request: WholeRequest): Promise<WholeAnswer> {
   try {
     return await page.serve(request);
   } catch (error) {

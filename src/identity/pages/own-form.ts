@@ -1,6 +1,6 @@
 import { firstValue } from '../../lib/http/header-list.ts';
 import { isSameOrigin } from '../../lib/http/is-same-origin.ts';
-import type { IdentityAnswer, IdentityRequest } from '../contracts/identity-request.ts';
+import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import { browserOf } from '../passkeys/browser-cookie.ts';
 import type { PagePorts } from './page-ports.ts';
 import { refusalAnswer } from './refusal.ts';
@@ -12,10 +12,7 @@ export interface OwnForm {
 }
 
 /** The form of a request that one of our own pages sent. Other sites can make a browser send one, but not from our origin. */
-export function ownForm(
-  request: IdentityRequest,
-  { party }: Pick<PagePorts, 'party'>,
-): OwnForm | { answer: IdentityAnswer } {
+export function ownForm(request: WholeRequest, { party }: Pick<PagePorts, 'party'>): OwnForm | { answer: WholeAnswer } {
   const { headers } = request;
   const origin = { origin: firstValue(headers, 'origin'), site: firstValue(headers, 'sec-fetch-site') };
   if (!isSameOrigin(origin, party.origin)) {
@@ -41,7 +38,7 @@ export function ownForm(
 }
 
 /** The query of a request. */
-export function queryOf(request: IdentityRequest): URLSearchParams {
+export function queryOf(request: WholeRequest): URLSearchParams {
   const at = request.target.indexOf('?');
   return new URLSearchParams(at === -1 ? '' : request.target.slice(at + 1));
 }

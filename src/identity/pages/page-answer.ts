@@ -1,7 +1,7 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { PAGE_STYLE_SOURCE, plainPage, sourceHash } from '../../lib/http/plain-page.ts';
+import type { WholeAnswer } from '../../lib/http/whole-request.ts';
 import { readProgramFile } from '../../lib/program-files.ts';
-import type { IdentityAnswer } from '../contracts/identity-request.ts';
 import { FORM_STYLE } from './form-style.ts';
 
 export interface IdentityPageContent {
@@ -33,7 +33,7 @@ const PERMISSIONS = [
 export function pageAnswer(
   page: IdentityPageContent,
   { status = 200, headers = [] }: { readonly status?: number; readonly headers?: HeaderList } = {},
-): IdentityAnswer {
+): WholeAnswer {
   const code = page.hasScript === true ? signInScript() : null;
   return {
     status,
@@ -60,7 +60,7 @@ export function pageAnswer(
   };
 }
 
-export function redirectAnswer(location: string, headers: HeaderList = []): IdentityAnswer {
+export function redirectAnswer(location: string, headers: HeaderList = []): WholeAnswer {
   return {
     status: 303,
     headers: [
@@ -74,7 +74,7 @@ export function redirectAnswer(location: string, headers: HeaderList = []): Iden
 }
 
 /** For the script of a page. */
-export function jsonAnswer(status: number, body: object, headers: HeaderList = []): IdentityAnswer {
+export function jsonAnswer(status: number, body: object, headers: HeaderList = []): WholeAnswer {
   return {
     status,
     headers: [

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../lib/errors.ts';
 import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
 import { escapedHtml, linkButton } from '../../lib/http/plain-page.ts';
-import type { IdentityAnswer, IdentityRequest } from '../contracts/identity-request.ts';
+import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import { identityErrors } from '../errors.ts';
 import { jsonAnswer, pageAnswer } from './page-answer.ts';
 
@@ -18,7 +18,7 @@ export interface IdentityRefusal {
 }
 
 /** A page for people; for the script of a page, JSON with the same message. */
-export function refusalAnswer(request: IdentityRequest, refusal: IdentityRefusal): IdentityAnswer {
+export function refusalAnswer(request: WholeRequest, refusal: IdentityRefusal): WholeAnswer {
   const { code, title, message, action } = refusal;
   const { status } = identityErrors.rows[code];
   const headers = ['postern-error-code', code, ...(refusal.headers ?? [])];

@@ -1,6 +1,6 @@
 import { cookieValues, setCookie } from '../../lib/http/cookie-header.ts';
 import { valuesOf } from '../../lib/http/header-list.ts';
-import type { IdentityRequest } from '../contracts/identity-request.ts';
+import type { WholeRequest } from '../../lib/http/whole-request.ts';
 
 /**
  * Names the browser, so that a challenge or a code is only good in the browser that asked for it. It gives no access. A
@@ -11,12 +11,12 @@ const VALUE = /^[A-Za-z0-9_-]{43}$/;
 const SECONDS = 30 * 86_400;
 
 /** Null: the browser sent no cookie of ours. */
-export function browserOf(request: IdentityRequest): string | null {
+export function browserOf(request: WholeRequest): string | null {
   const found = cookieValues(valuesOf(request.headers, 'cookie'), NAME);
   return found.find((value) => VALUE.test(value)) ?? null;
 }
 
 /** For every page with a ceremony: the cookie exists before its script asks for a challenge. */
-export function keptBrowserCookie(request: IdentityRequest, randomText: (bytes: number) => string): string {
+export function keptBrowserCookie(request: WholeRequest, randomText: (bytes: number) => string): string {
   return setCookie(NAME, browserOf(request) ?? randomText(32), SECONDS);
 }

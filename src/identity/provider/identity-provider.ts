@@ -1,6 +1,6 @@
 import type { Provider } from 'oidc-provider';
 import { firstValue, type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
-import type { IdentityAnswer, IdentityRequest } from '../contracts/identity-request.ts';
+import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import { BrowserKept, type Sealer } from './browser-kept.ts';
 import { createProvider, type ProviderOptions } from './create-provider.ts';
 import { type CurrentRequest, withRequest } from './current-request.ts';
@@ -44,7 +44,7 @@ export class IdentityProvider {
   }
 
   /** A visitor's request. */
-  async serve(request: IdentityRequest): Promise<IdentityAnswer> {
+  async serve(request: WholeRequest): Promise<WholeAnswer> {
     const { method, target, headers, body, clientAddress } = request;
     const current = this.requestOf(request);
     const call = { host: this.#options.host, method, target, headers, body, clientAddress };
@@ -54,7 +54,7 @@ export class IdentityProvider {
   }
 
   /** For what is read and written on behalf of a visitor's request outside of the library. */
-  requestOf({ target, headers, body }: Pick<IdentityRequest, 'target' | 'headers' | 'body'>): CurrentRequest {
+  requestOf({ target, headers, body }: Pick<WholeRequest, 'target' | 'headers' | 'body'>): CurrentRequest {
     return {
       browser: new BrowserKept(valuesOf(headers, 'cookie'), this.#options.sealer),
       askedUris: askedUris(target, headers, body),

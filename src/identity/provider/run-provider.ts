@@ -1,7 +1,7 @@
 import inject from 'light-my-request';
 import type { Provider } from 'oidc-provider';
 import { type HeaderList, pairsOf } from '../../lib/http/header-list.ts';
-import type { IdentityAnswer } from '../contracts/identity-request.ts';
+import type { WholeAnswer } from '../../lib/http/whole-request.ts';
 
 export interface ProviderCall {
   /** Host, with the port if it is not 443: the library's URLs follow it. */
@@ -33,7 +33,7 @@ const FRAMING: ReadonlySet<string> = new Set([
 ]);
 
 /** Runs the provider on a whole request. It always sees https and the identity host, whatever the visitor claims. */
-export async function runProvider(provider: Provider, call: ProviderCall): Promise<IdentityAnswer> {
+export async function runProvider(provider: Provider, call: ProviderCall): Promise<WholeAnswer> {
   const { host, method, target, body, clientAddress } = call;
   const handle = handlerOf(provider);
   // The answer tells when it is done.

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { clearCookie, cookieValues } from '../../lib/http/cookie-header.ts';
 import { type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
+import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { IdentityArtifact, IdentityStore, RecordKey } from '../../store/store.ts';
 import type { IdentityPeopleReader } from '../contracts/identity-people-reader.ts';
-import type { IdentityAnswer, IdentityRequest } from '../contracts/identity-request.ts';
 import type {
   IdentitySession,
   IdentitySessions,
@@ -32,7 +32,7 @@ export interface ProviderSessionsPorts {
 }
 
 const SIGNATURE_COOKIE = `${SESSION_COOKIE}.sig`;
-const OVER: IdentityAnswer = { status: 303, headers: ['location', '/sign-in'], body: '' };
+const OVER: WholeAnswer = { status: 303, headers: ['location', '/sign-in'], body: '' };
 
 /** The provider's sessions, as the pages of the identity host begin, read and end them. */
 export class ProviderSessions implements IdentitySessions {
@@ -42,12 +42,12 @@ export class ProviderSessions implements IdentitySessions {
     this.#ports = ports;
   }
 
-  async of(request: IdentityRequest): Promise<IdentitySession | null> {
+  async of(request: WholeRequest): Promise<IdentitySession | null> {
     const session = await this.#found(request);
     return session === null ? null : shown(session);
   }
 
-  async signIn(request: IdentityRequest, proof: SignInProof): Promise<IdentityAnswer> {
+  async signIn(request: WholeRequest, proof: SignInProof): Promise<WholeAnswer> {
     const { provider, store, clock, personKey, sessionSeconds } = this.#ports;
     const earlier = await this.#found(request);
     const isSame = earlier?.accountId === proof.accountId;
@@ -74,20 +74,20 @@ export class ProviderSessions implements IdentitySessions {
     return this.#goOn(request, session, proof.interactionId, proof.to);
   }
 
-  async resume(request: IdentityRequest, interactionId: string): Promise<IdentityAnswer | null> {
+  async resume(request: WholeRequest, interactionId: string): Promise<WholeAnswer | null> {
     const session = await this.#found(request);
     const waiting = await this.interactionOf(request);
     if (session === null || waiting === null || waiting.id !== interactionId || waiting.mustProveAgain) return null;
     return this.#goOn(request, session, interactionId, '/account');
   }
 
-  async signOut(request: IdentityRequest): Promise<HeaderList> {
+  async signOut(request: WholeRequest): Promise<HeaderList> {
     const session = await this.#found(request);
     if (session !== null) await this.#ports.provider.endSession(session.uid);
     return this.#clearedCookies();
   }
 
-  async interactionOf(request: IdentityRequest): Promise<WaitingInteraction | null> {
+  async interactionOf(request: WholeRequest): Promise<WaitingInteraction | null> {
     const id = new URL(request.target, 'https://identity').searchParams.get('interaction');
     const payload = id === null ? null : this.#ports.provider.requestOf(request).browser.find('Interaction', id);
     if (id === null || payload === null || isExpired(payload, this.#ports.clock)) return null;
@@ -114,7 +114,7 @@ export class ProviderSessions implements IdentitySessions {
     return this.#ports.provider.endSession(sessionId);
   }
 
-  async #found(request: IdentityRequest): Promise<ProviderSession | null> {
+  async #found(request: WholeRequest): Promise<ProviderSession | null> {
     const lines = valuesOf(request.headers, 'cookie');
     const [id] = cookieValues(lines, SESSION_COOKIE);
     const [signed] = cookieValues(lines, SIGNATURE_COOKIE);
@@ -127,7 +127,7 @@ export class ProviderSessions implements IdentitySessions {
   }
 
   /** To the application that waits, or to a page of the identity host. */
-  #goOn(request: IdentityRequest, session: ProviderSession, interactionId: string | null, to: string): IdentityAnswer {
+  #goOn(request: WholeRequest, session: ProviderSession, interactionId: string | null, to: string): WholeAnswer {
     const { browser } = this.#ports.provider.requestOf(request);
     const payload = interactionId === null ? null : browser.find('Interaction', interactionId);
     const cookies = this.#sessionCookies(session);

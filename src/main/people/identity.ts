@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { IdentityAddress } from '../../config/identity-settings.ts';
 import type { Config } from '../../config/schema.ts';
-import type { IdentityHost, IdentityPage } from '../../identity/contracts/identity-request.ts';
+import type { IdentityHost, IdentityPage } from '../../identity/contracts/identity-host.ts';
 import type { IdentitySessions } from '../../identity/contracts/identity-sessions.ts';
 import { IdentitySite } from '../../identity/host/identity-site.ts';
 import { USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';

@@ -5,6 +5,7 @@ import type { Catalog } from '../../documents/catalog.ts';
 import type { PublicPorts } from '../../edge/tunnels/endpoint-publisher.ts';
 import { createTunnelTraffic } from '../../edge/tunnels/tunnel-traffic.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import { SharedTally } from '../../lib/process/shared-tally.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import type { ModuleNetwork } from '../../modules/contract/keeps-state.ts';
@@ -17,7 +18,7 @@ import { fetchedIssuers, type IssuerSources, keptIssuers } from '../../modules/l
 import { settingsOf } from '../../modules/module-settings.ts';
 import type { DirectoryListener } from '../../nodes/directory/tunnel-directory.ts';
 import type { Replica } from '../../replica/replica.ts';
-import type { OwnHost, WholeAnswer, WholeRequest } from '../../snapshot/own-host.ts';
+import type { OwnHost } from '../../snapshot/own-host.ts';
 import { newProblems } from '../../snapshot/problems/new-problems.ts';
 import { Snapshots } from '../../snapshot/snapshots.ts';
 import { readKeys } from '../../store/load-keyring.ts';

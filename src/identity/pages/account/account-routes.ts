@@ -1,5 +1,6 @@
+import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
+import type { IdentityPage } from '../../contracts/identity-host.ts';
 import type { Person } from '../../contracts/identity-people.ts';
-import type { IdentityAnswer, IdentityPage, IdentityRequest } from '../../contracts/identity-request.ts';
 import type { IdentitySession } from '../../contracts/identity-sessions.ts';
 import { keptBrowserCookie } from '../../passkeys/browser-cookie.ts';
 import { ownForm, queryOf } from '../own-form.ts';
@@ -18,7 +19,7 @@ import {
 } from './change-passkeys.ts';
 import { clearedConfirmation, mayChangePasskeys } from './recent-passkey.ts';
 
-type ServeForm = (ports: PagePorts, form: AccountForm) => Promise<IdentityAnswer>;
+type ServeForm = (ports: PagePorts, form: AccountForm) => Promise<WholeAnswer>;
 
 const FORMS: Readonly<Record<string, ServeForm>> = {
   '/account/confirm/options': giveConfirmOptions,
@@ -39,12 +40,12 @@ export function accountRoutes(ports: PagePorts): readonly IdentityPage[] {
     ...Object.entries(FORMS).map(([path, serve]) => ({
       method: 'POST' as const,
       path,
-      serve: (request: IdentityRequest) => serveForm(ports, request, serve),
+      serve: (request: WholeRequest) => serveForm(ports, request, serve),
     })),
   ];
 }
 
-async function showPage(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
   const found = await signedIn(ports, request);
   if (found === null) return redirectAnswer('/sign-in');
   const { account, session } = found;
@@ -60,7 +61,7 @@ async function showPage(ports: PagePorts, request: IdentityRequest): Promise<Ide
   return pageAnswer(page, { headers: ['set-cookie', cookie] });
 }
 
-async function serveForm(ports: PagePorts, request: IdentityRequest, serve: ServeForm): Promise<IdentityAnswer> {
+async function serveForm(ports: PagePorts, request: WholeRequest, serve: ServeForm): Promise<WholeAnswer> {
   const form = ownForm(request, ports);
   if ('answer' in form) return form.answer;
   const found = await signedIn(ports, request);
@@ -75,7 +76,7 @@ async function serveForm(ports: PagePorts, request: IdentityRequest, serve: Serv
 
 async function signedIn(
   { sessions, people }: PagePorts,
-  request: IdentityRequest,
+  request: WholeRequest,
 ): Promise<{ readonly session: IdentitySession; readonly account: Person } | null> {
   const session = await sessions.of(request);
   const account = session === null ? undefined : people.account(session.accountId);
@@ -83,12 +84,12 @@ async function signedIn(
 }
 
 /** The other sessions of the same person only. */
-async function endSession(ports: PagePorts, { account, fields }: AccountForm): Promise<IdentityAnswer> {
+async function endSession(ports: PagePorts, { account, fields }: AccountForm): Promise<WholeAnswer> {
   await ports.sessions.end(account.id, fields.get('id') ?? '');
   return toAccount('ended');
 }
 
-async function signOut(ports: PagePorts, { request }: AccountForm): Promise<IdentityAnswer> {
+async function signOut(ports: PagePorts, { request }: AccountForm): Promise<WholeAnswer> {
   const headers = await ports.sessions.signOut(request);
   return redirectAnswer('/sign-in', [...headers, 'set-cookie', clearedConfirmation()]);
 }

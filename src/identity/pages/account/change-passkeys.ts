@@ -1,5 +1,5 @@
+import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
 import type { PersonalPasskey } from '../../contracts/identity-people.ts';
-import type { IdentityAnswer, IdentityRequest } from '../../contracts/identity-request.ts';
 import { authenticate, authenticationOptions } from '../../passkeys/authenticate.ts';
 import { register, registrationOptions } from '../../passkeys/register.ts';
 import { beginAttempt } from '../begin-attempt.ts';
@@ -14,7 +14,7 @@ import { confirmationCookie, mayChangePasskeys } from './recent-passkey.ts';
 const MAX_NAME = 64;
 const BACK = { label: 'My account', href: '/account' };
 
-export async function giveConfirmOptions(ports: PagePorts, { browser, account }: AccountForm): Promise<IdentityAnswer> {
+export async function giveConfirmOptions(ports: PagePorts, { browser, account }: AccountForm): Promise<WholeAnswer> {
   const scope = { purpose: 'confirm', browser, accountId: account.id } as const;
   return jsonAnswer(200, { options: await authenticationOptions(ports, scope) });
 }
@@ -23,7 +23,7 @@ export async function giveConfirmOptions(ports: PagePorts, { browser, account }:
 export async function confirm(
   ports: PagePorts,
   { request, browser, fields, account, session }: AccountForm,
-): Promise<IdentityAnswer> {
+): Promise<WholeAnswer> {
   const attempt = beginAttempt(ports, request);
   if ('answer' in attempt) return attempt.answer;
   const scope = { purpose: 'confirm', browser, accountId: account.id } as const;
@@ -39,7 +39,7 @@ export async function confirm(
 export async function giveAddOptions(
   ports: PagePorts,
   { request, browser, account, session }: AccountForm,
-): Promise<IdentityAnswer> {
+): Promise<WholeAnswer> {
   if (!mayChangePasskeys(ports, request, session)) return notConfirmed(request);
   const scope = { purpose: 'add_passkey', browser, accountId: account.id } as const;
   const passkeys = ports.people.passkeysOf(account.id);
@@ -49,7 +49,7 @@ export async function giveAddOptions(
 export async function addPasskey(
   ports: PagePorts,
   { request, browser, fields, account, session }: AccountForm,
-): Promise<IdentityAnswer> {
+): Promise<WholeAnswer> {
   if (!mayChangePasskeys(ports, request, session)) return notConfirmed(request);
   const scope = { purpose: 'add_passkey', browser, accountId: account.id } as const;
   const made = await register(
@@ -72,7 +72,7 @@ export async function addPasskey(
   });
 }
 
-export async function renamePasskey(ports: PagePorts, form: AccountForm): Promise<IdentityAnswer> {
+export async function renamePasskey(ports: PagePorts, form: AccountForm): Promise<WholeAnswer> {
   const passkey = ownPasskey(ports, form);
   const name = nameOf(form.fields.get('name') ?? '');
   if (passkey === undefined) return gone(form.request);
@@ -81,7 +81,7 @@ export async function renamePasskey(ports: PagePorts, form: AccountForm): Promis
   return toAccount('renamed');
 }
 
-export async function removePasskey(ports: PagePorts, form: AccountForm): Promise<IdentityAnswer> {
+export async function removePasskey(ports: PagePorts, form: AccountForm): Promise<WholeAnswer> {
   const { request, session } = form;
   if (!mayChangePasskeys(ports, request, session)) return notConfirmed(request);
   const passkey = ownPasskey(ports, form);
@@ -110,7 +110,7 @@ function nameOf(text: string): string {
     .slice(0, MAX_NAME);
 }
 
-function notConfirmed(request: IdentityRequest): IdentityAnswer {
+function notConfirmed(request: WholeRequest): WholeAnswer {
   return refusalAnswer(request, {
     code: 'ERR_POSTERN_IDENTITY_CONFIRM',
     title: 'Confirm that it is you',
@@ -120,7 +120,7 @@ function notConfirmed(request: IdentityRequest): IdentityAnswer {
   });
 }
 
-function gone(request: IdentityRequest): IdentityAnswer {
+function gone(request: WholeRequest): WholeAnswer {
   return refusalAnswer(request, {
     code: 'ERR_POSTERN_IDENTITY_PASSKEY',
     title: 'This passkey is gone',

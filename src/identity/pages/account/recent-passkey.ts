@@ -1,6 +1,6 @@
 import { clearCookie, cookieValues, setCookie } from '../../../lib/http/cookie-header.ts';
 import { valuesOf } from '../../../lib/http/header-list.ts';
-import type { IdentityRequest } from '../../contracts/identity-request.ts';
+import type { WholeRequest } from '../../../lib/http/whole-request.ts';
 import type { IdentitySession } from '../../contracts/identity-sessions.ts';
 import type { PagePorts } from '../page-ports.ts';
 
@@ -21,7 +21,7 @@ interface Confirmation {
  * Whether the person may change passkeys now: they used one within five minutes, to sign in or to confirm. While they have
  * none, a code by e-mail of the same age is enough: there is nothing that it could take over.
  */
-export function mayChangePasskeys(ports: Ports, request: IdentityRequest, session: IdentitySession): boolean {
+export function mayChangePasskeys(ports: Ports, request: WholeRequest, session: IdentitySession): boolean {
   const nowMs = ports.clock.nowMs();
   if (isRecent(session.authenticatedAtMs, nowMs)) {
     if (session.amr.includes('pop')) return true;

@@ -1,7 +1,8 @@
 import { clearCookie, cookieValues, setCookie } from '../../../lib/http/cookie-header.ts';
 import { valuesOf } from '../../../lib/http/header-list.ts';
+import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
 import { CODE_SECONDS, type EmailCodes } from '../../codes/email-codes.ts';
-import type { IdentityAnswer, IdentityPage, IdentityRequest } from '../../contracts/identity-request.ts';
+import type { IdentityPage } from '../../contracts/identity-host.ts';
 import { beginAttempt } from '../begin-attempt.ts';
 import { ownForm } from '../own-form.ts';
 import { pageAnswer, redirectAnswer } from '../page-answer.ts';
@@ -23,7 +24,7 @@ export function codeRoutes(ports: PagePorts, codes: EmailCodes): readonly Identi
   ];
 }
 
-async function ask(ports: PagePorts, codes: EmailCodes, request: IdentityRequest): Promise<IdentityAnswer> {
+async function ask(ports: PagePorts, codes: EmailCodes, request: WholeRequest): Promise<WholeAnswer> {
   const form = ownForm(request, ports);
   if ('answer' in form) return form.answer;
   const found = await findInteraction(ports, request);
@@ -37,14 +38,14 @@ async function ask(ports: PagePorts, codes: EmailCodes, request: IdentityRequest
   return redirectAnswer(signInPath('/code', found.interaction), ['set-cookie', cookie]);
 }
 
-async function showPage(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
   const found = await findInteraction(ports, request);
   if ('answer' in found) return found.answer;
   if (sealedCode(request) === null) return redirectAnswer(signInPath('/sign-in', found.interaction));
   return pageAnswer(codePage(found.interaction));
 }
 
-async function check(ports: PagePorts, codes: EmailCodes, request: IdentityRequest): Promise<IdentityAnswer> {
+async function check(ports: PagePorts, codes: EmailCodes, request: WholeRequest): Promise<WholeAnswer> {
   const form = ownForm(request, ports);
   if ('answer' in form) return form.answer;
   const found = await findInteraction(ports, request);
@@ -63,11 +64,11 @@ async function check(ports: PagePorts, codes: EmailCodes, request: IdentityReque
   return { ...answer, headers: [...answer.headers, 'set-cookie', clearCookie(NAME)] };
 }
 
-function sealedCode({ headers }: IdentityRequest): string | null {
+function sealedCode({ headers }: WholeRequest): string | null {
   return cookieValues(valuesOf(headers, 'cookie'), NAME)[0] ?? null;
 }
 
-function noAddress(request: IdentityRequest, back: string): IdentityAnswer {
+function noAddress(request: WholeRequest, back: string): WholeAnswer {
   return refusalAnswer(request, {
     code: 'ERR_POSTERN_IDENTITY_CODE',
     title: 'Enter your address',
@@ -77,7 +78,7 @@ function noAddress(request: IdentityRequest, back: string): IdentityAnswer {
 }
 
 /** One answer for all reasons: the number of tries that are left would tell whether the address has an account. */
-function wrongCode(request: IdentityRequest, back: string): IdentityAnswer {
+function wrongCode(request: WholeRequest, back: string): WholeAnswer {
   return refusalAnswer(request, {
     code: 'ERR_POSTERN_IDENTITY_CODE',
     title: 'This code does not work',

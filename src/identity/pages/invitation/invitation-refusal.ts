@@ -1,5 +1,5 @@
+import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
 import type { InvitationProblem } from '../../contracts/identity-people.ts';
-import type { IdentityAnswer, IdentityRequest } from '../../contracts/identity-request.ts';
 import { refusalAnswer } from '../refusal.ts';
 
 const ASK = 'Ask the person who invited you for a new invitation.';
@@ -26,7 +26,7 @@ const PROBLEMS: Readonly<Record<InvitationProblem | 'taken', { readonly title: s
   },
 };
 
-export function invitationRefusal(request: IdentityRequest, problem: keyof typeof PROBLEMS): IdentityAnswer {
+export function invitationRefusal(request: WholeRequest, problem: keyof typeof PROBLEMS): WholeAnswer {
   const action = problem === 'spent' || problem === 'taken' ? { action: SIGN_IN } : {};
   return refusalAnswer(request, { code: 'ERR_POSTERN_IDENTITY_INVITATION', ...PROBLEMS[problem], ...action });
 }

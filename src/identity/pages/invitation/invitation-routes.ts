@@ -1,6 +1,7 @@
 import { firstValue, type HeaderList } from '../../../lib/http/header-list.ts';
+import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
+import type { IdentityPage } from '../../contracts/identity-host.ts';
 import type { FoundInvitation, Person } from '../../contracts/identity-people.ts';
-import type { IdentityAnswer, IdentityPage, IdentityRequest } from '../../contracts/identity-request.ts';
 import { keptBrowserCookie } from '../../passkeys/browser-cookie.ts';
 import { register, registrationOptions } from '../../passkeys/register.ts';
 import { beginAttempt } from '../begin-attempt.ts';
@@ -23,7 +24,7 @@ export function invitationRoutes(ports: PagePorts): readonly IdentityPage[] {
 }
 
 /** Changes nothing: previews, prefetches and scanners open links too. */
-async function showPage(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
   const secret = queryOf(request).get('invite') ?? '';
   const found = await findInvitation(ports, request, secret);
   if ('answer' in found) return found.answer;
@@ -35,7 +36,7 @@ async function showPage(ports: PagePorts, request: IdentityRequest): Promise<Ide
   return pageAnswer(page, { headers: ['set-cookie', cookie] });
 }
 
-async function giveOptions(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+async function giveOptions(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
   const form = ownForm(request, ports);
   if ('answer' in form) return form.answer;
   const found = await findInvitation(ports, request, form.fields.get('invite') ?? '');
@@ -48,7 +49,7 @@ async function giveOptions(ports: PagePorts, request: IdentityRequest): Promise<
   return jsonAnswer(200, { options: await registrationOptions(ports, scope, { account, passkeys }) }, ended);
 }
 
-async function accept(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+async function accept(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
   const form = ownForm(request, ports);
   if ('answer' in form) return form.answer;
   const secret = form.fields.get('invite') ?? '';
@@ -70,9 +71,9 @@ async function accept(ports: PagePorts, request: IdentityRequest): Promise<Ident
 /** Guesses are limited; an invitation that once was genuine is not a guess. */
 async function findInvitation(
   ports: PagePorts,
-  request: IdentityRequest,
+  request: WholeRequest,
   secret: string,
-): Promise<Extract<FoundInvitation, { account: Person }> | { readonly answer: IdentityAnswer }> {
+): Promise<Extract<FoundInvitation, { account: Person }> | { readonly answer: WholeAnswer }> {
   if (isSubresource(request)) return { answer: invitationRefusal(request, 'unknown') };
   const found = await ports.people.invitation(secret);
   if (!('problem' in found)) return found;
@@ -84,18 +85,18 @@ async function findInvitation(
 }
 
 /** People open links; a page that embeds one is not the visitor's choice, so nothing is looked up or counted for it. */
-function isSubresource({ headers }: IdentityRequest): boolean {
+function isSubresource({ headers }: WholeRequest): boolean {
   const site = firstValue(headers, 'sec-fetch-site');
   const dest = firstValue(headers, 'sec-fetch-dest');
   return site !== undefined && site !== 'same-origin' && dest !== undefined && dest !== 'document';
 }
 
-async function otherPerson(ports: PagePorts, request: IdentityRequest, account: Person): Promise<Person | null> {
+async function otherPerson(ports: PagePorts, request: WholeRequest, account: Person): Promise<Person | null> {
   const session = await ports.sessions.of(request);
   if (session === null || session.accountId === account.id) return null;
   return ports.people.account(session.accountId) ?? null;
 }
 
-async function endOtherSession(ports: PagePorts, request: IdentityRequest, account: Person): Promise<HeaderList> {
+async function endOtherSession(ports: PagePorts, request: WholeRequest, account: Person): Promise<HeaderList> {
   return (await otherPerson(ports, request, account)) === null ? [] : ports.sessions.signOut(request);
 }

@@ -1,4 +1,5 @@
-import type { IdentityAnswer, IdentityPage, IdentityRequest } from '../../contracts/identity-request.ts';
+import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
+import type { IdentityPage } from '../../contracts/identity-host.ts';
 import type { WaitingInteraction } from '../../contracts/identity-sessions.ts';
 import { authenticate, authenticationOptions } from '../../passkeys/authenticate.ts';
 import { keptBrowserCookie } from '../../passkeys/browser-cookie.ts';
@@ -20,7 +21,7 @@ export function signInRoutes(ports: PagePorts): readonly IdentityPage[] {
   ];
 }
 
-async function showPage(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
   const found = await findInteraction(ports, request);
   if ('answer' in found) return found.answer;
   const { interaction } = found;
@@ -36,7 +37,7 @@ async function showPage(ports: PagePorts, request: IdentityRequest): Promise<Ide
   return pageAnswer(signInPage({ interaction, offersCodes }), { headers: ['set-cookie', cookie] });
 }
 
-async function giveOptions(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+async function giveOptions(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
   const form = ownForm(request, ports);
   if ('answer' in form) return form.answer;
   const { browser } = form;
@@ -44,7 +45,7 @@ async function giveOptions(ports: PagePorts, request: IdentityRequest): Promise<
   return jsonAnswer(200, { options });
 }
 
-async function checkPasskey(ports: PagePorts, request: IdentityRequest): Promise<IdentityAnswer> {
+async function checkPasskey(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
   const form = ownForm(request, ports);
   if ('answer' in form) return form.answer;
   const found = await findInteraction(ports, request);
@@ -65,8 +66,8 @@ async function checkPasskey(ports: PagePorts, request: IdentityRequest): Promise
 /** The application's request that the address names; a refusal if it names one that is over. */
 export async function findInteraction(
   { sessions }: Pick<PagePorts, 'sessions'>,
-  request: IdentityRequest,
-): Promise<{ readonly interaction: WaitingInteraction | null } | { readonly answer: IdentityAnswer }> {
+  request: WholeRequest,
+): Promise<{ readonly interaction: WaitingInteraction | null } | { readonly answer: WholeAnswer }> {
   if (!queryOf(request).has('interaction')) return { interaction: null };
   const interaction = await sessions.interactionOf(request);
   if (interaction !== null) return { interaction };
