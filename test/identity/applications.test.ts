@@ -59,11 +59,16 @@ async function configurationOf(fields: Readonly<Record<string, unknown>> = {}): 
   return configuration;
 }
 
-async function logIn(configuration: Configuration, browser: HostBrowser, accountId: string) {
+async function logIn(
+  configuration: Configuration,
+  browser: HostBrowser,
+  accountId: string,
+  scope = 'openid email groups',
+) {
   const verifier = randomPKCECodeVerifier();
   const url = buildAuthorizationUrl(configuration, {
     redirect_uri: CALLBACK,
-    scope: 'openid email groups',
+    scope,
     code_challenge: await calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
   });
@@ -118,4 +123,16 @@ test('a public client has no secret and needs PKCE, and a used refresh token end
   const second = await refreshTokenGrant(configuration, first.refresh_token ?? '');
   await assert.rejects(refreshTokenGrant(configuration, first.refresh_token ?? ''));
   await assert.rejects(refreshTokenGrant(configuration, second.refresh_token ?? ''));
+});
+
+test('an application that asks for scopes which do not exist here may repeat them in a refresh', async () => {
+  const configuration = await configurationOf();
+  const dora = await world.person('dora@example.com', ['ops']);
+  const scope = 'openid groups offline_access address';
+  const { tokens } = await logIn(configuration, world.browser(), dora, scope);
+  const first = await tokens();
+  const second = await refreshTokenGrant(configuration, first.refresh_token ?? '', { scope });
+  assert.deepEqual([second.scope, second.claims()?.['groups']], ['openid groups', ['ops']]);
+  const more = { scope: 'openid groups email' };
+  await assert.rejects(refreshTokenGrant(configuration, second.refresh_token ?? '', more), { error: 'invalid_scope' });
 });

@@ -31,7 +31,11 @@ export interface ProviderOptions extends AdapterPorts {
 const MINUTE = 60;
 /** While a person looks for their passkey. */
 const INTERACTION_SECONDS = 30 * MINUTE;
-const SCOPES = ['openid', 'email', 'profile', 'groups', 'offline_access'];
+/**
+ * Without "offline_access": every application gets refresh tokens, and they end with the session. The library drops this scope
+ * from most logins anyway.
+ */
+const SCOPES = ['openid', 'email', 'profile', 'groups'];
 
 /** The library's provider, reduced to what Postern offers: the code flow with PKCE, refresh, userinfo and logout. */
 export function createProvider(options: ProviderOptions): Provider {
@@ -49,6 +53,8 @@ export function createProvider(options: ProviderOptions): Provider {
   client.compareClientSecret = compareSecret;
   // Every ID token names its session: logins on routes end with it.
   client.includeSid = () => true;
+  const { prototype } = (provider as unknown as { readonly OIDCContext: { readonly prototype: object } }).OIDCContext;
+  Object.defineProperty(prototype, 'requestParamScopes', { get: knownScopes });
   const owner = { contain: options.onProblem };
   listen(provider, 'server_error', owner, (_ctx: unknown, error: unknown) => options.onProblem(error));
   listen(provider, 'error', owner, (error: unknown) => options.onProblem(error));
@@ -63,6 +69,14 @@ interface ClientMethods {
 
 function compareSecret(this: { readonly clientSecret?: string }, actual: string): boolean {
   return isSameSecret(hashToken(actual), this.clientSecret ?? '');
+}
+
+/**
+ * Scopes that nobody knows are ignored, as OpenID Connect Core §3.1.2.1 wants. The library ignores them in logins, and then
+ * refuses applications that repeat them in a refresh, as authlib does.
+ */
+function knownScopes(this: { readonly requestParamOIDCScopes: ReadonlySet<string> }): ReadonlySet<string> {
+  return this.requestParamOIDCScopes;
 }
 
 function configuration(options: ProviderOptions): Configuration {
@@ -132,7 +146,7 @@ function configuration(options: ProviderOptions): Configuration {
       Session: (_ctx, { loginTs }) => Math.max(1, (loginTs ?? nowSeconds()) + sessionSeconds - nowSeconds()),
     },
     loadExistingGrant: (ctx) => grantOf(ctx, options),
-    // With the session, also for applications that ask for "offline_access".
+    // Also for applications that ask for "offline_access".
     expiresWithSession: async () => true,
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
