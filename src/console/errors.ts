@@ -29,6 +29,11 @@ export const consoleErrors = errorTable({
     status: 403,
     explanation: 'No rule in console_roles gives this person a role in the console. Add one that matches a claim.',
   },
+  ERR_POSTERN_CONSOLE_PASSKEY: {
+    status: 403,
+    explanation:
+      'The console requires a passkey, and the person signed in at the identity host with a code by e-mail. Sign out there, then sign in with a passkey.',
+  },
   ERR_POSTERN_CONSOLE_PROVIDER: {
     status: 502,
     explanation:

@@ -49,6 +49,15 @@ export const identityErrors = errorTable({
     explanation:
       'The application that asked for the sign-in no longer waits for it, or asked in another browser. Open the application again.',
   },
+  ERR_POSTERN_IDENTITY_NOT_FOUND: {
+    status: 404,
+    explanation: 'The identity host has no such page. Check the address.',
+  },
+  ERR_POSTERN_IDENTITY_METHOD: {
+    status: 405,
+    explanation:
+      'The address at the identity host answers another method: see Allow. Open the page again, and use the button there.',
+  },
   ERR_POSTERN_IDENTITY_UNAVAILABLE: {
     status: 503,
     explanation:

@@ -208,7 +208,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     identity === null
       ? null
       : new People({
-          ...{ store, replica, clock, newId, hostname: identity.hostname },
+          ...{ store, replica, clock, newId, address: identity },
           mail: (mail) => identity.mail(mail),
           passkeyEvent: (type, record) => ports.liveEvent(type, () => renderPasskey(record, ports), ''),
           consoleScopesOf,

@@ -11,7 +11,7 @@ const cookieOf = ({ cookies }: BrowserAnswer, name: RegExp): string =>
 type Call = (method: string, path: string, body?: unknown) => Promise<BrowserAnswer>;
 
 /** Signs in to the console with this person's session at the identity host. */
-async function signIn(browser: HostBrowser, accountId: string): Promise<BrowserAnswer> {
+async function signIn(browser: HostBrowser, accountId: string, proof = 'pop'): Promise<BrowserAnswer> {
   const login = await browserRequest(`${baseUrl}/console/login`, { headers: { accept: 'text/html' } });
   const asked = new URL(String(login.headers['location']));
   assert.equal(asked.host, IDENTITY_HOST);
@@ -20,7 +20,10 @@ async function signIn(browser: HostBrowser, accountId: string): Promise<BrowserA
   for (let step = 0; next.hostname === IDENTITY_HOST && step < 8; step += 1) {
     const isSignIn = next.pathname === '/sign-in';
     const url = isSignIn ? new URL(`/sign-in/test${next.search}`, next) : next;
-    const answer = await browser.ask(url, isSignIn ? { method: 'POST', body: accountId } : {});
+    const answer = await browser.ask(
+      url,
+      isSignIn ? { method: 'POST', body: accountId, headers: { 'x-proof': proof } } : {},
+    );
     next = new URL(String(answer.headers['location']), next);
   }
   const cookie = cookieOf(login, /^postern_console_login=/);
@@ -59,6 +62,17 @@ test('a person who loses the group, or is disabled, loses the console at once', 
     await world.edge.api('PATCH', `/user_accounts/${id}`, change);
     assert.equal((await call('GET', '/api_keys')).status, 401);
   }
+});
+
+test('a session that began with a code by e-mail does not open the console once its person gets a role', async () => {
+  const browser = world.browser();
+  const id = await world.person('promoted@example.com', []);
+  assert.match((await signIn(browser, id, 'otp')).bytes.toString(), /ERR_POSTERN_CONSOLE_PASSKEY/);
+  await world.edge.api('PATCH', `/user_accounts/${id}`, { groups: ['postern-admins'] });
+  const refused = await signIn(browser, id, 'otp');
+  assert.equal(refused.status, 403);
+  assert.match(refused.bytes.toString(), /ERR_POSTERN_CONSOLE_PASSKEY/);
+  assert.equal((await signIn(world.browser(), id)).status, 302);
 });
 
 test('nobody gets a code for the console sent elsewhere', async () => {

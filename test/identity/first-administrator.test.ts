@@ -24,7 +24,8 @@ async function world(t: TestContext, env: Readonly<Record<string, string>> = {})
   const { replica } = opened.server;
   let ids = 0;
   const people = new People({
-    ...{ store: opened.store, replica, clock, hostname: 'id.example.com', mail: () => null, passkeyEvent: () => [] },
+    address: { hostname: 'id.example.com', issuer: 'https://id.example.com' },
+    ...{ store: opened.store, replica, clock, mail: () => null, passkeyEvent: () => [] },
     newId: (prefix) => {
       ids += 1;
       return `${prefix}_${String(ids).padStart(27, '0')}`;

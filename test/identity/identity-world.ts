@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { IdentityPage } from '../../src/identity/contracts/identity-host.ts';
 import type { IdentitySessions } from '../../src/identity/contracts/identity-sessions.ts';
+import { firstValue } from '../../src/lib/http/header-list.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { CookieJar } from '../support/cookie-jar.ts';
 import type { AskOptions, EdgeAnswer } from '../support/edge-clients.ts';
@@ -20,7 +21,8 @@ export function pagesWithoutProof(sessions: IdentitySessions): readonly Identity
       serve: async (request) => {
         const waiting = await sessions.interactionOf(request);
         const accountId = request.body.toString('utf8');
-        return sessions.signIn(request, { accountId, amr: 'pop', interactionId: waiting?.id ?? null, to: '/account' });
+        const amr = firstValue(request.headers, 'x-proof') === 'otp' ? 'otp' : 'pop';
+        return sessions.signIn(request, { accountId, amr, interactionId: waiting?.id ?? null, to: '/account' });
       },
     },
   ];

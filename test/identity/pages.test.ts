@@ -370,3 +370,11 @@ test('without its store, pages that need it say so, and nothing ends the server'
     assert.match(String(answer.headers['retry-after']), /^\d+$/);
   }
 });
+
+test('an address without a page, and a page asked in another way, say what to do', async () => {
+  const missing = await world.browser().open('/nothing');
+  assert.deepEqual([missing.status, codeOf(missing)], [404, 'ERR_POSTERN_IDENTITY_NOT_FOUND']);
+  assert.match(missing.text, /href="\/account"/);
+  const wrong = await world.browser().open('/sign-in/passkey');
+  assert.deepEqual([wrong.status, codeOf(wrong), wrong.headers['allow']], [405, 'ERR_POSTERN_IDENTITY_METHOD', 'POST']);
+});

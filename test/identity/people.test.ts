@@ -27,7 +27,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const world = await TestWorld.open({ after }, { clock, env, ...(databaseUrl !== undefined && { databaseUrl }) });
     const { replica } = world.server;
     const open = (hostname: string) => {
-      const ports = { store: world.store, replica, clock, hostname, newId, mail: () => null };
+      const address = { hostname, issuer: `https://${hostname}` };
+      const ports = { store: world.store, replica, clock, address, newId, mail: () => null };
       const people = new People({ ...ports, passkeyEvent: () => [], consoleScopesOf: () => [] });
       after(() => people.close());
       return people;

@@ -36,9 +36,3 @@ export function ownForm(request: WholeRequest, { party }: Pick<PagePorts, 'party
   }
   return { fields: new URLSearchParams(request.body.toString()), browser };
 }
-
-/** The query of a request. */
-export function queryOf(request: WholeRequest): URLSearchParams {
-  const at = request.target.indexOf('?');
-  return new URLSearchParams(at === -1 ? '' : request.target.slice(at + 1));
-}

@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 export function newPasskeyMail(
   { email, name }: { readonly email: string; readonly name: string },
   passkey: { readonly name: string },
-  hostname: string,
+  { hostname, issuer }: { readonly hostname: string; readonly issuer: string },
   nowMs: number,
 ): PersonalMail {
   return {
@@ -15,7 +15,7 @@ export function newPasskeyMail(
     text: [
       name === '' ? 'Hello,' : `Hello ${name},`,
       `the passkey "${passkey.name}" was added to your account at ${hostname}, ${new Date(nowMs).toUTCString()}.`,
-      `If that was not you, remove it at https://${hostname}/account and tell your administrator at once.`,
+      `If that was not you, remove it at ${issuer}/account and tell your administrator at once.`,
     ].join('\n\n'),
     expiresAtMs: nowMs + DAY_MS,
   };

@@ -8,8 +8,8 @@ export interface PeoplePorts {
   readonly store: Pick<Store, 'commit' | 'mac'>;
   readonly replica: Replica;
   readonly clock: Clock;
-  /** The identity host without its port. */
-  readonly hostname: string;
+  /** The identity host: without its port, and with it. */
+  readonly address: { readonly hostname: string; readonly issuer: string };
   newId(prefix: string): string;
   /** Null: mail is off, or too many mails wait. */
   mail(mail: PersonalMail): RecordPut | null;

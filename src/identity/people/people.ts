@@ -237,7 +237,7 @@ export class People implements IdentityPeople {
   }
 
   #addition(account: StoredRecord, passkey: NewPasskey): Pick<WriteSet, 'puts' | 'events'> {
-    const { clock, hostname } = this.#ports;
+    const { clock, address } = this.#ports;
     const put = passkeyPut(this.#ports.newId('pk'), account.id, {
       name: passkey.name,
       credential_id: passkey.credentialId,
@@ -247,9 +247,9 @@ export class People implements IdentityPeople {
       device_type: passkey.deviceType,
       backed_up: passkey.isBackedUp,
       created_at: rfc3339(clock.nowMs()),
-      host: hostname,
+      host: address.hostname,
     });
-    const notice = this.#ports.mail(newPasskeyMail(accountOf(account), passkey, hostname, clock.nowMs()));
+    const notice = this.#ports.mail(newPasskeyMail(accountOf(account), passkey, address, clock.nowMs()));
     return {
       puts: [put, ...(notice === null ? [] : [notice])],
       events: this.#ports.passkeyEvent('passkey_created.v0', { ...put, revision: 0 }),
@@ -272,7 +272,7 @@ export class People implements IdentityPeople {
   }
 
   #isUsable(record: StoredRecord): boolean {
-    return passkeyOf(record).host === this.#ports.hostname;
+    return passkeyOf(record).host === this.#ports.address.hostname;
   }
 
   #shown(record: StoredRecord): PersonalPasskey {

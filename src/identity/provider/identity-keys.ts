@@ -29,6 +29,11 @@ interface SealedRecord {
   readonly secret: { readonly field: string; readonly text: string };
 }
 
+interface CurrentKeys {
+  readonly fingerprint: string;
+  readonly jwks: readonly JWK[];
+}
+
 interface IdentityKey {
   readonly id: string;
   readonly createdAtMs: number;
@@ -39,6 +44,7 @@ interface IdentityKey {
 export class IdentityKeys {
   readonly #records: SealedRecords;
   readonly #clock: Clock;
+  #read: CurrentKeys | null = null;
 
   constructor(records: SealedRecords, clock: Clock) {
     this.#records = records;
@@ -63,15 +69,15 @@ export class IdentityKeys {
   }
 
   /** The one that signs first. Equal texts mean equal keys: the provider must be made again when it changes. */
-  current(): { readonly fingerprint: string; readonly jwks: readonly JWK[] } {
+  current(): CurrentKeys {
     const keys = this.#list();
     const announcedBefore = this.#clock.nowMs() - ANNOUNCED_MS;
     const signing = keys.find(({ createdAtMs }) => createdAtMs <= announcedBefore) ?? keys.at(-1);
     const ordered = [...keys].sort((a, b) => Number(b === signing) - Number(a === signing));
-    return {
-      fingerprint: ordered.map(({ id, createdAtMs }) => `${id}@${createdAtMs}`).join(' '),
-      jwks: ordered.map(jwkOf),
-    };
+    const fingerprint = ordered.map(({ id, createdAtMs }) => `${id}@${createdAtMs}`).join(' ');
+    // Every request asks, and reading a key costs more than the rest of most of them.
+    if (this.#read?.fingerprint !== fingerprint) this.#read = { fingerprint, jwks: ordered.map(jwkOf) };
+    return this.#read;
   }
 
   /** Newest first. */

@@ -1,6 +1,6 @@
 import type { Provider } from 'oidc-provider';
 import { firstValue, type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
-import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
+import { queryOf, type WholeAnswer, type WholeRequest } from '../../lib/http/whole-request.ts';
 import { BrowserKept, type Sealer } from './browser-kept.ts';
 import { createProvider, type ProviderOptions } from './create-provider.ts';
 import { type CurrentRequest, withRequest } from './current-request.ts';
@@ -97,7 +97,7 @@ export class IdentityProvider {
 
 function askedUris(target: string, headers: HeaderList, body: Buffer): readonly string[] {
   const isForm = firstValue(headers, 'content-type')?.startsWith('application/x-www-form-urlencoded') === true;
-  const query = new URL(target, 'https://identity').searchParams;
+  const query = queryOf({ target });
   const form = new URLSearchParams(isForm ? body.toString('utf8') : '');
   return ASKED.flatMap((name) => [...query.getAll(name), ...form.getAll(name)]);
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { clearCookie, cookieValues } from '../../lib/http/cookie-header.ts';
 import { type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
-import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
+import { queryOf, type WholeAnswer, type WholeRequest } from '../../lib/http/whole-request.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { IdentityArtifact, IdentityStore, RecordKey } from '../../store/store.ts';
 import type { IdentityPeopleReader } from '../contracts/identity-people-reader.ts';
@@ -88,7 +88,7 @@ export class ProviderSessions implements IdentitySessions {
   }
 
   async interactionOf(request: WholeRequest): Promise<WaitingInteraction | null> {
-    const id = new URL(request.target, 'https://identity').searchParams.get('interaction');
+    const id = queryOf(request).get('interaction');
     const payload = id === null ? null : this.#ports.provider.requestOf(request).browser.find('Interaction', id);
     if (id === null || payload === null || isExpired(payload, this.#ports.clock)) return null;
     const { params, prompt } = payload as unknown as InteractionPayload;

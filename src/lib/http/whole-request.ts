@@ -19,3 +19,9 @@ export interface WholeAnswer {
   readonly headers: HeaderList;
   readonly body: string | Buffer;
 }
+
+/** The query of a request. */
+export function queryOf({ target }: Pick<WholeRequest, 'target'>): URLSearchParams {
+  const at = target.indexOf('?');
+  return new URLSearchParams(at === -1 ? '' : target.slice(at + 1));
+}

@@ -4,6 +4,7 @@ import { consoleErrors } from '../../console/errors.ts';
 import type { People } from '../../console/people/login-routes.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createGuardedFetch } from '../../lib/http/guarded-fetch.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { localhostLookup } from '../../lib/net/localhost-lookup.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
 import { plainHttpHosts } from '../../modules/login/issuer-problem.ts';
@@ -57,7 +58,11 @@ export function consolePeople(config: Config, ports: Ports): People | null {
   return {
     provider: {
       authorizationUrl: (start) => shown(client.authorizationUrl(start)),
-      exchange: (callback) => shown(client.exchange(callback)),
+      exchange: async (callback) => {
+        const person = await shown(client.exchange(callback));
+        if (isOwn) checkPasskeyUsed(person.claims, issuer);
+        return person;
+      },
     },
     issuer,
     roleOf: rolesOf,
@@ -94,6 +99,15 @@ function providerOf(config: Config, own: OwnIssuer | null): ConsoleProvider | nu
     scopes: [...SCOPES, 'groups'],
     roles: identityRoleRules(config),
   };
+}
+
+/** Nobody with a role gets a code by e-mail. But a session that began with one may be older than the role. */
+function checkPasskeyUsed({ amr }: JsonObject, issuer: string): void {
+  if (Array.isArray(amr) && amr.includes('pop')) return;
+  throw consoleErrors.create(
+    'ERR_POSTERN_CONSOLE_PASSKEY',
+    `the console requires a passkey, and you signed in with a code: sign out at ${issuer}/account, then sign in with a passkey`,
+  );
 }
 
 /** The problem's own text is for the log: it may quote the provider. */

@@ -1,9 +1,9 @@
-import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
+import { queryOf, type WholeAnswer, type WholeRequest } from '../../../lib/http/whole-request.ts';
 import type { IdentityPage } from '../../contracts/identity-host.ts';
 import type { Person } from '../../contracts/identity-people.ts';
 import type { IdentitySession } from '../../contracts/identity-sessions.ts';
 import { keptBrowserCookie } from '../../passkeys/browser-cookie.ts';
-import { ownForm, queryOf } from '../own-form.ts';
+import { ownForm } from '../own-form.ts';
 import { pageAnswer, redirectAnswer } from '../page-answer.ts';
 import type { PagePorts } from '../page-ports.ts';
 import { refusalAnswer } from '../refusal.ts';

@@ -3,13 +3,11 @@ import { valuesOf } from '../../../lib/http/header-list.ts';
 import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
 import { CODE_SECONDS, type EmailCodes } from '../../codes/email-codes.ts';
 import type { IdentityPage } from '../../contracts/identity-host.ts';
-import { beginAttempt } from '../begin-attempt.ts';
-import { ownForm } from '../own-form.ts';
 import { pageAnswer, redirectAnswer } from '../page-answer.ts';
 import type { PagePorts } from '../page-ports.ts';
 import { refusalAnswer } from '../refusal.ts';
+import { beginSignIn, findInteraction } from '../sign-in/begin-sign-in.ts';
 import { signInPath } from '../sign-in/sign-in-page.ts';
-import { findInteraction } from '../sign-in/sign-in-routes.ts';
 import { signInPerson } from '../sign-in-person.ts';
 import { codePage } from './code-page.ts';
 
@@ -25,17 +23,14 @@ export function codeRoutes(ports: PagePorts, codes: EmailCodes): readonly Identi
 }
 
 async function ask(ports: PagePorts, codes: EmailCodes, request: WholeRequest): Promise<WholeAnswer> {
-  const form = ownForm(request, ports);
-  if ('answer' in form) return form.answer;
-  const found = await findInteraction(ports, request);
-  if ('answer' in found) return found.answer;
-  // It is not given back: whether a mail was sent must not show.
-  const attempt = beginAttempt(ports, request);
-  if ('answer' in attempt) return attempt.answer;
-  const email = (form.fields.get('email') ?? '').trim();
-  if (!email.includes('@')) return noAddress(request, signInPath('/sign-in', found.interaction));
-  const cookie = setCookie(NAME, codes.ask(email, form.browser), CODE_SECONDS);
-  return redirectAnswer(signInPath('/code', found.interaction), ['set-cookie', cookie]);
+  // The attempt is not given back: whether a mail was sent must not show.
+  const begun = await beginSignIn(ports, request);
+  if ('answer' in begun) return begun.answer;
+  const { fields, browser, interaction } = begun;
+  const email = (fields.get('email') ?? '').trim();
+  if (!email.includes('@')) return noAddress(request, signInPath('/sign-in', interaction));
+  const cookie = setCookie(NAME, codes.ask(email, browser), CODE_SECONDS);
+  return redirectAnswer(signInPath('/code', interaction), ['set-cookie', cookie]);
 }
 
 async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
@@ -46,19 +41,16 @@ async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeA
 }
 
 async function check(ports: PagePorts, codes: EmailCodes, request: WholeRequest): Promise<WholeAnswer> {
-  const form = ownForm(request, ports);
-  if ('answer' in form) return form.answer;
-  const found = await findInteraction(ports, request);
-  if ('answer' in found) return found.answer;
-  const attempt = beginAttempt(ports, request);
-  if ('answer' in attempt) return attempt.answer;
-  const account = await codes.check(sealedCode(request) ?? '', form.browser, form.fields.get('code') ?? '');
+  const begun = await beginSignIn(ports, request);
+  if ('answer' in begun) return begun.answer;
+  const { fields, browser, interaction, attempt } = begun;
+  const account = await codes.check(sealedCode(request) ?? '', browser, fields.get('code') ?? '');
   if (account === null) {
     attempt.failed();
-    return wrongCode(request, signInPath('/code', found.interaction));
+    return wrongCode(request, signInPath('/code', interaction));
   }
   attempt.succeeded();
-  const interactionId = found.interaction?.id ?? null;
+  const interactionId = interaction?.id ?? null;
   const proof = { accountId: account.id, amr: 'otp', interactionId, to: '/account' } as const;
   const answer = await signInPerson(ports, request, proof);
   return { ...answer, headers: [...answer.headers, 'set-cookie', clearCookie(NAME)] };

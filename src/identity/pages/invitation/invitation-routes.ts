@@ -1,5 +1,5 @@
 import { firstValue, type HeaderList } from '../../../lib/http/header-list.ts';
-import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
+import { queryOf, type WholeAnswer, type WholeRequest } from '../../../lib/http/whole-request.ts';
 import type { IdentityPage } from '../../contracts/identity-host.ts';
 import type { FoundInvitation, Person } from '../../contracts/identity-people.ts';
 import { keptBrowserCookie } from '../../passkeys/browser-cookie.ts';
@@ -7,7 +7,7 @@ import { register, registrationOptions } from '../../passkeys/register.ts';
 import { beginAttempt } from '../begin-attempt.ts';
 import { ceremonyRefusal } from '../ceremony-refusal.ts';
 import { deviceName } from '../device-name.ts';
-import { ownForm, queryOf } from '../own-form.ts';
+import { ownForm } from '../own-form.ts';
 import { jsonAnswer, pageAnswer } from '../page-answer.ts';
 import type { PagePorts } from '../page-ports.ts';
 import { signInPerson } from '../sign-in-person.ts';
