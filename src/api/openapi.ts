@@ -70,7 +70,14 @@ function tagsOf(subjects: ReadonlyMap<string, Subject>, operations: readonly Ope
   const used = new Set(operations.map((operation) => operation.resource));
   return [...subjects.values()]
     .filter((subject) => used.has(subject.name))
-    .map(({ name, description, title }) => ({ name, description, 'x-displayName': title }));
+    .map(({ name, description, title, resource, isModule }) => ({
+      name,
+      description,
+      'x-displayName': title,
+      ...(!isModule &&
+        resource.type === 'configuration' &&
+        resource.isNeverRestored === true && { 'x-never-restored': true }),
+    }));
 }
 
 function pathsOf(

@@ -5,7 +5,7 @@ import { type AuthenticationAttempt, type Caller, callerOf, type FindPrincipal }
 import { FailedAuthenticationDelay } from '../api/failed-authentication-delay.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Replica } from '../replica/replica.ts';
-import { concernsSessions } from '../resources/console-session-record.ts';
+import { type ConsoleSession, concernsSessions } from '../resources/console-session-record.ts';
 import type { Store } from '../store/store.ts';
 import { type LiveSources, LiveStreams } from '../telemetry/live/live-streams.ts';
 import { LoginFlows } from './people/login-flow.ts';
@@ -16,7 +16,7 @@ import { addPageRoutes, pageUrl } from './serving/page-routes.ts';
 import { checkBrowserOrigin, type OwnAddress } from './sessions/browser-origin.ts';
 import { ConsoleSessions, TOKEN_HEADER } from './sessions/console-sessions.ts';
 import { addSessionRoutes, sessionOver } from './sessions/session-routes.ts';
-import { principalOf } from './sessions/signed-in.ts';
+import { principalOf, sessionView } from './sessions/signed-in.ts';
 import { startSession } from './sessions/start-session.ts';
 
 const SWEEP_EVERY_MS = 10 * 60_000;
@@ -50,6 +50,8 @@ export interface ConsoleOptions {
   readonly isCurrent: () => boolean;
   /** Null: sign-in with API keys only. */
   readonly people: People | null;
+  /** Issuer of this server's identity host; null: it has none. */
+  readonly identityIssuer: string | null;
 }
 
 export interface OpenedConsole {
@@ -63,7 +65,8 @@ export interface OpenedConsole {
 
 /** Everything below /console. */
 export function openConsole(options: ConsoleOptions): OpenedConsole {
-  const { store, replica, clock, logger, own, scopes, version, people } = options;
+  const { store, replica, clock, logger, own, scopes, version, people, identityIssuer } = options;
+  const passkeys = people !== null && people.issuer === identityIssuer;
   const files = new ConsoleFiles();
   const sessions = new ConsoleSessions({
     ...options,
@@ -95,7 +98,11 @@ export function openConsole(options: ConsoleOptions): OpenedConsole {
       addRoutes: (app, { authenticate }) => {
         addPageRoutes(app, files);
         const begin = startSession(sessions, logger);
-        addSessionRoutes(app, { sessions, replica, own, scopes, authenticate, startSession: begin });
+        const view = (session: ConsoleSession) => ({
+          ...sessionView(session, scopes),
+          identity_issuer: identityIssuer,
+        });
+        addSessionRoutes(app, { sessions, replica, own, view, authenticate, startSession: begin });
         addLoginRoutes(app, {
           people,
           flows: new LoginFlows(store, clock, own.baseUrl),
@@ -107,7 +114,7 @@ export function openConsole(options: ConsoleOptions): OpenedConsole {
         app.get('/console/config', (_request, reply) =>
           reply
             .type('application/json; charset=utf-8')
-            .send(JSON.stringify({ oidc: people !== null, version, base_url: own.baseUrl })),
+            .send(JSON.stringify({ oidc: people !== null, passkeys, version, base_url: own.baseUrl })),
         );
       },
     },

@@ -222,6 +222,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     live: deps.traffic?.live((request) => withRefs(request, ports.ref)) ?? null,
     findKey: (token) => keys.find(token),
     isCurrent: () => others.isCurrent,
+    identityIssuer: identity?.issuer ?? null,
     people: consolePeople(config, { clock, logger: deps.logger, ownIssuer: deps.ownIssuer }),
   });
   // They would never end by themselves.

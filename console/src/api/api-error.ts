@@ -26,8 +26,18 @@ export class ApiError extends Error {
   }
 }
 
+/** Refusals whose message says what to do. */
+const WITH_ADVICE = new Set([
+  'ERR_POSTERN_ACCOUNT_DISABLED',
+  'ERR_POSTERN_ALREADY_EXISTS',
+  'ERR_POSTERN_IDENTITY_OFF',
+  'ERR_POSTERN_CHANGE_PENDING',
+  'ERR_POSTERN_LAST_API_KEY',
+]);
+
 /** What a person can do about it; the API's own message says what went wrong. */
-export function adviceFor({ status }: ApiError): string {
+export function adviceFor({ status, code }: ApiError): string {
+  if (WITH_ADVICE.has(code)) return '';
   if (status === 0) return 'Check that the server runs and that this browser can reach it, then try again.';
   if (status === 401) return 'Sign in again.';
   if (status === 403) return 'Sign in with a key or a role that has this scope.';

@@ -8,6 +8,8 @@ export interface Session {
   readonly scopes: readonly string[];
   readonly role?: string;
   readonly expires_at: string;
+  /** Where people sign in; null: this server has no identity host. */
+  readonly identity_issuer?: string | null;
 }
 
 /** undefined: not asked yet. null: nobody is signed in. */

@@ -3,6 +3,8 @@ import { endedBecause, forgetSession, keepSessionToken, type Session, session, s
 
 export interface ConsoleConfig {
   readonly oidc: boolean;
+  /** The provider of the console is this server's identity host. */
+  readonly passkeys?: boolean;
   readonly version: string;
   readonly base_url: string;
 }

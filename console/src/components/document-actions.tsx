@@ -50,12 +50,16 @@ export function DocumentActions({ type, path, answer, consequence, onChange, onD
           name="Delete"
           question={`Delete ${name}?`}
           done={`${type.title} deleted.`}
-          offersTrial
+          offersTrial={!type.isNeverRestored}
           act={(confirmWithin) => write({ method: 'DELETE', path, etag: answer.etag, confirmWithin })}
           onDone={onDeleted}
         >
           <p>{consequence ?? remove.description}</p>
-          <p class="muted">Deleted configuration can be restored on the page Changes, as far as the history allows.</p>
+          <p class="muted">
+            {type.isNeverRestored
+              ? 'It does not come back: this cannot be undone.'
+              : 'Deleted configuration can be restored on the page Changes, as far as the history allows.'}
+          </p>
         </ConfirmButton>
       )}
       {isEditing && update?.body != null && (

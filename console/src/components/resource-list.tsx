@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { areAllowed } from '../api/scopes.ts';
 import { type Document, usePages } from '../api/use-pages.ts';
@@ -20,24 +21,37 @@ interface ResourceListProps {
   readonly columns?: readonly Column<Document>[];
   readonly extraColumns?: (reload: () => void) => readonly Column<Document>[];
   /** What one does with it, for a list that is still empty. */
-  readonly purpose?: string;
+  readonly purpose?: ComponentChildren;
+  /** Above the list, whether it is empty or not. */
+  readonly hint?: ComponentChildren;
+  /** Null: none can be created now. */
+  readonly form?: CreateForm | null;
+}
+
+export interface CreateForm {
+  /** Of the button and the dialog. */
+  readonly name?: string;
+  /** Fields that a new one does not have. */
+  readonly without?: readonly string[];
 }
 
 /** Any list of the API: paged by the server, with a button to create if the scopes allow it. */
-export function ResourceList({ type, path, columns, extraColumns, purpose }: ResourceListProps) {
+export function ResourceList({ type, path, columns, extraColumns, purpose, hint, form = {} }: ResourceListProps) {
   const pages = usePages(path ?? `${type.list.path}?limit=100`, type.listKey);
   const [isCreating, setCreating] = useState(false);
-  const canCreate = type.create !== null && areAllowed(type.create.scopes) && !type.create.path.includes('{');
+  const canCreate =
+    form !== null && type.create !== null && areAllowed(type.create.scopes) && !type.create.path.includes('{');
   const name = type.title.toLowerCase().replace(/^(https|api|ip|tls|http)\b/, (word) => word.toUpperCase());
   if (pages.error?.isUnavailable === true) return <NotAvailable what={`The list of ${type.plural}`} />;
   const createButton = canCreate && (
     <button type="button" class="primary" onClick={() => setCreating(true)}>
-      {type.create?.summary || `Create ${name}`}
+      {form?.name ?? (type.create?.summary || `Create ${name}`)}
     </button>
   );
   return (
     <div class="stack-small">
       {pages.error !== null && <ErrorNotice error={pages.error} retry={pages.reload} />}
+      {hint !== undefined && pages.rows.length > 0 && <p class="hint">{hint}</p>}
       {pages.rows.length > 0 && canCreate && <div class="line">{createButton}</div>}
       <DataTable
         label={type.plural}
@@ -54,7 +68,9 @@ export function ResourceList({ type, path, columns, extraColumns, purpose }: Res
           </EmptyState>
         }
       />
-      {isCreating && <CreateResource type={type} onClose={() => setCreating(false)} onCreated={pages.reload} />}
+      {isCreating && (
+        <CreateResource type={type} form={form ?? {}} onClose={() => setCreating(false)} onCreated={pages.reload} />
+      )}
     </div>
   );
 }

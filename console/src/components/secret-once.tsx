@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from './dialog.tsx';
+import type { ShownOnce } from './shown-once.tsx';
 
 /** A secret that the API shows once. Closing removes it from the DOM and from memory. */
-export function SecretOnce({ title, secret, onClose }: { title: string; secret: string; onClose: () => void }) {
+export function SecretOnce({ title, shown, onClose }: { title: string; shown: ShownOnce; onClose: () => void }) {
+  const { secret, explanation } = shown;
   const [copied, setCopied] = useState('');
   const copy = async (): Promise<void> => {
     try {
@@ -18,11 +20,11 @@ export function SecretOnce({ title, secret, onClose }: { title: string; secret: 
       onClose={onClose}
       foot={
         <button type="button" class="primary" onClick={onClose}>
-          I have stored it
+          {shown.done ?? 'I have stored it'}
         </button>
       }
     >
-      <p>Store it now. The server keeps only a hash of it, so it is not shown again.</p>
+      {explanation}
       <div class="secret-once">
         <code>{secret}</code>
         <button type="button" onClick={() => void copy()}>

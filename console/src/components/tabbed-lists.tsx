@@ -1,16 +1,19 @@
+import type { ComponentChildren } from 'preact';
 import { areAllowed } from '../api/scopes.ts';
 import type { Document } from '../api/use-pages.ts';
 import { type ResourceType, resourceType } from '../schema/resource-types.ts';
 import { capital } from '../shell/navigation.ts';
 import type { Column } from './data-table.tsx';
 import { NotAvailable } from './notice.tsx';
-import { ResourceList } from './resource-list.tsx';
+import { type CreateForm, ResourceList } from './resource-list.tsx';
 import { Tabs, useTab } from './tabs.tsx';
 
 export interface ListTab {
   readonly tag: string;
   readonly name?: string;
-  readonly purpose?: string;
+  readonly purpose?: ComponentChildren;
+  readonly hint?: ComponentChildren;
+  readonly form?: CreateForm | null;
   readonly columns?: (type: ResourceType) => readonly Column<Document>[];
   readonly extraColumns?: (type: ResourceType, reload: () => void) => readonly Column<Document>[];
 }
@@ -32,6 +35,8 @@ export function TabbedLists({ label, tabs }: { label: string; tabs: readonly Lis
         key={tab.tag}
         type={type}
         {...(tab.purpose !== undefined && { purpose: tab.purpose })}
+        {...(tab.hint !== undefined && { hint: tab.hint })}
+        {...(tab.form !== undefined && { form: tab.form })}
         {...(tab.columns !== undefined && { columns: tab.columns(type) })}
         {...(tab.extraColumns !== undefined && { extraColumns: (reload) => tab.extraColumns?.(type, reload) ?? [] })}
       />

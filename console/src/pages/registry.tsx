@@ -12,6 +12,7 @@ import { ExplainPage } from './explain/explain-page.tsx';
 import { KeysPage } from './keys/keys-page.tsx';
 import { OverviewPage } from './overview/overview-page.tsx';
 import type { PageProps } from './page-props.ts';
+import { AccountPage } from './people/account-page.tsx';
 import { PeoplePage } from './people/people-page.tsx';
 import { ResourcePage } from './resources/resource-page.tsx';
 import { ResourcesPage } from './resources/resources-page.tsx';
@@ -32,6 +33,7 @@ export const PAGES: readonly (readonly [pattern: string, page: ComponentType<Pag
   ['/tunnels', TunnelsPage],
   ['/certificates', CertificatesPage],
   ['/people', PeoplePage],
+  ['/people/:id', AccountPage],
   ['/access', AccessPage],
   ['/keys', KeysPage],
   ['/changes', ChangesPage],

@@ -18,7 +18,12 @@ export interface OpenapiOperation {
 }
 
 export interface OpenapiDocument {
-  readonly tags: readonly { readonly name: string; readonly description?: string; readonly 'x-displayName'?: string }[];
+  readonly tags: readonly {
+    readonly name: string;
+    readonly description?: string;
+    readonly 'x-displayName'?: string;
+    readonly 'x-never-restored'?: true;
+  }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenapiOperation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
 }
@@ -44,10 +49,18 @@ export async function loadApiDocument(): Promise<void> {
 
 /** Follows a reference; a description beside it replaces the one of the target. */
 export function resolveSchema(schema: JsonSchema): JsonSchema {
-  if (schema.$ref === undefined) return schema;
+  if (schema.$ref === undefined) return withoutNull(schema);
   const target = apiDocument.value?.components.schemas[schemaNameOf(schema.$ref)];
   if (target === undefined) return schema;
-  return { ...target, ...(schema.description !== undefined && { description: schema.description }) };
+  return withoutNull({ ...target, ...(schema.description !== undefined && { description: schema.description }) });
+}
+
+/** Lists and maps of a PATCH may be null, which stands for empty: a form writes the empty one. */
+function withoutNull(schema: JsonSchema): JsonSchema {
+  const { type } = schema as { readonly type?: unknown };
+  if (!Array.isArray(type)) return schema;
+  const [only, ...others] = type.filter((each): each is string => each !== 'null' && typeof each === 'string');
+  return only === undefined || others.length > 0 ? schema : { ...schema, type: only };
 }
 
 export function schemaNameOf(reference: string): string {

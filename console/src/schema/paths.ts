@@ -48,6 +48,8 @@ export function pageFor(uri: string): string | null {
   const { type, ids } = found;
   if (type.tag === 'https_edges') return `/edges/${ids['id']}`;
   if (type.tag === 'https_edge_routes') return `/edges/${ids['edge_id']}/routes/${ids['id']}`;
+  if (type.tag === 'user_accounts') return `/people/${ids['id']}`;
+  if (type.tag === 'passkeys') return `/people/${ids['user_account_id']}`;
   if (type.tag === 'requests') return `/traffic/${ids['id']}`;
   if (type.tag === 'changes') return `/changes/${ids['revision']}`;
   const path = new URL(uri, location.origin).pathname;

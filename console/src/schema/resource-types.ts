@@ -27,6 +27,8 @@ export interface ResourceType {
   readonly title: string;
   readonly plural: string;
   readonly description: string;
+  /** What was deleted does not come back, by no undo. */
+  readonly isNeverRestored: boolean;
   readonly listKey: string;
   readonly item: JsonSchema;
   readonly list: ApiOperation;
@@ -88,6 +90,7 @@ function typesIn(document: OpenapiDocument): readonly ResourceType[] {
         title: tag['x-displayName'] ?? tag.name,
         plural: (listed.operation.summary ?? tag.name).replace(/^List (all |online )?/, ''),
         description: tag.description ?? '',
+        isNeverRestored: tag['x-never-restored'] === true,
         listKey: rows.listKey,
         item: rows.item,
         list,

@@ -32,7 +32,7 @@ const SECTIONS: readonly NavigationSection[] = [
   {
     name: 'Access',
     items: [
-      { name: 'People', below: '/people', scopes: ['app:read'] },
+      { name: 'People', below: '/people', scopes: ['user_accounts:read', 'oidc_clients:read', 'app:read'] },
       { name: 'Access rules', below: '/access', scopes: ['edges:read'] },
       { name: 'Keys and credentials', below: '/keys', scopes: ['api_keys:read', 'credentials:read'] },
     ],
@@ -58,6 +58,8 @@ const SHOWN_ELSEWHERE = new Set([
   'managed_certificates',
   'certificate_authorities',
   'reserved_domains',
+  'user_accounts',
+  'oidc_clients',
   'app_users',
   'app_sessions',
   'api_keys',

@@ -18,6 +18,8 @@ export interface Tag {
   readonly description: string;
   /** The tag's heading. */
   readonly 'x-displayName': string;
+  /** Neither an undo nor a revert brings back what was deleted. */
+  readonly 'x-never-restored'?: true;
 }
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';

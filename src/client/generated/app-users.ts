@@ -18,11 +18,11 @@ export interface AppUser {
   };
   /** Id of the user at the provider: the subject of its tokens. */
   readonly provider_user_id: string;
-  /** User name at the provider. */
+  /** User name at the provider, as of the last login. */
   readonly username: string;
-  /** Email address from the provider. */
+  /** Email address from the provider, as of the last login. */
   readonly email: string;
-  /** Full name from the provider. */
+  /** Full name from the provider, as of the last login. */
   readonly name: string;
   /** When the user first logged in. RFC 3339, UTC. */
   readonly created_at: string;

@@ -13,7 +13,6 @@ import { consoleErrors } from '../errors.ts';
 import { checkBrowserOrigin, type OwnAddress } from './browser-origin.ts';
 import { type ConsoleSessions, type StartedSession, TOKEN_HEADER } from './console-sessions.ts';
 import { endedCookie, sessionCookie } from './session-cookie.ts';
-import { sessionView } from './signed-in.ts';
 
 const MAX_BODY_BYTES = 4096;
 const SIGN_IN = {
@@ -25,15 +24,15 @@ export interface SessionRoutesOptions {
   readonly sessions: ConsoleSessions;
   readonly replica: Pick<Replica, 'get'>;
   readonly own: OwnAddress;
-  /** Every scope that an API key can have. */
-  readonly scopes: readonly string[];
+  /** What the page learns about a session. */
+  readonly view: (session: ConsoleSession) => JsonObject;
   readonly authenticate: Authenticate;
   startSession(request: FastifyRequest, who: SignedIn): Promise<StartedSession>;
 }
 
 /** Sign-in with an API key, the current session, and sign-out. */
 export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): void {
-  const { sessions, own, scopes } = options;
+  const { sessions, own, view } = options;
   const decoder = createDecoder(SIGN_IN.schema);
   const current = async (request: FastifyRequest): Promise<ConsoleSession> => {
     checkBrowserOrigin(request, own);
@@ -52,10 +51,10 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
       const decoded = decoder.decode(unwrapBody(SIGN_IN, request.body, {}));
       if (!decoded.ok) throw invalidBody(decoded.problems);
       const who = await keyOwner(request, (decoded.value as { api_key: string }).api_key, options);
-      return sendSession(reply.code(201), request, await options.startSession(request, who), scopes);
+      return sendSession(reply.code(201), request, await options.startSession(request, who), view);
     },
   );
-  app.get('/console/session', async (request, reply) => sendJson(reply, sessionView(await current(request), scopes)));
+  app.get('/console/session', async (request, reply) => sendJson(reply, view(await current(request))));
   app.delete('/console/session', { onRequest: ignoreContentType }, async (request, reply) => {
     await sessions.end((await current(request)).id);
     return reply
@@ -96,11 +95,11 @@ function sendSession(
   reply: FastifyReply,
   request: FastifyRequest,
   { session, cookie, token }: StartedSession,
-  scopes: readonly string[],
+  view: SessionRoutesOptions['view'],
 ): FastifyReply {
   return sendJson(reply.header('set-cookie', sessionCookie(originOf(request), cookie)), {
     token,
-    ...sessionView(session, scopes),
+    ...view(session),
   });
 }
 

@@ -1,3 +1,4 @@
+import { session } from '../../api/session-token.ts';
 import { useNames } from '../../api/use-names.ts';
 import type { Document } from '../../api/use-pages.ts';
 import { deleteColumn } from '../../components/delete-column.tsx';
@@ -7,17 +8,20 @@ import { nameColumn } from '../../components/resource-list.tsx';
 import { type ListTab, TabbedLists } from '../../components/tabbed-lists.tsx';
 import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
+import { href } from '../../router/location.ts';
+import { identityTabs } from './identity-tabs.tsx';
 
 const tabs = (names: ReadonlyMap<string, string>): readonly ListTab[] => [
   {
     tag: 'app_users',
-    name: 'People',
+    name: 'Logged in',
+    hint: 'Names and addresses are those of the last login.',
     purpose:
       'Everybody who logged in on a route with a login module appears here. Add the OIDC or the OAuth module to a route.',
     columns: (type) => [
       nameColumn(type),
       { name: 'E-mail', cell: (row) => <span dir="auto">{textAt(row, 'email')}</span> },
-      { name: 'Provider', class: 'low', cell: (row) => providerOf(row) },
+      { name: 'Provider', class: 'low', cell: (row) => <ProviderOf user={row} /> },
       { name: 'Last active', class: 'middle col-time', cell: (row) => <Time at={row['last_active']} /> },
     ],
     extraColumns: (type, reload) => deleteColumn(type, 'Revoke all', reload),
@@ -51,20 +55,26 @@ const tabs = (names: ReadonlyMap<string, string>): readonly ListTab[] => [
 
 export function PeoplePage() {
   const names = useNames('/app/users?limit=100', 'application_users', 'app:read', ['email', 'name', 'id']);
+  const isOff = session.value?.identity_issuer === null;
+  // Where people log in elsewhere, accounts are of little interest.
+  const all = isOff ? [...tabs(names), ...identityTabs()] : [...identityTabs(), ...tabs(names)];
   return (
     <>
       <PageHead
         title="People"
-        hint="Who logged in, where and since when. A revoked session ends at once, with its open streams."
+        hint="Who can log in, who did, where and since when. A revoked session ends at once, with its open streams."
       />
-      <TabbedLists label="People and sessions" tabs={tabs(names)} />
+      <TabbedLists label="People and sessions" tabs={all} />
     </>
   );
 }
 
-function providerOf(row: Document): string {
-  const provider = row['identity_provider'] as { name?: string; url?: string } | undefined;
-  return provider?.url || provider?.name || '';
+/** People of the identity host have an account, which others have elsewhere. */
+function ProviderOf({ user }: { user: Document }) {
+  const provider = user['identity_provider'] as { name?: string; url?: string } | undefined;
+  const name = provider?.url || provider?.name || '';
+  if (name === '' || name !== session.value?.identity_issuer) return <>{name}</>;
+  return <a href={href(`/people/${encodeURIComponent(textAt(user, 'provider_user_id'))}`)}>Account as of now</a>;
 }
 
 function browserOf(row: Document): string {

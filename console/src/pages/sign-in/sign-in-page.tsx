@@ -45,7 +45,7 @@ export function SignInPage() {
         {error !== null && <ErrorNotice error={error} />}
         {config.data?.oidc === true && (
           <a class="button primary" href="/console/login">
-            Sign in with your organization
+            {config.data.passkeys === true ? 'Sign in with a passkey' : 'Sign in with your organization'}
           </a>
         )}
         <div class="field">
