@@ -167,6 +167,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       : await (await loadIdentity()).openIdentity(address, {
           ...base,
           baseUrl,
+          credentialOf: (endpointId) => directory.credentialOf(endpointId),
           isAddressAllowed: upstreamGuard(config.upstream_allow_cidrs, own),
         });
   opened.defer(() => identity?.close());

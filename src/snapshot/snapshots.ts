@@ -140,6 +140,11 @@ export class Snapshots {
     return compiled;
   }
 
+  /** What an agent's address was compiled from; null: it is configured. */
+  detachedOf(edge: EdgeSnapshot): DetachedEdge | null {
+    return this.#detached.get(edge) ?? null;
+  }
+
   /** The same edge with other runtimes of the modules. Null: it was deleted meanwhile. */
   compileWith(edge: EdgeSnapshot, runtimes: NonNullable<Definitions['runtimes']>): EdgeSnapshot | null {
     const definitions = { ...this.#definitions, runtimes };

@@ -57,7 +57,7 @@ export interface DueLogout extends LoggedInApplication {
  * Live state of Postern's own OpenID provider. Nothing about visitors is in it who have not proved who they are.
  *
  * Every artifact depends on another one, and is written only while that exists: a session on an active person, a grant
- * on its session, everything else on its grant. So a write that was in progress while a person was signed out
+ * and a decision on its session, everything else on its grant. So a write that was in progress while a person was signed out
  * brings nothing back.
  */
 export interface IdentityStore {
@@ -65,6 +65,8 @@ export interface IdentityStore {
   beginSession(session: IdentityArtifact, person: RecordKey): Promise<boolean>;
   /** Replaces a session, perhaps under a new id. False when it has ended. */
   replaceSession(session: IdentityArtifact): Promise<boolean>;
+  /** What a person decided in a session, and what outlasts it: it ends with the person. False when the session has ended. */
+  remember(decision: IdentityArtifact): Promise<boolean>;
   /** False when what it depends on has ended. */
   put(artifact: IdentityArtifact): Promise<boolean>;
   find(model: string, id: string): Promise<FoundArtifact | null>;

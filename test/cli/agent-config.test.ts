@@ -38,6 +38,12 @@ tunnels:
   group: { labels: [app=web, zone=a], addr: http://127.0.0.1:8080 }
 `;
 
+test('reads a login at the identity host of the server', () => {
+  const read = (login: string) =>
+    readAgentConfig(`version: 2\ntunnels:\n  a: { addr: 1, proto: http, login: ${login} }\n`, 'f').tunnels[0]?.modules;
+  assert.deepEqual([read('true'), read('false')], [{ oidc: {} }, {}]);
+});
+
 test('reads a complete file', () => {
   const config = readAgentConfig(WHOLE, 'postern.yml');
   assert.equal(config.authtoken, 'a-token');
@@ -143,6 +149,18 @@ const WRONG: readonly (readonly [string, readonly RegExp[]])[] = [
       /oidc.issuer is missing/,
       /oidc.client_id is missing/,
     ],
+  ],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    labels: [a=1]\n    login: true',
+    [/^f:6: tunnels.a: login cannot be used with labels/],
+  ],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    login: true\n    oidc: { issuer: https://x, client_id: y }',
+    [/^f:6: login and oidc exclude each other/],
+  ],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    oidc: {}',
+    [/issuer is missing/, /client_id is missing/],
   ],
   ['version: 2\ntunnels:\n  a: &a\n    addr: 1\n    proto: http\n  b: *c', [/^f:\d: /]],
 ];

@@ -116,6 +116,12 @@ test('passes protection, host header, metadata and the rest to the agent', async
   ]);
 });
 
+test('asks for a login at the identity host of the server, of which the agent knows nothing', async () => {
+  const { options } = await optionsOf(['http', '3000', '--login', '--allow-groups', 'ops,support'], {});
+  const modules = { oidc: {}, access: { allow_groups: ['ops', 'support'] } };
+  assert.deepEqual(options.tunnels[0]?.modules, modules);
+});
+
 test('flags override variables, which override the file', async () => {
   const files = {
     'postern.yml':
@@ -181,6 +187,9 @@ test('rejects contradictions before anything starts', async () => {
     [['http', '1', '--allow-cidr', '10.0.0.1'], /--allow-cidr must be a CIDR range/],
     [['http', '1', '--oidc-client-id', 'x'], /--oidc-client-id requires --oidc-issuer/],
     [['http', '1', '--oidc-issuer', 'https://x'], /requires --oidc-client-id/],
+    [['http', '1', '--login', '--oidc-issuer', 'https://x'], /--login and --oidc-issuer exclude each other/],
+    [['http', '1', '--login', '--scheme', 'http'], /--login cannot be used with the scheme http/],
+    [['tcp', '1', '--login'], /unknown flag --login/],
     [
       ['http', '1', '--scheme', 'http', '--mutual-tls-ca', 'empty.pem'],
       /--mutual-tls-ca cannot be used with the scheme http/,

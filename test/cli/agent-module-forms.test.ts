@@ -79,6 +79,6 @@ test('no flag and no key stands for two things', () => {
     const names = [...tunnelFlags(command), ...runFlags].map(({ name }) => name);
     assert.deepEqual(names, [...new Set(names)], command);
   }
-  const keys = moduleForms().map(({ key }) => key);
+  const keys = moduleForms().flatMap(({ key, bare }) => [key, bare?.key ?? []].flat());
   assert.deepEqual(keys, [...new Set(keys)]);
 });

@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { IdentityPage } from '../../src/identity/contracts/identity-host.ts';
+import type { IdentityPeople } from '../../src/identity/contracts/identity-people.ts';
 import type { IdentitySessions } from '../../src/identity/contracts/identity-sessions.ts';
+import { consentRoutes } from '../../src/identity/pages/consent/consent-routes.ts';
 import { firstValue } from '../../src/lib/http/header-list.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { CookieJar } from '../support/cookie-jar.ts';
@@ -12,7 +15,7 @@ import type { WorldOptions } from '../support/test-world.ts';
 export const IDENTITY_HOST = 'id.localhost';
 export const IDENTITY_ISSUER = `https://${IDENTITY_HOST}`;
 
-/** A page that signs in whom its form names: what a passkey proves is tested elsewhere. */
+/** A page that signs in whom its form names: what a passkey proves is tested elsewhere. The page about agents is ours. */
 export function pagesWithoutProof(sessions: IdentitySessions): readonly IdentityPage[] {
   return [
     {
@@ -25,6 +28,12 @@ export function pagesWithoutProof(sessions: IdentitySessions): readonly Identity
         return sessions.signIn(request, { accountId, amr, interactionId: waiting?.id ?? null, to: '/account' });
       },
     },
+    ...consentRoutes({
+      sessions,
+      party: { origin: IDENTITY_ISSUER, hostname: IDENTITY_HOST },
+      people: { account: () => undefined } as Partial<IdentityPeople> as IdentityPeople,
+      randomText: (bytes) => randomBytes(bytes).toString('base64url'),
+    }),
   ];
 }
 
@@ -52,10 +61,14 @@ export class IdentityWorld {
     return new IdentityWorld(edge, upstream);
   }
 
+  /** Where the upstream listens. */
+  get upstream(): string {
+    return `127.0.0.1:${(this.#upstream.address() as AddressInfo).port}`;
+  }
+
   /** A site whose route logs people in here. */
   async site(fields: Readonly<Record<string, unknown>> = {}): Promise<Site> {
-    const { port } = this.#upstream.address() as AddressInfo;
-    const site = await this.edge.site(await this.edge.staticBackend(`127.0.0.1:${port}`));
+    const site = await this.edge.site(await this.edge.staticBackend(this.upstream));
     await this.edge.api('PUT', `${site.routePath}/oidc`, { issuer: IDENTITY_ISSUER, ...fields });
     return site;
   }
@@ -65,8 +78,9 @@ export class IdentityWorld {
     return id;
   }
 
-  browser(): HostBrowser {
-    return new HostBrowser(this.edge);
+  /** `clients`: other than those of HTTP/1.1. */
+  browser(clients: Pick<EdgeWorld, 'ask'> = this.edge): HostBrowser {
+    return new HostBrowser(clients);
   }
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { calculatePKCECodeChallenge } from 'openid-client';
 import { IdentitySite } from '../../src/identity/host/identity-site.ts';
 import { ownFetch } from '../../src/identity/host/own-fetch.ts';
+import { AgentConsents } from '../../src/identity/provider/agent-consents.ts';
 import { CookieSignature } from '../../src/identity/provider/cookie-signature.ts';
 import type { IdentityClient } from '../../src/identity/provider/identity-clients.ts';
 import { IDENTITY_KEY_KIND, IdentityKeys } from '../../src/identity/provider/identity-keys.ts';
@@ -46,6 +47,7 @@ export class ProviderWorld {
       clients: { find: (id: string) => this.clients.get(id) ?? null },
       clock,
       signature,
+      consents: new AgentConsents({ store: store.identity, clock }),
       sessionSeconds: SESSION_SECONDS,
     };
     this.provider = new IdentityProvider({
@@ -106,6 +108,7 @@ export function client(id: string, given: Partial<IdentityClient> = {}): Identit
     },
     admits: () => true,
     backChannelLogoutUri: null,
+    agent: null,
     ...given,
   };
 }

@@ -179,6 +179,7 @@ const SAMPLES: Samples = {
     [{ ...artifactRow('Grant', 'h3'), grantId: null, grantHash: null }],
     [artifactRow('AuthorizationCode', 'h4')],
   ],
+  rememberDecision: [[{ ...artifactRow('AgentConsent', 'h5'), grantId: null, grantHash: null }]],
   findArtifact: [['Session', 'h2']],
   findIdentitySession: [['s1']],
   listIdentitySessions: [['ua_1']],

@@ -75,10 +75,12 @@ function acceptForm(module: AgentModule, form: JsonValue, endpointId: string, se
   const decoded = decodeForm(module, form, server);
   for (const field of agent.form.fields) checkRule(name, field, decoded[field.name]);
   const missing = agent.form.fields.filter((field) => field.isNeeded === true && decoded[field.name] === '');
-  if (missing.length > 0) {
+  // Without any field it may be whole: then `accept` decides.
+  if (missing.length > 0 && agent.form.bare === undefined) {
     throw new ModuleRefusal(`${name}: ${missing.map((field) => field.name).join(' and ')} must be given`);
   }
-  const accepted = agent.accept?.(decoded, endpointId) ?? { config: decoded, records: [] };
+  const { settings } = checkContext(module, server);
+  const accepted = agent.accept?.(decoded, endpointId, settings) ?? { config: decoded, records: [] };
   if ('problem' in accepted) throw new ModuleRefusal(`${name}: ${accepted.problem}`);
   if (agent.schema !== undefined)
     refuseProblem(name, module.check?.(accepted.config as never, checkContext(module, server)));

@@ -30,6 +30,16 @@ export interface WaitingInteraction {
   readonly mustProveAgain: boolean;
 }
 
+/** A person is about to log in for the first time at an address that an agent publishes. */
+export interface WaitingConsent {
+  readonly id: string;
+  readonly accountId: string;
+  readonly host: string;
+  /** The agent's credential. */
+  readonly credentialId: string;
+  readonly description: string;
+}
+
 export interface ShownSession {
   readonly id: string;
   readonly startedAtMs: number;
@@ -47,6 +57,10 @@ export interface IdentitySessions {
   signOut(request: WholeRequest): Promise<HeaderList>;
   /** Null if the request names none, or one that is over. */
   interactionOf(request: WholeRequest): Promise<WaitingInteraction | null>;
+  /** Null if the request names none, if it is over, or if it is that of another session. */
+  consentOf(request: WholeRequest): Promise<WaitingConsent | null>;
+  /** What the person of `consentOf` decided; null: it is over. */
+  decideConsent(request: WholeRequest, isGiven: boolean): Promise<WholeAnswer | null>;
   list(accountId: string): Promise<readonly ShownSession[]>;
   /** False when it did not exist. */
   end(accountId: string, sessionId: string): Promise<boolean>;

@@ -3,6 +3,7 @@ import type { EmailCodes } from '../codes/email-codes.ts';
 import type { IdentityPage } from '../contracts/identity-host.ts';
 import { accountRoutes } from './account/account-routes.ts';
 import { codeRoutes } from './code/code-routes.ts';
+import { consentRoutes } from './consent/consent-routes.ts';
 import { invitationRoutes } from './invitation/invitation-routes.ts';
 import type { PagePorts } from './page-ports.ts';
 import { refusalAnswer } from './refusal.ts';
@@ -18,6 +19,7 @@ export function identityPages(
   const own = { ...ports, offersCodes: codes !== null };
   const pages = [
     ...signInRoutes(own),
+    ...consentRoutes(own),
     ...invitationRoutes(own),
     ...accountRoutes(own),
     ...(codes === null ? [] : codeRoutes(own, codes)),

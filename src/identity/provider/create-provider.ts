@@ -10,6 +10,7 @@ import { listen } from '../../lib/guarded-listeners.ts';
 import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { isSameSecret } from '../../lib/text/is-same-secret.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
+import type { AgentConsents } from './agent-consents.ts';
 import type { CookieSignature } from './cookie-signature.ts';
 import { loggedOutPage, logoutPage, PROVIDER_PAGE_POLICY, renderError } from './provider-pages.ts';
 import { providerSessionId } from './provider-session.ts';
@@ -17,12 +18,16 @@ import { type AdapterPorts, storeAdapter } from './store-adapter.ts';
 
 export const SESSION_COOKIE = '__Host-postern-identity';
 const SIGN_IN_PATH = '/sign-in';
+const CONSENT_PATH = '/consent';
+/** Why a person is asked for consent: see `AgentConsents`. */
+export const AGENT_CONSENT = 'agent_consent';
 
 export interface ProviderOptions extends AdapterPorts {
   readonly issuer: string;
   readonly jwks: readonly JWK[];
   readonly sessionSeconds: number;
   readonly signature: CookieSignature;
+  readonly consents: AgentConsents;
   /** For back-channel logouts: the only requests that the library makes. */
   readonly fetch: GuardedFetch;
   readonly onProblem: (error: unknown) => void;
@@ -132,8 +137,9 @@ function configuration(options: ProviderOptions): Configuration {
       end_session: '/session/end',
     },
     interactions: {
-      policy: interactionPolicy.base(),
-      url: (_ctx, { uid }) => `${SIGN_IN_PATH}?interaction=${uid}`,
+      policy: policyOf(options),
+      url: (_ctx, { uid, prompt }) =>
+        `${prompt.reasons.includes(AGENT_CONSENT) ? CONSENT_PATH : SIGN_IN_PATH}?interaction=${uid}`,
     },
     ttl: {
       Interaction: INTERACTION_SECONDS,
@@ -161,6 +167,22 @@ function configuration(options: ProviderOptions): Configuration {
       });
     },
   } satisfies Configuration as Configuration;
+}
+
+/** The library asks this at every login, also when the person comes back from a page of ours. */
+function policyOf({ clients, consents }: ProviderOptions): interactionPolicy.DefaultPolicy {
+  const policy = interactionPolicy.base();
+  policy.get('consent')?.checks.add(
+    new interactionPolicy.Check(AGENT_CONSENT, 'the person has not agreed yet', 'consent_required', async (ctx) => {
+      const { client, session, params } = ctx.oidc;
+      const { redirect_uri: uri } = params ?? {};
+      const found = client && clients.find(client.clientId, typeof uri === 'string' ? [uri] : []);
+      if (found == null || session?.accountId === undefined) return interactionPolicy.Check.REQUEST_PROMPT;
+      const isKnown = found.agent === null || (await consents.has(session.accountId, found.agent));
+      return isKnown ? interactionPolicy.Check.NO_NEED_TO_PROMPT : interactionPolicy.Check.REQUEST_PROMPT;
+    }),
+  );
+  return policy;
 }
 
 function isAdmitted(clientId: string, groups: readonly string[], { clients }: ProviderOptions): boolean {

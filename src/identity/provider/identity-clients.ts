@@ -10,6 +10,16 @@ export interface IdentityClient {
   admits(groups: readonly string[]): boolean;
   /** It hears of the end of sessions there (OpenID Connect Back-Channel Logout 1.0). */
   readonly backChannelLogoutUri: string | null;
+  /** An agent publishes it; null: an administrator decided who may learn about people. */
+  readonly agent: PublishingAgent | null;
+}
+
+/** The holder of a credential can publish any free address: people decide whether its service learns who they are. */
+export interface PublishingAgent {
+  readonly host: string;
+  readonly credentialId: string;
+  /** What an administrator wrote about the credential; perhaps empty. */
+  readonly description: string;
 }
 
 /** Applications as they are configured now. */

@@ -12,11 +12,13 @@ import type {
   ProofKind,
   ShownSession,
   SignInProof,
+  WaitingConsent,
   WaitingInteraction,
 } from '../contracts/identity-sessions.ts';
+import type { AgentConsents } from '../provider/agent-consents.ts';
 import type { CookieSignature } from '../provider/cookie-signature.ts';
-import { SESSION_COOKIE } from '../provider/create-provider.ts';
-import type { IdentityClients } from '../provider/identity-clients.ts';
+import { AGENT_CONSENT, SESSION_COOKIE } from '../provider/create-provider.ts';
+import type { IdentityClient, IdentityClients, PublishingAgent } from '../provider/identity-clients.ts';
 import type { IdentityProvider } from '../provider/identity-provider.ts';
 import { type ProviderSession, providerSession } from '../provider/provider-session.ts';
 
@@ -25,6 +27,7 @@ export interface ProviderSessionsPorts {
   readonly store: IdentityStore;
   readonly people: IdentityPeopleReader;
   readonly clients: IdentityClients;
+  readonly consents: AgentConsents;
   readonly signature: CookieSignature;
   readonly clock: Clock;
   readonly sessionSeconds: number;
@@ -32,6 +35,7 @@ export interface ProviderSessionsPorts {
 }
 
 const SIGNATURE_COOKIE = `${SESSION_COOKIE}.sig`;
+const DENIED = { error: 'access_denied', error_description: 'the person did not agree' };
 const OVER: WholeAnswer = { status: 303, headers: ['location', '/sign-in'], body: '' };
 
 /** The provider's sessions, as the pages of the identity host begin, read and end them. */
@@ -88,15 +92,32 @@ export class ProviderSessions implements IdentitySessions {
   }
 
   async interactionOf(request: WholeRequest): Promise<WaitingInteraction | null> {
-    const id = queryOf(request).get('interaction');
-    const payload = id === null ? null : this.#ports.provider.requestOf(request).browser.find('Interaction', id);
-    if (id === null || payload === null || isExpired(payload, this.#ports.clock)) return null;
-    const { params, prompt } = payload as unknown as InteractionPayload;
-    const clientId = params.client_id ?? '';
-    const client = this.#ports.clients.find(clientId, params.redirect_uri === undefined ? [] : [params.redirect_uri]);
+    const waiting = this.#waiting(request);
+    if (waiting === null) return null;
+    const client = this.#clientOf(waiting.payload);
     if (client === null) return null;
+    const { prompt } = waiting.payload;
     const isFirst = prompt.name === 'login' && prompt.reasons.every((reason) => reason === 'no_session');
-    return { id, application: client.name, mustProveAgain: !isFirst };
+    return { id: waiting.id, application: client.name, mustProveAgain: !isFirst };
+  }
+
+  async consentOf(request: WholeRequest): Promise<WaitingConsent | null> {
+    const asked = await this.#askedConsent(request);
+    return asked === null ? null : { id: asked.id, accountId: asked.session.accountId, ...asked.agent };
+  }
+
+  async decideConsent(request: WholeRequest, isGiven: boolean): Promise<WholeAnswer | null> {
+    const asked = await this.#askedConsent(request);
+    if (asked === null) return null;
+    const { id, payload, agent, session } = asked;
+    if (isGiven && !(await this.#ports.consents.give(session.accountId, agent, session.uid))) return null;
+    // What was proved before counts on: otherwise "prompt=login" would ask for it again.
+    const result = isGiven ? { ...payload.lastSubmission, consent: {} } : DENIED;
+    const { browser } = this.#ports.provider.requestOf(request);
+    const seconds = payload.exp - Math.floor(this.#ports.clock.nowMs() / 1000);
+    browser.keep('Interaction', id, { ...payload, result, session_uid: session.uid } as unknown as JsonObject, seconds);
+    const kept = browser.cookies.flatMap((line) => ['set-cookie', line]);
+    return { status: 303, headers: ['location', payload.returnTo, ...kept], body: '' };
   }
 
   async list(accountId: string): Promise<readonly ShownSession[]> {
@@ -112,6 +133,30 @@ export class ProviderSessions implements IdentitySessions {
     const found = await this.#ports.store.findSession(sessionId);
     if (found === null || providerSession(found.payload).accountId !== accountId) return false;
     return this.#ports.provider.endSession(sessionId);
+  }
+
+  /** The application's request that the address names and the browser keeps. */
+  #waiting(request: WholeRequest): { readonly id: string; readonly payload: InteractionPayload } | null {
+    const id = queryOf(request).get('interaction');
+    const payload = id === null ? null : this.#ports.provider.requestOf(request).browser.find('Interaction', id);
+    if (id === null || payload === null || isExpired(payload, this.#ports.clock)) return null;
+    return { id, payload: payload as unknown as InteractionPayload };
+  }
+
+  #clientOf({ params }: InteractionPayload): IdentityClient | null {
+    const askedUris = params.redirect_uri === undefined ? [] : [params.redirect_uri];
+    return this.#ports.clients.find(params.client_id ?? '', askedUris);
+  }
+
+  async #askedConsent(request: WholeRequest): Promise<AskedConsent | null> {
+    const waiting = this.#waiting(request);
+    if (waiting === null) return null;
+    const agent = this.#clientOf(waiting.payload)?.agent ?? null;
+    if (agent === null || !waiting.payload.prompt.reasons.includes(AGENT_CONSENT)) return null;
+    const session = await this.#found(request);
+    // Somebody else may have signed in with this browser since then.
+    if (session === null || waiting.payload.session?.uid !== session.uid) return null;
+    return { ...waiting, agent, session };
   }
 
   async #found(request: WholeRequest): Promise<ProviderSession | null> {
@@ -160,6 +205,19 @@ export class ProviderSessions implements IdentitySessions {
 interface InteractionPayload {
   readonly params: { readonly client_id?: string; readonly redirect_uri?: string };
   readonly prompt: { readonly name: string; readonly reasons: readonly string[] };
+  /** The session of the person who was asked. */
+  readonly session?: { readonly uid?: string };
+  /** Result of the interaction before this one. */
+  readonly lastSubmission?: JsonObject;
+  readonly returnTo: string;
+  readonly exp: number;
+}
+
+interface AskedConsent {
+  readonly id: string;
+  readonly payload: InteractionPayload;
+  readonly agent: PublishingAgent;
+  readonly session: ProviderSession;
 }
 
 function artifactOf(session: ProviderSession): IdentityArtifact {

@@ -35,6 +35,8 @@ export interface OpenedDirectory {
   readonly tunnels: OnlineTunnels;
   /** For the API. */
   readonly online: OnlinePort;
+  /** Credential of the agent that publishes an address on any node; null: it is not online. */
+  credentialOf(endpointId: string): string | null;
   /** Resolves once visitors of this node reach the agents of all others, or when one of those does not answer. */
   known(): Promise<void>;
   /** Publishes the endpoints of other nodes; returns the publisher for agents of this one. */
@@ -75,6 +77,7 @@ export function openDirectory(deps: DirectoryDependencies): OpenedDirectory {
       get: (kind, id) => Promise.resolve(listing.get(kind, id)),
       list: (kind, query) => Promise.resolve(listing.list(kind, query)),
     },
+    credentialOf: (endpointId) => listing.get('endpoint', endpointId)?.credentialId ?? null,
     known: async () => {
       const isAllKnown = (): boolean => areAllKnown() && published?.isSettled !== false;
       await until(isAllKnown, KNOWN_WITHIN_MS);

@@ -48,5 +48,6 @@ function clientOf({ id, doc }: StoredRecord): IdentityClient | null {
     admits: (groups) =>
       client.allow_groups.includes(EVERYBODY) || client.allow_groups.some((group) => groups.includes(group)),
     backChannelLogoutUri: client.backchannel_logout_uri === '' ? null : client.backchannel_logout_uri,
+    agent: null,
   };
 }

@@ -17,5 +17,6 @@ export function consoleClient(baseUrl: string, secret: string): IdentityClient {
     },
     admits: () => true,
     backChannelLogoutUri: null,
+    agent: null,
   };
 }

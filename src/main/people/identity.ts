@@ -5,6 +5,7 @@ import type { IdentityHost, IdentityPage } from '../../identity/contracts/identi
 import type { IdentitySessions } from '../../identity/contracts/identity-sessions.ts';
 import { IdentitySite } from '../../identity/host/identity-site.ts';
 import { USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
+import { AgentConsents } from '../../identity/provider/agent-consents.ts';
 import { CookieSignature } from '../../identity/provider/cookie-signature.ts';
 import type { IdentityClients } from '../../identity/provider/identity-clients.ts';
 import { IDENTITY_KEY_KIND, IdentityKeys } from '../../identity/provider/identity-keys.ts';
@@ -36,6 +37,8 @@ export interface IdentityDependencies {
   readonly logger: Logger;
   /** Where back-channel logouts may go. */
   readonly isAddressAllowed: (ip: string, port: number) => boolean;
+  /** Credential of the agent that publishes an address on any node; null: it is not online. */
+  readonly credentialOf: (endpointId: string) => string | null;
   /** URL of the API, where the console is. */
   readonly baseUrl: string;
 }
@@ -60,7 +63,7 @@ export async function openIdentity(
 ): Promise<OpenedIdentity> {
   const { config, store, replica, clock, logger } = deps;
   const clientSecretOf = (clientId: string): string => store.mac('identity-client', clientId);
-  const routes = new RouteClients({ issuer, reader: replica, clientSecretOf });
+  const routes = new RouteClients({ issuer, reader: replica, credentialOf: deps.credentialOf, clientSecretOf });
   const applications = new ApplicationClients(replica);
   const clients: IdentityClients = {
     find: (clientId, askedUris) =>
@@ -79,7 +82,8 @@ export async function openIdentity(
     logger.error({ err }, 'failed to rotate the keys of the identity host');
   });
   const signature = new CookieSignature((purpose, data) => store.mac(purpose, data));
-  const shared = { store: store.identity, people, clients, clock, signature };
+  const consents = new AgentConsents({ store: store.identity, clock });
+  const shared = { store: store.identity, people, clients, clock, signature, consents };
   const sessionSeconds = config.identity_session_hours * HOUR_SECONDS;
   const provider = new IdentityProvider({
     ...shared,

@@ -1,41 +1,49 @@
-import type { IdentityClient, IdentityClients } from '../../identity/provider/identity-clients.ts';
+import type { IdentityClient, IdentityClients, PublishingAgent } from '../../identity/provider/identity-clients.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
 import { LOGGED_OUT_PATH } from '../../modules/login/flow/logout.ts';
 import { CALLBACK_PATH } from '../../modules/login/flow/start-login.ts';
-import { LoginOnRoute } from '../../modules/login/login-on-route.ts';
 import { moduleRecordKey } from '../../modules/module-record-key.ts';
 import { oidc } from '../../modules/oidc/oidc.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
+import type { DetachedEdge } from '../../snapshot/detached-edge.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 
 const ROUTE_KIND = 'https_edge_route';
+const CREDENTIAL_KIND = 'credential';
 
 export interface RouteClientsOptions {
   readonly issuer: string;
   readonly reader: Pick<RecordReader, 'get'>;
+  /** Credential of the agent that publishes an address on any node; null: it is not online. */
+  credentialOf(endpointId: string): string | null;
   clientSecretOf(clientId: string): string;
 }
 
 /**
- * Clients of routes that log people in at the identity host. Each edge is one by itself, derived from its snapshot and
- * never stored: so it has exactly the hosts that the edge has now.
+ * Clients of routes that log people in at the identity host. Each edge, and each address of an agent, is one by
+ * itself, derived from its snapshot and never stored: so it has exactly the hosts that the edge has now.
  */
 export class RouteClients implements IdentityClients {
   readonly #options: RouteClientsOptions;
-  #snapshots: Pick<Snapshots, 'get' | 'find'> | null = null;
+  #snapshots: Pick<Snapshots, 'get' | 'find' | 'detachedOf'> | null = null;
 
   constructor(options: RouteClientsOptions) {
     this.#options = options;
   }
 
-  follow(snapshots: Pick<Snapshots, 'get' | 'find'>): void {
+  follow(snapshots: Pick<Snapshots, 'get' | 'find' | 'detachedOf'>): void {
     this.#snapshots = snapshots;
   }
 
   find(clientId: string, askedUris: readonly string[]): IdentityClient | null {
     const edge = this.#snapshots?.get(clientId);
-    if (edge === undefined || !this.#hasOwnLogin(edge)) return null;
+    if (edge === undefined || this.#snapshots === null) return null;
+    const detached = this.#snapshots.detachedOf(edge);
+    const agent = detached === null ? null : this.#agentOf(detached);
+    const isClient = detached === null ? this.#hasOwnLogin(edge) : this.#isOwnLogin(detached.modules.get(oidc.name));
+    if (!isClient || (detached !== null && agent === null)) return null;
     const asked = (path: string): string[] => askedUris.filter((uri) => this.#isReturn(uri, path, edge));
     const redirectUris = asked(CALLBACK_PATH);
     return {
@@ -53,22 +61,29 @@ export class RouteClients implements IdentityClients {
       admits: () => true,
       // Their logins end in the transaction that ends the session.
       backChannelLogoutUri: null,
+      agent,
     };
   }
 
   /** As configured: in a thread that serves no traffic, modules are not prepared for it. */
-  #hasOwnLogin({ routes, id }: EdgeSnapshot): boolean {
-    const { issuer, reader } = this.#options;
+  #hasOwnLogin({ routes }: EdgeSnapshot): boolean {
     return routes.all.some((route) => {
-      const { kind, id: recordId } = moduleRecordKey(ROUTE_KIND, route.id, oidc.name);
-      const doc = reader.get(kind, recordId)?.doc;
-      if (doc !== undefined) return doc['enabled'] !== false && doc['issuer'] === issuer && doc['client_id'] === '';
-      // The address of an agent has no records.
-      return route.modules.some(
-        ({ prepared }) =>
-          prepared instanceof LoginOnRoute && prepared.config.issuer === issuer && prepared.config.clientId === id,
-      );
+      const { kind, id } = moduleRecordKey(ROUTE_KIND, route.id, oidc.name);
+      return this.#isOwnLogin(this.#options.reader.get(kind, id)?.doc);
     });
+  }
+
+  #isOwnLogin(config: JsonObject | undefined): boolean {
+    if (config === undefined || config['enabled'] === false) return false;
+    return config['issuer'] === this.#options.issuer && config['client_id'] === '';
+  }
+
+  #agentOf({ id, host }: DetachedEdge): PublishingAgent | null {
+    const credentialId = this.#options.credentialOf(id);
+    const credential = credentialId === null ? undefined : this.#options.reader.get(CREDENTIAL_KIND, credentialId);
+    if (credential === undefined) return null;
+    const { description } = credential.doc;
+    return { host, credentialId: credential.id, description: typeof description === 'string' ? description : '' };
   }
 
   /** Exactly the path of ours on a host of this edge, at a port at which the edge can be. */

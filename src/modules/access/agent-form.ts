@@ -12,6 +12,7 @@ export const accessAgentSchema = Type.Object({
   enforce: Type.Boolean({ default: true }),
   allow_emails: texts(320),
   allow_email_domains: texts(255),
+  allow_groups: texts(256),
   allow_claims: texts(1280),
   allow_service_accounts: texts(64),
   deny_emails: texts(320),
@@ -44,6 +45,11 @@ export const accessAgentForm: AgentForm = {
       },
     },
     {
+      name: 'allow_groups',
+      example: 'ops',
+      flag: { name: 'allow-groups', hint: 'GROUP', description: 'Let in members of this group.' },
+    },
+    {
       name: 'allow_claims',
       example: 'groups=ops',
       flag: { name: 'allow-claim', hint: 'NAME=VALUE', description: 'Let in people with this claim.' },
@@ -61,6 +67,11 @@ export const accessAgentForm: AgentForm = {
     { name: 'bearer_claims', example: 'repository=acme/app' },
     { name: 'enforce', example: 'false' },
   ],
-  whenEmpty: 'access has no rules: write allow_emails, allow_email_domains or allow_claims, or remove it',
-  summary: ['access by {allow_emails}', 'access by {allow_email_domains}', 'access by {allow_claims}'],
+  whenEmpty: 'access has no rules: write allow_emails, allow_email_domains, allow_groups or allow_claims, or remove it',
+  summary: [
+    'access by {allow_emails}',
+    'access by {allow_email_domains}',
+    'access by {allow_groups}',
+    'access by {allow_claims}',
+  ],
 };

@@ -24,6 +24,7 @@ export function agentRules(form: JsonObject): AcceptedForm | { readonly problem:
     enforce: lists.enforce,
     allow: [
       ...rulesOf(lists.allow_emails, lists.allow_email_domains, lists.allow_claims),
+      ...(lists.allow_groups.length > 0 ? [{ claims: { groups: lists.allow_groups } }] : []),
       ...(lists.allow_service_accounts.length > 0 ? [{ service_accounts: lists.allow_service_accounts }] : []),
     ],
     deny: rulesOf(lists.deny_emails, lists.deny_email_domains, lists.deny_claims),

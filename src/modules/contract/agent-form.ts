@@ -9,8 +9,11 @@ export interface AgentAccess {
   readonly form: AgentForm;
   /** Fields in the bind message. Absent: those of the module's configuration, decoded like a PUT. */
   readonly schema?: TObject;
-  /** Turns a decoded form into the module's configuration and the records that it refers to. Absent: the form is the configuration. */
-  accept?(form: JsonObject, endpointId: string): AcceptedForm | { readonly problem: string };
+  /**
+   * Turns a decoded form into the module's configuration and the records that it refers to. Absent: the form is the
+   * configuration. `settings`: those of the module.
+   */
+  accept?(form: JsonObject, endpointId: string, settings: object): AcceptedForm | { readonly problem: string };
 }
 
 export interface AcceptedForm {
@@ -46,6 +49,8 @@ export interface AgentForm {
   readonly fields: readonly AgentField[];
   /** The flag of a switch. */
   readonly flag?: AgentFlag;
+  /** Requests a map without any of its fields, by a flag or a key whose value is `true`. `accept` completes it. */
+  readonly bare?: { readonly key: string; readonly flag: AgentFlag; readonly summary: string };
   /** Message for a map whose fields are all empty; absent: it may be. */
   readonly whenEmpty?: string;
   /** Flags for an example in the help of `postern http`. */

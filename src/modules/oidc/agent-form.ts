@@ -1,4 +1,6 @@
-import type { AgentForm } from '../contract/agent-form.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { AcceptedForm, AgentForm } from '../contract/agent-form.ts';
+import { ownIssuerOf } from '../login/own-issuer.ts';
 
 /** The fields are those of the module's configuration. */
 export const oidcAgentForm: AgentForm = {
@@ -40,5 +42,26 @@ export const oidcAgentForm: AgentForm = {
     { name: 'inactivity_timeout', example: '3600' },
     { name: 'maximum_duration', example: '86400' },
   ],
+  bare: {
+    key: 'login',
+    flag: { name: 'login', hint: '', description: "Require a login at the server's own identity host." },
+    summary: "login at the server's identity host",
+  },
   summary: ['login at {issuer}'],
 };
+
+/** Without a provider, people log in at the server's own: the agent does not know its name. */
+export function acceptOidcForm(
+  form: JsonObject,
+  _endpointId: string,
+  settings: object,
+): AcceptedForm | { readonly problem: string } {
+  const own = ownIssuerOf(settings);
+  const { issuer, client_id: clientId, client_secret: clientSecret } = form;
+  if (issuer === '' && clientId === '' && clientSecret === '') {
+    if (own !== null) return { config: { ...form, issuer: own }, records: [] };
+    return { problem: 'the server has no identity host (setting identity_host): name an issuer and a client_id' };
+  }
+  const missing = ['issuer', ...(issuer === own ? [] : ['client_id'])].filter((name) => form[name] === '');
+  return missing.length > 0 ? { problem: `${missing.join(' and ')} must be given` } : { config: form, records: [] };
+}

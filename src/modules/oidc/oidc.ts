@@ -12,7 +12,7 @@ import { askedParameters } from '../login/login-parameters.ts';
 import { OpenIdLogin } from '../login/openid/openid-login.ts';
 import { ownIssuerOf } from '../login/own-issuer.ts';
 import type { LoginSettings } from '../login/settings.ts';
-import { oidcAgentForm } from './agent-form.ts';
+import { acceptOidcForm, oidcAgentForm } from './agent-form.ts';
 import { loginParameters } from './login-parameters.ts';
 import { OidcRuntime } from './oidc-runtime.ts';
 
@@ -93,7 +93,7 @@ export const oidc = defineModule({
   },
   check,
   prepare,
-  agent: { form: oidcAgentForm },
+  agent: { form: oidcAgentForm, accept: acceptOidcForm },
   shared: [login],
   reasons: LOGIN_REASONS,
   createRuntime: (ports) => Promise.resolve(new OidcRuntime(ports)),

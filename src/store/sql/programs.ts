@@ -26,6 +26,7 @@ import {
   findIdentitySession,
   listIdentitySessions,
   putArtifact,
+  rememberDecision,
   removeArtifact,
   replaceIdentitySession,
 } from './identity/artifact-rows.ts';
@@ -165,6 +166,7 @@ const programs = {
   beginIdentitySession,
   replaceIdentitySession,
   putArtifact,
+  rememberDecision,
   findArtifact,
   findIdentitySession,
   listIdentitySessions,

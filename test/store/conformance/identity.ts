@@ -40,6 +40,23 @@ export function identity(openStore: OpenStore): void {
       assert.equal(await store.identity.put(artifact('AccessToken', 't1')), false);
     });
 
+    test('remembers a decision of a session that exists, also after it, until the person ends', async (t) => {
+      const opened = await openStore(t);
+      const { store } = opened;
+      const decision = artifact('AgentConsent', 'd1', { grantId: null });
+      assert.equal(await store.identity.remember(decision), false);
+      await withSession(store);
+      assert.equal(await store.identity.remember({ ...decision, accountId: 'ua_2' }), false);
+      assert.equal(await store.identity.remember(decision), true);
+      assert.equal(await store.identity.remember(decision), true);
+      await store.identity.endSession(END);
+      assert.equal(await store.identity.remember({ ...decision, id: 'd2' }), false);
+      const again = await opened.reopen();
+      assert.notEqual(await again.identity.find('AgentConsent', 'd1'), null);
+      await committed(again, { endsPeople: [{ issuer: ISSUER, accountId: 'ua_1' }] });
+      assert.equal(await again.identity.find('AgentConsent', 'd1'), null);
+    });
+
     test('consumes a code for one of many callers, which a later write does not undo', async (t) => {
       const opened = await openStore(t);
       const { store } = opened;

@@ -4,6 +4,7 @@ import { hostNameProblem } from '../../../lib/net/host-name.ts';
 import { parseListenAddress } from '../../../lib/net/listen-address.ts';
 import { labelsProblem } from '../../../lib/text/labels.ts';
 import type { CommandForm } from '../../../modules/command-form.ts';
+import { writtenKey } from '../modules/module-config.ts';
 import { goesWith } from '../modules/module-flags.ts';
 import { moduleForms } from '../modules/module-forms.ts';
 import type { TunnelConfig } from './agent-config.ts';
@@ -62,9 +63,9 @@ const UPSTREAM_TLS: Rule = {
   why: 'the agent forwards other protocols unchanged',
 };
 
-function moduleRule(form: CommandForm): Rule {
+function moduleRule(form: CommandForm, { modules }: TunnelConfig): Rule {
   return {
-    key: form.key,
+    key: writtenKey(form, modules[form.module]),
     isGiven: ({ modules }) => form.module in modules,
     goesWith: PROTOS.filter((proto) => goesWith(form, proto)),
     why: form.unsupportedReason ?? EDGE,
@@ -83,7 +84,11 @@ export function tunnelProblems(
   } else if (kind === null) {
     problems.push({ key: 'proto', message: 'proto is missing: write proto: http, tcp or tls, or labels' });
   } else {
-    for (const { key, isGiven, goesWith, why } of [...RULES, ...moduleForms().map(moduleRule), UPSTREAM_TLS]) {
+    for (const { key, isGiven, goesWith, why } of [
+      ...RULES,
+      ...moduleForms().map((form) => moduleRule(form, tunnel)),
+      UPSTREAM_TLS,
+    ]) {
       if (isGiven(tunnel) && !goesWith.includes(kind)) {
         const what = kind === 'labels' ? 'labels' : `proto ${kind}`;
         problems.push({ key, message: `${spell(key)} cannot be used with ${what}: ${why}` });
@@ -91,8 +96,10 @@ export function tunnelProblems(
     }
   }
   if (tunnel.schemes?.includes('http') === true) {
-    for (const { module, key, protocols, tlsReason: why } of moduleForms()) {
+    for (const form of moduleForms()) {
+      const { module, protocols, tlsReason: why } = form;
       if (!(module in tunnel.modules) || protocols.includes('http')) continue;
+      const key = writtenKey(form, tunnel.modules[module]);
       problems.push({ key, message: `${spell(key)} cannot be used with the scheme http: ${why}` });
     }
   }

@@ -28,8 +28,10 @@ export function leadingFlag({ flag, fields }: CommandForm): string {
   return `--${flag?.name ?? fields.find((field) => field.flag !== undefined)?.flag?.name ?? ''}`;
 }
 
-function flagsOf({ flag, fields }: CommandForm): readonly Flag[] {
-  const own: readonly Flag[] = flag === undefined ? [] : [{ ...flag, kind: 'switch' }];
+function flagsOf({ flag, bare, fields }: CommandForm): readonly Flag[] {
+  const own = [flag, bare?.flag].flatMap((each): readonly Flag[] =>
+    each === undefined ? [] : [{ ...each, kind: 'switch' }],
+  );
   return [...own, ...fields.flatMap((field) => flagOf(field) ?? [])];
 }
 

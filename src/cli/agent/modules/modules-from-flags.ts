@@ -18,8 +18,16 @@ async function moduleFromFlags(form: CommandForm, flags: FlagValues, source: Tex
   if (form.shape === 'switch') return flags.switch(form.flag?.name ?? '') === true ? {} : null;
   const values = new Map<string, FieldValue | null>();
   for (const field of form.fields) values.set(field.name, await fieldFromFlag(field, flags, source));
+  if (form.bare !== undefined && flags.switch(form.bare.flag.name) === true)
+    return bareConfig(form, form.bare.flag.name, flags);
   checkNeeded(form.fields, flags);
   return configOf(form, values);
+}
+
+function bareConfig({ fields }: CommandForm, name: string, flags: FlagValues): ModuleConfig {
+  const extra = fields.find(({ flag }) => flag !== undefined && flags.has(flag.name));
+  if (extra === undefined) return {};
+  throw usage(`--${name} and --${extra.flag?.name} exclude each other: --${name} needs nothing else`);
 }
 
 async function fieldFromFlag(field: CommandField, flags: FlagValues, source: TextSource): Promise<FieldValue | null> {

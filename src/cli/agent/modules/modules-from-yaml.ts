@@ -5,7 +5,7 @@ import { moduleForms } from './module-forms.ts';
 
 /** Keys of a tunnel that belong to modules. */
 export function moduleKeys(): readonly string[] {
-  return moduleForms().map(({ key }) => key);
+  return moduleForms().flatMap(({ key, bare }) => [key, ...(bare === undefined ? [] : [bare.key])]);
 }
 
 export function modulesFromYaml(tunnel: YamlFields): ModuleConfigs {
@@ -18,7 +18,11 @@ export function modulesFromYaml(tunnel: YamlFields): ModuleConfigs {
 }
 
 function moduleFromYaml(form: CommandForm, tunnel: YamlFields): ModuleConfig | null {
-  const { key, shape, fields, whenEmpty } = form;
+  const { key, shape, fields, whenEmpty, bare } = form;
+  if (bare !== undefined && tunnel.boolean(bare.key) === true) {
+    if (tunnel.has(key)) tunnel.problem(bare.key, `${bare.key} and ${key} exclude each other: remove one of them`);
+    return {};
+  }
   if (shape === 'switch') return tunnel.boolean(key) === true ? {} : null;
   if (shape === 'list') return configOf(form, readFields(fields, tunnel, key));
   const map = tunnel.map(

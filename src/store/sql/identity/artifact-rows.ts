@@ -68,14 +68,26 @@ export function* replaceIdentitySession(session: ArtifactRow): Program<boolean> 
   return moved !== null;
 }
 
+/** Stored without its session, so that it does not end with it. */
+export function* rememberDecision(decision: ArtifactRow): Program<boolean> {
+  const session = yield* sessionOf(decision);
+  if (session === null || text(session, 'account_id') !== decision.accountId) return false;
+  yield* insertArtifact({ ...decision, sessionUid: null });
+  return true;
+}
+
+function sessionOf({ sessionUid }: ArtifactRow): Program<Row | null> {
+  return queryOne('SELECT account_id FROM identity_artifacts WHERE session_uid = ? AND model = ?', [
+    sessionUid,
+    SESSION_MODEL,
+  ]);
+}
+
 export function* putArtifact(artifact: ArtifactRow): Program<boolean> {
-  const { model, sessionUid, grantHash } = artifact;
+  const { model, grantHash } = artifact;
   const needed =
     model === GRANT_MODEL
-      ? yield* queryOne('SELECT account_id FROM identity_artifacts WHERE session_uid = ? AND model = ?', [
-          sessionUid,
-          SESSION_MODEL,
-        ])
+      ? yield* sessionOf(artifact)
       : yield* queryOne('SELECT account_id FROM identity_artifacts WHERE model = ? AND id_hash = ?', [
           GRANT_MODEL,
           grantHash,

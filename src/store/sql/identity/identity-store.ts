@@ -48,6 +48,7 @@ export function createIdentityStore(
   return {
     beginSession: (session, { kind, id }) => engine.write('beginIdentitySession', rowOf(session), { kind, id }),
     replaceSession: (session) => engine.write('replaceIdentitySession', rowOf(session)),
+    remember: (decision) => engine.write('rememberDecision', rowOf(decision)),
     put: (artifact) => engine.write('putArtifact', rowOf(artifact)),
     find: async (model, id) => openedOrNull(await engine.readProven('findArtifact', model, hashOf(id))),
     findSession: async (uid) => openedOrNull(await engine.readProven('findIdentitySession', uid)),
@@ -72,7 +73,7 @@ export function createIdentityStore(
   };
 }
 
-/** Ids are random, with 126 bits or more. */
+/** Ids of what must be secret are random, with 126 bits or more. */
 function hashOf(id: string): string {
   return hash('sha256', id);
 }
