@@ -69,12 +69,16 @@ export function isOnThisMachine(url: string): boolean {
 }
 
 /** Applies to the whole process, which is one command. */
+export function trustCas(pems: readonly string[]): void {
+  if (pems.length > 0) setDefaultCACertificates([...getCACertificates('default'), ...pems]);
+}
+
 export async function trustRootCa({ flags }: GivenFlags, source: TextSource): Promise<void> {
   const file = flags.get('root-ca');
   if (file === undefined) return;
   const pem = await source.read(file, 'root-ca');
   try {
-    setDefaultCACertificates([...getCACertificates('default'), pem]);
+    trustCas([pem]);
   } catch {
     throw usage(`--root-ca: the file ${file} contains no PEM certificate`);
   }

@@ -6,6 +6,7 @@ import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { isAgreed } from '../is-agreed.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, MESSAGE, switchFlag, YES } from '../shared-flags.ts';
 import { readChange, revisionArgument } from './change.ts';
@@ -59,7 +60,7 @@ async function undo(
   for (const document of change.objects) {
     for (const line of documentLines(document, 'undo')) context.print(line);
   }
-  if (!isOn(parsed, 'yes') && !/^y(es)?$/i.test(((await context.ask?.('Undo it? [y/N] ')) ?? '').trim())) {
+  if (!(await isAgreed(parsed, context, 'Undo it?'))) {
     context.warn('postern: nothing was changed');
     return EXIT_DECLINED;
   }

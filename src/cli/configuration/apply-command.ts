@@ -6,6 +6,7 @@ import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
+import { isAgreed } from '../is-agreed.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, MESSAGE, textFlag, YES } from '../shared-flags.ts';
 import { FILES, PRUNE, pathsOf, TAKE_OVER } from './file-flags.ts';
@@ -104,7 +105,10 @@ async function apply(
         context.print('nothing to do');
         return 0;
       }
-      if (!isOn(parsed, 'yes') && plan.changes.length > 0 && !(await isConfirmed(context))) return EXIT_FAILED;
+      if (plan.changes.length > 0 && !(await isAgreed(parsed, context, 'Apply it?'))) {
+        context.warn('postern: nothing was changed');
+        return EXIT_FAILED;
+      }
       agreed = plan;
     }
     progress.report(`applying ${plan.operations.length} operations`);
@@ -151,13 +155,6 @@ async function send(
 
 function isSameDifference(one: PreparedPlan, other: PreparedPlan): boolean {
   return JSON.stringify(changesAsJson(one.changes)) === JSON.stringify(changesAsJson(other.changes));
-}
-
-async function isConfirmed(context: CommandContext): Promise<boolean> {
-  const answer = (await context.ask?.('Apply it? [y/N] ')) ?? '';
-  if (/^y(es)?$/i.test(answer.trim())) return true;
-  context.warn('postern: nothing was changed');
-  return false;
 }
 
 function reportTooMany({ operations }: PreparedPlan, context: CommandContext): number {

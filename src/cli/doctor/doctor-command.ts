@@ -1,18 +1,16 @@
-import { existsSync } from 'node:fs';
 import { type Finding, findingsOf } from '../../checks/finding.ts';
 import { type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
-import { formatListenAddress } from '../../lib/net/listen-address.ts';
 import { clientVariable, OWN_URL } from '../api/client-variables.ts';
-import { isOnThisMachine, trustRootCa } from '../api/connection.ts';
+import { trustRootCa } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, type FlagGroup, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { API_KEY_FILE, API_URL, ROOT_CA, switchFlag } from '../shared-flags.ts';
-import { dialled } from './dial.ts';
+import { apiUrlOf } from './api-url-of.ts';
 import type { DoctorPorts } from './doctor-ports.ts';
 import { examine } from './examine.ts';
 import { countByLevel, jsonReport, textReport } from './report.ts';
@@ -79,16 +77,4 @@ function loaded(flags: ReadonlyMap<string, string>, context: CommandContext): Lo
     found.problem(error.message, 'correct it; "postern server --print-config" shows the effective settings');
     return found.list;
   }
-}
-
-/**
- * Null: with port 0 only the server knows. A server that clients reach by another address is dialled directly where its
- * data directory is: from there, its machine can be inspected.
- */
-function apiUrlOf({ config, sources }: LoadedConfig): string | null {
-  const { api_url: url, api_listen: listen } = config;
-  const isServersOwn =
-    url !== null && !sources.api_url.startsWith('flag') && !isOnThisMachine(url) && existsSync(config.data_dir);
-  if (listen.port === 0 || (url !== null && !isServersOwn)) return url;
-  return `${config.api_tls_cert === null ? 'http' : 'https'}://${formatListenAddress(dialled(listen))}`;
 }

@@ -1,4 +1,3 @@
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { type Check, findingsOfCheck } from '../../checks/check.ts';
 import { type Finding, findingsOf } from '../../checks/finding.ts';
 import { checks } from '../../checks/registry.ts';
@@ -10,7 +9,7 @@ import { Transport } from '../../client/transport.ts';
 import type { Config } from '../../config/schema.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import { apiFetch } from '../api/api-fetch.ts';
-import { type ApiKey, findApiKey, isOnThisMachine } from '../api/connection.ts';
+import { type ApiKey, findApiKey, isOnThisMachine, trustCas } from '../api/connection.ts';
 import type { TextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
 import { checkKey, checkReach } from './checks/api.ts';
@@ -41,7 +40,7 @@ export async function examine(examination: Examination): Promise<readonly Findin
     isLocal: url === null || isOnThisMachine(url),
     nowMs: ports.nowMs(),
   };
-  if (url !== null && installation.isLocal) trust(await ports.internalAuthorities(config));
+  if (url !== null && installation.isLocal) trustCas(await ports.internalAuthorities(config));
   const reached = url === null ? unknownUrl() : await checkReach(url, () => ports.nowMs());
   const findings = [
     ...checkSettings(installation),
@@ -124,9 +123,4 @@ async function checkOrReport(name: string, check: () => Promise<readonly Finding
     found.warning(`check failed: ${message}`, 'use a key with the scope to read it, and rerun this command');
     return found.list;
   }
-}
-
-/** Applies to the whole process, which is one command. */
-function trust(pems: readonly string[]): void {
-  if (pems.length > 0) setDefaultCACertificates([...getCACertificates('default'), ...pems]);
 }

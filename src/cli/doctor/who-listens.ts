@@ -31,6 +31,8 @@ async function listeningInodes(port: number): Promise<ReadonlySet<string>> {
 }
 
 async function processName(pid: string): Promise<string> {
-  const name = (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim();
+  const comm = (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim();
+  // Node names its first thread, which is what the system shows for the process.
+  const name = comm.replace(/-MainThread$/, '');
   return `${name === '' ? 'a program' : name} (process ${pid})`;
 }

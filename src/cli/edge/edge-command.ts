@@ -13,17 +13,11 @@ import { printStructured } from '../output/structured-text.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, MESSAGE, switchFlag, textFlag } from '../shared-flags.ts';
 import { LOGIN_FLAGS, NO_IDENTITY_HOST, ownLogin, type ParsedLogin, parseLogin } from './edge-login.ts';
+import { PEOPLE_FLAGS, parsePeople } from './edge-people.ts';
 import { edgeUrl, nextSteps } from './next-steps.ts';
 import { type EdgePlan, planEdge } from './plan-edge.ts';
-import {
-  EMAIL_DOMAIN,
-  emailDomainsOf,
-  GROUPS,
-  groupsOf,
-  parseSite,
-  parseTarget,
-  type WantedEdge,
-} from './wanted-edge.ts';
+import { type Published, publishEdge, readCurrent } from './publish-edge.ts';
+import { parseSite, parseTarget, type WantedEdge } from './wanted-edge.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'edge',
@@ -39,8 +33,7 @@ const SYNTAX: CommandSyntax = {
       { isRequired: true },
     ),
     ...LOGIN_FLAGS,
-    EMAIL_DOMAIN,
-    GROUPS,
+    ...PEOPLE_FLAGS,
     switchFlag('dry-run', 'Let the server check the change, and store nothing.'),
     MESSAGE,
     outputFlag(),
@@ -59,11 +52,6 @@ const SYNTAX: CommandSyntax = {
 };
 
 const EXIT_REFUSED = 1;
-
-interface Outcome {
-  readonly revision: number;
-  readonly results: readonly { readonly body: { readonly id?: string; readonly backend?: { readonly id: string } } }[];
-}
 
 /** A host with its target in one command. */
 export const edgeCommand: Command = {
@@ -97,32 +85,21 @@ type AskedEdge = Omit<WantedEdge, 'login'> & { readonly login: ParsedLogin };
 
 async function askedEdge(parsed: ParsedFlags, source: TextSource): Promise<AskedEdge> {
   const { flags, positionals } = parsed;
-  const emailDomains = emailDomainsOf(parsed);
-  const site = parseSite(positionals);
+  const people = parsePeople(parsed);
+  const site = parseSite(positionals, 'edge');
   const target = parseTarget(flags.get('to'));
   const file = flags.get('client-secret-file');
   const secret = file === undefined ? null : (await source.read(file, 'client-secret-file')).trim();
-  return { ...site, target, login: parseLogin(parsed, secret), emailDomains, groups: groupsOf(parsed) };
+  return { ...site, target, login: parseLogin(parsed, secret), ...people };
 }
 
 function readSettings(transport: Transport) {
   return Array.fromAsync(new Resources(transport).settings.list());
 }
 
-async function readCurrent(transport: Transport) {
-  const resources = new Resources(transport);
-  const [edges, backends] = await Promise.all([
-    Array.fromAsync(resources.httpsEdges.list()),
-    Array.fromAsync(resources.staticBackends.list()),
-  ]);
-  return { edges, backends };
-}
-
-async function send(transport: Transport, plan: EdgePlan, wanted: WantedEdge, parsed: ParsedFlags): Promise<Outcome> {
+function send(transport: Transport, plan: EdgePlan, wanted: WantedEdge, parsed: ParsedFlags): Promise<Published> {
   const message = parsed.flags.get('message') ?? `postern edge ${wanted.host}${wanted.path}`.slice(0, 200);
-  const body = { operations: plan.operations, dry_run: isOn(parsed, 'dry-run'), message };
-  const { text } = await transport.send({ method: 'POST', path: '/changesets', body });
-  return JSON.parse(text) as Outcome;
+  return publishEdge(transport, plan, { message, isDryRun: isOn(parsed, 'dry-run') });
 }
 
 interface Report {
@@ -134,12 +111,12 @@ interface Report {
 
 async function report(
   plan: EdgePlan,
-  outcome: Outcome | null,
+  outcome: Published | null,
   { wanted, isDryRun: isDry, format, context }: Report,
 ): Promise<void> {
   const made = (path: RegExp): string | null => {
     const index = plan.operations.findIndex((operation) => operation.method === 'POST' && path.test(operation.path));
-    return isDry || index === -1 ? null : (outcome?.results[index]?.body.id ?? null);
+    return isDry || index === -1 ? null : (outcome?.results[index]?.body?.id ?? null);
   };
   const ids = { edge_id: plan.edge?.id ?? made(/https$/), route_id: plan.route?.id ?? made(/routes$/) };
   if (format === 'id') {
@@ -151,12 +128,15 @@ async function report(
   } else printText(plan, { wanted, isDryRun: isDry, format, context });
 }
 
-function printText(plan: EdgePlan, { wanted, isDryRun: isDry, context }: Report): void {
+/** One line for each part of the plan. */
+export function printPlanLines({ lines }: Pick<EdgePlan, 'lines'>, context: CommandContext): void {
   const paint = painterFor(context);
-  const colors = { '+': 'green', '~': 'yellow', '=': 'dim' } as const;
-  for (const line of plan.lines) {
-    context.print(paint(printable(line), colors[line[0] as keyof typeof colors]));
-  }
+  const colors = { '+': 'green', '~': 'yellow', '-': 'red', '=': 'dim' } as const;
+  for (const line of lines) context.print(paint(printable(line), colors[line[0] as keyof typeof colors]));
+}
+
+function printText(plan: EdgePlan, { wanted, isDryRun: isDry, context }: Report): void {
+  printPlanLines(plan, context);
   for (const note of plan.notes) context.warn(`postern: ${printable(note)}`);
   if (plan.operations.length === 0) context.print('nothing to change');
   else if (isDry) context.print('the server accepts this change; nothing was stored');

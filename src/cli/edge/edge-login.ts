@@ -73,7 +73,7 @@ export function loginObstacle(
     return `${place} has a login by the oauth module already. Remove it with: postern api oauth delete ${place}`;
   }
   if (needsLogin && login === null && issuerOf(route) === null && !hasOther) {
-    return '--allow-email-domain and --allow-groups need a login: add --login, or --oidc ISSUER --client-id ID';
+    return '--allow-email, --allow-email-domain and --allow-groups need a login: add --login, or --oidc ISSUER --client-id ID';
   }
   return null;
 }

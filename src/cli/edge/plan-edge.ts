@@ -1,9 +1,10 @@
-import type { AccessModule } from '../../client/generated/access-module.ts';
+import { isDeepStrictEqual } from 'node:util';
 import type { HttpsEdgeRoute } from '../../client/generated/https-edge-routes.ts';
 import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import type { StaticBackend } from '../../client/generated/static-backends.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { issuerOf, LOGIN_MODULE, loginBody, loginChange, loginObstacle } from './edge-login.ts';
+import { changedRules, isCovered, peopleText, ruleOf } from './edge-people.ts';
 import type { WantedEdge } from './wanted-edge.ts';
 
 export interface Current {
@@ -12,15 +13,23 @@ export interface Current {
 }
 
 export interface EdgeOperation {
-  readonly method: 'POST' | 'PUT' | 'PATCH';
+  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
-  readonly body: JsonObject;
+  readonly body?: JsonObject;
+}
+
+/**
+ * How `postern up` differs from `postern edge`: it changes rules that are there to what its flags say, it removes a login
+ * when asked, and it does not open a host that a wildcard protects.
+ */
+export interface ChangeRules {
+  readonly removesLogin: boolean;
 }
 
 /** The difference between what is wanted and what is there. */
 export interface EdgePlan {
   readonly operations: readonly EdgeOperation[];
-  /** One line each: `+` made, `~` changed, `=` there already. */
+  /** One line each: `+` made, `~` changed, `-` removed, `=` there already. */
   readonly lines: readonly string[];
   /** What was found but not touched. */
   readonly notes: readonly string[];
@@ -32,8 +41,12 @@ export interface EdgePlan {
 
 const DEFAULT_PORT = 443;
 
-export function planEdge(wanted: WantedEdge, { edges, backends }: Current): EdgePlan {
-  const plan = new PlanBuilder(wanted, edges);
+export function planEdge(
+  wanted: WantedEdge,
+  { edges, backends }: Current,
+  changing: ChangeRules | null = null,
+): EdgePlan {
+  const plan = new PlanBuilder(wanted, edges, changing);
   const obstacle = plan.obstacle();
   if (obstacle === null) {
     plan.planBackend(backends);
@@ -51,20 +64,27 @@ class PlanBuilder {
   readonly edge: HttpsEdge | null;
   readonly route: HttpsEdgeRoute | null;
   readonly #wanted: WantedEdge;
+  readonly #changing: ChangeRules | null;
+  /** The edge of a wildcard that serves the host now; null: none, or the host has its own edge. */
+  readonly #above: HttpsEdge | null;
   /** An id, or a reference to the operation that makes it. */
   #backendId: JsonValue = '';
   #edgePath = '';
 
-  constructor(wanted: WantedEdge, edges: readonly HttpsEdge[]) {
+  constructor(wanted: WantedEdge, edges: readonly HttpsEdge[], changing: ChangeRules | null) {
     this.#wanted = wanted;
-    this.edge = edges.find(({ hostports }) => hostports.some((each) => hostOf(each) === wanted.host)) ?? null;
+    this.#changing = changing;
+    const edgeOf = (host: string): HttpsEdge | null =>
+      edges.find(({ hostports }) => hostports.some((each) => hostOf(each) === host)) ?? null;
+    this.edge = edgeOf(wanted.host);
+    this.#above = this.edge === null ? edgeOf(`*${wanted.host.slice(wanted.host.indexOf('.'))}`) : null;
     this.route = this.edge?.routes.find(({ match }) => match === wanted.path) ?? null;
   }
 
   obstacle(): string | null {
     const { host, port, path, login } = this.#wanted;
     const { route } = this;
-    const people = peopleIn(this.#wanted);
+    const people = peopleText(this.#wanted);
     const own = this.edge?.hostports.find((each) => hostOf(each) === host);
     const command = `postern api https-edges update ${host} --hostports`;
     if (own !== undefined && port !== null && own !== `${host}:${port}`) {
@@ -77,10 +97,21 @@ class PlanBuilder {
     const ofLogin = loginObstacle(login, route, { place, needsLogin: people !== null });
     if (ofLogin !== null) return ofLogin;
     const rules = route?.access ?? null;
-    if (people !== null && rules !== null && !isCovered(rules, this.#wanted)) {
-      return `${host}${path} has access rules already, which this command does not change. Change them with: postern api access replace ${host}${path}`;
+    const isFitting =
+      rules === null ||
+      (this.#changing === null ? isCovered(rules, this.#wanted) : changedRules(rules, this.#wanted) !== null);
+    if (people !== null && !isFitting) {
+      return `${place} has access rules already, which this command does not change. Change them with: postern api access replace ${place}`;
     }
-    return null;
+    return this.#opening();
+  }
+
+  /** An edge of its own takes a host away from the wildcard above it, with the login there. */
+  #opening(): string | null {
+    if (this.#changing === null || this.#changing.removesLogin || this.#wanted.login !== null) return null;
+    if (this.#above === null || !isProtected(this.#above)) return null;
+    const { host } = this.#wanted;
+    return `${this.#above.hostports.join(', ')} serves ${host} with a login or other rules, which an edge for ${host} alone would not have: add --login, or --no-login to open it`;
   }
 
   planBackend(backends: readonly StaticBackend[]): void {
@@ -119,8 +150,7 @@ class PlanBuilder {
   planRoute(): void {
     const { host, path, login } = this.#wanted;
     const place = `${host}${path}`;
-    const people = peopleIn(this.#wanted);
-    const access = { allow: [ruleOf(this.#wanted)] };
+    const people = peopleText(this.#wanted);
     if (this.route === null) {
       this.lines.push(`+ route ${place}`);
       if (login !== null) this.lines.push(`+ login at ${login.issuer}`);
@@ -130,7 +160,7 @@ class PlanBuilder {
         match: path,
         backend: { backend_id: this.#backendId },
         ...(login !== null && { [LOGIN_MODULE]: loginBody(login, null) }),
-        ...(people !== null && { access }),
+        ...(people !== null && { access: { allow: [ruleOf(this.#wanted)] } }),
       };
       this.operations.push({ method: 'POST', path: `${this.#edgePath}/routes`, body });
       return;
@@ -138,11 +168,32 @@ class PlanBuilder {
     const routePath = `${this.#edgePath}/routes/${this.route.id}`;
     this.lines.push(`= route ${place} (${this.route.id})`);
     this.#planForward(this.route, routePath);
-    this.#planLogin(this.route, routePath);
-    if (people === null) return;
-    const isThere = this.route.access !== null;
-    this.lines.push(`${isThere ? '=' : '+'} access for ${people}`);
-    if (!isThere) this.operations.push({ method: 'PUT', path: `${routePath}/access`, body: access });
+    if (this.#changing?.removesLogin === true) this.#planRemoval(this.route, routePath);
+    else {
+      this.#planLogin(this.route, routePath);
+      this.#planRules(this.route, `${routePath}/access`);
+    }
+  }
+
+  #planRules({ access }: HttpsEdgeRoute, path: string): void {
+    const people = peopleText(this.#wanted);
+    if (people === null) {
+      if (access !== null && this.#changing !== null) this.lines.push('= access rules');
+      return;
+    }
+    const body = access === null ? { allow: [ruleOf(this.#wanted)] } : changedRules(access, this.#wanted);
+    const isSame = access !== null && (this.#changing === null || isDeepStrictEqual(body, { ...access }));
+    this.lines.push(`${access === null ? '+' : isSame ? '=' : '~'} access for ${people}`);
+    if (!isSame && body !== null) this.operations.push({ method: 'PUT', path, body });
+  }
+
+  /** Everybody may enter afterwards, unless modules of another kind say otherwise. */
+  #planRemoval(route: HttpsEdgeRoute, path: string): void {
+    for (const [name, what] of GUARDS) {
+      if (route[name] === null) continue;
+      this.lines.push(`- ${what} (${name})`);
+      this.operations.push({ method: 'DELETE', path: `${path}/${name}` });
+    }
   }
 
   #planForward({ backend }: HttpsEdgeRoute, path: string): void {
@@ -152,14 +203,19 @@ class PlanBuilder {
       `${former === null ? '+' : '~'} ${this.#wanted.host}${this.#wanted.path} forwards to ${targetText(this.#wanted)}`,
     );
     this.operations.push({ method: 'PUT', path: `${path}/backend`, body: { backend_id: this.#backendId } });
-    if (former !== null) this.notes.push(`the former backend ${former} stays: delete it when nothing uses it`);
+    // What postern up made goes with postern down.
+    if (former !== null && this.#changing === null)
+      this.notes.push(`the former backend ${former} stays: delete it when nothing uses it`);
   }
 
   #planLogin(route: HttpsEdgeRoute, path: string): void {
     const { login, host, path: match } = this.#wanted;
     const issuer = issuerOf(route);
     if (login === null) {
-      if (issuer !== null) {
+      if (this.#changing !== null) {
+        if (issuer !== null) this.lines.push(`= login at ${issuer}`);
+        else if (route.oauth?.enabled === true) this.lines.push(`= login at ${route.oauth.provider}`);
+      } else if (issuer !== null) {
         this.notes.push(`the login at ${issuer} stays: postern api ${LOGIN_MODULE} delete ${host}${match} removes it`);
       }
       return;
@@ -170,24 +226,16 @@ class PlanBuilder {
   }
 }
 
-/** People whom the rules of the command line name; null: there are none. */
-function peopleIn({ emailDomains, groups }: WantedEdge): string | null {
-  const named = [...emailDomains, ...groups.map((group) => `group ${group}`)];
-  return named.length === 0 ? null : named.join(', ');
-}
+/** The modules that `--no-login` removes. */
+const GUARDS = [
+  ['oidc', 'login'],
+  ['oauth', 'login'],
+  ['access', 'access rules'],
+] as const;
 
-/** Both at once: each flag says "only". */
-function ruleOf({ emailDomains, groups }: WantedEdge): JsonObject {
-  return {
-    ...(emailDomains.length > 0 && { email_domains: [...emailDomains] }),
-    ...(groups.length > 0 && { claims: { groups: [...groups] } }),
-  };
-}
-
-function isCovered({ allow }: AccessModule, { emailDomains, groups }: WantedEdge): boolean {
-  const domains = allow.flatMap((rule) => rule.email_domains ?? []);
-  const allowed = allow.flatMap((rule) => rule.claims?.['groups'] ?? []);
-  return emailDomains.every((domain) => domains.includes(domain)) && groups.every((group) => allowed.includes(group));
+function isProtected({ mutual_tls: clients, routes }: HttpsEdge): boolean {
+  const names = [...GUARDS.map(([name]) => name), 'ip_restriction'] as const;
+  return clients?.enabled === true || routes.some((route) => names.some((name) => route[name]?.enabled === true));
 }
 
 function targetText({ target }: WantedEdge): string {

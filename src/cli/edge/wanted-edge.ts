@@ -1,17 +1,16 @@
-import { type Flag, type ParsedFlags, usage } from '../../lib/flags.ts';
+import { usage } from '../../lib/flags.ts';
 import { isId } from '../names/is-id.ts';
 import type { WantedLogin } from './edge-login.ts';
+import type { WantedPeople } from './edge-people.ts';
 
 /** What `postern edge` is to make. */
-export interface WantedEdge {
+export interface WantedEdge extends WantedPeople {
   readonly host: string;
   /** Null: as it is, or 443 for a new edge. */
   readonly port: number | null;
   readonly path: string;
   readonly target: WantedTarget;
   readonly login: WantedLogin | null;
-  readonly emailDomains: readonly string[];
-  readonly groups: readonly string[];
 }
 
 export type WantedTarget =
@@ -21,10 +20,14 @@ export type WantedTarget =
 const HOST = /^(?<host>(?:\*\.)?[\w-]+(?:\.[\w-]+)*\.?)(?::(?<port>\d{1,5}))?(?<path>\/\S*)?$/;
 
 /** The one argument: `app.example.com`, `app.example.com:7443`, `app.example.com/admin`. */
-export function parseSite(positionals: readonly string[]): Pick<WantedEdge, 'host' | 'port' | 'path'> {
+export function parseSite(
+  positionals: readonly string[],
+  command: 'edge' | 'up' | 'down',
+): Pick<WantedEdge, 'host' | 'port' | 'path'> {
   const [text = '', ...others] = positionals;
   if (text === '' || others.length > 0) {
-    throw usage('postern edge takes one host: postern edge app.example.com --to 127.0.0.1:3000');
+    const target = command === 'down' ? '' : ' --to 127.0.0.1:3000';
+    throw usage(`postern ${command} takes one host: postern ${command} app.example.com${target}`);
   }
   const { host, port, path } = HOST.exec(text.replace(/^https:\/\//, ''))?.groups ?? {};
   if (host === undefined)
@@ -48,34 +51,4 @@ export function parseTarget(text: string | undefined): WantedTarget {
   }
   const port = scheme === 'https' ? 443 : 80;
   return { kind: 'address', address: hasPort ? rest : `${rest}:${port}`, hasTls: scheme === 'https' };
-}
-
-export const EMAIL_DOMAIN: Flag = {
-  name: 'allow-email-domain',
-  kind: 'list',
-  hint: 'DOMAIN,…',
-  description: 'Let in only people with a verified address of this domain.',
-};
-
-export const GROUPS: Flag = {
-  name: 'allow-groups',
-  kind: 'list',
-  hint: 'GROUP,…',
-  description: 'Let in only members of one of these groups.',
-};
-
-export function groupsOf({ values }: ParsedFlags): readonly string[] {
-  const given = (values.get(GROUPS.name) ?? []).flatMap((value) => value.split(','));
-  const groups = given.map((each) => each.trim());
-  if (groups.includes('')) throw usage('--allow-groups requires names of groups: --allow-groups ops,support');
-  return [...new Set(groups)];
-}
-
-export function emailDomainsOf({ values }: ParsedFlags): readonly string[] {
-  const given = (values.get(EMAIL_DOMAIN.name) ?? []).flatMap((value) => value.split(','));
-  const domains = given.map((each) => each.trim().toLowerCase().replace(/^@/, ''));
-  if (domains.some((domain) => !/^[\w-]+(\.[\w-]+)+$/.test(domain))) {
-    throw usage('--allow-email-domain requires a domain: --allow-email-domain example.com');
-  }
-  return [...new Set(domains)];
 }

@@ -93,7 +93,8 @@ async function environmentText({ plan, settings, context, ports }: ServiceReques
     const given = Object.fromEntries(readEnvironment(text));
     // A file inside an image cannot be read from here.
     if (root === '' || given[CONFIG_VARIABLE] === undefined) {
-      for (const warning of loadConfig({ flags: new Map(), env: given }).warnings)
+      const readText = (path: string): string => ports.read(path) ?? missingFile(path);
+      for (const warning of loadConfig({ flags: new Map(), env: given, readText }).warnings)
         context.warn(`postern: warning: ${warning}`);
     }
   }
@@ -118,7 +119,7 @@ function requireSystemd({ plan, isStarted, ports }: ServiceRequest): void {
 }
 
 /** The service runs as another user, in a sandbox without home directories. */
-function requireReadableProgram({ plan, ports }: ServiceRequest): void {
+export function requireReadableProgram({ plan, ports }: Pick<ServiceRequest, 'plan' | 'ports'>): void {
   if (plan.isOfUser || plan.root !== '') return;
   for (const word of plan.command) {
     const isInHome = /^\/(home|root|run\/user|tmp|var\/tmp)\//.test(word);
@@ -146,6 +147,10 @@ function systemctlText({ isOfUser }: ServicePlan): string {
 
 function journal({ isOfUser, name }: ServicePlan): string {
   return `journalctl ${isOfUser ? '--user-unit' : '--unit'} ${name}`;
+}
+
+function missingFile(path: string): never {
+  throw failed(`there is no ${path}, which the settings of the service name`);
 }
 
 function failed(message: string): Error {

@@ -10,7 +10,9 @@ export interface ServicePorts {
   closedTo(path: string): string | null;
   /** Null if there is none. */
   read(path: string): string | null;
-  /** Creates the folder if needed. The file is never readable with another mode. */
+  /** Permissions of a file; null if there is none. */
+  modeOf(path: string): number | null;
+  /** Creates the folder if needed. A link stays, and its target is written. The file is never readable with another mode. */
   write(path: string, text: string, mode: number): Promise<void>;
   /** Whether it was there. */
   remove(path: string): boolean;

@@ -6,6 +6,7 @@ import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { isAgreed } from '../is-agreed.ts';
 import { outputFlag } from '../output/output-format.ts';
 import { type ParsedCommand, parseCommand } from '../parse-command.ts';
 import { CONNECTION, switchFlag, textFlag, YES } from '../shared-flags.ts';
@@ -132,8 +133,8 @@ async function remove(
   parsed: ParsedFlags,
   context: CommandContext,
 ): Promise<number> {
-  const question = `Delete ${printable(operand)} with all passkeys and logins? [y/N] `;
-  if (!isOn(parsed, 'yes') && !/^y(es)?$/i.test(((await context.ask?.(question)) ?? '').trim())) {
+  const question = `Delete ${printable(operand)} with all passkeys and logins?`;
+  if (!(await isAgreed(parsed, context, question))) {
     context.warn('postern: nothing was changed');
     return EXIT_DECLINED;
   }

@@ -16,6 +16,31 @@ export interface CommandRow {
 
 export const COMMANDS: readonly CommandRow[] = [
   {
+    name: 'up',
+    part: 'Server',
+    summary: 'publish a host, and set up the server if there is none',
+    isLongRunning: true,
+    load: async () => {
+      const [{ createUpCommand }, { upPorts }] = await Promise.all([
+        import('../../cli/up/up-command.ts'),
+        import('./up-ports.ts'),
+      ]);
+      return createUpCommand(upPorts);
+    },
+  },
+  {
+    name: 'down',
+    part: 'Server',
+    summary: 'remove a host that "postern up" published',
+    load: async () => {
+      const [{ createDownCommand }, { upPorts }] = await Promise.all([
+        import('../../cli/up/down-command.ts'),
+        import('./up-ports.ts'),
+      ]);
+      return createDownCommand(upPorts);
+    },
+  },
+  {
     name: 'server',
     part: 'Server',
     summary: 'start the server',

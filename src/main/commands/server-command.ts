@@ -104,5 +104,5 @@ async function serve({ args, context, env, predecessor }: Start): Promise<number
     process.exit(1);
   }
   // Explicit: a drained server is done, even if handles are still open.
-  process.exit(failure.hasHappened ? 1 : 0);
+  process.exit(failure.hasHappened ? 1 : process.exitCode);
 }

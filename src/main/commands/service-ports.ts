@@ -5,6 +5,7 @@ import { isSea } from 'node:sea';
 import type { ServicePorts } from '../../cli/service/service-ports.ts';
 import { writeDurably } from '../../lib/process/durable-file.ts';
 
+const PERMISSIONS = 0o777;
 const OTHERS_MAY_READ = 0o004;
 const OTHERS_MAY_ENTER = 0o001;
 
@@ -26,9 +27,10 @@ export const servicePorts: ServicePorts = {
       throw error;
     }
   },
+  modeOf: (path) => (existsSync(path) ? statSync(path).mode & PERMISSIONS : null),
   write: async (path, text, mode) => {
     mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
-    await writeDurably(path, text, mode);
+    await writeDurably(existsSync(path) ? realpathSync(path) : path, text, mode);
   },
   remove: (path) => {
     const wasThere = existsSync(path);

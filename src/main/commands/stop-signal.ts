@@ -25,7 +25,7 @@ export function stopSignal({ runningLog, onReload }: StopSignalOptions): Promise
         onReload();
         return;
       }
-      if (log === null) process.exit(0);
+      if (log === null) process.exit();
       if (firstMs === null) {
         firstMs = performance.now();
         log.logger.info({ signal }, 'stopping');

@@ -1,0 +1,135 @@
+import { identityAddress } from '../../config/identity-settings.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import type { ParsedFlags } from '../../lib/flags.ts';
+import type { CommandContext } from '../command.ts';
+import { certificateLines } from './certificate-lines.ts';
+import { identityHostFor } from './check-dns.ts';
+import { checkMachine } from './check-machine.ts';
+import {
+  agreedSettings,
+  everywhere,
+  givenSettings,
+  missingSettings,
+  type Settings,
+  standardSettings,
+} from './plan-settings.ts';
+import { publishSite } from './publish-site.ts';
+import { isRunning, openServer } from './reach-server.ts';
+import { factsInEffect, factsOf, readSettings, type ServerFacts } from './server-facts.ts';
+import { findSettings, loadSettings, type SettingsPlace } from './settings-place.ts';
+import { type StartedServer, startServer } from './start-server.ts';
+import { summaryLines } from './summary-lines.ts';
+import type { UpPorts } from './up-ports.ts';
+import type { WantedUp } from './wanted-up.ts';
+import { editedText, writeSettings } from './write-settings.ts';
+
+export interface UpRequest {
+  readonly wanted: WantedUp;
+  readonly parsed: ParsedFlags;
+  /** What was typed after "postern up", to be repeated with privileges. */
+  readonly typed: readonly string[];
+  readonly context: CommandContext;
+  readonly ports: UpPorts;
+}
+
+const EXIT_FAILED = 1;
+
+/**
+ * Checks, then settings, then the server, then the site. Each step leaves what is there already, so a run that was
+ * interrupted can be repeated.
+ */
+export async function bringUp(request: UpRequest): Promise<number> {
+  const { parsed, context, ports } = request;
+  const place = findSettings(parsed.flags, context, ports.service);
+  const former = loadSettings(place);
+  const plan = await planServer(request, place, former);
+  if (!(await checkMachine(request, plan))) return EXIT_FAILED;
+  const agreed = await agreedSettings(plan, parsed, context);
+  if (agreed === null) return EXIT_FAILED;
+  const loaded = loadSettings(place, editedText(place, agreed));
+  await writeSettings(place, agreed, { former, context, ports: ports.service });
+  const server = await startServer(request, { place, loaded, isRunning: plan.isRunning, changes: agreed });
+  try {
+    return await publish(request, { place, loaded, server, changes: agreed });
+  } catch (error) {
+    server.stop();
+    throw error;
+  }
+}
+
+export interface ServerPlan {
+  readonly place: SettingsPlace;
+  /** With all settings as planned. */
+  readonly next: LoadedConfig;
+  readonly facts: ServerFacts;
+  readonly isRunning: boolean;
+  /** Settings to write. */
+  readonly changes: Settings;
+  /** Those that the command line names. */
+  readonly given: Settings;
+}
+
+/** A server that runs keeps its settings, except for those that the flags name, and the identity host that a login needs. */
+async function planServer(request: UpRequest, place: SettingsPlace, former: LoadedConfig): Promise<ServerPlan> {
+  const { wanted, parsed, context, ports } = request;
+  const given = givenSettings(parsed.flags);
+  const load = (settings: Settings): LoadedConfig =>
+    loadSettings(place, editedText(place, missingSettings(settings, former)));
+  const known = place.text === null ? load(given) : former;
+  const isThere = await isRunning({ loaded: known, ports });
+  const standard = isThere
+    ? new Map()
+    : standardSettings({ host: wanted.host, loaded: former, everywhere: await everywhere() });
+  const planned = new Map([...standard, ...given]);
+  const access = { place, loaded: known, flags: parsed.flags, context, ports };
+  const own = factsOf(load(planned).config);
+  const facts = isThere
+    ? { ...factsInEffect(await readSettings(await openServer(access))), ...named(own, given) }
+    : own;
+  if (wanted.login === 'own' && facts.identityHost === null) {
+    const host = await identityHostFor(wanted.host, ports);
+    planned.set('identity_host', facts.publicPort === 443 ? host : `${host}:${facts.publicPort}`);
+  }
+  const changes = missingSettings(planned, former);
+  const next = load(planned);
+  const identityHost = facts.identityHost ?? next.config.identity_host;
+  return { place, next, facts: { ...facts, identityHost }, isRunning: isThere, changes, given };
+}
+
+/** The facts about a server that runs which the flags change. */
+function named(
+  { identityHost, publicPort, isLocalOnly, isAcmeOn }: ServerFacts,
+  given: Settings,
+): Partial<ServerFacts> {
+  return {
+    ...(given.has('identity_host') && { identityHost }),
+    ...((given.has('edge_listen') || given.has('edge_host_ports')) && { publicPort, isLocalOnly }),
+    ...(given.has('acme') && { isAcmeOn }),
+  };
+}
+
+interface Up {
+  readonly place: SettingsPlace;
+  readonly loaded: LoadedConfig;
+  readonly server: StartedServer;
+  readonly changes: Settings;
+}
+
+async function publish(request: UpRequest, { place, loaded, server, changes }: Up): Promise<number> {
+  const { wanted, parsed, context, ports } = request;
+  const transport = await openServer({ place, loaded, flags: parsed.flags, context, ports });
+  const settings = await readSettings(transport);
+  server.requireSettings(settings, changes);
+  const facts = factsInEffect(settings);
+  const site = await publishSite(transport, { wanted, settings, publicPort: facts.publicPort, parsed, context });
+  if (site === null) {
+    server.stop();
+    return EXIT_FAILED;
+  }
+  const identity = site.hasOwnLogin ? identityAddress(facts.identityHost) : null;
+  const hosts = [wanted.host, ...(identity === null ? [] : [identity.hostname])];
+  const certificates = await certificateLines(transport, hosts, facts.isAcmeOn);
+  for (const line of summaryLines({ url: site.url, certificates, identity, people: wanted.people }))
+    context.print(line);
+  return server.untilEnd();
+}

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isPublicName } from '../../acme/names/public-name.ts';
+import type { ManagedCertificate } from '../../client/generated/managed-certificates.ts';
+import { Resources } from '../../client/generated/resources.ts';
+import type { Transport } from '../../client/transport.ts';
+import { printable } from '../api/cell-text.ts';
+
+const WAIT_MS = 30_000;
+const LOOK_AGAIN_MS = 500;
+const FOR_TRUST = 'Browsers do not trust it: see "postern ca"';
+
+/** How hosts present themselves, one line each. Waits a while for certificates that are on order. */
+export async function certificateLines(
+  transport: Transport,
+  hosts: readonly string[],
+  isAcmeOn: boolean,
+): Promise<readonly string[]> {
+  const ordered = isAcmeOn ? hosts.filter(isPublicName) : [];
+  const found = await untilSettled(transport, ordered);
+  return hosts.map((host) => {
+    if (!ordered.includes(host)) return `${host}: from the internal CA. ${FOR_TRUST}`;
+    return printable(`${host}: ${stateText(found.get(host))}`);
+  });
+}
+
+function stateText(certificate: ManagedCertificate | undefined): string {
+  if (certificate?.status === 'issued')
+    return `from the ACME server, valid until ${certificate.not_after?.slice(0, 10)}`;
+  const job = certificate?.provisioning_job ?? null;
+  const why = job === null || job.msg === '' ? 'the ACME server has not answered yet' : job.msg;
+  const again = job?.retries_at ? `. The next attempt is at ${job.retries_at}` : '';
+  return `from the internal CA until the ACME server issues one: ${why}${again}`;
+}
+
+async function untilSettled(
+  transport: Transport,
+  hosts: readonly string[],
+): Promise<ReadonlyMap<string, ManagedCertificate>> {
+  const deadlineMs = performance.now() + WAIT_MS;
+  for (;;) {
+    const all = hosts.length === 0 ? [] : await Array.fromAsync(new Resources(transport).managedCertificates.list());
+    const found = new Map(all.map((each) => [each.hostname, each]));
+    if (hosts.every((host) => isSettled(found.get(host))) || performance.now() > deadlineMs) return found;
+    await sleep(LOOK_AGAIN_MS);
+  }
+}
+
+/** A first failure is known, or the certificate is there. */
+function isSettled(certificate: ManagedCertificate | undefined): boolean {
+  return certificate?.status === 'issued' || certificate?.status === 'failed';
+}

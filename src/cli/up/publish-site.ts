@@ -1,0 +1,86 @@
+import type { Transport } from '../../client/transport.ts';
+import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { printable } from '../api/cell-text.ts';
+import type { CommandContext } from '../command.ts';
+import { printPlanLines } from '../edge/edge-command.ts';
+import { isOwnLogin, NO_IDENTITY_HOST, ownLogin } from '../edge/edge-login.ts';
+import { edgeUrl } from '../edge/next-steps.ts';
+import { type Current, type EdgeOperation, type EdgePlan, planEdge } from '../edge/plan-edge.ts';
+import { publishEdge, readCurrent } from '../edge/publish-edge.ts';
+import type { WantedEdge, WantedTarget } from '../edge/wanted-edge.ts';
+import { isAgreed } from '../is-agreed.ts';
+import { upFailed } from './errors.ts';
+import type { ShownSettings } from './server-facts.ts';
+import type { WantedUp } from './wanted-up.ts';
+
+/** Owner of what `postern up` makes, and `postern down` removes. */
+export const UP_OWNER = 'postern-up';
+/** End of the name of a claimed backend; a host cannot end like this. */
+export const BACKEND_CLAIM = '/ backend';
+
+export interface Site {
+  readonly wanted: WantedUp;
+  /** In effect at the server. */
+  readonly settings: ShownSettings;
+  /** Port of a new edge. */
+  readonly publicPort: number;
+  readonly parsed: ParsedFlags;
+  readonly context: CommandContext;
+}
+
+export interface PublishedSite {
+  readonly url: string;
+  /** Whether people sign in at the server's identity host. */
+  readonly hasOwnLogin: boolean;
+}
+
+/** Publishes the host in one change. Null: the user said no. */
+export async function publishSite(transport: Transport, site: Site): Promise<PublishedSite | null> {
+  const { wanted, parsed, context } = site;
+  const current = await readCurrent(transport);
+  const edge = wantedEdge(site, current);
+  const plan = planEdge(edge, current, { removesLogin: wanted.login === 'none' });
+  if (plan.obstacle !== null) throw upFailed(printable(`${plan.obstacle}. Nothing was published`));
+  const url = edgeUrl(edge, plan);
+  printPlanLines(plan, context);
+  for (const note of plan.notes) context.warn(`postern: ${printable(note)}`);
+  const removed = plan.operations.filter(({ method }) => method === 'DELETE');
+  const question = `Everybody can open ${url} afterwards. Go on?`;
+  if (removed.length > 0 && !(await isAgreed(parsed, context, question))) {
+    const how =
+      context.ask === undefined ? `${question} There is no terminal to ask on: add --yes. Nothing` : 'nothing';
+    context.warn(`postern: ${how} was changed`);
+    return null;
+  }
+  if (plan.operations.length === 0) context.print('nothing to change');
+  else {
+    const owner = { name: UP_OWNER, claims: claimsOf(wanted.host, plan) };
+    await publishEdge(transport, plan, { message: `postern up ${wanted.host}`, isDryRun: false, owner });
+  }
+  return { url, hasOwnLogin: wanted.login !== 'none' && isOwnLogin(edge.login, plan.route) };
+}
+
+function wantedEdge({ wanted, settings, publicPort }: Site, current: Current): WantedEdge {
+  const { host, login, people } = wanted;
+  const edge = current.edges.find(({ hostports }) => hostports.some((each) => each.replace(/:\d+$/, '') === host));
+  const own = login === 'own' ? ownLogin(settings) : null;
+  if (own === undefined) throw upFailed(`${NO_IDENTITY_HOST}. Nothing was published`);
+  const port = wanted.port ?? (edge === undefined ? publicPort : null);
+  return { host, port, path: '/', target: wanted.target ?? formerTarget(host, edge), login: own, ...people };
+}
+
+function formerTarget(host: string, edge: Current['edges'][number] | undefined): WantedTarget {
+  const id = edge?.routes.find(({ match }) => match === '/')?.backend?.backend.id;
+  if (id === undefined) throw usage(`--to is required: nothing serves ${host} yet. For example: --to 3000`);
+  return { kind: 'backend', id };
+}
+
+/** What the plan makes. `postern down` finds it by these names. */
+function claimsOf(host: string, { operations }: EdgePlan): JsonObject[] {
+  const nameOf = ({ path }: EdgeOperation): string =>
+    /^\/backends/.test(path) ? `${host}${BACKEND_CLAIM}` : /routes$/.test(path) ? `${host}/` : host;
+  return operations.flatMap((operation, index) =>
+    operation.method === 'POST' ? [{ id: `$\{${index}.id}`, name: nameOf(operation) }] : [],
+  );
+}

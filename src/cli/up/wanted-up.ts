@@ -1,0 +1,32 @@
+import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
+import { parsePeople, peopleText, type WantedPeople } from '../edge/edge-people.ts';
+import { parseSite, parseTarget, type WantedTarget } from '../edge/wanted-edge.ts';
+
+/** `keep`: no flag says anything about it. */
+export type LoginWish = 'own' | 'none' | 'keep';
+
+/** What the command line of `postern up` says. */
+export interface WantedUp {
+  readonly host: string;
+  readonly port: number | null;
+  /** Null: where it goes already. */
+  readonly target: WantedTarget | null;
+  readonly login: LoginWish;
+  readonly people: WantedPeople;
+}
+
+export function parseUp(parsed: ParsedFlags): WantedUp {
+  const { flags, positionals } = parsed;
+  const { host, port, path } = parseSite(positionals, 'up');
+  if (path !== '/')
+    throw usage('postern up publishes a whole host: use "postern edge HOST/PATH --to TARGET" for a path of it');
+  if (host.startsWith('*.')) throw usage('postern up publishes one host: use "postern edge" for a wildcard');
+  const people = parsePeople(parsed);
+  const login = isOn(parsed, 'login') ? 'own' : flags.get('login') === 'false' ? 'none' : 'keep';
+  if (login === 'none' && peopleText(people) !== null)
+    throw usage(
+      '--no-login lets everybody in: it cannot be used with --allow-email, --allow-email-domain or --allow-groups',
+    );
+  const target = flags.has('to') ? parseTarget(flags.get('to')) : null;
+  return { host, port, target, login, people };
+}

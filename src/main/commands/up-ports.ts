@@ -1,0 +1,18 @@
+import { knownAddresses, ownAddresses } from '../../acme/orders/dns-diagnosis.ts';
+import type { UpPorts } from '../../cli/up/up-ports.ts';
+import { doctorPorts } from './doctor-ports.ts';
+import { servicePorts } from './service-ports.ts';
+
+export const upPorts: UpPorts = {
+  ...doctorPorts,
+  service: servicePorts,
+  records: knownAddresses,
+  ownAddresses: () => [...ownAddresses()],
+  serve: (args, context) => ({
+    ended: import('./server-command.ts').then(({ serverCommand }) => serverCommand.run(args, context)),
+    stop: () => {
+      process.exitCode = 1;
+      process.kill(process.pid, 'SIGTERM');
+    },
+  }),
+};
