@@ -5,6 +5,7 @@ import { backends } from '../backends/registry.ts';
 import { agentCommandErrors } from '../cli/agent/errors.ts';
 import { importErrors } from '../cli/import/errors.ts';
 import { serviceErrors } from '../cli/service/errors.ts';
+import { upErrors } from '../cli/up/errors.ts';
 import { configErrors } from '../config/errors.ts';
 import { consoleErrors } from '../console/errors.ts';
 import { documentErrors } from '../documents/errors.ts';
@@ -52,6 +53,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'The command line: agent commands', rows: agentCommandErrors.rows },
   { title: 'The command line: imports', rows: importErrors.rows },
   { title: 'The command line: services', rows: serviceErrors.rows },
+  { title: 'The command line: postern up', rows: upErrors.rows },
 ];
 
 export function allErrorRows(): ErrorRows {

@@ -64,7 +64,7 @@ suite('the table "Where do I add" of ARCHITECTURE.md', () => {
     const tables = files.filter(({ text }) => / = errorTable\(/.test(text)).map(({ path }) => path);
     const listed = changedBy('an error').flatMap((path) => filesIn(withoutNames(path)));
     // These commands are parts of the command line, and flags are used without any part.
-    const others = ['agent', 'import', 'service']
+    const others = ['agent', 'import', 'service', 'up']
       .map((part) => `src/cli/${part}/errors.ts`)
       .concat('src/lib/flags.ts', 'src/lib/load-part.ts');
     assert.deepEqual(tables.sort(), [...listed.filter((path) => path !== 'src/lib/errors.ts'), ...others].sort());

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -8,9 +9,11 @@ import type { CommandContext } from '../command.ts';
 import { clientVariable } from './client-variables.ts';
 import type { TextSource } from './text-source.ts';
 
-const DEFAULT_URL = 'http://127.0.0.1:7080';
+export const DEFAULT_URL = 'http://127.0.0.1:7080';
 const DEFAULT_DATA_DIR = 'postern-data';
-const KEY_FILE = 'first-api-key';
+/** StateDirectory= of the unit that `postern service install` writes. */
+const SERVICE_DATA_DIR = '/var/lib/postern';
+export const KEY_FILE = 'first-api-key';
 
 type GivenFlags = Pick<ParsedFlags, 'flags'>;
 
@@ -30,9 +33,12 @@ export function apiUrl({ flags }: GivenFlags, context: CommandContext): string {
   return url;
 }
 
-/** Where a server on this machine has its data, unless its flags or its file say otherwise. */
-export function dataDirectory({ env }: CommandContext): string {
-  return env['POSTERN_DATA_DIR'] || DEFAULT_DATA_DIR;
+/** Where a server on this machine has its data, unless its flags or its file say otherwise: here, or as a service. */
+export function dataDirectory({ env }: Pick<CommandContext, 'env'>): string {
+  const given = env['POSTERN_DATA_DIR'];
+  if (given) return given;
+  // Only root can look into it.
+  return !existsSync(DEFAULT_DATA_DIR) && existsSync(SERVICE_DATA_DIR) ? SERVICE_DATA_DIR : DEFAULT_DATA_DIR;
 }
 
 /** Null when there is none. The server's first key is sent only to this machine: nobody else needs to see it. */

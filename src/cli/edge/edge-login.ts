@@ -1,4 +1,5 @@
 import type { HttpsEdgeRoute } from '../../client/generated/https-edge-routes.ts';
+import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import type { OidcModule } from '../../client/generated/oidc-module.ts';
 import type { Setting } from '../../client/generated/settings.ts';
 import { type Flag, isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
@@ -60,6 +61,26 @@ export function isOwnLogin(login: WantedLogin | null, route: HttpsEdgeRoute | nu
 /** Issuer of the login that a route has and this command can change; null if it has none. */
 export function issuerOf(route: HttpsEdgeRoute | null): string | null {
   return route?.oidc?.enabled === true ? route.oidc.issuer : null;
+}
+
+/** The login of a route, for a line of the plan; null: it has none. */
+export function loginText(route: HttpsEdgeRoute): string | null {
+  const issuer = issuerOf(route);
+  if (issuer !== null) return `login at ${issuer}`;
+  return route.oauth?.enabled === true ? 'login by the oauth module' : null;
+}
+
+/** The modules that `--no-login` removes. */
+export const GUARDS = [
+  ['oidc', 'login'],
+  ['oauth', 'login'],
+  ['access', 'access rules'],
+] as const;
+
+/** Whether an edge keeps somebody out. */
+export function isProtected({ mutual_tls: clients, routes }: HttpsEdge): boolean {
+  const names = [...GUARDS.map(([name]) => name), 'ip_restriction'] as const;
+  return clients?.enabled === true || routes.some((route) => names.some((name) => route[name]?.enabled === true));
 }
 
 /** Why the login of a route stands against the wanted one, or its absence against rules about people. */

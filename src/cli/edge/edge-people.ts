@@ -65,7 +65,7 @@ function itemsOf({ values }: ParsedFlags, { name }: Flag): readonly string[] {
   return [...new Set(given.map((each) => each.trim()))];
 }
 
-/** The people in words; null: there are no rules. */
+/** The people for a line of the plan; null: there are no rules. */
 export function peopleText({ emails, emailDomains, groups }: WantedPeople): string | null {
   const named = [...emails, ...emailDomains, ...groups.map((group) => `group ${group}`)];
   return named.length === 0 ? null : named.join(', ');

@@ -3,7 +3,16 @@ import type { HttpsEdgeRoute } from '../../client/generated/https-edge-routes.ts
 import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import type { StaticBackend } from '../../client/generated/static-backends.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { issuerOf, LOGIN_MODULE, loginBody, loginChange, loginObstacle } from './edge-login.ts';
+import {
+  GUARDS,
+  isProtected,
+  issuerOf,
+  LOGIN_MODULE,
+  loginBody,
+  loginChange,
+  loginObstacle,
+  loginText,
+} from './edge-login.ts';
 import { changedRules, isCovered, peopleText, ruleOf } from './edge-people.ts';
 import type { WantedEdge } from './wanted-edge.ts';
 
@@ -213,8 +222,8 @@ class PlanBuilder {
     const issuer = issuerOf(route);
     if (login === null) {
       if (this.#changing !== null) {
-        if (issuer !== null) this.lines.push(`= login at ${issuer}`);
-        else if (route.oauth?.enabled === true) this.lines.push(`= login at ${route.oauth.provider}`);
+        const text = loginText(route);
+        if (text !== null) this.lines.push(`= ${text}`);
       } else if (issuer !== null) {
         this.notes.push(`the login at ${issuer} stays: postern api ${LOGIN_MODULE} delete ${host}${match} removes it`);
       }
@@ -224,18 +233,6 @@ class PlanBuilder {
     this.lines.push(`${sign} login at ${login.issuer}`);
     if (sign !== '=') this.operations.push({ method: 'PUT', path: `${path}/${LOGIN_MODULE}`, body });
   }
-}
-
-/** The modules that `--no-login` removes. */
-const GUARDS = [
-  ['oidc', 'login'],
-  ['oauth', 'login'],
-  ['access', 'access rules'],
-] as const;
-
-function isProtected({ mutual_tls: clients, routes }: HttpsEdge): boolean {
-  const names = [...GUARDS.map(([name]) => name), 'ip_restriction'] as const;
-  return clients?.enabled === true || routes.some((route) => names.some((name) => route[name]?.enabled === true));
 }
 
 function targetText({ target }: WantedEdge): string {

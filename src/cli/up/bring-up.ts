@@ -14,7 +14,7 @@ import {
   standardSettings,
 } from './plan-settings.ts';
 import { publishSite } from './publish-site.ts';
-import { isRunning, openServer } from './reach-server.ts';
+import { connectionFlags, isRunning, openServer } from './reach-server.ts';
 import { factsInEffect, factsOf, readSettings, type ServerFacts } from './server-facts.ts';
 import { findSettings, loadSettings, type SettingsPlace } from './settings-place.ts';
 import { type StartedServer, startServer } from './start-server.ts';
@@ -128,8 +128,14 @@ async function publish(request: UpRequest, { place, loaded, server, changes }: U
   }
   const identity = site.hasOwnLogin ? identityAddress(facts.identityHost) : null;
   const hosts = [wanted.host, ...(identity === null ? [] : [identity.hostname])];
-  const certificates = await certificateLines(transport, hosts, facts.isAcmeOn);
-  for (const line of summaryLines({ url: site.url, certificates, identity, people: wanted.people }))
+  const waiting = {
+    isAcmeOn: facts.isAcmeOn,
+    waitMs: ports.certificateWaitMs,
+    print: (line: string) => context.print(line),
+  };
+  const certificates = await certificateLines(transport, hosts, waiting);
+  const connection = connectionFlags(loaded, context);
+  for (const line of summaryLines({ url: site.url, certificates, identity, people: wanted.people, connection }))
     context.print(line);
   return server.untilEnd();
 }

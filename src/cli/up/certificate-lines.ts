@@ -5,18 +5,24 @@ import { Resources } from '../../client/generated/resources.ts';
 import type { Transport } from '../../client/transport.ts';
 import { printable } from '../api/cell-text.ts';
 
-const WAIT_MS = 30_000;
 const LOOK_AGAIN_MS = 500;
 const FOR_TRUST = 'Browsers do not trust it: see "postern ca"';
+
+interface Waiting {
+  readonly isAcmeOn: boolean;
+  readonly waitMs: number;
+  readonly print: (line: string) => void;
+}
 
 /** How hosts present themselves, one line each. Waits a while for certificates that are on order. */
 export async function certificateLines(
   transport: Transport,
   hosts: readonly string[],
-  isAcmeOn: boolean,
+  { isAcmeOn, waitMs, print }: Waiting,
 ): Promise<readonly string[]> {
   const ordered = isAcmeOn ? hosts.filter(isPublicName) : [];
-  const found = await untilSettled(transport, ordered);
+  if (ordered.length > 0) print('waiting for the ACME server');
+  const found = await untilSettled(transport, ordered, waitMs);
   return hosts.map((host) => {
     if (!ordered.includes(host)) return `${host}: from the internal CA. ${FOR_TRUST}`;
     return printable(`${host}: ${stateText(found.get(host))}`);
@@ -35,8 +41,9 @@ function stateText(certificate: ManagedCertificate | undefined): string {
 async function untilSettled(
   transport: Transport,
   hosts: readonly string[],
+  waitMs: number,
 ): Promise<ReadonlyMap<string, ManagedCertificate>> {
-  const deadlineMs = performance.now() + WAIT_MS;
+  const deadlineMs = performance.now() + waitMs;
   for (;;) {
     const all = hosts.length === 0 ? [] : await Array.fromAsync(new Resources(transport).managedCertificates.list());
     const found = new Map(all.map((each) => [each.hostname, each]));
@@ -45,7 +52,7 @@ async function untilSettled(
   }
 }
 
-/** A first failure is known, or the certificate is there. */
+/** The certificate is there, or a reason why it is not. */
 function isSettled(certificate: ManagedCertificate | undefined): boolean {
-  return certificate?.status === 'issued' || certificate?.status === 'failed';
+  return certificate?.status === 'issued' || (certificate?.provisioning_job?.error_code ?? null) !== null;
 }

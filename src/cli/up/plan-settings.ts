@@ -73,8 +73,8 @@ export async function everywhere(): Promise<string> {
 }
 
 /**
- * The settings to write, after a question where they accept the terms of an ACME server. Whoever types --acme on has read
- * what that means. Null: there is nobody to ask.
+ * The settings to write, after a question where they accept the terms of an ACME server. A user who types
+ * --acme on accepts them by that. Null: there is nobody to ask.
  */
 export async function agreedSettings(
   { changes, given, next }: { readonly changes: Settings; readonly given: Settings; readonly next: LoadedConfig },

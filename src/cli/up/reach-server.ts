@@ -1,8 +1,10 @@
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Transport } from '../../client/transport.ts';
 import type { LoadedConfig } from '../../config/load.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
 import { apiFetch } from '../api/api-fetch.ts';
-import { findApiKey, trustCas } from '../api/connection.ts';
+import { DEFAULT_URL, dataDirectory, findApiKey, KEY_FILE, trustCas } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
 import { apiUrlOf } from '../doctor/api-url-of.ts';
@@ -32,8 +34,9 @@ export async function isRunning(access: Pick<ServerAccess, 'loaded' | 'ports'>):
 }
 
 async function reachOf({ loaded, ports }: Pick<ServerAccess, 'loaded' | 'ports'>): Promise<Reach> {
-  trustCas(await ports.internalAuthorities(loaded.config));
-  const { isAnswering, findings } = await checkReach(urlOf(loaded), () => ports.nowMs());
+  const url = urlOf(loaded);
+  if (url.startsWith('https:')) trustCas(await ports.internalAuthorities(loaded.config));
+  const { isAnswering, findings } = await checkReach(url, () => ports.nowMs());
   if (!isAnswering) return 'absent';
   // A store with a problem is reported by the first request that needs it.
   return findings.some(({ level }) => level === 'ok' || level === 'problem') ? 'ready' : 'starting';
@@ -74,4 +77,15 @@ function urlOf(loaded: LoadedConfig): string {
   if (url === null)
     throw upFailed('api_listen has port 0, so nobody knows where the API is: set a fixed port with --api-listen');
   return url;
+}
+
+/** Flags with which other commands of this shell find the server; empty: they find it by themselves. */
+export function connectionFlags(loaded: LoadedConfig, context: CommandContext): string {
+  const [url, { data_dir: dataDir }] = [urlOf(loaded), loaded.config];
+  const isKnownDirectory = resolve(dataDirectory(context)) === resolve(dataDir);
+  const flags = [
+    ...(url === DEFAULT_URL ? [] : ['--api-url', url]),
+    ...(isKnownDirectory ? [] : ['--api-key-file', shellWord(join(resolve(dataDir), KEY_FILE))]),
+  ];
+  return flags.map((word) => ` ${word}`).join('');
 }

@@ -1,6 +1,5 @@
 import type { LoadedConfig } from '../../config/load.ts';
 import { settingOf } from '../../config/schema.ts';
-import { restartCommand } from '../restart/restart-command.ts';
 import { installService } from '../service/install-service.ts';
 import type { UpRequest } from './bring-up.ts';
 import { upFailed } from './errors.ts';
@@ -76,7 +75,7 @@ async function restart(request: UpRequest, start: Start): Promise<void> {
     await install(request, start);
     const { isDone, output } = ports.service.systemctl(['restart', place.service.name]);
     if (!isDone) throw upFailed(`systemctl restart ${place.service.name} failed: ${output}. ${written}`);
-  } else if ((await restartCommand.run(['--data-dir', loaded.config.data_dir], { ...context, env: {} })) !== 0) {
+  } else if ((await ports.restart(loaded.config.data_dir, context)) !== 0) {
     throw upFailed(`the server was not restarted. ${written}`);
   }
   await untilRunning({ loaded, ports });

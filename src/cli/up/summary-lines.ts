@@ -9,18 +9,20 @@ export interface Summary {
   /** Where people sign in for the site; null: nowhere here. */
   readonly identity: IdentityAddress | null;
   readonly people: WantedPeople;
+  /** Flags with which other commands find the server. */
+  readonly connection: string;
 }
 
 const WIDTH = 14;
 
 /** What the user wants to know at the end. */
-export function summaryLines({ url, certificates, identity, people }: Summary): readonly string[] {
+export function summaryLines({ url, certificates, identity, people, connection }: Summary): readonly string[] {
   const rows: (readonly [string, string])[] = [['Address', url]];
   for (const [index, line] of certificates.entries()) rows.push([index === 0 ? 'Certificate' : '', line]);
   if (identity !== null) {
     const who = people.emails.length > 0 ? people.emails.map(shellWord).join(' ') : 'ana@example.com';
     const groups = people.groups.length > 0 ? ` --groups ${shellWord(people.groups.join(','))}` : '';
-    rows.push(['Sign-in', `${identity.issuer}/`], ['Invite', `postern users add ${who}${groups}`]);
+    rows.push(['Sign-in', `${identity.issuer}/`], ['Invite', `postern users add ${who}${groups}${connection}`]);
   }
   return ['', ...rows.map(([name, text]) => printable(`${name === '' ? '' : `${name}:`}`.padEnd(WIDTH) + text))];
 }

@@ -8,10 +8,14 @@ export interface UpPorts extends DoctorPorts {
   readonly service: ServicePorts;
   /** What DNS and the hosts file say. Rejects if DNS does not answer. */
   records(host: string): Promise<AddressRecords>;
-  /** Of the interfaces of this machine. */
+  /** Addresses of this machine's interfaces. */
   ownAddresses(): readonly string[];
+  /** How long to wait for certificates that are on order. */
+  readonly certificateWaitMs: number;
   /** Runs `postern server` with these arguments in this process. */
   serve(args: readonly string[], context: CommandContext): ServerHere;
+  /** Replaces the server that runs with this data directory, as `postern restart` does. Resolves to the exit code. */
+  restart(dataDir: string, context: CommandContext): Promise<number>;
 }
 
 export interface ServerHere {

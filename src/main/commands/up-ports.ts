@@ -1,4 +1,5 @@
 import { knownAddresses, ownAddresses } from '../../acme/orders/dns-diagnosis.ts';
+import { restartCommand } from '../../cli/restart/restart-command.ts';
 import type { UpPorts } from '../../cli/up/up-ports.ts';
 import { doctorPorts } from './doctor-ports.ts';
 import { servicePorts } from './service-ports.ts';
@@ -8,6 +9,7 @@ export const upPorts: UpPorts = {
   service: servicePorts,
   records: knownAddresses,
   ownAddresses: () => [...ownAddresses()],
+  certificateWaitMs: 30_000,
   serve: (args, context) => ({
     ended: import('./server-command.ts').then(({ serverCommand }) => serverCommand.run(args, context)),
     stop: () => {
@@ -15,4 +17,6 @@ export const upPorts: UpPorts = {
       process.kill(process.pid, 'SIGTERM');
     },
   }),
+  // The settings that find the server are those of the file, not of this shell.
+  restart: (dataDir, context) => restartCommand.run(['--data-dir', dataDir], { ...context, env: {} }),
 };

@@ -1,0 +1,46 @@
+// Own process: starts servers, which takes long.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { nonRootUser } from '../install/non-root.ts';
+import { freePortsOn, ownAddresses } from '../support/cluster/own-addresses.ts';
+import { startPostern } from '../support/server-process.ts';
+
+suite('postern up as a process, without root', () => {
+  test('names the command with sudo for ports that need it, and changes nothing', async (t) => {
+    const { identity, home: cwd } = await nonRootUser(t);
+    const args = ['up', 'app.example.com', '--to', '3000', '--yes'];
+    const run = startPostern(t, { args, cwd, ...identity });
+    assert.equal((await run.exited).code, 1);
+    assert.match(run.stderr(), /cannot listen on (\[::\]|0\.0\.0\.0):443: permission denied/);
+    assert.match(run.stdout(), /^sudo .* up app\.example\.com --to 3000 --yes\n$/);
+    assert.deepEqual(readdirSync(cwd), []);
+  });
+
+  test('a run that was killed half way is completed by the next one', async (t) => {
+    const { identity, home: cwd } = await nonRootUser(t);
+    const [host = ''] = ownAddresses(1);
+    const [api, edge, http, tunnel] = (await freePortsOn(host, 4)).map((port) => `${host}:${port}`);
+    const args = [
+      ...['up', 'app.localhost', '--to', '3000', '--api-listen', `${api}`, '--edge-listen', `${edge}`],
+      ...['--edge-http-listen', `${http}`, '--tunnel-listen', `${tunnel}`],
+    ];
+    const killed = startPostern(t, { args, cwd, ...identity });
+    while (!existsSync(join(cwd, 'postern-server.yaml')) && killed.child.exitCode === null) await sleep(5);
+    killed.child.kill('SIGKILL');
+    await killed.exited;
+    assert.doesNotMatch(killed.stdout(), /Address:/);
+
+    const run = startPostern(t, { args: ['up', 'app.localhost', '--to', '3000'], cwd, ...identity });
+    while (!run.stdout().includes('until you press Ctrl-C') && run.child.exitCode === null) await sleep(20);
+    assert.match(
+      run.stdout(),
+      new RegExp(`^Address: +https://app\\.localhost:${edge?.split(':')[1]}/$`, 'm'),
+      run.stderr(),
+    );
+    run.child.kill('SIGTERM');
+    assert.equal((await run.exited).code, 0);
+  });
+});

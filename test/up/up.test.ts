@@ -1,0 +1,218 @@
+// Own process: starts servers, which takes long.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { after, before, suite, test } from 'node:test';
+import { shellBlocks } from '../docs/markdown.ts';
+import { missingBalancer, startNginxStream } from '../support/balancers.ts';
+import type { Cleanup } from '../support/cleanup.ts';
+import { PUBLIC_ADDRESS, type UpResult, UpWorld } from './up-world.ts';
+
+const HOST = 'app.example.com';
+const HERE = { v4: [PUBLIC_ADDRESS], v6: [] };
+/** The commands of the page, without sudo. */
+const [publish = [], login = [], move = [], open = [], remove = []] = shellBlocks('docs/how-to/publish-a-site.md').map(
+  ({ text }) => text.trim().split(' ').slice(3),
+);
+const OPERATORS = '# ours: do not lose this\nregion: eu   # Frankfurt\n';
+
+suite('postern up in a terminal', () => {
+  const tasks: (() => unknown)[] = [];
+  const cleanup: Cleanup = { after: (task) => void tasks.unshift(task) };
+  let world: UpWorld;
+
+  before(async () => {
+    world = await UpWorld.open(cleanup);
+    world.records.set(HOST, HERE);
+    writeFileSync(world.file, OPERATORS);
+  });
+
+  after(async () => {
+    for (const task of tasks) await task();
+  });
+
+  test('names the program that holds a port, and changes nothing', { skip: missingBalancer('nginx') }, async (t) => {
+    const port = await startNginxStream(t, 'stream { server { listen 127.0.0.1:PORT; return held; } }');
+    const args = [HOST, '--to', '3000', '--yes', ...world.place, '--edge-http-listen', `127.0.0.1:${port}`];
+    const { code, err } = await world.up(args.filter((_, index) => !isFormer(args, index)));
+    assert.equal(code, 1);
+    assert.match(
+      err,
+      new RegExp(`nginx \\(process \\d+\\) already listens on 127\\.0\\.0\\.1:${port}\n +stop it, or set`),
+    );
+    assert.match(err, /nothing was changed/);
+    assert.equal(world.text(), OPERATORS);
+    assert.equal(world.servers.length, 0);
+  });
+
+  test('does not accept the terms of an ACME server for somebody who was not asked', async () => {
+    const { code, err } = await world.up([HOST, '--to', '3000', ...world.place]);
+    assert.equal(code, 1);
+    assert.match(err, /acme-v02\.api\.letsencrypt\.org.*accept its terms.*add --yes.*Nothing was changed/);
+    assert.equal(world.text(), OPERATORS);
+  });
+
+  test('starts a server from nothing and publishes the host; without ACME the internal CA serves, and the reason shows', async () => {
+    world.records.set(HOST, { v4: ['203.0.113.9'], v6: ['2001:db8::9'] });
+    const acme = ['--acme-directory', 'https://127.0.0.1:9/directory'];
+    const args = [...at(publish, world), ...acme, ...world.place];
+    const { code, out, err } = await started(world, args, 'y');
+    assert.equal(code, 0, err);
+    assert.match(world.questions.join(), /order public certificates from 127\.0\.0\.1:9\. Do you accept its terms/);
+    assert.match(err, /resolves to 203\.0\.113\.9, which is no address of this machine: normal behind NAT/);
+    assert.match(err, /AAAA record 2001:db8::9.*try IPv6 first: remove the record/);
+    assert.match(out, /^ {2}\+ acme: "on"$/m);
+    assert.match(out, /\+ backend 127\.0\.0\.1:\d+\n\+ edge app\.example\.com:\d+\n\+ route app\.example\.com\/\n/);
+    assert.match(out, /^Address: +https:\/\/app\.example\.com:\d+\/$/m);
+    assert.match(
+      out,
+      /^Certificate: +app\.example\.com: from the internal CA until the ACME server issues one: .*127\.0\.0\.1:9/m,
+    );
+    assert.deepEqual(await world.visit(HOST), { status: 200, text: 'hello' });
+    const text = world.text() ?? '';
+    assert(text.startsWith(OPERATORS), text);
+    assert.match(text, /\nacme_email: you@example\.com\n/);
+    world.records.set(HOST, HERE);
+  });
+
+  test('run again it changes nothing, and starts nothing', async () => {
+    const text = world.text();
+    const { code, out, err } = await world.up([HOST, '--to', String(world.target)]);
+    assert.equal(code, 0, err);
+    assert.match(out, /^nothing to change$/m);
+    assert.doesNotMatch(out, /^ *[+~-]/m);
+    assert.equal(world.text(), text);
+    assert.equal(world.servers.length, 1);
+  });
+
+  test('adds an identity host and a login, and restarts the server by itself', async () => {
+    const { code, out, err } = await world.up(login);
+    assert.equal(code, 0, err);
+    assert.match(err, /id\.app\.example\.com has no address in DNS: create an A record with 93\.184\.215\.14/);
+    assert.match(err, /people will sign in at id\.app\.example\.com.*--identity-host NAME/);
+    assert.match(out, /^ {2}\+ identity_host: id\.app\.example\.com:\d+$/m);
+    assert.match(
+      out,
+      /\+ login at https:\/\/id\.app\.example\.com:\d+\n\+ access for ana@example\.com, ben@example\.com\n/,
+    );
+    assert.match(
+      out,
+      /^Invite: +postern users add ana@example\.com ben@example\.com --api-url http:\S+ --api-key-file \S+first-api-key$/m,
+    );
+    const [route] = (await world.edgeOf(HOST)).routes;
+    assert.deepEqual(route.access.allow, [{ emails: ['ana@example.com', 'ben@example.com'] }]);
+    assert.notEqual((await world.visit(HOST)).status, 200);
+    assert.equal((world.text() ?? '').startsWith(OPERATORS), true);
+  });
+
+  test('a flag that is left out leaves login and rules as they are', async () => {
+    const before = (await world.edgeOf(HOST)).routes[0];
+    const other = await world.up(move);
+    assert.equal(other.code, 0, other.err);
+    assert.match(other.out, /~ app\.example\.com\/ forwards to 127\.0\.0\.1:3001\n= login at .*\n= access rules/);
+    assert.match(other.err, /nothing answers at 127\.0\.0\.1:3001 yet/);
+    const changed = (await world.edgeOf(HOST)).routes[0];
+    assert.deepEqual([changed.oidc, changed.access], [before.oidc, before.access]);
+    const { code, out } = await world.up([HOST, '--allow-groups', 'ops']);
+    assert.equal(code, 0);
+    assert.match(out, /^~ access for group ops$/m);
+    const [route] = (await world.edgeOf(HOST)).routes;
+    assert.deepEqual(route.access.allow, [
+      { emails: ['ana@example.com', 'ben@example.com'], claims: { groups: ['ops'] } },
+    ]);
+  });
+
+  test('does not change rules that flags cannot describe', async () => {
+    const edge = await world.edgeOf(HOST);
+    const path = `/edges/https/${edge.id}/routes/${edge.routes[0].id}/access`;
+    const { access } = edge.routes[0];
+    await world.call('PUT', path, { ...access, deny: [{ emails: ['eve@example.com'] }] });
+    const { code, err } = await world.up([HOST, '--allow-groups', 'dev']);
+    assert.equal(code, 1);
+    assert.match(err, /has access rules already.*postern api access replace.*Nothing was published/);
+    await world.call('PUT', path, access);
+  });
+
+  test('only --no-login removes login and rules, after a question', async () => {
+    const { oidc, access } = (await world.edgeOf(HOST)).routes[0];
+    for (const answer of [undefined, 'n', '']) {
+      const refused = await world.up(open, answer === undefined ? {} : { answer });
+      assert.equal(refused.code, 1);
+      assert.match(refused.err, answer === undefined ? /no terminal.*add --yes/ : /nothing was changed/);
+    }
+    const [route] = (await world.edgeOf(HOST)).routes;
+    assert.deepEqual([route.oidc, route.access], [oidc, access]);
+    assert.match(world.questions.at(-1) ?? '', /Everybody can open https:\/\/app\.example\.com:\d+\/ afterwards/);
+    const { code, out } = await world.up([HOST, '--no-login', '--to', String(world.target)], { answer: 'y' });
+    assert.equal(code, 0);
+    assert.match(out, /^- login \(oidc\)\n- access rules \(access\)$/m);
+    assert.deepEqual(await world.visit(HOST), { status: 200, text: 'hello' });
+  });
+
+  test('does not open a host that a wildcard protects', async () => {
+    const { id } = await world.call('POST', '/edges/https', { hostports: ['*.closed.example.com:443'] });
+    const access = { allow: [{ emails: ['ana@example.com'] }] };
+    await world.call('POST', `/edges/https/${id}/routes`, { match_type: 'path_prefix', match: '/', access });
+    const { code, err } = await world.up(['app.closed.example.com', '--to', '3000']);
+    assert.equal(code, 1);
+    assert.match(
+      err,
+      /\*\.closed\.example\.com:443 serves app\.closed\.example\.com with a login.*--no-login to open it/,
+    );
+    assert.equal(await world.edgeOf('app.closed.example.com'), undefined);
+  });
+
+  test('down removes what up made, and nothing else', async () => {
+    const target = String(world.target);
+    for (const host of ['one.example.com', 'two.example.com']) {
+      const { code, err } = await world.up([host, '--to', target]);
+      assert.equal(code, 0, err);
+    }
+    const byHand = await world.call('POST', '/edges/https', { hostports: ['hand.example.com:443'] });
+    const missing = await world.down(['hand.example.com']);
+    assert.equal(missing.code, 1);
+    assert.match(missing.err, /postern up has not published hand\.example\.com\. Somebody else made its edge/);
+
+    const first = await world.down(['one.example.com']);
+    assert.equal(first.code, 0, first.err);
+    assert.match(first.out, /^- edge one\.example\.com:\d+$/m);
+    assert.equal(await world.edgeOf('one.example.com'), undefined);
+
+    const two = await world.edgeOf('two.example.com');
+    const added = { match_type: 'path_prefix', match: '/mine' };
+    await world.call('POST', `/edges/https/${two.id}/routes`, added);
+    const second = await world.down(['two.example.com']);
+    assert.match(second.out, /^- route two\.example\.com\/\n/);
+    assert.match(second.out, /^= edge two\.example\.com:\d+ stays/m);
+    assert.deepEqual(
+      (await world.edgeOf('two.example.com')).routes.map(({ match }: { match: string }) => match),
+      ['/mine'],
+    );
+    assert.equal((await world.edgeOf('hand.example.com')).id, byHand.id);
+
+    const last = await world.down(remove);
+    assert.equal(last.code, 0, last.err);
+    assert.equal(await world.edgeOf(HOST), undefined);
+    const { backends } = await world.call('GET', '/backends/static');
+    assert.deepEqual(backends, [], 'backends of postern up are left');
+  });
+});
+
+/** A first `postern up`, until it waits for its server. */
+function started(world: UpWorld, args: readonly string[], answer: string): Promise<UpResult> {
+  return new Promise((resolve) => {
+    world.onWaiting = resolve;
+    void world.up(args, { answer }).then(resolve);
+  });
+}
+
+/** With the port of the world's service. */
+function at(args: readonly string[], world: UpWorld): readonly string[] {
+  return args.map((word) => (word === '3000' ? String(world.target) : word));
+}
+
+/** An earlier value of a flag that is given twice. */
+function isFormer(args: readonly string[], index: number): boolean {
+  const flag = args[index]?.startsWith('--') ? index : index - 1;
+  const name = args[flag];
+  return name?.startsWith('--') === true && args.lastIndexOf(name) > flag;
+}
