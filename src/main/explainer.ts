@@ -33,7 +33,7 @@ export interface ExplainerDependencies
 export class Explainer {
   readonly #deps: ExplainerDependencies;
   readonly #inert: InertEdges;
-  readonly #ports: Omit<ExplainPorts, 'findEdge' | 'inertEdge'>;
+  readonly #ports: Omit<ExplainPorts, 'findEdge' | 'inertEdge' | 'ownHostAbove'>;
   #snapshots: Snapshots | null = null;
   #isPassthrough: (host: string) => boolean = () => false;
 
@@ -78,6 +78,10 @@ export class Explainer {
     const explained = await explainRequest(question, {
       ...this.#ports,
       findEdge: (scheme, host) => (scheme === 'https' ? snapshots.find(host) : snapshots.findPlain(host)),
+      ownHostAbove: (host) => {
+        const [name = host] = snapshots.ownHostOf(host)?.hosts ?? [];
+        return name === host ? null : name;
+      },
       inertEdge: (edge) => this.#inert.of(edge, snapshots),
     });
     return { ...explained, node: this.#deps.node };

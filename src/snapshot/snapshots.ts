@@ -1,4 +1,5 @@
 import { type SliceBudget, SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
+import { isHostOrBelow } from '../lib/net/host-below.ts';
 import type { FollowedReplica } from '../replica/followed-replica.ts';
 import { revisionOf } from '../store/revision-of.ts';
 import type { Change } from '../store/store.ts';
@@ -90,21 +91,30 @@ export class Snapshots {
    * an edge's wildcard.
    */
   find(host: string): EdgeSnapshot | undefined {
-    if (this.#ownHosts.size > 0 && this.#ownHosts.has(host)) return this.#ownHosts.get(host);
+    if (this.#ownHosts.size > 0 && this.ownHostOf(host) !== undefined) return this.#ownHosts.get(host);
     return this.#exact(host) ?? this.#ephemeralHosts.get(host) ?? this.#wildcard(host);
   }
 
   /** Serves a host over plain HTTP: never a configured edge. */
   findPlain(host: string): EdgeSnapshot | undefined {
-    if (this.#ownHosts.has(host)) return undefined;
+    if (this.ownHostOf(host) !== undefined) return undefined;
     return this.#exact(host) === undefined ? this.#plainHosts.get(host) : undefined;
   }
 
   /** The configured edge for a host, by exact name or wildcard, ignoring agents. */
   findEdge(host: string): { readonly edge: EdgeSnapshot; readonly isExact: boolean } | undefined {
-    const exact = this.#ownHosts.get(host) ?? this.#exact(host);
+    const exact = this.ownHostOf(host) ?? this.#exact(host);
     const edge = exact ?? this.#wildcard(host);
     return edge === undefined ? undefined : { edge, isExact: exact !== undefined };
+  }
+
+  /**
+   * The host of the program's own that has this name, or that the name is below: nothing else serves either, whatever is
+   * configured. A site below it could set its cookies, and use its passkeys.
+   */
+  ownHostOf(host: string): EdgeSnapshot | undefined {
+    for (const [name, edge] of this.#ownHosts) if (isHostOrBelow(host, name)) return edge;
+    return undefined;
   }
 
   /** A configured edge, or the address of an agent. */

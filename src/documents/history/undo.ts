@@ -85,6 +85,8 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   const back = undone.filter((_, at) => isBack[at]);
   const away = undone.filter(({ item, current }) => item.before === null && current !== undefined);
   await authorizeSteps([...back, ...away], options);
+  if (options.isRevert !== true)
+    await mapInSlices(API_LANE, back, (step) => refuseConflict(step, entry.revision, context));
   const puts = await mapInSlices(API_LANE, back, (step) => putOf(step, asOf, context));
   const goneIds = new Set(away.map(({ item }) => item.id));
   // The store deletes what is below a deleted record.
@@ -208,6 +210,14 @@ async function authorizeSteps(steps: readonly Step[], { principal, context }: Un
     if (module !== null) return;
     authorize(owner, { principal, id: current === undefined ? null : item.id, ...configsOf(step) }, context);
   });
+}
+
+/** As for a request: something else may have the names by now. */
+function refuseConflict(step: Step, revision: number, { settings }: DocumentsContext): void {
+  const { config, previous } = configsOf(step);
+  if (step.module !== null || config === null) return;
+  const conflict = step.owner.resource.conflict?.(config as never, previous as never, settings) ?? null;
+  if (conflict !== null) throw cannotUndo(`revision ${revision} cannot be undone: ${conflict}`);
 }
 
 function configsOf({ item: { kind, id, before }, owner, current }: Step): Pick<Change, 'config' | 'previous'> {

@@ -25,6 +25,8 @@ export interface ExplainPorts {
   readonly tunnels: TunnelView;
   readonly modules: readonly Module[];
   findEdge(scheme: 'http' | 'https', host: string): EdgeSnapshot | undefined;
+  /** Name of the program's own host that the host is below; null: it is below none. */
+  ownHostAbove(host: string): string | null;
   /** Whether connections for the host go to an agent undecrypted. */
   isPassthrough(host: string): boolean;
   /** Whether the name is below the own domain, so that its visitors get a page. */
@@ -39,6 +41,7 @@ export async function explainRequest(question: HypotheticalQuestion, ports: Expl
   const { scheme } = url;
   const live = ports.findEdge(scheme, url.host);
   if (live === undefined) return withoutEdge(question, ports);
+  if (live.ownHost !== undefined) return ownHost(url.host);
   const edge = await ports.inertEdge(live);
   if (edge === null) return withoutEdge(question, ports);
   const found: Found = { edgeId: edge.id, routeId: null, candidates: [] };
@@ -112,6 +115,11 @@ function withoutEdge({ url }: HypotheticalQuestion, ports: ExplainPorts): Explan
   const decided = (decision: ExplainedDecision['decision'], reason: string, text: string): ExplainedDecision => ({
     ...{ module: 'edge', decision, reason, text },
   });
+  const above = ports.ownHostAbove(host);
+  if (above !== null && scheme === 'https') {
+    const text = `${host} is below ${above}, the identity host of this server (identity_host): no edge and no tunnel may serve it, whatever is configured. The TLS handshake fails.`;
+    return refused(nothing, decided('refuse', 'below_identity_host', text), {});
+  }
   if (scheme === 'http' && ports.findEdge('https', host) !== undefined) {
     const text = 'The plain HTTP listener redirects requests for this host to HTTPS.';
     return refused(nothing, decided('refuse', 'redirect_to_https', text), { status: 308 });
@@ -128,6 +136,13 @@ function withoutEdge({ url }: HypotheticalQuestion, ports: ExplainPorts): Explan
     return refusedByEdge(nothing, 'ERR_POSTERN_NO_ROUTE', 'no_route', `No edge and no tunnel has the host ${host}.`);
   const text = `No edge and no tunnel has the host ${host}: the TLS handshake fails.`;
   return refused(nothing, decided('refuse', 'unknown_host', text), {});
+}
+
+/** Handed over whole: no route, module or backend has a part in it. */
+function ownHost(host: string): Explanation {
+  const text = `The server itself serves ${host}: it is the identity host (identity_host), where people sign in. No edge and no tunnel serves it, whatever is configured.`;
+  const decision = { module: 'identity', decision: 'pass', reason: 'identity_host', text } as const;
+  return refused({ edgeId: null, routeId: null, candidates: [] }, decision, {});
 }
 
 function ownPath(edge: EdgeSnapshot, { path }: RequestHead, found: Found): Explanation {
