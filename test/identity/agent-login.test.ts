@@ -95,6 +95,18 @@ suite('an agent whose people log in at the identity host', () => {
     await alone.closeAgents();
   });
 
+  test('asks for one proof where its login asks for a new one each time', async () => {
+    const credential = await alone.credential();
+    const modules = { oidc: { login_parameters: { prompt: 'login' } } };
+    const host = hostOf(await alone.agent(credential.token, { modules }));
+    const browser = alone.identity.browser();
+    const asked = await browser.open(`https://${host}/`, await newPerson(alone));
+    assertAsked(asked, host, credential);
+    assert.equal((await decide(browser, asked)).status, 200);
+    await assert.rejects(alone.identity.browser().open(`https://${host}/`, null), /a proof is asked for/);
+    await alone.closeAgents();
+  });
+
   test('lets in the groups that it names', async () => {
     const credential = await alone.credential();
     const modules = { oidc: {}, access: { allow_groups: ['ops', 'support'] } };
