@@ -20,6 +20,8 @@ export interface Carried {
   onInformational(status: number, raw: HeaderList): void;
   /** The other node has taken the request, and wants its body. */
   onBodyWanted(): void;
+  /** The main thread passes the request on by this node. */
+  onNode?(name: string): void;
   /** Returns the length of the body, as far as the head determines it; otherwise null. */
   onResponse(status: number, raw: HeaderList, isEnded: boolean): number | null;
   /** False: no more until `Carrier.resume`. */

@@ -41,6 +41,8 @@ export interface StreamLink extends CarrierLink {
   ): ClientHttp2Stream;
   /** The connection has ended, and requests that nobody has answered go to another one. Absent: the owner of the link sees to it. */
   readonly isLost?: boolean;
+  /** Another node, or a thread of this one, which tells by which node it passes a request on. */
+  readonly relay?: 'node' | 'thread';
   /** For requests that switch no protocol. Absent: each is a stream. Null: it has just ended. */
   readonly channel?: RequestChannel | null;
 }
@@ -189,6 +191,11 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   onBodyWanted(): void {
     if (this.#parts !== null && this.#body?.isStarted === false && !this.#hasHead)
       this.#startBody(this.#parts.request.body);
+  }
+
+  onNode(name: string): void {
+    const taken = this.#link?.relay === 'thread' ? this.#parts?.request.routeTaken : undefined;
+    if (taken !== undefined) taken.tunnelNode = name;
   }
 
   onInformational(status: number, raw: HeaderList): void {

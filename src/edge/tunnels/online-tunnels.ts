@@ -19,6 +19,8 @@ export interface OnlineTunnel {
   readonly forwardsTo: string;
   /** Requests and connections in progress, maintained by the sender. */
   inFlight: number;
+  /** Those of all threads. Absent: there is one. */
+  readonly inFlightInAll?: number;
   readonly use: TunnelUse;
   /** The best way to the agent, except those that were tried already; null when there is none. Allocates nothing. */
   link(tried?: readonly AgentLink[]): AgentLink | null;
@@ -30,12 +32,17 @@ export interface OnlineTunnel {
   refused?(): void;
 }
 
+/** Another node, or the main thread, which tries all ways to the agent itself. */
+export type Relay = 'node' | 'thread';
+
 /** One connection to an agent. `postern-tunnel` routes a stream to one of the agent's tunnels. */
 export interface AgentLink {
   /** Streams in progress. */
   readonly active: number;
   /** Whether it accepts further streams. */
   readonly hasRoom: boolean;
+  /** Who passes streams on to the agent, and may refuse them; undefined for a connection of the agent to this thread. */
+  readonly relay?: Relay;
   /** Name of the node that passes a stream on to its agent; undefined for a connection of the agent to this node. */
   readonly nodeName?: string;
   request(

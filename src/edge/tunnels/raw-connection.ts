@@ -5,7 +5,7 @@ import { guarded, ignoreErrors, type ListenerOwner, listen, listenOnce } from '.
 import { cancelStream } from '../../lib/http2/reset.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
 import { bufferPassed } from '../../lib/net/passing-buffers.ts';
-import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
+import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER, TUNNEL_NODE_HEADER } from '../../tunnel/protocol.ts';
 import { isSessionOver } from '../../upstream/unsendable.ts';
 import { knownReason } from './agent-failure.ts';
 import type { AgentLink, OnlineTunnel } from './online-tunnels.ts';
@@ -142,13 +142,15 @@ export class RawConnection implements ListenerOwner {
     tunnel.inFlight += 1;
     ignoreErrors(stream);
     listenOnce(stream, 'response', this, (headers: Readonly<Record<string, unknown>>) => {
+      const node = link.relay === 'thread' ? headers[TUNNEL_NODE_HEADER] : undefined;
+      if (typeof node === 'string') this.tunnelNode = node;
       if (headers[':status'] === 200) this.#carry(stream);
       else this.#end(knownReason(String(headers[TUNNEL_ERROR_HEADER])));
     });
     listenOnce(stream, 'close', this, () => {
       link.release();
       tunnel.inFlight -= 1;
-      if (this.#isCarrying || this.#outcome !== null || link.nodeName === undefined) this.#streamClosed(stream);
+      if (this.#isCarrying || this.#outcome !== null || link.relay === undefined) this.#streamClosed(stream);
       else {
         const isGone = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
         const giveUp = (): void => this.#end(isGone ? 'no_tunnel' : 'agent_gone');

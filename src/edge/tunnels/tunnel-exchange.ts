@@ -4,7 +4,7 @@ import { guarded } from '../../lib/guarded-listeners.ts';
 import { firstValue, type HeaderList, withoutHeader } from '../../lib/http/header-list.ts';
 import { webSocketAccept } from '../../lib/http/web-socket-accept.ts';
 import { HOP_TRACE_HEADER } from '../../tracing/hop-trace.ts';
-import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
+import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER, TUNNEL_NODE_HEADER } from '../../tunnel/protocol.ts';
 import { isSafe } from '../../upstream/request-headers.ts';
 import { isSessionOver, isUnsendable, unsendable } from '../../upstream/unsendable.ts';
 import type {
@@ -19,13 +19,9 @@ import { agentFailure } from './agent-failure.ts';
 import { declinedHead } from './declined-head.ts';
 import type { AgentLink } from './online-tunnels.ts';
 import { RetryWhileSuspended } from './retry-while-suspended.ts';
+import { TriedWays } from './tried-ways.ts';
 import type { TunnelUpstream } from './tunnel-upstream.ts';
 
-/** Ways to the agent that one request tries: its connections here, and nodes that announced the tunnel. */
-const MAX_TRIES = 4;
-/** After this many lost connections to the agent the request itself may be the cause. Links between nodes may fail at the same time. */
-const MAX_REPEATS = 1;
-const MAX_REPEATS_BY_PEERS = 2;
 const OFFLINE = 'the agent of this tunnel has no connection that accepts requests';
 const ISOLATED = 'this node may not serve names of agents';
 
@@ -40,15 +36,12 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   readonly #handler: UpstreamHandler;
   #inner: UpstreamExchange | null = null;
   #link: AgentLink | null = null;
-  /** Null until the first way fails: most requests need no list. */
-  #tried: AgentLink[] | null = null;
-  /** The first way, once more, when there is no other. */
-  #lastResort: AgentLink | null = null;
+  /** Null until the first way fails. */
+  #ways: TriedWays | null = null;
   #refusal: NodeJS.Immediate | null = null;
   #retry: RetryWhileSuspended | null = null;
   /** A node that announces the tunnel did not take it. */
   #isRefusedByNode = false;
-  #losses = 0;
   #hasBytes = false;
 
   constructor(upstream: TunnelUpstream, request: UpstreamRequest, handler: UpstreamHandler) {
@@ -64,7 +57,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
 
   /** After a stream that was refused unprocessed. */
   sendAgain(): this {
-    this.#isRefusedByNode ||= this.#link?.nodeName !== undefined;
+    this.#isRefusedByNode ||= this.#link?.relay !== undefined;
     if (!this.#sendElsewhere(true)) this.#waitOr(() => this.#refuseUnsent());
     return this;
   }
@@ -91,8 +84,9 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     this.#handler.onFailure(failed('head', 'malformed', message, true));
   }
 
-  onHead(head: ResponseHead): void {
+  onHead(answer: ResponseHead): void {
     this.#hasBytes = true;
+    const head = this.#request.switchTo === null ? answer : this.#withoutNode(answer);
     const reason = firstValue(head.headers, TUNNEL_ERROR_HEADER);
     if (reason === undefined) {
       const answered = this.#request.switchTo === null ? head : declinedHead(head);
@@ -107,11 +101,21 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   }
 
   /** RFC 8441 §5.1 has no response to the client's key; an HTTP/1.1 client waits for one. */
-  onSwitch(head: ResponseHead, stream: Duplex): void {
+  onSwitch(answer: ResponseHead, stream: Duplex): void {
+    const head = this.#withoutNode(answer);
     const headers = withoutHeader(head.headers, 'sec-websocket-accept');
     const key = firstValue(this.#request.headers, 'sec-websocket-key');
     if (key !== undefined) headers.push('sec-websocket-accept', webSocketAccept(key));
     this.#handler.onSwitch({ ...head, status: 101, headers }, stream);
+  }
+
+  /** The main thread tells it with the response of a WebSocket. */
+  #withoutNode(head: ResponseHead): ResponseHead {
+    const node = this.#link?.relay === 'thread' ? firstValue(head.headers, TUNNEL_NODE_HEADER) : undefined;
+    if (node === undefined) return head;
+    const { routeTaken } = this.#request;
+    if (routeTaken !== undefined) routeTaken.tunnelNode = node;
+    return { ...head, headers: withoutHeader(head.headers, TUNNEL_NODE_HEADER) };
   }
 
   onData(chunk: Buffer): boolean {
@@ -131,58 +135,43 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
       this.#handler.onFailure(failure);
       return;
     }
-    this.#losses += 1;
-    const isLimitReached = this.#losses > (this.#link?.nodeName === undefined ? MAX_REPEATS : MAX_REPEATS_BY_PEERS);
+    this.#ways ??= new TriedWays();
     const giveUp = (): void => this.#handler.onFailure({ ...failure, isSafe: true });
-    if (isLimitReached) giveUp();
+    if (this.#link === null || !this.#ways.mayRepeat(this.#link)) giveUp();
     else if (!this.#sendElsewhere(false)) this.#waitOr(giveUp);
   }
 
   /** One way to the agent is gone; most agents have another. */
   #sendElsewhere(wasRefused: boolean): boolean {
-    const link = this.#link;
-    const isFirst = this.#tried === null;
-    this.#giveUp();
-    // An agent that refused one stream may take the next. A node that lost one connection to the agent may have another.
-    if (isFirst && link !== null && wasRefused === (link.nodeName === undefined)) this.#lastResort = link;
+    this.#ways ??= new TriedWays();
+    if (this.#link !== null) this.#ways.failed(this.#link, wasRefused);
+    this.#inner = null;
     try {
-      return this.#send() || this.#sendOnLastResort();
+      return this.#send();
     } catch (error) {
       if (!isUnsendable(error)) reportBug(error, { part: 'tunnel exchange' });
       return false;
     }
   }
 
-  #sendOnLastResort(): boolean {
-    const link = this.#lastResort;
-    this.#lastResort = null;
-    return link?.hasRoom === true && this.#upstream.mayServe() && this.#sendOn(link);
-  }
-
-  #giveUp(): void {
-    this.#tried ??= [];
-    if (this.#link !== null) this.#tried.push(this.#link);
-    this.#inner = null;
-  }
-
   /** False when no way to the agent is left. */
   #send(): boolean {
     if (!this.#upstream.mayServe()) return false;
-    while ((this.#tried?.length ?? 0) < MAX_TRIES) {
-      const link = this.#tried === null ? this.#upstream.tunnel.link() : this.#upstream.tunnel.link(this.#tried);
-      if (link === null || this.#tried?.includes(link) === true) return false;
-      if (this.#sendOn(link)) return true;
-      this.#giveUp();
+    const { tunnel } = this.#upstream;
+    let link = this.#ways === null ? tunnel.link() : this.#ways.next(tunnel);
+    while (link !== null && !this.#sendOn(link)) {
+      this.#ways ??= new TriedWays();
+      this.#ways.ended(link);
+      link = this.#ways.next(tunnel);
     }
-    return false;
+    return link !== null;
   }
 
   /** False when the connection ended just now. */
   #sendOn(link: AgentLink): boolean {
     this.#link = link;
-    const awaitsBodyWanted = link.nodeName !== undefined;
-    const tries = this.#tried?.length ?? 0;
-    const isRetry = tries >= MAX_TRIES;
+    const awaitsBodyWanted = link.relay !== undefined;
+    const isRetry = this.#ways?.isLast === true;
     try {
       const request = awaitsBodyWanted ? withHopTrace(this.#request) : this.#request;
       this.#inner = this.#upstream.sendOn(link, { request, handler: this, isRetry, awaitsBodyWanted });
@@ -222,7 +211,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
       {
         isSuspended: () => this.#upstream.isSuspended,
         attempt: () => {
-          this.#tried = null;
+          this.#ways?.forget();
           try {
             return this.#sendIfTaken();
           } catch (error) {

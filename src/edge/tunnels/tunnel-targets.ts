@@ -66,7 +66,7 @@ export class TunnelTargets {
     for (const member of members) {
       // The random part is less than one. Unreachable tunnels come last.
       const { tunnel, isResting } = member.upstream;
-      const key = tunnel.inFlight + random() + (isResting ? AT_THE_END : 0);
+      const key = (tunnel.inFlightInAll ?? tunnel.inFlight) + random() + (isResting ? AT_THE_END : 0);
       if (best.length === MAX_TRIES && key >= (keys[MAX_TRIES - 1] as number)) continue;
       let at = best.length === MAX_TRIES ? MAX_TRIES - 1 : best.length;
       while (at > 0 && key < (keys[at - 1] as number)) {

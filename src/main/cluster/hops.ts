@@ -18,6 +18,6 @@ interface HopDependencies {
 export function serveHops({ links, tunnels, tracing, clock }: HopDependencies): HopWebSockets {
   const traced = tracing === null ? null : new HopTracing(tracing, () => clock.nowMs());
   const webSockets = new HopWebSockets();
-  links?.serveStreams(receiveHops(tunnels, webSockets, traced), receiveChannelHops(tunnels, traced));
+  links?.serveStreams(receiveHops(tunnels, webSockets, { tracing: traced }), receiveChannelHops(tunnels, traced));
   return webSockets;
 }

@@ -7,7 +7,8 @@ import { threadsNowMs } from '../../lib/process/threads-now.ts';
 const PUBLISHED_AT = 0;
 const SERVES_UNTIL = 1;
 const IS_CURRENT = 2;
-const FIGURES = 3;
+const IS_UNSETTLED = 3;
+const FIGURES = 4;
 
 /** The main thread has stopped for so long that what it said is no longer known to be true. */
 const STALE_AFTER_MS = 500;
@@ -16,6 +17,8 @@ export interface BoardFigures {
   /** How long the right to serve names of agents certainly lasts. */
   readonly rightLeftMs: number;
   readonly isCurrent: boolean;
+  /** This node is not linked with all others, which may announce further tunnels in a moment. */
+  readonly isUnsettled: boolean;
 }
 
 export function newBoard(): SharedArrayBuffer {
@@ -29,10 +32,11 @@ export class Board {
     this.#figures = new Float64Array(buffer);
   }
 
-  publish({ rightLeftMs, isCurrent }: BoardFigures): void {
+  publish({ rightLeftMs, isCurrent, isUnsettled }: BoardFigures): void {
     const figures = this.#figures;
     figures[SERVES_UNTIL] = threadsNowMs() + rightLeftMs;
     figures[IS_CURRENT] = Number(isCurrent);
+    figures[IS_UNSETTLED] = Number(isUnsettled);
     figures[PUBLISHED_AT] = threadsNowMs();
   }
 
@@ -43,6 +47,10 @@ export class Board {
 
   get isCurrent(): boolean {
     return this.#figures[IS_CURRENT] === 1 && !this.#isStale;
+  }
+
+  get isUnsettled(): boolean {
+    return this.#figures[IS_UNSETTLED] === 1;
   }
 
   get #isStale(): boolean {

@@ -1,11 +1,9 @@
 import type { Socket } from 'node:net';
 import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
-import type { ChannelRequestHandler } from '../../nodes/channel/incoming-channel.ts';
 import { HopWebSockets } from '../../nodes/hop/hop-web-sockets.ts';
-import { receiveChannelHops, receiveHops } from '../../nodes/hop/receive-hops.ts';
+import { receiveHops, receiveWorkersRequests } from '../../nodes/hop/receive-hops.ts';
 import { ServedFeeds } from '../../nodes/links/feed-followers.ts';
 import { IncomingLink, type Served } from '../../nodes/links/incoming-link.ts';
-import type { PeerStreamHandler } from '../../nodes/links/peer-links.ts';
 import { ServedCalls } from '../../nodes/links/served-calls.ts';
 import { socketPair } from './socket-pair.ts';
 
@@ -16,13 +14,11 @@ export class LinkedWorkers {
   readonly #links = new Set<IncomingLink>();
 
   constructor(tunnels: OnlineTunnels, onProblem: (why: string) => void) {
-    const streams: PeerStreamHandler = receiveHops(tunnels, this.#webSockets);
-    const requests: ChannelRequestHandler = receiveChannelHops(tunnels);
     this.#served = {
       calls: new ServedCalls(() => {}),
       feeds: new ServedFeeds(),
-      streams,
-      requests,
+      streams: receiveHops(tunnels, this.#webSockets, { isForWorker: true }),
+      requests: receiveWorkersRequests(tunnels),
       onViolation: (worker, why) => onProblem(`${worker}: ${why}`),
     };
   }

@@ -74,7 +74,11 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
       workers.tell('useSecretKey', keyId);
     }
     if (clock.sharedOffset === undefined) publishOffset(clock, clockOffset);
-    published.publish({ rightLeftMs: deps.rightLeftMs(), isCurrent: others.isCurrent });
+    published.publish({
+      rightLeftMs: deps.rightLeftMs(),
+      isCurrent: others.isCurrent,
+      isUnsettled: deps.tunnels.isUnsettled === true,
+    });
   };
   publish();
   const publishing = setInterval(publish, PUBLISH_EVERY_MS).unref();
@@ -92,6 +96,7 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
     handshakes: SharedTally.memory(count),
     plainConnections: SharedTally.memory(count),
   };
+  const tunnelStreams = SharedTally.memory(count);
   const connections = new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT);
   const ticketSecret = deps.ticketSecret === undefined ? randomBytes(32) : null;
   const workers = new EdgeWorkers(
@@ -111,10 +116,11 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
         board,
         clockOffset,
         tallies,
+        tunnelStreams,
         connections,
       }),
       release: (index) => {
-        for (const tally of Object.values(tallies)) SharedTally.clear(tally, index);
+        for (const tally of [...Object.values(tallies), tunnelStreams]) SharedTally.clear(tally, index);
       },
       methods: () => ({
         ...attemptsOfWorker(deps.attempts),
@@ -185,7 +191,11 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
     onProblem: (err) => logger.error({ err }, 'failed to accept a connection'),
   });
   own.setTunnelPorts(tunnels.ports);
-  const endpoints = new WorkerEndpoints(tunnels.endpoints, workers, () => workers.tell('ownAddresses', own.list()));
+  const endpoints = new WorkerEndpoints(tunnels.endpoints, workers, {
+    onPorts: () => workers.tell('ownAddresses', own.list()),
+    // Those who ask for the tunnel may have to wait for another node to announce it.
+    onUnlisted: publish,
+  });
   for (const stop of [replica.onChange((changes) => workers.show(changes)), ...followLogins(logins, workers)])
     opening.defer(stop);
   deps.history.onFollowed((isFollowed) => workers.watch(isFollowed));

@@ -5,21 +5,28 @@ import type { EdgeWorkers } from './edge-workers.ts';
 import type { ToldTunnel } from './worker-protocol.ts';
 import type { WorkerThread } from './worker-thread.ts';
 
+export interface WorkerEndpointsHooks {
+  /** The ports of tcp tunnels have changed, which this thread has. */
+  onPorts(): void;
+  /** A tunnel is gone. Workers do not know it yet. */
+  onUnlisted(): void;
+}
+
 /** Tunnels and endpoints of agents, in this thread and in all workers. */
 export class WorkerEndpoints implements EndpointPublisher, DirectoryListener {
   readonly #own: EndpointPublisher;
   readonly #workers: EdgeWorkers;
-  readonly #onPorts: () => void;
+  readonly #hooks: WorkerEndpointsHooks;
   readonly #tunnels = new Map<string, ToldTunnel>();
   readonly #published = new Map<string, NewEndpoint>();
   /** Those that know all of them, and hear of each new one. */
   readonly #introduced = new WeakSet<WorkerThread>();
 
-  /** `own` decides; it also has the ports of tcp tunnels, of which `onPorts` tells workers. */
-  constructor(own: EndpointPublisher, workers: EdgeWorkers, onPorts: () => void) {
+  /** `own` decides. */
+  constructor(own: EndpointPublisher, workers: EdgeWorkers, hooks: WorkerEndpointsHooks) {
     this.#own = own;
     this.#workers = workers;
-    this.#onPorts = onPorts;
+    this.#hooks = hooks;
   }
 
   onListed({ id, announced: { labels, forwardsTo } }: DirectoryTunnel): void {
@@ -30,6 +37,7 @@ export class WorkerEndpoints implements EndpointPublisher, DirectoryListener {
 
   onUnlisted({ id }: DirectoryTunnel): void {
     this.#tunnels.delete(id);
+    this.#hooks.onUnlisted();
     this.#workers.tell('tunnelOffline', id);
   }
 
@@ -47,7 +55,7 @@ export class WorkerEndpoints implements EndpointPublisher, DirectoryListener {
     const published = await this.#own.publish(endpoint);
     if (!published.ok) return published;
     if (endpoint.proto === 'tcp') {
-      this.#onPorts();
+      this.#hooks.onPorts();
       return published;
     }
     this.#published.set(endpoint.id, endpoint);
@@ -63,7 +71,7 @@ export class WorkerEndpoints implements EndpointPublisher, DirectoryListener {
   withdraw(endpointId: string): void {
     this.#own.withdraw(endpointId);
     if (this.#published.delete(endpointId)) this.#workers.tell('withdraw', endpointId);
-    else this.#onPorts();
+    else this.#hooks.onPorts();
   }
 
   async introduce(worker: WorkerThread): Promise<void> {

@@ -37,6 +37,8 @@ export interface WorkerStart {
   /** Milliseconds between the clock of the installation and that of the machine. */
   readonly clockOffset: SharedArrayBuffer;
   readonly tallies: Readonly<Record<keyof EdgeTallies, SharedArrayBuffer>>;
+  /** Requests and connections in progress of each tunnel that is in groups. */
+  readonly tunnelStreams: SharedArrayBuffer;
   /** For its log lines. */
   readonly logPort: MessagePort;
   /** Set once it has sent all of them. */

@@ -105,6 +105,10 @@ export class ChannelCarrier extends ChannelStream implements Carrier {
     if (isEnded) this.#carried?.onEnd(NO_TRAILERS);
   }
 
+  override onNode(name: string): void {
+    this.#carried?.onNode?.(name);
+  }
+
   onChunk(chunk: Buffer): boolean {
     bufferPassed(chunk.length);
     if (!this.#hasHead || this.#isWhole) throw new ChannelViolation('data outside of a response');

@@ -11,9 +11,11 @@ export const DATA = 4;
 export const END = 5;
 export const RESET = 6;
 export const CREDIT = 7;
+/** From the main thread to a worker: the node that passes the request on. */
+export const NODE = 8;
 
 export function isKnownType(type: number): boolean {
-  return type >= REQUEST && type <= CREDIT;
+  return type >= REQUEST && type <= NODE;
 }
 
 /** Length of the payload in three bytes, type in one, number of the exchange in six. */

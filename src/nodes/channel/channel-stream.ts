@@ -1,4 +1,4 @@
-import { ChannelViolation, CREDIT, END, MAX_CREDIT_BYTES, RESET } from './channel-frames.ts';
+import { ChannelViolation, CREDIT, END, MAX_CREDIT_BYTES, NODE, RESET } from './channel-frames.ts';
 import type { ChannelOutput } from './channel-output.ts';
 import { ChunkQueue } from './chunk-queue.ts';
 
@@ -55,6 +55,8 @@ export abstract class ChannelStream {
   abstract onChunk(chunk: Buffer): boolean;
   abstract onSendersEnd(text: string): void;
   abstract onReset(code: number): void;
+  /** Only a worker needs it. */
+  onNode(_name: string): void {}
   /** The channel is gone. */
   abstract onLost(): void;
   /** The first credit, for a sender that had none. */
@@ -114,6 +116,10 @@ export abstract class ChannelStream {
 
   protected head(type: number, number: number, text: string): void {
     if (!this.#isOver) this.#channel.output.head(type, this.id, number, text);
+  }
+
+  protected node(name: string): void {
+    if (!this.#isOver) this.#channel.output.text(NODE, this.id, name);
   }
 
   /** False: the caller sends no more until `onSent`. */

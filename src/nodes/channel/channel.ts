@@ -9,6 +9,7 @@ import {
   END,
   HEAD_NUMBER_BYTES,
   INFORMATIONAL,
+  NODE,
   NUMBER_BYTES,
   RESET,
   RESPONSE,
@@ -176,6 +177,9 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
           break;
         case RESET:
           stream.onReset(numberIn(bytes, start, end));
+          break;
+        case NODE:
+          stream.onNode(bytes.toString('latin1', start, end));
           break;
         case CREDIT:
           stream.credited(numberIn(bytes, start, end));

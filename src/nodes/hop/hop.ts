@@ -1,12 +1,14 @@
 import { type ClientHttp2Stream, constants, type Http2Stream, type ServerHttp2Stream } from 'node:http2';
 import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../../lib/bug-report.ts';
+import { withoutHeader } from '../../lib/http/header-list.ts';
 import { sendInformational, sendResponse } from '../../lib/http2/heads.ts';
 import { neverIndexed } from '../../lib/http2/never-indexed.ts';
 import { resetStream } from '../../lib/http2/reset.ts';
 import { readMore, type StreamTaker, takeStream } from '../../lib/http2/taken-stream.ts';
 import { bufferPassed } from '../../lib/net/passing-buffers.ts';
-import type { HopTrace } from '../../tracing/hop-trace.ts';
+import { HOP_TRACE_HEADER, type HopTrace, withoutHopTrace } from '../../tracing/hop-trace.ts';
+import { TUNNEL_NODE_HEADER } from '../../tunnel/protocol.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
 import { PassedFrames } from './passed-frames.ts';
@@ -24,6 +26,8 @@ export interface HopParts {
   /** Null: nothing is recorded. */
   readonly trace: HopTrace | null;
   readonly isWebSocket: boolean;
+  /** For a worker: it hears which node has taken the stream. Absent: the stream is another node's, which looks for further ways itself. */
+  readonly nextLink?: (refused: AgentLink) => AgentLink | null;
   /** Called once, when the other node's stream has closed. */
   readonly onClosed: () => void;
 }
@@ -36,7 +40,8 @@ export interface HopParts {
 export class Hop implements StreamTaker {
   readonly #peer: ServerHttp2Stream;
   readonly #tunnel: OnlineTunnel;
-  readonly #link: AgentLink;
+  readonly #nextLink: HopParts['nextLink'];
+  #link: AgentLink;
   readonly #trace: HopTrace | null;
   readonly #onClosed: () => void;
   #agent: ClientHttp2Stream | null = null;
@@ -47,16 +52,20 @@ export class Hop implements StreamTaker {
   #isResponseEnded = false;
   #hasHead = false;
   #informational = 0;
+  /** Nothing has passed yet: another way can still get the stream. */
+  #isUntouched = true;
+  #raw: Raw = [];
   /** Both streams are about to be reset: nothing more is sent. */
   #isBroken = false;
   /** Data that came before its head was forwarded. */
   #early: Buffer[] | null = null;
 
   /** Takes the stream. */
-  constructor(peer: ServerHttp2Stream, { tunnel, link, trace, isWebSocket, onClosed }: HopParts) {
+  constructor(peer: ServerHttp2Stream, { tunnel, link, trace, isWebSocket, nextLink, onClosed }: HopParts) {
     this.#peer = peer;
     this.#tunnel = tunnel;
     this.#link = link;
+    this.#nextLink = nextLink;
     this.#trace = trace;
     this.#frames = isWebSocket ? new PassedFrames() : null;
     this.#onClosed = onClosed;
@@ -64,17 +73,18 @@ export class Hop implements StreamTaker {
   }
 
   start(raw: Raw): void {
+    this.#raw = raw;
     try {
-      this.#start(raw);
+      this.#start();
     } catch (error) {
       this.contain(error);
     }
   }
 
-  #start(raw: Raw): void {
+  #start(): void {
     const peer = this.#peer;
     this.#isRequestWhole = peer.endAfterHeaders;
-    const agent = this.#open(raw, { endStream: this.#isRequestWhole, waitForTrailers: false });
+    const agent = this.#open({ endStream: this.#isRequestWhole, waitForTrailers: false });
     if (agent === null) return;
     this.#agent = agent;
     this.#tunnel.inFlight += 1;
@@ -90,18 +100,25 @@ export class Hop implements StreamTaker {
     this.#breakOff(NGHTTP2_INTERNAL_ERROR);
   }
 
-  #open(
-    raw: Raw,
-    options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
-  ): ClientHttp2Stream | null {
+  #open(options: { readonly endStream: boolean; readonly waitForTrailers: boolean }): ClientHttp2Stream | null {
+    const raw = this.#raw;
+    // The header of a trace is for nodes.
+    const isForAgent = this.#link.relay === undefined && raw.includes(HOP_TRACE_HEADER);
     try {
-      return this.#link.request(neverIndexed(raw), options);
+      return this.#link.request(neverIndexed(isForAgent ? withoutHopTrace(raw) : raw), options);
     } catch (error) {
       if (!isUnsendable(error)) throw error;
+      if (isSessionOver(error) && this.#takeNextLink()) return this.#open(options);
       // Either the agent's connection has just ended, and another node may have one, or no agent may get this request.
       this.#breakOff(isSessionOver(error) ? NGHTTP2_REFUSED_STREAM : NGHTTP2_PROTOCOL_ERROR);
       return null;
     }
+  }
+
+  #takeNextLink(): boolean {
+    const next = this.#nextLink?.(this.#link) ?? null;
+    if (next !== null) this.#link = next;
+    return next !== null;
   }
 
   onEvent(stream: Http2Stream, event: string | symbol, head: unknown, flags: unknown, raw: unknown): boolean {
@@ -212,6 +229,7 @@ export class Hop implements StreamTaker {
   }
 
   #onInformational(raw: Raw): void {
+    this.#isUntouched = false;
     this.#informational += 1;
     if (this.#informational > MAX_INFORMATIONAL) this.#breakOff(NGHTTP2_ENHANCE_YOUR_CALM);
     else this.#attempt(this.#peer, () => sendInformational(this.#peer, raw));
@@ -219,6 +237,7 @@ export class Hop implements StreamTaker {
 
   #sendToAgent(chunk: Buffer): boolean {
     const agent = this.#agent as ClientHttp2Stream;
+    this.#isUntouched = false;
     return agent.writable ? agent.write(chunk) : true;
   }
 
@@ -228,7 +247,11 @@ export class Hop implements StreamTaker {
 
   #respond(head: Head, flags: number, raw: Raw): void {
     const isEnded = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
-    sendResponse(this.#peer, raw, { endStream: isEnded, waitForTrailers: false });
+    this.#isUntouched = false;
+    sendResponse(this.#peer, this.#nextLink === undefined ? raw : withNode(raw, this.#link.nodeName), {
+      endStream: isEnded,
+      waitForTrailers: false,
+    });
     this.#trace?.answered(head[':status']);
     if (head[':status'] !== 200) this.#frames = null;
     readMore(this.#agent as ClientHttp2Stream);
@@ -259,6 +282,12 @@ export class Hop implements StreamTaker {
     this.#link.release();
     this.#tunnel.inFlight -= 1;
     this.#tunnel.use.hopsInFlight -= 1;
+    // A node that no longer has the tunnel refuses the stream, and a broken link to it is lost.
+    const mayGoElsewhere = this.#isUntouched && !this.#isBroken && !peer.closed && this.#link.relay === 'node';
+    if (mayGoElsewhere && this.#takeNextLink()) {
+      this.#start();
+      return;
+    }
     if (!this.#isResponseWhole) resetStream(peer, (this.#agent as ClientHttp2Stream).rstCode);
     // The service reads no more. The reset waits for the end of the response (RFC 9113 §8.1).
     else if (!this.#isRequestWhole) closeComplete(peer);
@@ -282,4 +311,10 @@ export class Hop implements StreamTaker {
     resetStream(this.#peer, code);
     if (this.#agent !== null) resetStream(this.#agent, code);
   }
+}
+
+/** Only this node says it: an agent could say anything. */
+function withNode(raw: Raw, nodeName: string | undefined): Raw {
+  const said = withoutHeader(raw, TUNNEL_NODE_HEADER);
+  return nodeName === undefined ? said : [...said, TUNNEL_NODE_HEADER, nodeName];
 }

@@ -1,4 +1,5 @@
-import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import { TriedWays } from '../../edge/tunnels/tried-ways.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { HOP_TRACE_HEADER, type HopTracing, withoutHopTrace } from '../../tracing/hop-trace.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
@@ -9,14 +10,21 @@ import { Hop } from './hop.ts';
 import type { HopWebSockets } from './hop-web-sockets.ts';
 import { RelayedHop } from './relayed-hop.ts';
 
+interface HopSources {
+  readonly tracing?: HopTracing | null;
+  /** The streams are a worker's: this thread tries all ways to the agent. */
+  readonly isForWorker?: true;
+}
+
 /**
  * Serves connections and WebSockets of other nodes for agents that are connected here. `local` knows only these agents:
- * a stream that came over a link never leaves over another link, so no header has to mark the stream.
+ * a stream that came over a link never leaves over another link, so no header has to mark the stream. For a worker it knows
+ * those of other nodes too.
  */
 export function receiveHops(
   local: OnlineTunnels,
   webSockets: HopWebSockets,
-  tracing: HopTracing | null = null,
+  { tracing = null, isForWorker }: HopSources = {},
 ): PeerStreamHandler {
   return (stream, headers, raw, onClosed) => {
     const isConnection = headers[':protocol'] === undefined;
@@ -27,8 +35,6 @@ export function receiveHops(
     if (tunnel === undefined || link === null) return false;
     const traced = headers[HOP_TRACE_HEADER];
     const trace = traced === undefined ? null : (tracing?.begin(traced, tunnel.id) ?? null);
-    // The header is not for the agent, whether or not this node traces.
-    const forAgent = traced === undefined ? raw : withoutHopTrace(raw);
     const isWebSocket = headers[':protocol'] === 'websocket';
     const onHopClosed = (): void => {
       webSockets.delete(hop);
@@ -36,10 +42,11 @@ export function receiveHops(
     };
     const hop = new Hop(stream, {
       ...{ tunnel, link, trace, isWebSocket },
+      ...(isForWorker === true && { nextLink: nextLinkOf(tunnel) }),
       onClosed: isWebSocket ? onHopClosed : onClosed,
     });
     if (isWebSocket) webSockets.add(hop);
-    hop.start(forAgent);
+    hop.start(raw);
     return true;
   };
 }
@@ -48,17 +55,35 @@ export function receiveHops(
 export function receiveChannelHops(local: OnlineTunnels, tracing: HopTracing | null = null): ChannelRequestHandler {
   return (request, place) => {
     const { raw } = request;
-    const id = lastValue(raw, TUNNEL_HEADER);
-    const tunnel = id === undefined ? undefined : local.get(id);
+    const tunnel = tunnelOf(local, raw);
     const link = tunnel?.link() ?? null;
     if (tunnel === undefined || link === null) return null;
-    // For a worker, whose tunnels may be those of other nodes.
-    if (link.channel) return new RelayedHop(place, { tunnel, channel: link.channel, request });
     const traced = lastValue(raw, HOP_TRACE_HEADER);
     if (traced === undefined) return new ChannelHop(place, { tunnel, link, trace: null, request });
     const trace = tracing?.begin(traced, tunnel.id) ?? null;
     return new ChannelHop(place, { tunnel, link, trace, request: { ...request, raw: withoutHopTrace(raw) } });
   };
+}
+
+/** Serves requests of a worker, for agents of all nodes. */
+export function receiveWorkersRequests(tunnels: OnlineTunnels): ChannelRequestHandler {
+  return (request, place) => {
+    const tunnel = tunnelOf(tunnels, request.raw);
+    return tunnel === undefined ? null : new RelayedHop(place, { tunnel, request });
+  };
+}
+
+function nextLinkOf(tunnel: OnlineTunnel): (refused: AgentLink) => AgentLink | null {
+  const ways = new TriedWays();
+  return (refused) => {
+    ways.ended(refused);
+    return ways.next(tunnel);
+  };
+}
+
+function tunnelOf(tunnels: OnlineTunnels, raw: HeaderList): OnlineTunnel | undefined {
+  const id = lastValue(raw, TUNNEL_HEADER);
+  return id === undefined ? undefined : tunnels.get(id);
 }
 
 /** The sender adds its own headers at the end. */

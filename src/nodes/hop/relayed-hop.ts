@@ -1,10 +1,15 @@
 import { constants } from 'node:http2';
-import type { OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
+import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
+import { TriedWays } from '../../edge/tunnels/tried-ways.ts';
 import { reportBug } from '../../lib/bug-report.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
+import { neverIndexed } from '../../lib/http2/never-indexed.ts';
 import { bufferPassed } from '../../lib/net/passing-buffers.ts';
-import type { Carried, Carrier, RequestChannel } from '../../upstream/carrier.ts';
+import { HOP_TRACE_HEADER, withoutHopTrace } from '../../tracing/hop-trace.ts';
+import type { Carried, Carrier } from '../../upstream/carrier.ts';
+import { Http2Carrier } from '../../upstream/http2-carrier.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
+import { isSafe } from '../../upstream/request-headers.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
 import {
   ChannelViolation,
@@ -24,45 +29,91 @@ const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 
 export interface RelayedHopParts {
   readonly tunnel: OnlineTunnel;
-  /** To the node with the agent. */
-  readonly channel: RequestChannel;
   readonly request: ReceivedRequest;
 }
 
 /**
- * A request of a worker for an agent of another node: copied from the worker's channel to that node's, and back. It
- * changes nothing, and has no deadlines: the worker has them.
+ * A request of a worker: copied from the worker's channel to an agent's connection or to another node's channel, and
+ * back. It changes nothing, and has no deadlines: the worker has them. Like `TunnelExchange` it tries further ways to the
+ * agent when one refuses or loses the request.
  */
 export class RelayedHop extends ChannelStream implements Carried {
   readonly #tunnel: OnlineTunnel;
-  readonly #channel: RequestChannel;
   readonly #request: ReceivedRequest;
-  /** Null before it is open, and once the other node has nothing more to do with it. */
+  #link: AgentLink | null = null;
+  /** Null until the first way fails. */
+  #ways: TriedWays | null = null;
+  /** Null before it is open, and once the other end has nothing more to do with it. */
   #carrier: Carrier | null = null;
   #isRequestWhole: boolean;
+  /** A part of the body was sent on: no other way can get the whole. */
+  #isBodyTaken = false;
+  /** A part of the response has come. */
+  #hasBytes = false;
   #isHeadAll = false;
   #isEndSent = false;
   #informational = 0;
 
-  constructor(place: ChannelPlace, { tunnel, channel, request }: RelayedHopParts) {
+  constructor(place: ChannelPlace, { tunnel, request }: RelayedHopParts) {
     super(place, INITIAL_CREDIT_BYTES, 0);
     this.#tunnel = tunnel;
-    this.#channel = channel;
     this.#request = request;
     this.#isRequestWhole = !request.hasBody;
   }
 
   start(): void {
-    const { raw, hasBody, mayHaveTrailers } = this.#request;
-    try {
-      this.#carrier = this.#channel.open(raw, { hasBody, mayHaveTrailers }, this);
-    } catch (error) {
-      if (!isUnsendable(error)) throw error;
-      this.reset(isSessionOver(error) ? NGHTTP2_REFUSED_STREAM : NGHTTP2_PROTOCOL_ERROR);
-      return;
+    if (!this.#send(this.#tunnel.link())) this.reset(NGHTTP2_REFUSED_STREAM);
+  }
+
+  /** False when no way to the agent is left. */
+  #send(first: AgentLink | null): boolean {
+    let link = first;
+    while (link !== null && !this.#sendOn(link)) {
+      this.#ways ??= new TriedWays();
+      this.#ways.ended(link);
+      link = this.#ways.next(this.#tunnel);
     }
+    return link !== null;
+  }
+
+  /** False when the connection ended just now. */
+  #sendOn(link: AgentLink): boolean {
+    try {
+      if (link.channel === null) return false;
+      this.#carrier = this.#open(link);
+    } catch (error) {
+      if (isSessionOver(error)) return false;
+      if (!isUnsendable(error)) throw error;
+      this.reset(NGHTTP2_PROTOCOL_ERROR);
+      return true;
+    }
+    this.#link = link;
     this.#tunnel.inFlight += 1;
     this.#tunnel.use.hopsInFlight += 1;
+    if (link.nodeName !== undefined) this.node(link.nodeName);
+    // Another node asks for the body when it has taken the request.
+    if (link.relay === undefined && !this.#isRequestWhole) this.grant(0);
+    return true;
+  }
+
+  #open(link: AgentLink): Carrier {
+    const { raw, hasBody, mayHaveTrailers } = this.#request;
+    if (link.channel) return link.channel.open(raw, { hasBody, mayHaveTrailers }, this);
+    // The header of a trace is for other nodes.
+    const forAgent = raw.includes(HOP_TRACE_HEADER) ? withoutHopTrace(raw) : raw;
+    const options = { endStream: !hasBody, waitForTrailers: hasBody && mayHaveTrailers };
+    return new Http2Carrier(link.request(neverIndexed(forAgent), options), link, this);
+  }
+
+  /** As `TunnelExchange` decides it. */
+  #sendAgain(link: AgentLink, wasRefused: boolean): boolean {
+    const { raw, hasBody } = this.#request;
+    if (this.#hasBytes || this.#isBodyTaken) return false;
+    if (!wasRefused && (hasBody || !isSafe(raw[1] ?? ''))) return false;
+    this.#ways ??= new TriedWays();
+    if (!wasRefused && !this.#ways.mayRepeat(link)) return false;
+    this.#ways.failed(link, wasRefused);
+    return this.#send(this.#ways.next(this.#tunnel));
   }
 
   // From the worker.
@@ -74,13 +125,15 @@ export class RelayedHop extends ChannelStream implements Carried {
   onChunk(chunk: Buffer): boolean {
     bufferPassed(chunk.length);
     if (this.#isRequestWhole) throw new ChannelViolation('data after the end of a request');
-    // The other node needs no more of it.
+    this.#isBodyTaken = true;
+    // The other end needs no more of it.
     return this.#carrier?.write(chunk) ?? true;
   }
 
   onSendersEnd(text: string): void {
     if (this.#isRequestWhole) throw new ChannelViolation('two ends of one request');
     this.#isRequestWhole = true;
+    this.#isBodyTaken = true;
     this.#carrier?.end(listOf(text));
     this.#leaveIfOver();
   }
@@ -105,9 +158,10 @@ export class RelayedHop extends ChannelStream implements Carried {
     this.#leaveIfOver();
   }
 
-  // From the other node.
+  // From the agent or the other node.
 
   onInformational(status: number, raw: HeaderList): void {
+    this.#hasBytes = true;
     this.#informational += 1;
     if (this.#informational > MAX_INFORMATIONAL) this.#breakOff(NGHTTP2_ENHANCE_YOUR_CALM);
     else this.#sendHead(INFORMATIONAL, status, raw);
@@ -117,11 +171,13 @@ export class RelayedHop extends ChannelStream implements Carried {
     this.grant(0);
   }
 
-  /** The worker checks the length. */
-  onResponse(status: number, raw: HeaderList, isEnded: boolean): null {
+  /** The worker checks the length, which only tells an agent's stream whether trailers may follow. */
+  onResponse(status: number, raw: HeaderList, isEnded: boolean): number | null {
+    this.#hasBytes = true;
     this.#isHeadAll = isEnded;
     this.#sendHead(RESPONSE, isEnded ? status + IS_ENDED : status, raw);
-    return null;
+    const length = this.#link?.relay === undefined ? firstValue(raw, 'content-length') : undefined;
+    return length === undefined ? null : Number(length);
   }
 
   onData(chunk: Buffer): boolean {
@@ -145,7 +201,9 @@ export class RelayedHop extends ChannelStream implements Carried {
   }
 
   onClose(code: number): void {
-    this.#released();
+    const link = this.#link;
+    this.#letGo(false);
+    if (link !== null && this.#sendAgain(link, code === NGHTTP2_REFUSED_STREAM)) return;
     this.reset(code === 0 ? NGHTTP2_CANCEL : code);
   }
 
@@ -178,15 +236,11 @@ export class RelayedHop extends ChannelStream implements Carried {
 
   #letGo(isReset: boolean): void {
     const carrier = this.#carrier;
-    this.#released();
-    carrier?.letGo(isReset);
-  }
-
-  #released(): void {
-    if (this.#carrier === null) return;
+    if (carrier === null) return;
     this.#carrier = null;
     this.#tunnel.inFlight -= 1;
     this.#tunnel.use.hopsInFlight -= 1;
+    carrier.letGo(isReset);
   }
 
   #leaveIfOver(): void {

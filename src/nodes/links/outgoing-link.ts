@@ -30,6 +30,7 @@ export interface OutgoingLinkOwner {
  * stream), *closed*. A link whose channel has ended is closed: requests have no other way.
  */
 export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwner {
+  readonly relay = 'node';
   readonly nodeId: string;
   readonly nodeName: string;
   readonly #socket: Socket;

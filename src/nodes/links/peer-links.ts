@@ -17,6 +17,7 @@ export const PEER_SILENT_MS = 1_500;
  * its agent.
  */
 export interface PeerLink extends AgentLink {
+  readonly relay: 'node';
   readonly nodeId: string;
   readonly nodeName: string;
   readonly hasRoom: boolean;

@@ -52,7 +52,7 @@ export class HopWorld {
       const hole = await BlackHole.open(test, () => port);
       const open = { streams: 0 };
       const webSockets = new HopWebSockets();
-      const receive = receiveHops(tunnels, webSockets, tracing);
+      const receive = receiveHops(tunnels, webSockets, { tracing });
       const start = (links: LinkedNode['links']): void =>
         links.serveStreams(
           (stream, headers, raw, onClosed) => {

@@ -180,7 +180,7 @@ export function fakeLink(nodeId: string): PeerLink & { active: number; hasRoom: 
     throw new Error('no stream is expected');
   };
   return {
-    ...{ nodeId, nodeName: nodeId, hasRoom: true, active: 0, heardAtMs: 0, isDoubted: false },
+    ...{ relay: 'node', nodeId, nodeName: nodeId, hasRoom: true, active: 0, heardAtMs: 0, isDoubted: false },
     ...{ request: unused, reset: unused, release: unused, retire: unused },
   };
 }

@@ -72,7 +72,11 @@ function run(start: WorkerStart): void {
   });
   const own = new OwnAddresses();
   own.become(start.own);
-  const tunnels = new WorkerTunnels(() => main.tell('unlinked', []));
+  const tunnels = new WorkerTunnels({
+    onBroken: () => main.tell('unlinked', []),
+    isUnsettled: () => board.isUnsettled,
+    streams: new SharedTally(start.tunnelStreams, start.index),
+  });
   const connections = new Int32Array(start.connections);
   const log = createLog(config.log_level, { write: (text) => start.logPort.postMessage(text) }, node);
   const logFlushed = new Int32Array(start.logFlushed);

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../edge/tunnels/online-tunnels.ts';
 import { TunnelCircuitBreaker } from '../../../edge/tunnels/tunnel-circuit-breaker.ts';
+import type { SharedTally } from '../../../lib/process/shared-tally.ts';
 import { OutgoingLink } from '../../../nodes/links/outgoing-link.ts';
 import { LabelIndex } from '../../../tunnel/label-index.ts';
 import { TunnelUse } from '../../../tunnel/tunnel-use.ts';
@@ -9,6 +10,14 @@ import type { ToldTunnel } from '../worker-protocol.ts';
 /** A busy main thread delays everything, and that is no reason to cut the streams to agents. */
 const MAIN_SILENT_MS = 30_000;
 
+export interface WorkerTunnelsOptions {
+  /** The main thread has to make another connection. */
+  onBroken(): void;
+  isUnsettled(): boolean;
+  /** Counts what all workers send to a tunnel. */
+  readonly streams: SharedTally;
+}
+
 /**
  * The tunnels that are online, in a worker. The main thread has the connections of agents, and passes streams on like
  * another node does.
@@ -16,13 +25,16 @@ const MAIN_SILENT_MS = 30_000;
 export class WorkerTunnels implements OnlineTunnels {
   readonly #byId = new Map<string, WorkerTunnel>();
   readonly #byLabel = new LabelIndex<WorkerTunnel>();
-  readonly #onBroken: () => void;
+  readonly #options: WorkerTunnelsOptions;
   #link: AgentLink | null = null;
   #generation = 0;
 
-  /** `onBroken`: the main thread has to make another connection. */
-  constructor(onBroken: () => void) {
-    this.#onBroken = onBroken;
+  constructor(options: WorkerTunnelsOptions) {
+    this.#options = options;
+  }
+
+  get isUnsettled(): boolean {
+    return this.#options.isUnsettled();
   }
 
   get generation(): number {
@@ -58,7 +70,7 @@ export class WorkerTunnels implements OnlineTunnels {
         },
         onDown: (_link, why) => {
           this.#link = null;
-          if (isUp) this.#onBroken();
+          if (isUp) this.#options.onBroken();
           else up.reject(new Error(why));
         },
       },
@@ -71,7 +83,9 @@ export class WorkerTunnels implements OnlineTunnels {
     const known = this.#byId.get(id);
     if (known?.forwardsTo === forwardsTo) return;
     if (known !== undefined) this.offline(id);
-    const tunnel = new WorkerTunnel(id, labels, forwardsTo, () => this.#link);
+    const tunnel = new WorkerTunnel({ id, labels, forwardsTo }, labels === null ? null : this.#options.streams, () =>
+      this.#byId.get(id) === tunnel ? this.#link : null,
+    );
     this.#generation += 1;
     this.#byId.set(id, tunnel);
     if (labels !== null) this.#byLabel.add(tunnel, labels);
@@ -90,21 +104,39 @@ class WorkerTunnel implements OnlineTunnel {
   readonly id: string;
   readonly labels: ToldTunnel['labels'];
   readonly forwardsTo: string;
-  inFlight = 0;
   readonly use = new TunnelUse();
+  readonly #streams: SharedTally | null;
   readonly #link: () => AgentLink | null;
   readonly #breaker = new TunnelCircuitBreaker();
+  #inFlight = 0;
 
-  constructor(id: string, labels: ToldTunnel['labels'], forwardsTo: string, link: () => AgentLink | null) {
+  /** `link`: null while there is none, and once the tunnel is offline. `streams`: null for one that is in no group. */
+  constructor({ id, labels, forwardsTo }: ToldTunnel, streams: SharedTally | null, link: () => AgentLink | null) {
     this.id = id;
     this.labels = labels;
     this.forwardsTo = forwardsTo;
+    this.#streams = streams;
     this.#link = link;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Always by one. */
+  set inFlight(count: number) {
+    if (count > this.#inFlight) this.#streams?.enter(this.id);
+    else this.#streams?.leave(this.id);
+    this.#inFlight = count;
+  }
+
+  get inFlightInAll(): number {
+    return this.#streams?.of(this.id) ?? this.#inFlight;
   }
 
   /** The main thread knows the tunnel and refuses its streams: it may not serve it now. */
   get isSuspended(): boolean {
-    return this.#breaker.isOpen;
+    return this.#breaker.isOpen && this.#link() !== null;
   }
 
   mayTry(): boolean {
@@ -124,6 +156,7 @@ class WorkerTunnel implements OnlineTunnel {
 /** The agent is connected to this node, although to another thread: no other node has a part in it. */
 function agentLinkOf(link: OutgoingLink): AgentLink {
   return {
+    relay: 'thread',
     get active() {
       return link.active;
     },
