@@ -8,20 +8,20 @@ import { tempDir } from '../support/temp-dir.ts';
 test('a restart logs nobody out, and loses only seconds of activity', async (t) => {
   const dataDir = await tempDir(t);
   const world = await LoginWorld.open(t, { dataDir });
-  const { host } = await world.site({ inactivity_timeout: 100 });
+  const { host } = await world.site({ inactivity_timeout: 1000 });
   const browser = world.browser();
   await browser.logIn(host);
-  world.clock.advance(90);
+  world.clock.advance(900);
   assert.equal((await browser.open(host)).status, 200);
   const cookie = browser.jar.header(world.origin(host)) ?? '';
   await world.edge.world.close();
 
   const again = await EdgeWorld.open(t, {}, { dataDir, clock: world.clock });
-  world.clock.advance(90);
+  world.clock.advance(900);
   const page = await again.ask(host, '/', { headers: { cookie }, rejectUnauthorized: false });
   assert.equal(page.status, 200, page.text);
   assert.equal((JSON.parse(page.text) as Seen).headers['postern-auth-user-email'], 'alice@example.com');
-  world.clock.advance(101);
+  world.clock.advance(1001);
   assert.equal(await again.status(host, '/', { headers: { cookie }, rejectUnauthorized: false }), 401);
 });
 

@@ -3,6 +3,7 @@ import type { Agent } from 'node:https';
 import { after, afterEach, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
+import { OauthWorld } from '../login/oauth/oauth-world.ts';
 import type { Site } from '../support/edge-world.ts';
 import { LoginWorld } from '../support/login-world.ts';
 
@@ -85,4 +86,22 @@ suite('logins with several workers', () => {
     assert.deepEqual(statuses, [...Array(PER_MINUTE).fill(410), ...Array(PER_MINUTE).fill(429)]);
     for (const agent of agents) agent.destroy();
   });
+});
+
+test('the keys of a provider with tenants are fetched once for all workers', async (t) => {
+  const oauth = await OauthWorld.open(t, { POSTERN_WORKERS: String(WORKERS) });
+  const { edge } = oauth.login;
+  const { host } = await oauth.site('microsoft');
+  const agents: Agent[] = [];
+  for (let worker = 0; worker < WORKERS; worker += 1) {
+    assert.equal((await oauth.logIn(oauth.login.browser(), host)).status, 200);
+    // Kept open: later connections go to another worker.
+    const agent = edge.agent();
+    agents.push(agent);
+    await edge.ask(host, '/.postern/none', { agent });
+    assert.equal((edge.world.server.workers as EdgeWorkers).connectionCounts.filter((n) => n > 0).length, worker + 1);
+  }
+  for (const agent of agents) agent.destroy();
+  const fetched = oauth.fakes.requests.filter((request) => /openid-configuration|keys$/.test(request));
+  assert.equal(fetched.length, 2, fetched.join());
 });

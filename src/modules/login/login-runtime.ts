@@ -17,9 +17,11 @@ import type { LoginClient } from './login-client.ts';
 import type { LoginOnRoute } from './login-on-route.ts';
 import type { LoginClientId, LoginRecord, LoginRecords } from './login-store.ts';
 import type { OwnIssuer } from './own-issuer.ts';
+import type { IssuerSource } from './provider/issuer-source.ts';
 import type { LoginProblem } from './provider/login-problem.ts';
 import type { ProviderPorts } from './provider/provider.ts';
 import { fetchedIssuers, type IssuerSources, Providers, TokenIssuers } from './provider/providers.ts';
+import type { TenantMetadata } from './provider/tenant-issuer.ts';
 import { Activity } from './sessions/activity.ts';
 import type { Grant, Session, SessionLimits } from './sessions/grant.ts';
 import { OrphanedLogins } from './sessions/orphaned-logins.ts';
@@ -58,6 +60,7 @@ export class LoginRuntime implements SharedState {
   readonly #limits: SessionLimits;
   readonly #providers: Readonly<Record<ConfiguredBy, Providers>>;
   readonly #tokenIssuers: Readonly<Record<ConfiguredBy, TokenIssuers>>;
+  readonly #tenantIssuer: IssuerSources['tenantIssuer'];
   readonly #orphans: OrphanedLogins;
   readonly #looking = new Map<Grant, Promise<void>>();
   readonly #timers: (() => void)[] = [];
@@ -93,6 +96,7 @@ export class LoginRuntime implements SharedState {
       operator: new TokenIssuers(operator, ofOperator),
       agent: new TokenIssuers(agent, ofAgent),
     };
+    this.#tenantIssuer = ofOperator.tenantIssuer;
     this.#signingKeys = signingKeys(ports.records);
     this.#count = ports.counter({
       name: 'postern_login_events_total',
@@ -151,6 +155,11 @@ export class LoginRuntime implements SharedState {
   /** Issuers of tokens for programs, separate for the same reason. */
   tokenIssuersFor(configuredBy: ConfiguredBy): TokenIssuers {
     return this.#tokenIssuers[configuredBy];
+  }
+
+  /** Endpoints that serve the tenants of one provider. The caller keeps the result. */
+  tenantIssuer(endpoint: string): IssuerSource<TenantMetadata> {
+    return this.#tenantIssuer(endpoint);
   }
 
   /** Postern's own provider; null: it is off. */

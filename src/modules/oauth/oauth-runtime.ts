@@ -48,9 +48,14 @@ export class OauthRuntime implements ModuleRuntime {
 
   /** Keys are shared by all clients of the same endpoint. */
   tenantTokens(authorizeUrl: string): TenantTokens {
-    const known = this.#tenants.get(authorizeUrl) ?? new TenantTokens(authorizeUrl, this.fetch, this.#ports.clock);
+    const known = this.#tenants.get(authorizeUrl) ?? this.#newTenantTokens(authorizeUrl);
     this.#tenants.set(authorizeUrl, known);
     return known;
+  }
+
+  #newTenantTokens(authorizeUrl: string): TenantTokens {
+    const endpoint = authorizeUrl.replace(/\/oauth2\/v2\.0\/authorize$/, '');
+    return new TenantTokens(this.login.tenantIssuer(endpoint), this.#ports.clock);
   }
 
   close(): Promise<void> {

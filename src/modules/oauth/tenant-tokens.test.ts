@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { LoginProblem } from '../login/provider/login-problem.ts';
+import { fetchedTenantIssuer } from '../login/provider/tenant-issuer.ts';
 import { TenantTokens } from './tenant-tokens.ts';
 
 const BASE = 'https://login.example/common';
@@ -19,7 +20,9 @@ async function claimsOf(token: string, keyFields: object): Promise<unknown> {
     'https://login.example/keys': { keys: [{ ...jwk, ...keyFields }] },
   };
   const fetch = (url: string | URL) => Promise.resolve(Response.json(answers[String(url)]));
-  const tokens = new TenantTokens(`${BASE}/oauth2/v2.0/authorize`, fetch, { nowMs: () => Date.now() });
+  const clock = { nowMs: () => Date.now() };
+  const source = fetchedTenantIssuer(BASE, { fetch, clock, isPlainHttpAllowed: () => false });
+  const tokens = new TenantTokens(source, clock);
   return tokens.verify(token, 'app', { nonce: null, isRefresh: true });
 }
 

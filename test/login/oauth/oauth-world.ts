@@ -14,9 +14,9 @@ export class OauthWorld {
     this.fakes = fakes;
   }
 
-  static async open(test: Cleanup): Promise<OauthWorld> {
+  static async open(test: Cleanup, settings: Readonly<Record<string, string>> = {}): Promise<OauthWorld> {
     const fakes = await FakeProviders.open(test);
-    const env = { POSTERN_OAUTH_ENDPOINTS: JSON.stringify(fakes.endpoints) };
+    const env = { ...settings, POSTERN_OAUTH_ENDPOINTS: JSON.stringify(fakes.endpoints) };
     return new OauthWorld(await LoginWorld.open(test, { env }), fakes);
   }
 

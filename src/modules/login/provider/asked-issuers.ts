@@ -50,5 +50,6 @@ export function askedIssuers(
   return {
     provider: (issuer) => source('provider', issuer),
     tokenIssuer: (issuer) => source('tokenIssuer', issuer),
+    tenantIssuer: (endpoint) => source('tenantIssuer', endpoint),
   };
 }

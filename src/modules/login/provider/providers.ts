@@ -3,6 +3,7 @@ import type { OwnIssuer } from '../own-issuer.ts';
 import type { DiscoveredMetadata, KeySource } from './discovery.ts';
 import type { IssuerSource } from './issuer-source.ts';
 import { fetchedProvider, Provider, type ProviderPorts } from './provider.ts';
+import { fetchedTenantIssuer, type TenantMetadata } from './tenant-issuer.ts';
 import { fetchedTokenIssuer, TokenIssuer } from './token-issuer.ts';
 
 /** The least recently used are dropped; their holders keep using them. */
@@ -12,12 +13,15 @@ const MAX_ISSUERS = 1_000;
 export interface IssuerSources {
   provider(issuer: string): IssuerSource<DiscoveredMetadata>;
   tokenIssuer(issuer: string): IssuerSource<KeySource>;
+  /** By the endpoint that serves the tenants. */
+  tenantIssuer(endpoint: string): IssuerSource<TenantMetadata>;
 }
 
 export function fetchedIssuers(ports: ProviderPorts): IssuerSources {
   return {
     provider: (issuer) => fetchedProvider(issuer, ports),
     tokenIssuer: (issuer) => fetchedTokenIssuer(issuer, ports),
+    tenantIssuer: (endpoint) => fetchedTenantIssuer(endpoint, ports),
   };
 }
 
@@ -25,9 +29,11 @@ export function fetchedIssuers(ports: ProviderPorts): IssuerSources {
 export function keptIssuers(sources: IssuerSources): IssuerSources {
   const providers = new LruMap<string, IssuerSource<DiscoveredMetadata>>(MAX_ISSUERS);
   const tokenIssuers = new LruMap<string, IssuerSource<KeySource>>(MAX_ISSUERS);
+  const tenantIssuers = new LruMap<string, IssuerSource<TenantMetadata>>(MAX_ISSUERS);
   return {
     provider: (issuer) => knownOr(providers, issuer, () => sources.provider(issuer)),
     tokenIssuer: (issuer) => knownOr(tokenIssuers, issuer, () => sources.tokenIssuer(issuer)),
+    tenantIssuer: (endpoint) => knownOr(tenantIssuers, endpoint, () => sources.tenantIssuer(endpoint)),
   };
 }
 
