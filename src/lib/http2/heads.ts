@@ -24,7 +24,7 @@ import { headerObject } from '../http/header-object.ts';
 export const MAX_HEAD_BYTES = 131_072;
 /** Including pseudo header fields. */
 export const MAX_HEAD_FIELDS = 500;
-const MAX_STRING_BYTES = 65_536;
+export const MAX_STRING_BYTES = 65_536;
 /** RFC 9113 §6.5.2. */
 const LIST_FIELD_BYTES = 32;
 /** Announced on connections between programs of ours, so that everything below the limits above passes. */

@@ -1,5 +1,5 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import { MAX_HEAD_BYTES, MAX_HEAD_FIELDS } from '../../lib/http2/heads.ts';
+import { MAX_HEAD_BYTES, MAX_HEAD_FIELDS, MAX_STRING_BYTES } from '../../lib/http2/heads.ts';
 
 /** Frames of the channel between two nodes, documented in `docs/internals/decisions/0046-a-channel-for-hops.md`. */
 
@@ -46,7 +46,10 @@ export class ChannelViolation extends Error {}
 export function textOf(list: HeaderList): string {
   if (list.length > MAX_LINES) throw new UnsendableList(`more than ${MAX_LINES / 2} headers`, true);
   for (let at = 0; at < list.length; at += 1) {
-    if ((list[at] as string).includes('\n')) throw new UnsendableList('a line feed in a header');
+    const part = list[at] as string;
+    if (part.includes('\n')) throw new UnsendableList('a line feed in a header');
+    // The connection to the agent carries none that is longer.
+    if (part.length > MAX_STRING_BYTES) throw new UnsendableList(`a header of ${part.length} bytes`, true);
   }
   const text = list.join('\n');
   if (text.length > MAX_TEXT_BYTES) throw new UnsendableList(`more than ${MAX_TEXT_BYTES} bytes of headers`, true);
