@@ -66,15 +66,14 @@ suite('floods of frames without requests', () => {
         assert.equal(client.of(HEADERS).length, 1, 'a few do no harm');
       }
       if (isUnread) client.socket.pause();
-      const sent = await meanwhileServed(world, host, async () => {
-        const count = await client.flood(FLOOD, make);
+      await meanwhileServed(world, host, async () => {
+        await client.flood(FLOOD, make);
         if (!mayGoOn) {
           client.socket.resume();
+          // The edge ends it. A worker may do so after all of them were sent.
           await client.closed;
         }
-        return count;
       });
-      if (!mayGoOn) assert.ok(sent < FLOOD, 'the connection was never ended');
       client.destroy();
     });
   }

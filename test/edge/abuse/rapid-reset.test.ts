@@ -67,15 +67,14 @@ suite('requests cancelled as fast as they come', () => {
     start();
     const client = await RawHttp2.open(world, host);
     const block = headerBlock(host);
-    const sent = await meanwhileServed(world, host, async () => {
-      const count = await client.flood(FLOOD, (index) => {
+    await meanwhileServed(world, host, async () => {
+      await client.flood(FLOOD, (index) => {
         const stream = 2 * index + 1;
         return Buffer.concat([frame(HEADERS, END_HEADERS | END_STREAM, stream, block), reset(stream)]);
       });
+      // The edge ends it. A worker may do so after all of them were sent.
       await client.closed;
-      return count;
     });
-    assert.ok(sent < FLOOD, 'the connection was never ended');
     assert.ok(asked <= mostRequests(), `${asked} requests reached the upstream`);
     await assertAllLetGo();
   });
