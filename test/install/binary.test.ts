@@ -58,6 +58,14 @@ suite('the single executable', { timeout: TIMEOUT_MS }, () => {
     assert.deepEqual(await server.exited, { code: 0, signal: null });
   });
 
+  test('serves visitors with two workers', async (t) => {
+    const { command, user } = await copied(t);
+    const env = { ...user.env, POSTERN_WORKERS: '2' };
+    const server = await walk(t, { command, user: { ...user, env } }, join(user.home, 'data'));
+    server.child.kill('SIGTERM');
+    assert.deepEqual(await server.exited, { code: 0, signal: null });
+  });
+
   test('prints the same texts as the checkout, and names no checkout', async (t) => {
     const installed = await copied(t);
     const questions = [

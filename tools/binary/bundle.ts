@@ -47,7 +47,11 @@ export function bundleModules(paths: readonly string[], folder: string): readonl
   return Object.keys(inputs);
 }
 
+/** A script has no URL of its own, and modules that ask for theirs would fail when they are loaded. */
+const EXECUTABLE_URL = "const executableUrl = require('node:url').pathToFileURL(process.execPath).href;";
+
 /** A worker's program as one script: a thread that starts from text takes no module. */
 export function bundleWorker(source: string, outfile: string): void {
-  esbuild([...SHARED, source, '--format=cjs', `--outfile=${outfile}`]);
+  const url = ['--define:import.meta.url=executableUrl', `--banner:js=${EXECUTABLE_URL}`];
+  esbuild([...SHARED, source, '--format=cjs', ...url, `--outfile=${outfile}`]);
 }
