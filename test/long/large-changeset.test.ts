@@ -9,10 +9,17 @@ const EDGES = 10_000;
 const postgres = await startPostgres();
 after(() => postgres.stop());
 
-for (const engine of ['sqlite', 'postgres'] as const) {
+const EDGE = { POSTERN_ROLES: 'api,edge', POSTERN_EDGE_LISTEN: '127.0.0.1:0', POSTERN_EDGE_HTTP_LISTEN: '127.0.0.1:0' };
+
+for (const [engine, env] of [
+  ['sqlite', {}],
+  ['postgres', {}],
+  // All changes are copied to each worker.
+  ['sqlite with eight workers', { ...EDGE, POSTERN_WORKERS: '8' }],
+] as const) {
   test(`a changeset of ${2 * EDGES} operations and its undo share the event loop on ${engine}`, async (t) => {
     const databaseUrl = engine === 'postgres' ? (await freshDatabase(postgres)).url : undefined;
-    const world = await TestWorld.open(t, databaseUrl === undefined ? {} : { databaseUrl });
+    const world = await TestWorld.open(t, { env, ...(databaseUrl !== undefined && { databaseUrl }) });
     const operations = Array.from({ length: EDGES }, (_, at) => [
       { method: 'POST', path: '/edges/https', body: { hostports: [`a${at}.example.com:443`] } },
       { method: 'POST', path: `/edges/https/$\{${2 * at}.id}/routes`, body: { match: '/', match_type: 'path_prefix' } },

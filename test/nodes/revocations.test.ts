@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Agent } from 'node:https';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePortsOn, ownAddresses } from '../support/cluster/own-addresses.ts';
@@ -159,6 +160,11 @@ async function serviceToken() {
   return { accountId, tokenId, ask: async (): Promise<number> => (await two.ask(site.host, '/', { headers })).status };
 }
 
+const agents: Agent[] = [];
+after(() => {
+  for (const agent of agents) agent.destroy();
+});
+
 async function guest() {
   const site = await siteFor({ guests: true });
   const link = await one.api('POST', '/guest_links', {
@@ -171,7 +177,11 @@ async function guest() {
   assert.equal(redeemed.status, 303, redeemed.text);
   const cookies = [redeemed.headers['set-cookie'] ?? []].flat().map((line) => line.split(';')[0]);
   const headers = { cookie: cookies.join('; ') };
-  return { linkId: link.id, ask: async (): Promise<number> => (await two.ask(site.host, '/', { headers })).status };
+  // One connection: each worker knows the logins that it has seen.
+  const agent = two.agent();
+  agents.push(agent);
+  const ask = async (): Promise<number> => (await two.ask(site.host, '/', { headers, agent })).status;
+  return { linkId: link.id, ask };
 }
 
 async function restored(): Promise<void> {

@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:http2';
+import { isMainThread } from 'node:worker_threads';
 
 const INTERNAL_ERROR = 2;
 const file = process.env.CHANNEL_FAULTS;
@@ -25,8 +26,9 @@ server.close();
 
 streams.respond = function (headers, ...rest) {
   // Only a channel is accepted with nothing else.
-  if (!Array.isArray(headers) || headers.length !== 2 || headers[1] !== '200' || rest.length > 0)
-    return respond.call(this, headers, ...rest);
+  const isChannel = Array.isArray(headers) && headers.length === 2 && headers[1] === '200' && rest.length === 0;
+  // Links to workers are not encrypted.
+  if (!isChannel || !this.session.encrypted) return respond.call(this, headers, ...rest);
   open.add(this);
   this.once('close', () => open.delete(this));
   if (!existsSync(`${file}.hold`)) return respond.call(this, headers);
@@ -34,7 +36,8 @@ streams.respond = function (headers, ...rest) {
   writeFileSync(`${file}.held`, '');
 };
 
-setInterval(() => {
+// Workers load it too, and have no channels of other nodes.
+const look = () => {
   if (existsSync(`${file}.break`)) {
     rmSync(`${file}.break`);
     for (const each of open) if (!held.has(each)) each.close(INTERNAL_ERROR);
@@ -42,4 +45,6 @@ setInterval(() => {
   if (existsSync(`${file}.hold`)) return;
   for (const each of held) if (!each.destroyed && !each.closed) respond.call(each, [':status', '200']);
   held.clear();
-}, 5).unref();
+};
+
+if (isMainThread) setInterval(look, 5).unref();

@@ -1,4 +1,5 @@
 import type { Transferable } from 'node:worker_threads';
+import { type SliceBudget, TimeSlice } from '../async/slice-lane.ts';
 import { reportBug } from '../bug-report.ts';
 import { fromWire, toWire, type WireOutcome } from './wire-error.ts';
 
@@ -29,6 +30,8 @@ export class ThreadCalls<Remote> {
   readonly #own: ThreadMethods;
   readonly #pending = new Map<number, PromiseWithResolvers<unknown>>();
   #lastId = 0;
+  /** Messages that wait for those before them. Null: none does. */
+  #outbox: Message[] | null = null;
   #end: Error | null = null;
 
   constructor(port: ThreadPort, own: ThreadMethods) {
@@ -54,7 +57,7 @@ export class ThreadCalls<Remote> {
     this.#lastId += 1;
     const waiting = Promise.withResolvers<unknown>();
     try {
-      this.#port.postMessage({ name, args, id: this.#lastId } satisfies Message, [...handedOver]);
+      this.#post({ name, args, id: this.#lastId }, handedOver);
     } catch (error) {
       // Something in it cannot be copied or handed over.
       return Promise.reject(error);
@@ -69,7 +72,19 @@ export class ThreadCalls<Remote> {
     args: Remote[Name] extends (...args: infer Args) => unknown ? Args : never,
     handedOver: readonly Transferable[] = [],
   ): void {
-    if (this.#end === null) this.#port.postMessage({ name, args } satisfies Message, [...handedOver]);
+    if (this.#end === null) this.#post({ name, args }, handedOver);
+  }
+
+  /** Calls without an answer, which are copied over as many turns of the event loop as they need. What is sent later follows them. */
+  tellInSlices<Name extends keyof Remote & string>(
+    name: Name,
+    argsOfEach: readonly (Remote[Name] extends (...args: infer Args) => unknown ? Args : never)[],
+    budget: SliceBudget,
+  ): void {
+    const isSending = this.#outbox !== null;
+    this.#outbox ??= [];
+    for (const args of argsOfEach) this.#outbox.push({ name, args });
+    if (!isSending) void this.#sendOutbox(this.#outbox, new TimeSlice(budget));
   }
 
   /** The other thread has ended. */
@@ -104,6 +119,32 @@ export class ThreadCalls<Remote> {
   }
 
   #answer(id: number, outcome: WireOutcome): void {
-    this.#port.postMessage({ id, outcome } satisfies Message);
+    this.#post({ id, outcome }, []);
+  }
+
+  /** What is handed over does not wait: it is not about what was sent before, and may be gone by then. */
+  #post(message: Message, handedOver: readonly Transferable[]): void {
+    if (this.#outbox === null || handedOver.length > 0) this.#port.postMessage(message, [...handedOver]);
+    else this.#outbox.push(message);
+  }
+
+  async #sendOutbox(outbox: Message[], slice: TimeSlice): Promise<void> {
+    for (let at = 0; at < outbox.length && this.#end === null; at += 1) {
+      if (slice.isOver) await slice.next();
+      this.#sendLate(outbox[at] as Message);
+    }
+    this.#outbox = null;
+  }
+
+  #sendLate(message: Message): void {
+    const { id = 0, outcome, name } = message;
+    try {
+      this.#port.postMessage(message);
+    } catch (error) {
+      // Something in it cannot be copied.
+      if (outcome !== undefined) this.#answer(id, { ok: false, error: toWire(error) });
+      else if (this.#pending.has(id)) this.#settle(id, { ok: false, error: toWire(error) });
+      else reportBug(error, { part: `thread call ${name}` });
+    }
   }
 }

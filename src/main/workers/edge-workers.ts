@@ -30,6 +30,8 @@ export interface EdgeWorkersOptions {
 }
 
 const FILL_BATCH = 500;
+/** More would be copied to all workers for longer than a slice takes. */
+const MAX_SHOWN_AT_ONCE = 100;
 const LOOK_EVERY_MS = 500;
 /** Looks without an answer after which a worker is replaced. */
 const MAX_SILENT_LOOKS = 4;
@@ -102,7 +104,18 @@ export class EdgeWorkers {
   show(changes: readonly Change[]): void {
     // One that is about to serve settles everything before.
     const serving = this.#living().filter(({ state }) => state !== 'opening');
-    this.tell('show', this.#unserved.add(new Set(changes.map(revisionOf)), serving), changes);
+    const number = this.#unserved.add(new Set(changes.map(revisionOf)), serving);
+    if (changes.length <= MAX_SHOWN_AT_ONCE) {
+      this.tell('show', number, changes);
+      return;
+    }
+    const parts: [Change[]][] = [];
+    for (let at = 0; at < changes.length; at += MAX_SHOWN_AT_ONCE)
+      parts.push([changes.slice(at, at + MAX_SHOWN_AT_ONCE)]);
+    for (const { calls } of this.#living()) {
+      calls.tellInSlices('gather', parts, this.#lane);
+      calls.tell('show', [number, []]);
+    }
   }
 
   /** Resolves when all workers serve the changes of a revision that the replica has shown; null: they do. */

@@ -73,6 +73,8 @@ export interface WorkerMethods {
   publish(endpoint: NewEndpoint): Promise<Publication>;
   withdraw(endpointId: string): void;
   accept(listener: EdgeListenerName, socket: Socket): void;
+  /** A part of many changes, which take effect together with the rest in `show`. */
+  gather(changes: readonly Change[]): void;
   /** The worker answers with `served` and the same number. */
   show(number: number, changes: readonly Change[]): void;
   loginsChanged(changes: readonly LoginChange[]): void;

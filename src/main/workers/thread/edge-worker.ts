@@ -80,6 +80,7 @@ function run(start: WorkerStart): void {
   const connections = new Int32Array(start.connections);
   const log = createLog(config.log_level, { write: (text) => start.logPort.postMessage(text) }, node);
   const logFlushed = new Int32Array(start.logFlushed);
+  const gathered: Change[] = [];
   let opened: OpenedWorker | null = null;
   let settled: Promise<unknown> = Promise.resolve();
 
@@ -222,7 +223,8 @@ function run(start: WorkerStart): void {
     }
   }
 
-  async function show(number: number, changes: readonly Change[]): Promise<void> {
+  async function show(number: number, last: readonly Change[]): Promise<void> {
+    const changes = gathered.length === 0 ? last : [...gathered.splice(0), ...last];
     replica.show(changes);
     const snapshots = opened?.assembled.snapshots;
     const revisions = new Set(changes.map(revisionOf));
@@ -242,6 +244,7 @@ function run(start: WorkerStart): void {
       opened?.assembled.edge.endpoints.publish(endpoint) ?? Promise.reject(new Error('the worker is not open')),
     withdraw: (id) => opened?.assembled.edge.endpoints.withdraw(id),
     accept: (listener, socket) => (opened === null ? void socket.destroy() : opened.accept(listener, socket)),
+    gather: (changes) => void gathered.push(...changes),
     show: (number, changes) => void show(number, changes),
     loginsChanged: (changes) => logins.changed(changes),
     loginsForeign: () => logins.foreign(),
