@@ -14,8 +14,6 @@ export const CLIENT_ADDRESS_HEADER = 'postern-client-address';
 /** On a response of the agent itself: why its local service could not be reached, and its address. */
 export const TUNNEL_ERROR_HEADER = 'postern-tunnel-error';
 export const TUNNEL_ADDRESS_HEADER = 'postern-tunnel-address';
-/** From the main thread to a worker, on the response of a connection or WebSocket: the node that passes it on. */
-export const TUNNEL_NODE_HEADER = 'postern-tunnel-node';
 /** On a 502 to a WebSocket handshake: the 2xx status of the service, which would mean on the stream that it is open. */
 export const TUNNEL_STATUS_HEADER = 'postern-tunnel-status';
 

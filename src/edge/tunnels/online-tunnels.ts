@@ -2,6 +2,9 @@ import type { ClientHttp2Stream } from 'node:http2';
 import type { TunnelUse } from '../../tunnel/tunnel-use.ts';
 import type { RequestChannel } from '../../upstream/carrier.ts';
 
+/** From the main thread to a worker, on the response of a connection or WebSocket: the node that passes it on. */
+export const TUNNEL_NODE_HEADER = 'postern-tunnel-node';
+
 /** Tunnels available to traffic: exactly those that are online. */
 export interface OnlineTunnels {
   /** Increases when a tunnel comes or goes: cached selections from another generation are stale. */

@@ -5,10 +5,10 @@ import { guarded, ignoreErrors, type ListenerOwner, listen, listenOnce } from '.
 import { cancelStream } from '../../lib/http2/reset.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
 import { bufferPassed } from '../../lib/net/passing-buffers.ts';
-import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER, TUNNEL_NODE_HEADER } from '../../tunnel/protocol.ts';
+import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSessionOver } from '../../upstream/unsendable.ts';
 import { knownReason } from './agent-failure.ts';
-import type { AgentLink, OnlineTunnel } from './online-tunnels.ts';
+import { type AgentLink, type OnlineTunnel, TUNNEL_NODE_HEADER } from './online-tunnels.ts';
 import { RetryWhileSuspended } from './retry-while-suspended.ts';
 
 export interface RawConnectionOptions {

@@ -4,7 +4,7 @@ import { guarded } from '../../lib/guarded-listeners.ts';
 import { firstValue, type HeaderList, withoutHeader } from '../../lib/http/header-list.ts';
 import { webSocketAccept } from '../../lib/http/web-socket-accept.ts';
 import { HOP_TRACE_HEADER } from '../../tracing/hop-trace.ts';
-import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER, TUNNEL_NODE_HEADER } from '../../tunnel/protocol.ts';
+import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSafe } from '../../upstream/request-headers.ts';
 import { isSessionOver, isUnsendable, unsendable } from '../../upstream/unsendable.ts';
 import type {
@@ -17,7 +17,7 @@ import type {
 import { failed, REQUEST_BODY } from '../../upstream/upstream-failure.ts';
 import { agentFailure } from './agent-failure.ts';
 import { declinedHead } from './declined-head.ts';
-import type { AgentLink } from './online-tunnels.ts';
+import { type AgentLink, TUNNEL_NODE_HEADER } from './online-tunnels.ts';
 import { RetryWhileSuspended } from './retry-while-suspended.ts';
 import { TriedWays } from './tried-ways.ts';
 import type { TunnelUpstream } from './tunnel-upstream.ts';

@@ -96,7 +96,7 @@ export class LoginRuntime implements SharedState {
       operator: new TokenIssuers(operator, ofOperator),
       agent: new TokenIssuers(agent, ofAgent),
     };
-    this.#tenantIssuer = ofOperator.tenantIssuer;
+    this.#tenantIssuer = (endpoint) => ofOperator.tenantIssuer(endpoint);
     this.#signingKeys = signingKeys(ports.records);
     this.#count = ports.counter({
       name: 'postern_login_events_total',

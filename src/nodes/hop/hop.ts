@@ -1,5 +1,5 @@
 import { type ClientHttp2Stream, constants, type Http2Stream, type ServerHttp2Stream } from 'node:http2';
-import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
+import { type AgentLink, type OnlineTunnel, TUNNEL_NODE_HEADER } from '../../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../../lib/bug-report.ts';
 import { withoutHeader } from '../../lib/http/header-list.ts';
 import { sendInformational, sendResponse } from '../../lib/http2/heads.ts';
@@ -8,7 +8,6 @@ import { resetStream } from '../../lib/http2/reset.ts';
 import { readMore, type StreamTaker, takeStream } from '../../lib/http2/taken-stream.ts';
 import { bufferPassed } from '../../lib/net/passing-buffers.ts';
 import { HOP_TRACE_HEADER, type HopTrace, withoutHopTrace } from '../../tracing/hop-trace.ts';
-import { TUNNEL_NODE_HEADER } from '../../tunnel/protocol.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
 import { PassedFrames } from './passed-frames.ts';
