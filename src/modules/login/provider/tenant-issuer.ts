@@ -3,7 +3,7 @@ import { FetchedIssuer, type IssuerSource } from './issuer-source.ts';
 import { LoginProblem } from './login-problem.ts';
 import type { ProviderPorts } from './provider.ts';
 
-/** Of endpoints that serve the tenants of one provider. */
+/** Published by an endpoint that serves the tenants of one provider. */
 export interface TenantMetadata {
   /** Such as `https://login.microsoftonline.com/{tenantid}/v2.0`. */
   readonly issuer: string;
