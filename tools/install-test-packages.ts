@@ -16,6 +16,11 @@ const PACKAGES: Readonly<Record<string, string>> = {
   haproxy: 'haproxy',
   nginx: 'nginx-light libnginx-mod-stream',
   certutil: 'libnss3-tools',
+  'ssh-keygen': 'openssh-client',
+  wget: 'wget',
+  busybox: 'busybox',
+  shellcheck: 'shellcheck',
+  debootstrap: 'debootstrap',
 };
 
 /**

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +20,8 @@ interface Component {
 }
 
 interface Sbom {
-  metadata: { component: Component };
+  serialNumber?: string;
+  metadata: { component: Component; timestamp?: string };
   components: Component[];
   dependencies: { ref: string; dependsOn: string[] }[];
 }
@@ -62,10 +64,22 @@ if (problems.length > 0) {
   console.error(`sbom: ${problems.join(', ')}`);
   process.exit(1);
 }
+// The same for the same packages: npm gives each run a number and a time of its own.
+delete sbom.serialNumber;
+delete sbom.metadata.timestamp;
+sbom.serialNumber = `urn:uuid:${contentUuid(JSON.stringify(sbom))}`;
 const output = process.argv[2] ?? join(root, 'dist', `postern-${version}.cdx.json`);
 mkdirSync(dirname(output), { recursive: true });
 writeFileSync(output, `${JSON.stringify(sbom, null, 2)}\n`);
 console.log(`wrote ${output}: ${sbom.components.length} components`);
+
+/** RFC 9562, version 8: bits from a hash. */
+function contentUuid(content: string): string {
+  const bytes = createHash('sha256').update(content).digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
 
 function reachable(start: readonly string[]): ReadonlySet<string> {
   const graph = new Map(sbom.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));

@@ -8,11 +8,12 @@ import { suite, test } from 'node:test';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
 import { settingNames, variableOf } from '../../src/config/schema.ts';
+import { isInContext } from '../../tools/release/container-context.ts';
 import { projectRoot, shellBlocks } from '../docs/markdown.ts';
 import { builtByDockerfile } from '../support/built-binary.ts';
 import { startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { isInContext, readDockerfile, stages } from './dockerfile.ts';
+import { readDockerfile, stages } from './dockerfile.ts';
 
 const TIMEOUT_MS = 280_000;
 const variables = new Set(settingNames.map(variableOf));

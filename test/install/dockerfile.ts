@@ -38,22 +38,3 @@ export function stages(): readonly (readonly Instruction[])[] {
   }
   return found;
 }
-
-/** Whether the build context contains a path, by .dockerignore: the last pattern that matches decides. */
-export function isInContext(path: string): boolean {
-  const patterns = readFileSync(join(projectRoot, '.dockerignore'), 'utf8')
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'));
-  let isIncluded = true;
-  for (const pattern of patterns) {
-    const isException = pattern.startsWith('!');
-    if (matches(isException ? pattern.slice(1) : pattern, path)) isIncluded = isException;
-  }
-  return isIncluded;
-}
-
-function matches(pattern: string, path: string): boolean {
-  if (pattern === '*') return true;
-  if (pattern.startsWith('**/*')) return path.endsWith(pattern.slice(4));
-  return path === pattern || path.startsWith(`${pattern}/`);
-}

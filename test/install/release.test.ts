@@ -57,8 +57,15 @@ suite('package-lock.json', () => {
 
 suite('npm run sbom', () => {
   test('lists every dependency of the program at its locked version, the Node, and no development tool', async (t) => {
-    const file = join(await tempDir(t), 'sbom.json');
-    execFileSync(process.execPath, ['tools/sbom.ts', file], { cwd: projectRoot, stdio: 'pipe' });
+    const folder = await tempDir(t);
+    const [file = '', again = ''] = ['sbom.json', 'again.json'].map((name) => join(folder, name));
+    for (const each of [file, again])
+      execFileSync(process.execPath, ['tools/sbom.ts', each], { cwd: projectRoot, stdio: 'pipe' });
+    assert.equal(readFileSync(again, 'utf8'), readFileSync(file, 'utf8'), 'two runs differ');
+    assert.match(
+      readFileSync(file, 'utf8'),
+      /"serialNumber": "urn:uuid:[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}"/,
+    );
     const sbom = JSON.parse(readFileSync(file, 'utf8')) as {
       bomFormat: string;
       metadata: { component: { name: string; version: string } };

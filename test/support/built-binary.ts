@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { isInContext } from '../../tools/release/container-context.ts';
 import { projectRoot } from '../docs/markdown.ts';
-import { isInContext, stages } from '../install/dockerfile.ts';
+import { stages } from '../install/dockerfile.ts';
 import { sharedBuild } from './shared-build.ts';
 
 /**

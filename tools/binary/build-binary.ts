@@ -6,45 +6,66 @@ import { fileURLToPath } from 'node:url';
 import { buildConsoleIfStale } from '../build-console.ts';
 import { consoleAssets, programAssets } from '../program-assets.ts';
 import { bundleProgram, bundleWorker } from './bundle.ts';
+import { signForMac } from './mac-signature.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Programs that threads run, as `startProgramWorker` names them. */
 export const WORKERS = ['store/sqlite/worker', 'main/workers/thread/edge-worker'];
+/** Without it V8 draws a seed, which ends up in the compiled code. It does not change which code V8 accepts (decision 75). */
+const SEED = '--random-seed=1';
 
-/**
- * Writes one executable with server, agent and command line into `folder`, and returns its path. It contains the Node
- * that runs this, so it works on the same operating system and processor only.
- */
+export interface BinaryTarget {
+  readonly platform: string;
+  readonly arch: string;
+  /** The Node of another platform. Without it: the one that runs this. */
+  readonly node?: string;
+}
+
+/** Writes one executable with server, agent and command line into `folder`, for the machine that runs this. */
 export function buildBinary(folder: string): string {
+  return buildBinaries(folder, [{ platform: process.platform, arch: process.arch }])[0] ?? '';
+}
+
+/** The same for several platforms, and returns their paths. The program is bundled once. */
+export function buildBinaries(folder: string, targets: readonly BinaryTarget[]): readonly string[] {
   const scratch = mkdtempSync(join(tmpdir(), 'postern-binary-'));
-  const output = join(folder, `postern-${process.platform}-${process.arch}`);
   try {
     buildConsoleIfStale();
     bundleProgram(join(scratch, 'program.mjs'));
     for (const path of WORKERS) bundleWorker(`src/${path}.ts`, join(scratch, 'workers', `${path}.js`));
-    const config = {
-      main: join(scratch, 'program.mjs'),
-      mainFormat: 'module',
-      output: join(scratch, 'postern'),
-      disableExperimentalSEAWarning: true,
-      // Compiled when it is built: a start takes half the time.
-      useCodeCache: true,
-      assets: Object.fromEntries([
-        ['../package.json', join(root, 'package.json')],
-        ...[...programAssets(), ...consoleAssets()].map((path) => [path, join(root, 'src', path)]),
-        ...WORKERS.map((path) => [`${path}.js`, join(scratch, 'workers', `${path}.js`)]),
-      ]),
-    };
-    writeFileSync(join(scratch, 'sea.json'), JSON.stringify(config));
-    execFileSync(process.execPath, ['--build-sea', join(scratch, 'sea.json')], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
     mkdirSync(folder, { recursive: true });
-    // Replaced as a whole: a running copy of the old one keeps its file.
-    execFileSync('mv', ['-f', config.output, output]);
-    chmodSync(output, 0o755);
+    return targets.map((target) => buildFrom(scratch, target, folder));
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+function buildFrom(scratch: string, { platform, arch, node }: BinaryTarget, folder: string): string {
+  const output = join(folder, `postern-${platform}-${arch}`);
+  const config = {
+    // A relative path, since it is in the executable: two builds in two folders are equal.
+    main: 'program.mjs',
+    mainFormat: 'module',
+    output: 'postern',
+    disableExperimentalSEAWarning: true,
+    // Compiled when it is built: a start takes half the time. Only the V8 that compiles it can tell what another accepts.
+    useCodeCache: node === undefined,
+    ...(node !== undefined && { executable: node }),
+    assets: Object.fromEntries([
+      ['../package.json', join(root, 'package.json')],
+      ...[...programAssets(), ...consoleAssets()].sort().map((path) => [path, join(root, 'src', path)]),
+      ...WORKERS.map((path) => [`${path}.js`, join(scratch, 'workers', `${path}.js`)]),
+    ]),
+  };
+  writeFileSync(join(scratch, 'sea.json'), JSON.stringify(config));
+  execFileSync(process.execPath, [SEED, '--build-sea', 'sea.json'], {
+    cwd: scratch,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const built = join(scratch, config.output);
+  if (platform === 'darwin') signForMac(built);
+  chmodSync(built, 0o755);
+  // Replaced as a whole: a running copy of the old one keeps its file.
+  execFileSync('mv', ['-f', built, output]);
   return output;
 }
