@@ -192,8 +192,9 @@ download() {
     *)
       name=$1
       shift
-      [ "$downloader" = busybox ] || set -- --tries=3
-      wget -S -T 60 "$@" -O "$scratch/$name" "$url/$name" 2>"$scratch/problem" || cannot_download "$name"
+      # busybox 1.35 of Debian crashes with -T; its limit without is 15 minutes.
+      [ "$downloader" = busybox ] || set -- --timeout=60 --tries=3
+      wget -S "$@" -O "$scratch/$name" "$url/$name" 2>"$scratch/problem" || cannot_download "$name"
       case $url in
         https://*) forbidden='^ *location: *http:' ;;
         *) forbidden='^ *location:' ;;

@@ -14,7 +14,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'bench/events/README.md': 'benchmarks of several minutes',
   'bench/guard/README.md': 'benchmarks of several minutes',
   'bench/tunnel/README.md': 'benchmarks of several minutes',
-  'docs/how-to/install.md': 'run by test/install/package.test.ts and binary.test.ts',
+  'docs/how-to/install.md': 'run by test/install/package.test.ts, binary.test.ts and test/long/minimal-debian.test.ts',
   'docs/how-to/publish-a-site.md': 'run by test/up/up.test.ts, which has a DNS of its own',
   'docs/how-to/run-in-a-container.md': 'needs a builder of images; test/install/container.test.ts runs what needs none',
   'docs/how-to/run-on-a-vps.md': 'run by test/install/vps-page.test.ts, with the single executable and its unit',

@@ -69,8 +69,8 @@ async function installed(t: TestContext): Promise<string> {
   await copyFile(tarball, join(prefix, 'postern-0.1.0.tgz'));
   // "npm ci" is what CI runs, and the package is packed already.
   const instead = 'npm() { case "$*" in ci | pack) ;; *) command npm "$@" ;; esac; }';
-  await followBlock({ page: PAGE, block: 2, cwd: prefix, env, instead });
-  assert.match(await followBlock({ page: PAGE, block: 3, cwd: prefix, env, instead }), /^\d+\.\d+\.\d+$/m);
+  await followBlock({ page: PAGE, block: 3, cwd: prefix, env, instead });
+  assert.match(await followBlock({ page: PAGE, block: 4, cwd: prefix, env, instead }), /^\d+\.\d+\.\d+$/m);
   const home = join(prefix, 'lib', 'node_modules', 'postern');
   assert.equal((await stat(join(home, 'LICENSE'))).isFile(), true);
   assert.equal((JSON.parse(await readFile(join(home, 'package.json'), 'utf8')) as { name: string }).name, 'postern');
