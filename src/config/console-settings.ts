@@ -18,6 +18,9 @@ const roleRules = textList(
   },
 );
 
+/** Its members are administrators of the console, unless `console_roles` names others. */
+export const ADMINISTRATORS_GROUP = 'postern-admins';
+
 /** Settings of the console at /console. */
 export const consoleSettings = {
   console_session_idle: required(integer(60, 2_592_000), {

@@ -94,6 +94,10 @@ const ownSettings = {
     description:
       'Origins of web pages that may use the API from a browser with an API key of their own (CORS), such as https://admin.example.com. Empty: none. Cookies are never accepted from them. Anyone who can change such a page can use every key that is entered there.',
   }),
+  api_behind_edge: required(boolean, {
+    description:
+      'Let static backends lead to the API of this server, which is forbidden otherwise, to publish the console at a host of the edge. The API then sees the address of the edge as that of all its clients. "postern up --console HOST" sets it, together with api_url, and puts the host behind a login.',
+  }),
   api_rate_limit: required(integer(0, 1_000_000), {
     description: 'Requests per second allowed for each API key; requests above the limit get 429. 0: no limit.',
   }),

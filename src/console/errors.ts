@@ -39,6 +39,11 @@ export const consoleErrors = errorTable({
     explanation:
       'The OpenID provider of the console does not respond, or its settings do not fit. The log of the server says why. An API key works meanwhile.',
   },
+  ERR_POSTERN_CONSOLE_LINK: {
+    status: 403,
+    explanation:
+      'A link that signs in to the console was used already, is older than ten minutes, or was opened from another site. Make a new one with "postern open".',
+  },
   ERR_POSTERN_CONSOLE_SIGN_IN: {
     status: 401,
     explanation: 'The API key of a sign-in to the console is not known. Check that it is complete.',

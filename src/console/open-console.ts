@@ -15,7 +15,9 @@ import { addLiveRoutes } from './serving/live-routes.ts';
 import { addPageRoutes, pageUrl } from './serving/page-routes.ts';
 import { checkBrowserOrigin, type OwnAddress } from './sessions/browser-origin.ts';
 import { ConsoleSessions, TOKEN_HEADER } from './sessions/console-sessions.ts';
+import { addLinkRoutes } from './sessions/link-routes.ts';
 import { addSessionRoutes, sessionOver } from './sessions/session-routes.ts';
+import { SignInLinks } from './sessions/sign-in-links.ts';
 import { principalOf, sessionView } from './sessions/signed-in.ts';
 import { startSession } from './sessions/start-session.ts';
 
@@ -24,6 +26,8 @@ const PATHS = [
   { method: 'GET', path: '/console' },
   { method: 'GET', path: '/console/callback' },
   { method: 'GET', path: '/console/config' },
+  { method: 'GET', path: '/console/enter' },
+  { method: 'POST', path: '/console/links' },
   { method: 'GET', path: '/console/login' },
   { method: 'GET', path: '/live' },
   { method: 'GET', path: '/console/session' },
@@ -103,11 +107,14 @@ export function openConsole(options: ConsoleOptions): OpenedConsole {
           identity_issuer: identityIssuer,
         });
         addSessionRoutes(app, { sessions, replica, own, view, authenticate, startSession: begin });
+        const delay = new FailedAuthenticationDelay(clock, (ms) => sleep(ms, undefined, { ref: false }));
+        const links = new SignInLinks(clock);
+        addLinkRoutes(app, { links, own, replica, authenticate, delay, startSession: begin });
         addLoginRoutes(app, {
           people,
           flows: new LoginFlows(store, clock, own.baseUrl),
           baseUrl: own.baseUrl,
-          delay: new FailedAuthenticationDelay(clock, (ms) => sleep(ms, undefined, { ref: false })),
+          delay,
           startSession: begin,
         });
         if (streams !== null) addLiveRoutes(app, { streams, authenticate, again });

@@ -23,6 +23,8 @@ export interface EdgeSettings {
   readonly trustedProxies: readonly string[];
   /** Names of client headers that upstreams do not receive, or prefixes that end in `*`. */
   readonly droppedHeaders: readonly string[];
+  /** Names that pass although the edge drops their prefix: for the console behind the edge. */
+  readonly keptHeaders?: readonly string[];
   /** Ports allowed in a request's Host; empty: any. */
   readonly hostPorts: readonly number[];
 }

@@ -159,7 +159,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const traffic = openTraffic(shown);
   const base = { config, store, replica, news: nodes.news, catalog, registry, clock, logger, requestLogger };
   const own = new OwnAddresses();
-  own.addControl(listener.address);
+  own.addApi(listener.address);
   const address = identityAddress(config.identity_host);
   const identity =
     address === null

@@ -39,3 +39,16 @@ test('the edge is ours for upstreams, but a valid receiver of events', () => {
   assert.equal(own.has('127.0.0.1', 7443), true);
   assert.equal(own.hasBesidesEdge('127.0.0.1', 7443), false);
 });
+
+test('the API is ours for everybody, except for upstreams of a server whose console is behind the edge', () => {
+  const own = new OwnAddresses();
+  own.addApi({ host: '127.0.0.1', port: 7080 });
+  own.addControl({ host: '127.0.0.1', port: 7444 });
+  own.addEdge({ host: '127.0.0.1', port: 7443 });
+  assert.deepEqual([own.has('127.0.0.1', 7080), own.hasBesidesEdge('127.0.0.1', 7080)], [true, true]);
+  const besides = [7080, 7444, 7443].map((port) => own.hasBesidesApi('127.0.0.1', port));
+  assert.deepEqual(besides, [false, true, true]);
+  const other = new OwnAddresses();
+  other.become(own.list());
+  assert.deepEqual([other.has('127.0.0.1', 7080), other.hasBesidesApi('127.0.0.1', 7080)], [true, false]);
+});

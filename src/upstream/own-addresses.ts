@@ -11,6 +11,7 @@ export interface HeldPorts {
 
 /** All of them, for another thread. */
 export interface OwnAddressList {
+  readonly api: readonly ListenAddress[];
   readonly control: readonly ListenAddress[];
   readonly edge: readonly ListenAddress[];
   readonly tunnels: { readonly host: string; readonly ports: readonly number[] } | null;
@@ -18,11 +19,16 @@ export interface OwnAddressList {
 
 /** The addresses that this process listens on. Connections made on behalf of others must not lead back to it. */
 export class OwnAddresses {
+  readonly #api: ListenAddress[] = [];
   readonly #control: ListenAddress[] = [];
   readonly #edge: ListenAddress[] = [];
   #tunnelPorts: HeldPorts | null = null;
 
-  /** Listeners of the API and of agents. */
+  addApi(address: ListenAddress): void {
+    this.#api.push(address);
+  }
+
+  /** The listener of agents. */
   addControl(address: ListenAddress): void {
     this.#control.push(address);
   }
@@ -36,7 +42,8 @@ export class OwnAddresses {
   }
 
   /** Those of another thread, instead of its own. */
-  become({ control, edge, tunnels }: OwnAddressList): void {
+  become({ api, control, edge, tunnels }: OwnAddressList): void {
+    this.#api.splice(0, Number.POSITIVE_INFINITY, ...api);
     this.#control.splice(0, Number.POSITIVE_INFINITY, ...control);
     this.#edge.splice(0, Number.POSITIVE_INFINITY, ...edge);
     const ports = new Set(tunnels?.ports);
@@ -47,6 +54,7 @@ export class OwnAddresses {
   list(): OwnAddressList {
     const tunnels = this.#tunnelPorts;
     return {
+      api: [...this.#api],
       control: [...this.#control],
       edge: [...this.#edge],
       tunnels: tunnels === null ? null : { host: tunnels.host, ports: tunnels.list().map(({ port }) => port) },
@@ -54,15 +62,27 @@ export class OwnAddresses {
   }
 
   has(ip: string, port: number): boolean {
-    return this.hasBesidesEdge(ip, port) || this.#edge.some((own) => own.port === port && isListener(own.host, ip));
+    return this.hasBesidesEdge(ip, port) || isAmong(this.#edge, ip, port);
+  }
+
+  /** The console may be published through the edge (`api_behind_edge`). */
+  hasBesidesApi(ip: string, port: number): boolean {
+    return isAmong([...this.#control, ...this.#edge], ip, port) || this.#hasTunnelPort(ip, port);
   }
 
   /** Receivers of events may be published through the edge; no other address here is a valid receiver. */
   hasBesidesEdge(ip: string, port: number): boolean {
-    if (this.#control.some((own) => own.port === port && isListener(own.host, ip))) return true;
+    return isAmong([...this.#api, ...this.#control], ip, port) || this.#hasTunnelPort(ip, port);
+  }
+
+  #hasTunnelPort(ip: string, port: number): boolean {
     const tunnels = this.#tunnelPorts;
     return tunnels?.has(port) === true && (isListener(tunnels.host, ip) || isOwnInterface(tunnels.host, ip));
   }
+}
+
+function isAmong(all: readonly ListenAddress[], ip: string, port: number): boolean {
+  return all.some((own) => own.port === port && isListener(own.host, ip));
 }
 
 /**

@@ -32,6 +32,14 @@ export interface UpRun {
   /** What the user answers; absent: there is no terminal. */
   readonly answer?: string;
   readonly ports?: Partial<UpPorts>;
+  /** Whether a person reads the output. */
+  readonly isTerminal?: boolean;
+}
+
+export interface Visited {
+  readonly status: number;
+  readonly text: string;
+  readonly location: string | undefined;
 }
 
 /** `postern up` and `down` with real files, ports and servers. DNS is the test's. */
@@ -91,15 +99,19 @@ export class UpWorld {
     return this.#run('down', args, run);
   }
 
-  async #run(name: 'up' | 'down', args: readonly string[], { answer, ports = {} }: UpRun): Promise<UpResult> {
+  async #run(
+    name: 'up' | 'down',
+    args: readonly string[],
+    { answer, ports = {}, isTerminal = false }: UpRun,
+  ): Promise<UpResult> {
     const out: string[] = [];
     const err: string[] = [];
     const all = { ...this.#ports(), ...ports };
     const command = name === 'up' ? createUpCommand(all) : createDownCommand(all);
     const isService = all.service.hasSystemd();
     const context = {
-      env: {},
-      isTerminal: false,
+      env: { USER: 'ana' },
+      isTerminal,
       print: (line: string) => {
         out.push(line);
         if (line.includes('until you press Ctrl-C'))
@@ -201,14 +213,15 @@ export class UpWorld {
   }
 
   /** As a visitor who does not look at the certificate. */
-  visit(host: string): Promise<{ readonly status: number; readonly text: string }> {
+  visit(host: string, headers: Record<string, string> = {}, path = '/'): Promise<Visited> {
     const [address = '', port = ''] = this.edge.split(':');
     return new Promise((resolve, reject) => {
       const options = {
         host: address,
         port,
         servername: host,
-        headers: { host },
+        headers: { host, ...headers },
+        path,
         rejectUnauthorized: false,
         agent: false,
       };
@@ -217,7 +230,9 @@ export class UpWorld {
         response.setEncoding('utf8').on('data', (part: string) => {
           text += part;
         });
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, text, location: response.headers.location }),
+        );
       })
         .on('error', reject)
         .end();

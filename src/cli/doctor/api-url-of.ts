@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { LoadedConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
 import { formatListenAddress } from '../../lib/net/listen-address.ts';
 import { isOnThisMachine } from '../api/connection.ts';
 import { dialled } from './dial.ts';
@@ -13,5 +14,10 @@ export function apiUrlOf({ config, sources }: LoadedConfig): string | null {
   const isServersOwn =
     url !== null && !sources.api_url.startsWith('flag') && !isOnThisMachine(url) && existsSync(config.data_dir);
   if (listen.port === 0 || (url !== null && !isServersOwn)) return url;
-  return `${config.api_tls_cert === null ? 'http' : 'https'}://${formatListenAddress(dialled(listen))}`;
+  return listenerUrl(config);
+}
+
+/** Where this machine reaches the API, whatever its public address is. */
+export function listenerUrl({ api_tls_cert: certificate, api_listen: listen }: Config): string {
+  return `${certificate === null ? 'http' : 'https'}://${formatListenAddress(dialled(listen))}`;
 }

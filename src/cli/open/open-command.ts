@@ -1,18 +1,22 @@
 import { spawn } from 'node:child_process';
-import { isOn } from '../../lib/flags.ts';
+import { Transport } from '../../client/transport.ts';
+import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import { type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
-import { apiUrl, dataDirectory, isOnThisMachine } from '../api/connection.ts';
+import { apiFetch } from '../api/api-fetch.ts';
+import { apiUrl, dataDirectory, findApiKey, isOnThisMachine } from '../api/connection.ts';
+import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { API_URL, switchFlag } from '../shared-flags.ts';
 import { administratorLink } from './administrator-link.ts';
 import { browserCommand } from './browser-command.ts';
+import { signInLink } from './sign-in-link.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'open',
   about:
-    'Opens the console in the browser, and prints its URL. Where there is no browser or no screen, it only prints the URL. On the machine of a server with an identity host and without an administrator, it opens a link that makes you the first one: it works once, for 24 hours.',
+    'Opens the console in the browser, and prints its URL. Where there is no browser or no screen, it only prints the URL. On the machine of a server with an identity host and without an administrator, it opens a link that makes you the first one: it works once, for 24 hours. Otherwise, on a terminal of the machine of the server and with its API key, it opens a link that signs you in: it works once, for ten minutes.',
   flags: [API_URL, switchFlag('print', 'Only print the URL.')],
   exitCodes: { 0: 'the URL is printed', 2: INVALID_USAGE },
 };
@@ -22,10 +26,12 @@ export const openCommand: Command = {
   run: async (args, context) => {
     const parsed = parseCommand(SYNTAX, args);
     const api = apiUrl(parsed, context);
-    const link = await linkFor(api, context);
+    const first = await firstLink(api, context);
+    const link = first ?? (await linkFor(api, parsed, context));
     const url = link ?? `${api}/console`;
-    if (link !== null)
+    if (first !== null)
       context.warn('There is no administrator yet. This link makes you the first one, once, within 24 hours:');
+    else if (link !== null) context.warn('This link signs you in, once, within ten minutes:');
     context.print(url);
     const command = isOn(parsed, 'print') ? null : browserCommand(url, process.platform, context.env);
     if (command !== null && !(await start(command))) {
@@ -36,8 +42,17 @@ export const openCommand: Command = {
 };
 
 /** For people at a terminal only: the output of a script may end up in a log. */
-async function linkFor(api: string, context: CommandContext): Promise<string | null> {
+async function firstLink(api: string, context: CommandContext): Promise<string | null> {
   return context.isTerminal && isOnThisMachine(api) ? administratorLink(dataDirectory(context)) : null;
+}
+
+/** With the API key of this machine, if there is one. */
+async function linkFor(api: string, parsed: ParsedFlags, context: CommandContext): Promise<string | null> {
+  if (!context.isTerminal || !isOnThisMachine(api)) return null;
+  const key = await findApiKey(api, parsed, context, createTextSource());
+  if (key === null) return null;
+  const transport = new Transport({ baseUrl: api, fetch: apiFetch, apiKey: key.key });
+  return signInLink(transport, api).catch(() => null);
 }
 
 /** Whether the program exists. It outlives this command. */

@@ -1,10 +1,16 @@
+import type { Transport } from '../../client/transport.ts';
 import { identityAddress } from '../../config/identity-settings.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { ParsedFlags } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
+import { dialled } from '../doctor/dial.ts';
+import { administratorLink } from '../open/administrator-link.ts';
+import { signInLink } from '../open/sign-in-link.ts';
 import { certificateLines } from './certificate-lines.ts';
 import { identityHostFor } from './check-dns.ts';
 import { checkMachine } from './check-machine.ts';
+import { type ConsolePlace, consoleLines } from './console-lines.ts';
+import { consoleSite } from './console-site.ts';
 import {
   agreedSettings,
   everywhere,
@@ -13,8 +19,8 @@ import {
   type Settings,
   standardSettings,
 } from './plan-settings.ts';
-import { publishSite } from './publish-site.ts';
-import { connectionFlags, isRunning, openServer } from './reach-server.ts';
+import { type PublishedSite, publishSite } from './publish-site.ts';
+import { connectionFlags, isRunning, openServer, serverUrl } from './reach-server.ts';
 import { factsInEffect, factsOf, readSettings, type ServerFacts } from './server-facts.ts';
 import { findSettings, loadSettings, type SettingsPlace } from './settings-place.ts';
 import { type StartedServer, startServer } from './start-server.ts';
@@ -86,9 +92,15 @@ async function planServer(request: UpRequest, place: SettingsPlace, former: Load
   const facts = isThere
     ? { ...factsInEffect(await readSettings(await openServer(access))), ...named(own, given) }
     : own;
-  if (wanted.login === 'own' && facts.identityHost === null) {
+  if ((wanted.login === 'own' || wanted.console !== null) && facts.identityHost === null) {
     const host = await identityHostFor(wanted.host, ports);
     planned.set('identity_host', facts.publicPort === 443 ? host : `${host}:${facts.publicPort}`);
+  }
+  // Sign-in to the console leads back to this address.
+  if (wanted.console !== null) {
+    const port = facts.publicPort === 443 ? '' : `:${facts.publicPort}`;
+    planned.set('api_url', `https://${wanted.console}${port}`);
+    planned.set('api_behind_edge', true);
   }
   const changes = missingSettings(planned, former);
   const next = load(planned);
@@ -121,21 +133,49 @@ async function publish(request: UpRequest, { place, loaded, server, changes }: U
   const settings = await readSettings(transport);
   server.requireSettings(settings, changes);
   const facts = factsInEffect(settings);
-  const site = await publishSite(transport, { wanted, settings, publicPort: facts.publicPort, parsed, context });
-  if (site === null) {
+  const site = { settings, facts, parsed, context };
+  const published = await publishSite(transport, { ...site, wanted });
+  const console =
+    published === null || wanted.console === null
+      ? null
+      : await publishSite(transport, { ...site, wanted: consoleSite(wanted.console, settings, loaded) });
+  if (published === null || (wanted.console !== null && console === null)) {
     server.stop();
     return EXIT_FAILED;
   }
-  const identity = site.hasOwnLogin ? identityAddress(facts.identityHost) : null;
-  const hosts = [wanted.host, ...(identity === null ? [] : [identity.hostname])];
+  const identity = published.hasOwnLogin || console !== null ? identityAddress(facts.identityHost) : null;
+  const hosts = [wanted.host, wanted.console, identity?.hostname].filter((host) => typeof host === 'string');
   const waiting = {
     isAcmeOn: facts.isAcmeOn,
     waitMs: ports.certificateWaitMs,
     print: (line: string) => context.print(line),
   };
-  const certificates = await certificateLines(transport, hosts, waiting);
-  const connection = connectionFlags(loaded, context);
-  for (const line of summaryLines({ url: site.url, certificates, identity, people: wanted.people, connection }))
-    context.print(line);
+  const summary = {
+    url: published.url,
+    certificates: await certificateLines(transport, hosts, waiting),
+    identity,
+    people: wanted.people,
+    administrator: identity === null || !context.isTerminal ? null : await administratorLink(loaded.config.data_dir),
+    console: consoleLines(await consolePlace(transport, request, { loaded, console }), context),
+    connection: connectionFlags(loaded, context),
+  };
+  for (const line of summaryLines(summary)) context.print(line);
   return server.untilEnd();
+}
+
+/** A link is for a person at a terminal only: the output of a script may end up in a log. */
+async function consolePlace(
+  transport: Transport,
+  { wanted, context }: UpRequest,
+  { loaded, console }: { readonly loaded: LoadedConfig; readonly console: PublishedSite | null },
+): Promise<ConsolePlace> {
+  const here = serverUrl(loaded);
+  const isLink = context.isTerminal;
+  return {
+    url: isLink ? await signInLink(transport, here) : `${here}/console`,
+    isLink,
+    listen: dialled(loaded.config.api_listen),
+    host: wanted.host,
+    publicUrl: console === null ? null : `${console.url}console`,
+  };
 }

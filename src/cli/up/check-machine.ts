@@ -46,8 +46,8 @@ async function warningsAbout(
 ): Promise<readonly string[]> {
   const { wanted, ports } = request;
   const { host, target, login } = wanted;
-  const identity = identityAddress(login === 'own' ? facts.identityHost : null);
-  const hosts = [host, ...(identity === null ? [] : [identity.hostname])];
+  const identity = identityAddress(login === 'own' || wanted.console !== null ? facts.identityHost : null);
+  const hosts = [host, wanted.console, identity?.hostname].filter((name) => typeof name === 'string');
   const warnings = (await Promise.all(hosts.map((name) => dnsWarnings(name, ports)))).flat();
   if (identity !== null && changes.has('identity_host'))
     warnings.push(

@@ -11,7 +11,7 @@ import { publishEdge, readCurrent } from '../edge/publish-edge.ts';
 import type { WantedEdge, WantedTarget } from '../edge/wanted-edge.ts';
 import { isAgreed } from '../is-agreed.ts';
 import { upFailed } from './errors.ts';
-import type { ShownSettings } from './server-facts.ts';
+import type { ServerFacts, ShownSettings } from './server-facts.ts';
 import type { WantedUp } from './wanted-up.ts';
 
 /** Owner of what `postern up` makes, and `postern down` removes. */
@@ -23,8 +23,7 @@ export interface Site {
   readonly wanted: WantedUp;
   /** In effect at the server. */
   readonly settings: ShownSettings;
-  /** Port of a new edge. */
-  readonly publicPort: number;
+  readonly facts: Pick<ServerFacts, 'publicPort' | 'apiHost'>;
   readonly parsed: ParsedFlags;
   readonly context: CommandContext;
 }
@@ -37,7 +36,9 @@ export interface PublishedSite {
 
 /** Publishes the host in one change. Null: the user said no. */
 export async function publishSite(transport: Transport, site: Site): Promise<PublishedSite | null> {
-  const { wanted, parsed, context } = site;
+  const { wanted, parsed, context, facts } = site;
+  if (wanted.login === 'none' && wanted.host === facts.apiHost)
+    throw upFailed(`${wanted.host} serves the console and the API, which are never open. Nothing was changed`);
   const current = await readCurrent(transport);
   const edge = wantedEdge(site, current);
   const plan = planEdge(edge, current, { removesLogin: wanted.login === 'none' });
@@ -61,12 +62,12 @@ export async function publishSite(transport: Transport, site: Site): Promise<Pub
   return { url, hasOwnLogin: wanted.login !== 'none' && isOwnLogin(edge.login, plan.route) };
 }
 
-function wantedEdge({ wanted, settings, publicPort }: Site, current: Current): WantedEdge {
+function wantedEdge({ wanted, settings, facts }: Site, current: Current): WantedEdge {
   const { host, login, people } = wanted;
   const edge = current.edges.find(({ hostports }) => hostports.some((each) => each.replace(/:\d+$/, '') === host));
   const own = login === 'own' ? ownLogin(settings) : null;
   if (own === undefined) throw upFailed(`${NO_IDENTITY_HOST}. Nothing was published`);
-  const port = wanted.port ?? (edge === undefined ? publicPort : null);
+  const port = wanted.port ?? (edge === undefined ? facts.publicPort : null);
   return { host, port, path: '/', target: wanted.target ?? formerTarget(host, edge), login: own, ...people };
 }
 

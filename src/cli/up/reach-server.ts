@@ -7,7 +7,7 @@ import { apiFetch } from '../api/api-fetch.ts';
 import { DEFAULT_URL, dataDirectory, findApiKey, KEY_FILE, trustCas } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
-import { apiUrlOf } from '../doctor/api-url-of.ts';
+import { listenerUrl } from '../doctor/api-url-of.ts';
 import { checkReach } from '../doctor/checks/api.ts';
 import type { DoctorPorts } from '../doctor/doctor-ports.ts';
 import { upFailed } from './errors.ts';
@@ -34,7 +34,7 @@ export async function isRunning(access: Pick<ServerAccess, 'loaded' | 'ports'>):
 }
 
 async function reachOf({ loaded, ports }: Pick<ServerAccess, 'loaded' | 'ports'>): Promise<Reach> {
-  const url = urlOf(loaded);
+  const url = serverUrl(loaded);
   if (url.startsWith('https:')) trustCas(await ports.internalAuthorities(loaded.config));
   const { isAnswering, findings } = await checkReach(url, () => ports.nowMs());
   if (!isAnswering) return 'absent';
@@ -54,13 +54,13 @@ export async function untilRunning(
   stopped.catch(() => {});
   while ((await Promise.race([reachOf(access), stopped])) !== 'ready') {
     if (performance.now() > deadlineMs)
-      throw upFailed(`no server answers at ${urlOf(access.loaded)} after ${START_MS / 1000} seconds. See its log`);
+      throw upFailed(`no server answers at ${serverUrl(access.loaded)} after ${START_MS / 1000} seconds. See its log`);
     await Promise.race([sleep(LOOK_AGAIN_MS), stopped]);
   }
 }
 
 export async function openServer({ place, loaded, flags, context }: ServerAccess): Promise<Transport> {
-  const url = urlOf(loaded);
+  const url = serverUrl(loaded);
   const { POSTERN_CLI_API_KEY: own } = context.env;
   const env = { ...place.env, POSTERN_DATA_DIR: loaded.config.data_dir, POSTERN_CLI_API_KEY: own };
   const key = await findApiKey(url, { flags }, { ...context, env }, createTextSource());
@@ -72,16 +72,15 @@ export async function openServer({ place, loaded, flags, context }: ServerAccess
   return new Transport({ baseUrl: url, fetch: apiFetch, apiKey: key.key });
 }
 
-function urlOf(loaded: LoadedConfig): string {
-  const url = apiUrlOf(loaded);
-  if (url === null)
+export function serverUrl({ config }: LoadedConfig): string {
+  if (config.api_listen.port === 0)
     throw upFailed('api_listen has port 0, so nobody knows where the API is: set a fixed port with --api-listen');
-  return url;
+  return listenerUrl(config);
 }
 
 /** Flags with which other commands of this shell find the server; empty: they find it by themselves. */
 export function connectionFlags(loaded: LoadedConfig, context: CommandContext): string {
-  const [url, { data_dir: dataDir }] = [urlOf(loaded), loaded.config];
+  const [url, { data_dir: dataDir }] = [serverUrl(loaded), loaded.config];
   const isKnownDirectory = resolve(dataDirectory(context)) === resolve(dataDir);
   const flags = [
     ...(url === DEFAULT_URL ? [] : ['--api-url', url]),

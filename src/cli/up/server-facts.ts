@@ -16,17 +16,20 @@ export interface ServerFacts {
   readonly publicPort: number;
   /** Whether only this machine can reach it. */
   readonly isLocalOnly: boolean;
+  /** Host of the API's public address; null: it has none. */
+  readonly apiHost: string | null;
 }
 
-type Needed = Pick<Config, 'identity_host' | 'acme' | 'edge_listen' | 'edge_host_ports'>;
+type Needed = Pick<Config, 'identity_host' | 'acme' | 'edge_listen' | 'edge_host_ports' | 'api_url'>;
 
-export function factsOf({ identity_host, acme, edge_listen, edge_host_ports: [mapped] }: Needed): ServerFacts {
+export function factsOf({ identity_host, acme, edge_listen, api_url, edge_host_ports: [mapped] }: Needed): ServerFacts {
   return {
     identityHost: identity_host,
     isAcmeOn: acme === 'on',
     publicPort: mapped ?? edge_listen[0].port,
     // A port that something in front maps is reached from there.
     isLocalOnly: mapped === undefined && edge_listen.every(({ host }) => isLoopbackHost(host)),
+    apiHost: api_url === null ? null : new URL(api_url).hostname,
   };
 }
 
@@ -40,6 +43,7 @@ export function factsInEffect(settings: ShownSettings): ServerFacts {
   const decoded = (name: string): unknown => decodeSetting(name, shown(name), 'the server');
   return factsOf({
     identity_host: shown('identity_host') as string | null,
+    api_url: shown('api_url') as string | null,
     acme: shown('acme') as Needed['acme'],
     edge_listen: decoded('edge_listen') as ListenAddresses,
     edge_host_ports: decoded('edge_host_ports') as Needed['edge_host_ports'],

@@ -9,14 +9,25 @@ export interface Summary {
   /** Where people sign in for the site; null: nowhere here. */
   readonly identity: IdentityAddress | null;
   readonly people: WantedPeople;
+  /** A link that makes the reader the first administrator; null: there is one, or nobody reads it. */
+  readonly administrator: string | null;
+  readonly console: readonly string[];
   /** Flags with which other commands find the server. */
   readonly connection: string;
 }
 
-const WIDTH = 14;
+const WIDTH = 15;
 
 /** What the user wants to know at the end. */
-export function summaryLines({ url, certificates, identity, people, connection }: Summary): readonly string[] {
+export function summaryLines({
+  url,
+  certificates,
+  identity,
+  people,
+  connection,
+  console,
+  administrator,
+}: Summary): readonly string[] {
   const rows: (readonly [string, string])[] = [['Address', url]];
   for (const [index, line] of certificates.entries()) rows.push([index === 0 ? 'Certificate' : '', line]);
   if (identity !== null) {
@@ -24,5 +35,8 @@ export function summaryLines({ url, certificates, identity, people, connection }
     const groups = people.groups.length > 0 ? ` --groups ${shellWord(people.groups.join(','))}` : '';
     rows.push(['Sign-in', `${identity.issuer}/`], ['Invite', `postern users add ${who}${groups}${connection}`]);
   }
+  if (administrator !== null)
+    rows.push(['Administrator', `${administrator} (makes you the first one: once, within 24 hours)`]);
+  for (const [index, line] of console.entries()) rows.push([index === 0 ? 'Console' : '', line]);
   return ['', ...rows.map(([name, text]) => printable(`${name === '' ? '' : `${name}:`}`.padEnd(WIDTH) + text))];
 }

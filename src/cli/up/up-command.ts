@@ -32,6 +32,11 @@ const SYNTAX: CommandSyntax = {
       "Require a login at the server's own identity host. --no-login removes the login and the access rules, after a question.",
     ),
     ...PEOPLE_FLAGS,
+    textFlag(
+      'console',
+      'HOST',
+      'Publish the console there too, for people who sign in at the identity host and have a role (console_roles).',
+    ),
     textFlag('email', 'ADDRESS', 'Address that the ACME server may write to about certificates (acme_email).'),
     { ...YES, description: 'Accept the terms of the ACME server and everything else that the command asks.' },
     API_KEY_FILE,

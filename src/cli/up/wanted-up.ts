@@ -13,6 +13,8 @@ export interface WantedUp {
   readonly target: WantedTarget | null;
   readonly login: LoginWish;
   readonly people: WantedPeople;
+  /** Host of the console; null: it listens on the machine of the server only, or stays as it is. */
+  readonly console: string | null;
 }
 
 export function parseUp(parsed: ParsedFlags): WantedUp {
@@ -28,5 +30,16 @@ export function parseUp(parsed: ParsedFlags): WantedUp {
       '--no-login lets everybody in: it cannot be used with --allow-email, --allow-email-domain or --allow-groups',
     );
   const target = flags.has('to') ? parseTarget(flags.get('to')) : null;
-  return { host, port, target, login, people };
+  return { host, port, target, login, people, console: consoleHost(flags, host) };
+}
+
+function consoleHost(flags: ReadonlyMap<string, string>, site: string): string | null {
+  const given = flags.get('console');
+  if (given === undefined) return null;
+  const { host, port, path } = parseSite([given], 'up');
+  if (port !== null || path !== '/' || host.startsWith('*.'))
+    throw usage('--console takes a host: --console console.example.com');
+  if (host === site) throw usage('--console needs a host of its own: --console console.example.com');
+  if (flags.has('api-url')) throw usage('--console sets api_url: leave --api-url out');
+  return host;
 }

@@ -23,15 +23,7 @@ export interface BrowserHeaders {
  */
 export function checkBrowserOrigin({ method, headers }: BrowserHeaders, own: OwnAddress): void {
   const base = new URL(own.baseUrl);
-  const host = (headers.host ?? '').toLowerCase();
-  // Null for a port above 65535.
-  const page = URL.parse(`${own.isTls ? 'https' : 'http'}://${host}`);
-  if (!PLAIN_HOST.test(host) || page === null || !isOwnName(hostNameOf(host), base.hostname)) {
-    throw consoleErrors.create(
-      'ERR_POSTERN_CONSOLE_ORIGIN',
-      `the console is not available under the name in this address: open ${own.baseUrl}/console, or set api_url to the address that you use`,
-    );
-  }
+  const page = checkOwnName({ headers }, own);
   const { origin } = headers;
   const site = headers['sec-fetch-site'];
   const isSameSite = site === undefined || site === 'same-origin';
@@ -41,6 +33,19 @@ export function checkBrowserOrigin({ method, headers }: BrowserHeaders, own: Own
   throw consoleErrors.create(
     'ERR_POSTERN_CONSOLE_ORIGIN',
     `the request does not come from a page of this server: open ${own.baseUrl}/console, or set api_url to the address that you use`,
+  );
+}
+
+/** The origin under which a browser visits this server. Throws for a name that somebody could point here. */
+export function checkOwnName({ headers }: Pick<BrowserHeaders, 'headers'>, own: OwnAddress): URL {
+  const base = new URL(own.baseUrl);
+  const host = (headers.host ?? '').toLowerCase();
+  // Null for a port above 65535.
+  const page = URL.parse(`${own.isTls ? 'https' : 'http'}://${host}`);
+  if (PLAIN_HOST.test(host) && page !== null && isOwnName(hostNameOf(host), base.hostname)) return page;
+  throw consoleErrors.create(
+    'ERR_POSTERN_CONSOLE_ORIGIN',
+    `the console is not available under the name in this address: open ${own.baseUrl}/console, or set api_url to the address that you use`,
   );
 }
 

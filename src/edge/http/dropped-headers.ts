@@ -45,8 +45,11 @@ export class DroppedHeaders {
   readonly #addresses: ReadonlySet<string>;
   readonly #forwarded: ReadonlySet<string>;
 
-  /** Names, or prefixes that end in `*`: of the setting, and those that modules reserve. */
-  constructor(patterns: readonly string[], reserved: readonly string[] = []) {
+  /**
+   * Names, or prefixes that end in `*`: of the setting, and those that modules reserve. `kept`: names that pass all the
+   * prefixes.
+   */
+  constructor(patterns: readonly string[], reserved: readonly string[] = [], kept: readonly string[] = []) {
     const prefixes: string[] = [];
     const isReserved = nameMatcher([...EDGE_HEADERS, ...reserved]);
     // A proxy may report addresses, but never a name that a module sets.
@@ -57,7 +60,8 @@ export class DroppedHeaders {
       else this.#names.add(name);
     }
     // Neither the setting's names nor the modules' contain special characters of regular expressions.
-    this.#prefixes = new RegExp(`^(?:${prefixes.join('|')})`);
+    const exceptions = kept.length === 0 ? '' : `(?!(?:${kept.join('|')})$)`;
+    this.#prefixes = new RegExp(`^${exceptions}(?:${prefixes.join('|')})`);
     this.#forwarded = new Set(COMMON_NAMES.filter((name) => !SPECIAL.has(name) && !this.has(name, 'OPTIONS', false)));
   }
 

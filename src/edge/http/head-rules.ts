@@ -5,11 +5,11 @@ import type { HeadRules } from './request-head.ts';
 
 /** The rules for heads that settings and modules make. */
 export function headRules(
-  { droppedHeaders, hostPorts }: Pick<EdgeSettings, 'droppedHeaders' | 'hostPorts'>,
+  { droppedHeaders, keptHeaders = [], hostPorts }: Pick<EdgeSettings, 'droppedHeaders' | 'keptHeaders' | 'hostPorts'>,
   reserved: Pick<ReservedNames, 'headers'>,
 ): HeadRules {
   return {
-    dropped: new DroppedHeaders(droppedHeaders, reserved.headers),
+    dropped: new DroppedHeaders(droppedHeaders, reserved.headers, keptHeaders),
     hostPorts: hostPorts.length === 0 ? null : new Set(hostPorts),
   };
 }

@@ -74,7 +74,12 @@ export interface AssembledEdge {
 /** Assembles the data plane from the replica, without listeners. */
 export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
   const { config, replica, catalog, clock, logger, requestLogger } = parts;
-  const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, parts.own);
+  const { own } = parts;
+  const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, own);
+  // For upstreams alone: a login or a webhook has no reason to call the API.
+  const isUpstreamAllowed = config.api_behind_edge
+    ? upstreamGuard(config.upstream_allow_cidrs, { has: (ip, port) => own.hasBesidesApi(ip, port) })
+    : isAddressAllowed;
   let compiled: Snapshots | null = null;
   const runtimes = await openModuleRuntimes({
     ...parts,
@@ -115,7 +120,7 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
     history: parts.history,
     tracing: parts.tracing,
     createMetrics: (live) => new EdgeMetrics(parts.registry, live, config.metrics_level),
-    isUpstreamAllowed: isAddressAllowed,
+    isUpstreamAllowed,
     hasRoomForUpstream: () => parts.descriptors.admits('upstream'),
     tunnels: {
       online: parts.tunnels,

@@ -1,6 +1,8 @@
 import type { Config } from '../../config/schema.ts';
 import type { EdgeSettings } from '../../edge/edge-settings.ts';
 
+/** Header in which the page of the console sends its token. */
+const TOKEN_HEADER = 'postern-console-token';
 const SECOND = 1000;
 const UPSTREAM_KEEP_ALIVE_MS = 60_000;
 
@@ -42,6 +44,7 @@ export function edgeSettings(config: Config): EdgeSettings {
     marksForwarded: config.request_id_header,
     trustedProxies: config.trusted_proxies,
     droppedHeaders: config.drop_request_headers,
+    keptHeaders: config.api_behind_edge ? [TOKEN_HEADER] : [],
     hostPorts: config.edge_host_ports,
   };
 }

@@ -1,3 +1,4 @@
+import { ADMINISTRATORS_GROUP } from '../../config/console-settings.ts';
 import type { Config } from '../../config/schema.ts';
 import { highestRole, parseRoleRule, type RoleRule } from '../../console/people/role-rules.ts';
 import { type Role, scopesOfRole } from '../../console/roles.ts';
@@ -28,12 +29,9 @@ export function consoleRoles(written: readonly string[]): (claims: JsonObject) =
   };
 }
 
-/** The group of administrators, unless the settings name others. */
-const ADMINISTRATORS = 'postern-admins';
-
 /** Rules for people who sign in at the identity host. */
 export function identityRoleRules({ console_roles: rules }: Pick<Config, 'console_roles'>): readonly string[] {
-  return rules.length > 0 ? rules : [`admin=groups:${ADMINISTRATORS}`];
+  return rules.length > 0 ? rules : [`admin=groups:${ADMINISTRATORS_GROUP}`];
 }
 
 /**
