@@ -3,8 +3,8 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { formatListenAddress } from '../../lib/net/listen-address.ts';
 import { dialled } from '../doctor/dial.ts';
 import type { WantedPeople } from '../edge/edge-people.ts';
-import { upFailed } from './errors.ts';
 import type { ShownSettings } from './server-facts.ts';
+import { upFailed } from './up-failed.ts';
 import type { WantedUp } from './wanted-up.ts';
 
 const RULE = /^(?:viewer|operator|admin)=(?<claim>groups|email):(?<value>.+)$/;

@@ -13,10 +13,10 @@ import { parseSite } from '../edge/wanted-edge.ts';
 import { parseCommand } from '../parse-command.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { API_KEY_FILE } from '../shared-flags.ts';
-import { upFailed } from './errors.ts';
 import { BACKEND_CLAIM, UP_OWNER } from './publish-site.ts';
 import { isRunning, openServer } from './reach-server.ts';
 import { findSettings, loadSettings } from './settings-place.ts';
+import { upFailed } from './up-failed.ts';
 import type { UpPorts } from './up-ports.ts';
 
 const SYNTAX: CommandSyntax = {

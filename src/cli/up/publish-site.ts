@@ -10,8 +10,8 @@ import { type Current, type EdgeOperation, type EdgePlan, planEdge } from '../ed
 import { publishEdge, readCurrent } from '../edge/publish-edge.ts';
 import type { WantedEdge, WantedTarget } from '../edge/wanted-edge.ts';
 import { isAgreed } from '../is-agreed.ts';
-import { upFailed } from './errors.ts';
 import type { ServerFacts, ShownSettings } from './server-facts.ts';
+import { upFailed } from './up-failed.ts';
 import type { WantedUp } from './wanted-up.ts';
 
 /** Owner of what `postern up` makes, and `postern down` removes. */

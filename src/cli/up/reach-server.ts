@@ -10,8 +10,8 @@ import type { CommandContext } from '../command.ts';
 import { listenerUrl } from '../doctor/api-url-of.ts';
 import { checkReach } from '../doctor/checks/api.ts';
 import type { DoctorPorts } from '../doctor/doctor-ports.ts';
-import { upFailed } from './errors.ts';
 import type { SettingsPlace } from './settings-place.ts';
+import { upFailed } from './up-failed.ts';
 
 const START_MS = 120_000;
 const LOOK_AGAIN_MS = 100;
