@@ -1,6 +1,8 @@
 import { computed, signal } from '@preact/signals';
 
 const BASE = '/console';
+/** The server answers it, and leads to the provider: it is no page of the console. */
+export const LOGIN = `${BASE}/login`;
 
 const address = signal(location.pathname + location.search);
 
@@ -49,6 +51,7 @@ export function followLinks(): void {
     const link = (event.target as Element | null)?.closest?.('a') ?? null;
     if (link === null || link.target !== '' || link.hasAttribute('download') || link.origin !== location.origin) return;
     if (link.pathname !== BASE && !link.pathname.startsWith(`${BASE}/`)) return;
+    if (link.pathname === LOGIN) return;
     if (link.hash !== '' && link.pathname === location.pathname) return;
     event.preventDefault();
     navigate(link.pathname.slice(BASE.length) + link.search || '/');

@@ -7,6 +7,7 @@ import { useLoaded } from '../../api/use-loaded.ts';
 import { Icon } from '../../components/icon.tsx';
 import { ErrorNotice, Notice } from '../../components/notice.tsx';
 import { submitted } from '../../format/text.ts';
+import { LOGIN } from '../../router/location.ts';
 
 /** The key is exchanged for a session and is kept nowhere. */
 export function SignInPage() {
@@ -44,7 +45,7 @@ export function SignInPage() {
         {endedBecause.value !== '' && <Notice tone="warn">{endedBecause.value}</Notice>}
         {error !== null && <ErrorNotice error={error} />}
         {config.data?.oidc === true && (
-          <a class="button primary" href="/console/login">
+          <a class="button primary" href={LOGIN}>
             {config.data.passkeys === true ? 'Sign in with a passkey' : 'Sign in with your organization'}
           </a>
         )}
