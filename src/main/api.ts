@@ -61,6 +61,7 @@ import { consolePeople } from './people/console-people.ts';
 import { identityScopes } from './people/console-roles.ts';
 import { firstAdministratorLink } from './people/first-administrator.ts';
 import { loginLimits } from './people/login-limits.ts';
+import { signOutOneself } from './people/sign-out-oneself.ts';
 import { openProblems } from './problems.ts';
 import { programVersion } from './version.ts';
 
@@ -212,6 +213,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
           mail: (mail) => identity.mail(mail),
           passkeyEvent: (type, record) => ports.liveEvent(type, () => renderPasskey(record, ports), ''),
           consoleScopesOf,
+          signOut: (person) => signOutOneself(person, { issuer: identity.issuer, operations, ports }),
         });
   const others = othersWrites(store, replica, deps.nodes?.news ?? null);
   const webConsole = openConsole({

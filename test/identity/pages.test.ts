@@ -162,6 +162,7 @@ suite('forms of other sites', () => {
     '/account/passkeys/remove',
     '/account/sessions/end',
     '/account/sign-out',
+    '/account/sign-out-everywhere',
   ];
   const FOREIGN: readonly Readonly<Record<string, string>>[] = [
     { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
@@ -354,6 +355,22 @@ suite('my account', () => {
     );
     assert.equal((await laptop.open('/account')).headers['location'], '/sign-in');
     assert.equal((await browser.open('/account')).status, 200);
+  });
+
+  test('a person signs out everywhere, also while a change of the account waits for its confirmation', async () => {
+    const { id, browser, device } = await world.person('everywhere@example.com');
+    const laptop = world.browser();
+    await laptop.signIn(device);
+    const operations = [{ method: 'PATCH', path: `/user_accounts/${id}`, body: { name: 'On trial' } }];
+    const { pending } = await world.edge.api('POST', '/changesets', { operations, confirm_within: '5m' });
+    const answer = await browser.submit('/account/sign-out-everywhere');
+    assert.deepEqual([answer.status, answer.headers['location']], [303, '/sign-in'], answer.text);
+    await world.edge.api('POST', `/changes/${pending.revision}/confirm`);
+    for (const each of [browser, laptop]) {
+      assert.equal((await each.open('/account')).headers['location'], '/sign-in');
+    }
+    assert.equal((await passkeysOf(id)).length, 1);
+    assert.equal((await world.browser().signIn(device)).headers['location'], '/account');
   });
 });
 

@@ -29,7 +29,12 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const open = (hostname: string) => {
       const address = { hostname, issuer: `https://${hostname}` };
       const ports = { store: world.store, replica, clock, address, newId, mail: () => null };
-      const people = new People({ ...ports, passkeyEvent: () => [], consoleScopesOf: () => [] });
+      const people = new People({
+        ...ports,
+        passkeyEvent: () => [],
+        signOut: () => assert.fail(),
+        consoleScopesOf: () => [],
+      });
       after(() => people.close());
       return people;
     };

@@ -67,6 +67,8 @@ export interface IdentityPeople {
     passkey: PersonalPasskey,
     use: { readonly signCount: number; readonly atMs: number },
   ): Promise<boolean>;
+  /** Ends all logins of the person, on every node, with the console and other applications. The passkeys stay. */
+  signOut(accountId: string): Promise<void>;
   /** `last_login_at` of the account. */
   recordLogin(accountId: string, atMs: number): Promise<void>;
 }

@@ -189,6 +189,11 @@ export class People implements IdentityPeople {
     return recorded === true;
   }
 
+  async signOut(accountId: string): Promise<void> {
+    const person = this.account(accountId);
+    if (person !== undefined) await this.#ports.signOut(person);
+  }
+
   /** `last_login_at` of the account, to the minute. */
   async recordLogin(accountId: string, atMs: number): Promise<void> {
     await this.#attempt<null>(() => {

@@ -30,6 +30,7 @@ const FORMS: Readonly<Record<string, ServeForm>> = {
   '/account/passkeys/remove': removePasskey,
   '/account/sessions/end': endSession,
   '/account/sign-out': signOut,
+  '/account/sign-out-everywhere': signOutEverywhere,
 };
 
 /** My account: the own passkeys and sessions. */
@@ -92,4 +93,9 @@ async function endSession(ports: PagePorts, { account, fields }: AccountForm): P
 async function signOut(ports: PagePorts, { request }: AccountForm): Promise<WholeAnswer> {
   const headers = await ports.sessions.signOut(request);
   return redirectAnswer('/sign-in', [...headers, 'set-cookie', clearedConfirmation()]);
+}
+
+async function signOutEverywhere(ports: PagePorts, form: AccountForm): Promise<WholeAnswer> {
+  await ports.people.signOut(form.account.id);
+  return signOut(ports, form);
 }
