@@ -26,6 +26,10 @@ const CASES: Readonly<Record<string, Case>> = {
     nodes: [{ ...NODE, problems: ["the clock of this node is 60 seconds ahead of the database's"] }],
     expected: [['problem', /^a: the clock .* 60 seconds/, /NTP/]],
   },
+  'a mail server that fails': {
+    nodes: [{ ...NODE, problems: ['the mail server did not accept mails (EAUTH 535): they wait'] }],
+    expected: [['problem', /^a: the mail server/, /smtp_url/]],
+  },
   'a peer that cannot be reached, reported once': {
     nodes: [{ ...NODE, problems: [UNREACHABLE] }, B],
     peers: [{ name: 'b', status: 'unreachable' }],

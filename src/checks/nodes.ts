@@ -13,6 +13,10 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     /^port \d+ /,
     'end the program that uses the port on that machine, or set tcp_ports to ports that are free on all nodes',
   ],
+  [
+    /^the mail server /,
+    'check smtp_url (POSTERN_SMTP_URL) and mail_from: host, port, user and password, and that the server presents a valid certificate; links can also be handed over by hand: postern users invite PERSON --print',
+  ],
   [/^the database .* lost commits/, 'do what the message says, then restart the server: the problem ends with it'],
   [/^this server cannot join /, 'make the setting equal, and restart that node'],
 ];

@@ -178,7 +178,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     it.close(),
   );
   let snapshots: Snapshots | null = null;
-  const mail = openMail(base);
+  const mail = openMail({ ...base, membership });
   opened.defer(() => mail?.close());
   const api = await openApi({
     ...base,

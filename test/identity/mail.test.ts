@@ -9,13 +9,13 @@ import { TestWorld } from '../support/test-world.ts';
 
 const HOUR_MS = 3_600_000;
 
-async function open(t: TestContext, answers: SmtpServer['answers'] = {}) {
+async function open(t: TestContext, answers: SmtpServer['answers'] = {}, user = '') {
   const smtp = await SmtpServer.open(t);
   smtp.answers = answers;
   let aheadMs = 0;
   const clock = { nowMs: () => Date.now() + aheadMs };
   const env = {
-    ...{ POSTERN_IDENTITY_HOST: 'id.example.com', POSTERN_SMTP_URL: smtp.url },
+    ...{ POSTERN_IDENTITY_HOST: 'id.example.com', POSTERN_SMTP_URL: smtp.url.replace('//', `//${user}`) },
     POSTERN_MAIL_FROM: 'Postern <postern@example.com>',
   };
   const world = await TestWorld.open(t, { clock, env });
@@ -73,6 +73,35 @@ suite('mail to people', () => {
     await until('it is given up', async () => waiting().length === 0);
     assert.ok(world.logLines.some((line) => line.includes('EENVELOPE 550')));
     assert.ok(!world.logLines.some((line) => line.includes('nobody@example.com')));
+  });
+
+  test('a mail server that keeps failing is a problem for operators, without a secret, until it works', async (t) => {
+    const answers = { EHLO: '250-test\r\n250 AUTH PLAIN', AUTH: '535 s3cret-word of postern@example.com is wrong' };
+    const { smtp, world, pass, waiting } = await open(t, answers, 'postern:s3cret-word@');
+    await world.api('POST', '/user_accounts', { email: 'cy@example.com' });
+    const failures = () => world.logLines.filter((line) => line.includes('EAUTH 535')).length;
+    const told = async () => {
+      const { problems } = (await world.api('GET', '/problems')).body;
+      return problems.filter(({ message }: { message: string }) => message.includes('mail server'));
+    };
+    for (const attempt of [1, 2, 3]) {
+      await until('an attempt failed', async () => failures() === attempt);
+      // Greylisting is no problem.
+      if (attempt < 3) assert.deepEqual(await told(), []);
+      pass(HOUR_MS / 4);
+    }
+    await until('the problem is listed', async () => (await told()).length === 1);
+    const [problem] = await told();
+    assert.match(problem.message, /\(EAUTH 535\)/);
+    assert.match(problem.advice, /smtp_url/);
+    const { nodes } = (await world.api('GET', '/nodes')).body;
+    assert.equal(nodes[0].problems.length, 1);
+    const everything = JSON.stringify([problem, nodes]) + world.logLines.join('\n');
+    assert.doesNotMatch(everything, /s3cret-word|cy@example\.com/);
+    smtp.answers = {};
+    pass(HOUR_MS / 4);
+    await until('it is sent', async () => smtp.mails.length === 1 && waiting().length === 0);
+    await until('the problem is over', async () => (await told()).length === 0);
   });
 
   test('an expired mail is not sent', async (t) => {

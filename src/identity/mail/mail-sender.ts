@@ -20,6 +20,8 @@ interface MailSenderPorts {
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly send: SendMail;
+  /** Tells operators, or takes it back with null. */
+  readonly setProblem: (text: string | null) => void;
 }
 
 /** Longer than an attempt can take. */
@@ -29,6 +31,8 @@ const FIRST_BACKOFF_MS = 5_000;
 /** At once: a mail server that hangs must not hold off all others. */
 const AT_ONCE = 4;
 const LOOK_EVERY_MS = 1_000;
+/** Servers that do not know a sender often ask to come back once or twice (greylisting). */
+const TOLD_FROM_ATTEMPT = 3;
 
 /**
  * Sends the mails of the queue. Every process has one. A mail belongs to the process that moved its next attempt into the
@@ -56,7 +60,11 @@ export class MailSender {
 
   #look(): void {
     const { replica, clock } = this.#ports;
-    if (this.#isClosed || replica.count(MAIL_KIND) === 0) return;
+    if (this.#isClosed) return;
+    if (replica.count(MAIL_KIND) === 0) {
+      this.#ports.setProblem(null);
+      return;
+    }
     const nowMs = clock.nowMs();
     for (const record of replica.all(MAIL_KIND)) {
       if (this.#running.size >= AT_ONCE) return;
@@ -88,10 +96,12 @@ export class MailSender {
     const claimed = mailOf(current);
     if (result.outcome === 'failed') {
       logger.warn({ mail: mail.id, attempts, reason: result.reason }, 'failed to send a mail: it is sent again later');
+      if (attempts >= TOLD_FROM_ATTEMPT) this.#ports.setProblem(problemText(result.reason));
       const nextAttemptMs = clock.nowMs() + backoffMs(attempts);
       await this.#replace(claimed, mailPut(mail.id, mail, { attempts, nextAttemptMs }));
       return;
     }
+    this.#ports.setProblem(null);
     if (result.outcome === 'rejected') {
       logger.warn({ mail: mail.id, attempts, reason: result.reason }, 'the mail server rejected a mail');
     }
@@ -115,4 +125,9 @@ export class MailSender {
 
 function backoffMs(attempts: number): number {
   return Math.min(FIRST_BACKOFF_MS * 2 ** (attempts - 1), MAX_BACKOFF_MS);
+}
+
+/** With codes only: the server's text may repeat an address or a password. */
+function problemText(reason: string): string {
+  return `the mail server did not accept mails (${reason}): they wait, and are sent again until they expire`;
 }

@@ -23,8 +23,15 @@ async function server(t: TestContext, serve: (socket: Socket) => void): Promise<
   return `smtp://127.0.0.1:${(listening.address() as AddressInfo).port}`;
 }
 
+/** Answers as usual up to a command, and then does something else. */
+function interrupted(word: string, act: (socket: Socket) => void): (socket: Socket) => void {
+  return scripted({ [word]: act });
+}
+
+type Reply = string | ((socket: Socket) => void);
+
 /** Answers each command by its first word. */
-function scripted(answers: Readonly<Record<string, string>>, lines: string[] = []): (socket: Socket) => void {
+function scripted(answers: Readonly<Record<string, Reply>>, lines: string[] = []): (socket: Socket) => void {
   return (socket) => {
     socket.write('220 test ESMTP\r\n');
     let text = '';
@@ -39,7 +46,9 @@ function scripted(answers: Readonly<Record<string, string>>, lines: string[] = [
         const word = isData ? '.' : (line.split(/[ :]/)[0] ?? '').toUpperCase();
         isData = word === 'DATA' && answers['DATA'] === undefined;
         const standard = { EHLO: '250 test', DATA: '354 go on', QUIT: '221 bye' }[word] ?? '250 ok';
-        socket.write(`${answers[word] ?? standard}\r\n`);
+        const reply = answers[word] ?? standard;
+        if (typeof reply === 'string') socket.write(`${reply}\r\n`);
+        else reply(socket);
       }
     });
   };
@@ -67,6 +76,7 @@ suite('the SMTP client', () => {
 
   for (const [what, answers, wanted] of [
     ['an unknown address', { RCPT: '550 no such user' }, { outcome: 'rejected', reason: 'EENVELOPE 550' }],
+    ['a wrong sender', { MAIL: '550 not your address' }, { outcome: 'failed', reason: 'EENVELOPE 550' }],
     ['a full mailbox', { RCPT: '452 too many' }, { outcome: 'failed', reason: 'EENVELOPE 452' }],
     ['a rejected message', { '.': '554 spam' }, { outcome: 'rejected', reason: 'EMESSAGE 554' }],
     [
@@ -131,6 +141,24 @@ suite('the SMTP client', () => {
     test(`a server that ${what} is a failure, in time`, async (t) => {
       const result = await send(await server(t, serve as (socket: Socket) => void), 600);
       assert.equal(result.outcome, 'failed', JSON.stringify(result));
+    });
+  }
+
+  for (const [what, act] of [
+    ['closes', (socket: Socket) => void socket.end()],
+    ['resets', (socket: Socket) => void socket.resetAndDestroy()],
+    ['hangs', () => {}],
+    ['answers half a line', (socket: Socket) => void socket.write('25')],
+    ['answers with random bytes', (socket: Socket) => void socket.write(randomBytes(4096))],
+  ] as const) {
+    test(`a server that ${what} in the middle is a failure, in time, whatever was asked last`, async (t) => {
+      const results = await Promise.all(
+        ['EHLO', 'MAIL', 'RCPT', 'DATA', '.'].map(async (word) => {
+          const { outcome } = await send(await server(t, interrupted(word, act)), 600);
+          return `${word} ${outcome}`;
+        }),
+      );
+      assert.deepEqual(results, ['EHLO failed', 'MAIL failed', 'RCPT failed', 'DATA failed', '. failed']);
     });
   }
 

@@ -77,6 +77,13 @@ function watched(
   return { connected, over: promise, end: () => clearInterval(timer) };
 }
 
+/** As nodemailer throws it. */
+interface SmtpError {
+  readonly code?: string;
+  readonly responseCode?: number;
+  readonly command?: string;
+}
+
 class SmtpProblem extends Error {
   readonly code: string;
 
@@ -88,10 +95,10 @@ class SmtpProblem extends Error {
 
 /** Only codes: the server's text may repeat the address or the password. */
 function failure(error: unknown): SendResult {
-  const { code = 'unknown', responseCode } = error as { readonly code?: string; readonly responseCode?: number };
+  const { code = 'unknown', responseCode, command } = error as SmtpError;
   const reason = responseCode === undefined ? String(code) : `${code} ${responseCode}`;
-  // A wrong password is answered with 535: somebody fixes the settings, and the mails wait for that.
-  const isFinal = code === 'EENVELOPE' || code === 'EMESSAGE';
+  // A wrong password is answered with 535, a wrong sender to MAIL FROM: somebody fixes the settings, and the mails wait.
+  const isFinal = code === 'EMESSAGE' || (code === 'EENVELOPE' && command === 'RCPT TO');
   const isRejected = isFinal && responseCode !== undefined && responseCode >= 500;
   return { outcome: isRejected ? 'rejected' : 'failed', reason };
 }
