@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { chromiumPath } from '../support/chromium.ts';
 import { IDENTITY_ORIGIN, IdentityWorld } from '../support/identity-world.ts';
 import { launchTrustingChromium, VirtualAuthenticator } from '../support/trusting-chromium.ts';
+import { acceptInvitation, IdentityTabs, signIn } from './identity-tabs.ts';
 
 const executablePath = chromiumPath();
 const skip = executablePath === null && 'chromium is not on the PATH: passkeys are NOT tested in a browser';
@@ -14,7 +12,6 @@ if (skip !== false) console.error(`\n!! ${skip}\n`);
 
 /** A folder for screenshots of every page, at two widths and in both themes. */
 const SCREENSHOTS = process.env['POSTERN_IDENTITY_SCREENSHOTS'];
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const APPS = ['one.example.test', 'two.example.test'];
 
 const world = await IdentityWorld.open({ after }, { env: { POSTERN_DOMAIN: 'example.test' } });
@@ -25,56 +22,9 @@ for (const host of APPS) {
   await world.edge.api('PUT', `${site.routePath}/oidc`, { issuer: IDENTITY_ORIGIN });
 }
 
-const complaints: string[] = [];
-const requested = new Set<string>();
-
-async function newTab(): Promise<Page> {
-  assert(browser !== null);
-  const page = await (await browser.newContext({ viewport: { width: 900, height: 800 } })).newPage();
-  page.on('console', (message) => {
-    const isStatus = message.text().startsWith('Failed to load resource: the server responded');
-    if (message.type() === 'error' && !isStatus) complaints.push(message.text());
-  });
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('request', (request) => requested.add(new URL(request.url()).origin));
-  return page;
-}
-
-/** In both themes no finding of axe, and at two widths nothing to scroll sideways for. */
-async function examine(page: Page, name: string): Promise<void> {
-  for (const width of [900, 360]) {
-    await page.setViewportSize({ width, height: 800 });
-    assert.equal(
-      await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
-      true,
-      `${name} at ${width}`,
-    );
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      if (SCREENSHOTS !== undefined) {
-        mkdirSync(SCREENSHOTS, { recursive: true });
-        await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true });
-      }
-      if (width !== 360) continue;
-      await page.evaluate(AXE);
-      const findings = await page.evaluate(
-        `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].failureSummary))`,
-      );
-      assert.deepEqual(findings, [], `${name}, ${colorScheme}`);
-    }
-  }
-  await page.setViewportSize({ width: 900, height: 800 });
-}
-
-async function signIn(page: Page, device: VirtualAuthenticator): Promise<void> {
-  const heading = page.getByRole('heading', { name: 'Sign in', level: 1 });
-  await heading.waitFor();
-  await device.touchedDuring(async () => {
-    // The request of the address field may get the touch before the button does.
-    await page.evaluate('document.querySelector("form[data-ceremony]")?.requestSubmit()').catch(() => undefined);
-    await heading.waitFor({ state: 'detached' });
-  });
-}
+const tabs = new IdentityTabs(browser, SCREENSHOTS);
+const newTab = (): Promise<Page> => tabs.open();
+const examine = (page: Page, name: string): Promise<void> => tabs.examine(page, name);
 
 test('a person registers by invitation, uses two hosts, adds a second device and recovers from losing both', {
   skip,
@@ -84,14 +34,11 @@ test('a person registers by invitation, uses two hosts, adds a second device and
   const laptop = await VirtualAuthenticator.plugInto(page);
   await page.goto(url);
   await examine(page, 'invitation');
-  await laptop.touchedDuring(async () => {
-    await page.getByRole('button', { name: 'Create a passkey' }).click();
-    await page.getByRole('heading', { name: 'My account', level: 1 }).waitFor();
-  });
+  await acceptInvitation(page, laptop);
   await examine(page, 'account');
 
   // One passkey, two hosts: the second asks nothing.
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor();
   await page.goto(`https://${APPS[0]}/`);
   await page.getByText(`continue to`).waitFor();
@@ -111,7 +58,7 @@ test('a person registers by invitation, uses two hosts, adds a second device and
     await page.getByText('The passkey was added.').waitFor();
   });
   await examine(page, 'two-passkeys');
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await signIn(page, phone);
   await page.getByRole('heading', { name: 'My account', level: 1 }).waitFor();
   await page
@@ -121,7 +68,7 @@ test('a person registers by invitation, uses two hosts, adds a second device and
   await page.getByText('The passkey was removed.').waitFor();
 
   // Both are lost: an administrator invites again, and the old ones are gone.
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   const { invitation_url } = await world.edge.api('POST', `/user_accounts/${id}/invite`, { remove_passkeys: true });
   await page.goto(`${IDENTITY_ORIGIN}/sign-in`);
   await signIn(page, phone);
@@ -130,10 +77,7 @@ test('a person registers by invitation, uses two hosts, adds a second device and
   await phone.unplug();
   const next = await VirtualAuthenticator.plugInto(page);
   await page.goto(invitation_url);
-  await next.touchedDuring(async () => {
-    await page.getByRole('button', { name: 'Create a passkey' }).click();
-    await page.getByRole('heading', { name: 'My account', level: 1 }).waitFor();
-  });
+  await acceptInvitation(page, next);
   assert.equal((await world.edge.api('GET', `/user_accounts/${id}`)).passkey_count, 1);
 });
 
@@ -142,13 +86,10 @@ test('the address field offers passkeys', { skip }, async () => {
   const page = await newTab();
   const device = await VirtualAuthenticator.plugInto(page);
   await page.goto(url);
-  await device.touchedDuring(async () => {
-    await page.getByRole('button', { name: 'Create a passkey' }).click();
-    await page.getByRole('heading', { name: 'My account', level: 1 }).waitFor();
-  });
+  await acceptInvitation(page, device);
   // With a touch, the virtual device answers the request of the field.
   await device.touchedDuring(async () => {
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
     await page.waitForURL(`${IDENTITY_ORIGIN}/sign-in`);
     await page.waitForURL(`${IDENTITY_ORIGIN}/account`);
   });
@@ -194,10 +135,10 @@ test('keys alone reach and use every control of the sign-in page', { skip }, asy
 });
 
 test('no page complained, and nothing was asked of other sites', { skip }, () => {
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(tabs.complaints, []);
   const own = new Set([IDENTITY_ORIGIN, ...APPS.map((host) => `https://${host}`)]);
   assert.deepEqual(
-    [...requested].filter((origin) => !own.has(origin)),
+    [...tabs.requested].filter((origin) => !own.has(origin)),
     [],
   );
 });

@@ -1,38 +1,91 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
 import type { Cleanup } from './cleanup.ts';
 
 export interface ReceivedMail {
   readonly to: string;
   /** Head and body as they were sent. */
   readonly text: string;
+  readonly isEncrypted: boolean;
+  /** Who logged in before, if anybody had to. */
+  readonly user: string | null;
 }
 
-/** An SMTP server on loopback that keeps what it gets. */
+export interface MailServerOptions {
+  /** From the first byte, or by the command STARTTLS. Absent: never. */
+  readonly tls?: 'implicit' | 'starttls';
+  readonly certificate?: { readonly certificatePem: string; readonly keyPem: string };
+  /** Mails are accepted from this user only. */
+  readonly login?: { readonly user: string; readonly password: string };
+}
+
+/** A mail server on loopback that keeps what it gets. */
 export class MailServer {
-  readonly url: string;
+  readonly port: number;
   readonly mails: ReceivedMail[] = [];
+  /** What clients did, in order: AUTH, MAIL, RCPT. */
+  readonly commands: string[] = [];
+  readonly #tls: MailServerOptions['tls'];
   #arrived = Promise.withResolvers<void>();
 
-  private constructor(port: number) {
-    this.url = `smtp://127.0.0.1:${port}`;
+  private constructor(port: number, tls: MailServerOptions['tls']) {
+    this.port = port;
+    this.#tls = tls;
   }
 
-  static async open(test: Cleanup): Promise<MailServer> {
-    const sockets = new Set<Socket>();
-    const listening = createServer((socket) => {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      server.#serve(socket);
-    }).listen(0, '127.0.0.1');
-    await once(listening, 'listening');
-    const server = new MailServer((listening.address() as AddressInfo).port);
-    test.after(() => {
-      for (const socket of sockets) socket.destroy();
-      listening.close();
-      return Promise.resolve();
+  static async open(test: Cleanup, options: MailServerOptions = {}): Promise<MailServer> {
+    const { tls, certificate, login } = options;
+    const holder: { own?: MailServer } = {};
+    const server = new SMTPServer({
+      secure: tls === 'implicit',
+      ...(certificate !== undefined && { cert: certificate.certificatePem, key: certificate.keyPem }),
+      disabledCommands: [...(tls === 'starttls' ? [] : ['STARTTLS']), ...(login === undefined ? ['AUTH'] : [])],
+      authOptional: login === undefined,
+      disableReverseLookup: true,
+      closeTimeout: 1,
+      onAuth: ({ username, password }, _session, done) => {
+        holder.own?.commands.push('AUTH');
+        const isRight = username === login?.user && password === login?.password;
+        done(isRight ? null : new Error('wrong password'), isRight ? { user: username } : undefined);
+      },
+      onMailFrom: (_address, _session, done) => {
+        holder.own?.commands.push('MAIL');
+        done();
+      },
+      onRcptTo: (_address, _session, done) => {
+        holder.own?.commands.push('RCPT');
+        done();
+      },
+      onData: (stream, session, done) => {
+        const parts: Buffer[] = [];
+        stream.on('data', (part: Buffer) => parts.push(part));
+        stream.on('end', () => {
+          holder.own?.keep({
+            to: session.envelope.rcptTo[0]?.address ?? '',
+            text: Buffer.concat(parts).toString().replaceAll('\r\n', '\n'),
+            isEncrypted: session.secure,
+            user: typeof session.user === 'string' ? session.user : null,
+          });
+          done();
+        });
+      },
     });
-    return server;
+    // A client that does not trust the certificate ends the connection.
+    server.on('error', () => {});
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    test.after(() => new Promise<void>((resolve) => server.close(() => resolve())));
+    holder.own = new MailServer((server.server.address() as AddressInfo).port, tls);
+    return holder.own;
+  }
+
+  get url(): string {
+    return this.urlAt('127.0.0.1');
+  }
+
+  /** `user`: "name:password@". */
+  urlAt(host: string, user = ''): string {
+    return `${this.#tls === 'implicit' ? 'smtps' : 'smtp'}://${user}${host}:${this.port}`;
   }
 
   /** The first mail to an address after `skipped` others to it, when it is there. */
@@ -44,29 +97,9 @@ export class MailServer {
     }
   }
 
-  #serve(socket: Socket): void {
-    socket.write('220 test ESMTP\r\n');
-    let text = '';
-    let to = '';
-    let data: string[] | null = null;
-    socket.on('data', (part) => {
-      text += part.toString();
-      for (let end = text.indexOf('\r\n'); end !== -1; end = text.indexOf('\r\n')) {
-        const line = text.slice(0, end);
-        text = text.slice(end + 2);
-        if (data !== null && line !== '.') {
-          data.push(line.replace(/^\.\./, '.'));
-          continue;
-        }
-        if (data !== null) {
-          this.mails.push({ to, text: data.join('\n') });
-          this.#arrived.resolve();
-          this.#arrived = Promise.withResolvers();
-        }
-        data = line === 'DATA' ? [] : null;
-        to = /^RCPT TO:<([^>]+)>/.exec(line)?.[1] ?? to;
-        socket.write(`${line === 'DATA' ? '354 go on' : line === 'QUIT' ? '221 bye' : '250 ok'}\r\n`);
-      }
-    });
+  private keep(mail: ReceivedMail): void {
+    this.mails.push(mail);
+    this.#arrived.resolve();
+    this.#arrived = Promise.withResolvers();
   }
 }

@@ -8,7 +8,8 @@ import { tempDir } from './temp-dir.ts';
 
 /**
  * A browser whose profile trusts these authorities, as a person's browser does who installed them: no flag ignores a
- * certificate, because Chromium refuses passkeys on pages with certificate errors. Every host is found at the port.
+ * certificate, because Chromium refuses passkeys on pages with certificate errors. Every host is found at the port,
+ * but not an API at 127.0.0.1.
  */
 export async function launchTrustingChromium(
   test: Cleanup,
@@ -30,7 +31,7 @@ export async function launchTrustingChromium(
   const browser = await chromium.launch({
     executablePath,
     env: { ...(process.env as Record<string, string>), HOME: home },
-    args: [...CHROMIUM_FLAGS, `--host-resolver-rules=MAP * 127.0.0.1:${port}`],
+    args: [...CHROMIUM_FLAGS, `--host-resolver-rules=MAP * 127.0.0.1:${port}, EXCLUDE 127.0.0.1`],
   });
   test.after(() => browser.close());
   return browser;

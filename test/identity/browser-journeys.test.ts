@@ -1,0 +1,202 @@
+// Own process: it trusts the authority of the mail server.
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { decodeJwt } from 'jose';
+import type { Page } from 'playwright-core';
+import { buildConsoleIfStale } from '../../tools/build-console.ts';
+import { issue } from '../edge/tls/test-authority.ts';
+import { chromiumPath } from '../support/chromium.ts';
+import { IDENTITY_HOST, IDENTITY_ORIGIN, IdentityWorld } from '../support/identity-world.ts';
+import { MailServer } from '../support/mail-server.ts';
+import { launchTrustingChromium, VirtualAuthenticator } from '../support/trusting-chromium.ts';
+import { acceptInvitation, IdentityTabs, signIn } from './identity-tabs.ts';
+
+const executablePath = chromiumPath();
+const skip = executablePath === null && 'chromium is not on the PATH: passkeys are NOT tested in a browser';
+const APP = 'app.example.test';
+const WIKI = 'wiki.example.test';
+
+buildConsoleIfStale();
+const authority = await issue({ commonName: 'CA of mail servers', isCa: true });
+setDefaultCACertificates([...getCACertificates('default'), authority.certificatePem]);
+const certificate = await issue({
+  ...{ commonName: 'localhost', dnsNames: ['localhost'], usages: ['server'], issuer: authority },
+});
+const login = { user: 'postern', password: 'secret-of-the-mail-server' };
+const mail = await MailServer.open({ after }, { tls: 'starttls', certificate, login });
+const world = await IdentityWorld.open(
+  { after },
+  {
+    env: {
+      ...{ POSTERN_DOMAIN: 'example.test', POSTERN_IDENTITY_EMAIL_CODES: 'true' },
+      POSTERN_SMTP_URL: mail.urlAt('localhost', `${login.user}:${login.password}@`),
+      POSTERN_MAIL_FROM: 'postern@example.test',
+    },
+  },
+);
+const { ca, port } = world.edge;
+const { baseUrl } = world.edge.world;
+const browser = skip === false ? await launchTrustingChromium({ after }, executablePath ?? '', { ca, port }) : null;
+const tabs = new IdentityTabs(browser, process.env['POSTERN_IDENTITY_SCREENSHOTS']);
+const site = await world.edge.site(await world.edge.httpResponse(`welcome to ${APP}`), APP);
+await world.edge.api('PUT', `${site.routePath}/oidc`, { issuer: IDENTITY_ORIGIN });
+await world.edge.site(await world.edge.httpResponse('welcome to the wiki'), WIKI);
+
+/** Asks for a code on the sign-in page, and enters the one from the mail. */
+async function signInByCode(page: Page, address: string): Promise<void> {
+  await page.getByLabel('E-mail address').fill(address);
+  await page.getByRole('button', { name: 'Send a code by e-mail' }).click();
+  await page.getByRole('heading', { name: 'Enter the code', level: 1 }).waitFor();
+  for (let skipped = 0; ; skipped += 1) {
+    const { text, isEncrypted, user } = await mail.mailTo(address, skipped);
+    assert.deepEqual([isEncrypted, user], [true, login.user]);
+    const code = /\b[A-Z0-9]{4}-[A-Z0-9]{4}\b/.exec(text)?.[0];
+    if (!text.includes('Your code') || code === undefined) continue;
+    await page.getByLabel('Code', { exact: true }).fill(code.toLowerCase());
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    return;
+  }
+}
+
+test('the first administrator comes from the link of the server to the console', { skip }, async () => {
+  const page = await tabs.open();
+  const device = await VirtualAuthenticator.plugInto(page);
+  await page.goto((await readFile(join(world.edge.world.dataDir, 'first-administrator'), 'utf8')).trim());
+  await acceptInvitation(page, device);
+  await tabs.examine(page, 'administrator');
+  await page.goto(`${baseUrl}/console/`);
+  await page.getByRole('link', { name: 'Sign in with a passkey' }).click();
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  await page.getByText(`admin@${IDENTITY_HOST}`).first().waitFor();
+
+  // Without a session at the identity host, it asks.
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('link', { name: 'Sign in with a passkey' }).waitFor();
+  await page.goto(`${IDENTITY_ORIGIN}/account`);
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.goto(`${baseUrl}/console/`);
+  await page.getByRole('link', { name: 'Sign in with a passkey' }).click();
+  await signIn(page, device);
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+
+  // Signing out everywhere ends the console too, at the next thing that it asks for.
+  const account = await tabs.beside(page);
+  await account.goto(`${IDENTITY_ORIGIN}/account`);
+  await account.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await account.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor();
+  await page.getByRole('link', { name: 'People', exact: true }).click();
+  await page.getByText('Your session ended').waitFor();
+});
+
+test('a person signs in with a code from a real mail, and signs out everywhere', { skip }, async () => {
+  const { url } = await world.invite('ana@example.com', { name: 'Ana' });
+  const laptop = await tabs.open();
+  const device = await VirtualAuthenticator.plugInto(laptop);
+  await laptop.goto(url);
+  await acceptInvitation(laptop, device);
+  await laptop.goto(`https://${APP}/`);
+  await laptop.getByText(`welcome to ${APP}`).waitFor();
+
+  const phone = await tabs.open();
+  await phone.goto(`https://${APP}/`);
+  await phone.getByText('continue to').waitFor();
+  await tabs.examine(phone, 'sign-in-with-code');
+  await phone.getByLabel('E-mail address').fill('nobody');
+  await phone.getByRole('button', { name: 'Send a code by e-mail' }).click();
+  await phone.getByRole('heading', { name: 'Enter your address' }).waitFor();
+  await tabs.examine(phone, 'no-address');
+  await phone.getByRole('link', { name: 'Back' }).click();
+  await signInByCode(phone, 'ana@example.com');
+  await phone.getByText(`welcome to ${APP}`).waitFor();
+  await phone.goto(`${IDENTITY_ORIGIN}/account`);
+  await phone.getByRole('button', { name: 'Confirm with a passkey' }).waitFor();
+  await phone.getByText('Another browser').waitFor();
+  await tabs.examine(phone, 'account-by-code');
+
+  await laptop.goto(`${IDENTITY_ORIGIN}/account`);
+  await laptop.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await laptop.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor();
+  for (const page of [laptop, phone]) {
+    await page.goto(`https://${APP}/`);
+    await page.getByText('continue to').waitFor();
+  }
+  // The passkey stays.
+  await signIn(laptop, device);
+  await laptop.getByText(`welcome to ${APP}`).waitFor();
+});
+
+test('a wrong code gets advice, and leads back to the field', { skip }, async () => {
+  await world.invite('ben@example.com');
+  const page = await tabs.open();
+  await page.goto(`${IDENTITY_ORIGIN}/sign-in`);
+  await page.getByLabel('E-mail address').fill('ben@example.com');
+  await page.getByRole('button', { name: 'Send a code by e-mail' }).click();
+  await page.getByRole('heading', { name: 'Enter the code', level: 1 }).waitFor();
+  await tabs.examine(page, 'code');
+  await page.getByLabel('Code', { exact: true }).fill('AAAA-AAAA');
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('heading', { name: 'This code does not work' }).waitFor();
+  await tabs.examine(page, 'wrong-code');
+  await page.getByRole('link', { name: 'Try again' }).click();
+  await page.getByRole('heading', { name: 'Enter the code', level: 1 }).waitFor();
+});
+
+test('an application gets a new proof with prompt=login and max_age, and none without', { skip }, async () => {
+  const redirectUri = `https://${WIKI}/callback`;
+  const { client_id: clientId, client_secret: secret } = await world.edge.api('POST', '/oidc_clients', {
+    ...{ name: 'Wiki', redirect_uris: [redirectUri], allow_groups: ['*'] },
+  });
+  const { url } = await world.invite('carla@example.com');
+  const page = await tabs.open();
+  const device = await VirtualAuthenticator.plugInto(page);
+  await page.goto(url);
+  await acceptInvitation(page, device);
+  const firstAuthTime = await ask({}, null);
+  // Within its limit, the session is enough.
+  assert.equal(await ask({ max_age: '3600' }, null), firstAuthTime);
+  // The library that compares the times has the clock of the machine.
+  await page.waitForTimeout(2_100);
+  const second = await ask({ prompt: 'login' }, 'Sign in again to continue to Wiki');
+  assert.ok(second > firstAuthTime, `${firstAuthTime}, then ${second}`);
+  await page.waitForTimeout(2_100);
+  const third = await ask({ max_age: '1' }, 'Sign in again to continue to Wiki');
+  assert.ok(third > second, `${second}, then ${third}`);
+
+  /** Time of the proof, by the ID token. */
+  async function ask(params: Readonly<Record<string, string>>, question: string | null): Promise<number> {
+    const verifier = randomBytes(32).toString('base64url');
+    const query = new URLSearchParams({
+      ...{ client_id: clientId, redirect_uri: redirectUri, response_type: 'code', scope: 'openid', ...params },
+      ...{ code_challenge: createHash('sha256').update(verifier).digest('base64url'), code_challenge_method: 'S256' },
+    });
+    await page.goto(`${IDENTITY_ORIGIN}/auth?${query.toString()}`);
+    if (question !== null) {
+      await page.getByText(question).waitFor();
+      await tabs.examine(page, 'sign-in-again');
+      await signIn(page, device);
+    }
+    await page.getByText('welcome to the wiki').waitFor();
+    const answer = await world.edge.ask(IDENTITY_HOST, '/token', {
+      method: 'POST',
+      rejectUnauthorized: false,
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        authorization: `Basic ${Buffer.from(`${clientId}:${secret}`).toString('base64')}`,
+      },
+      body: new URLSearchParams({
+        ...{ grant_type: 'authorization_code', redirect_uri: redirectUri, code_verifier: verifier },
+        code: new URL(page.url()).searchParams.get('code') ?? '',
+      }).toString(),
+    });
+    assert.equal(answer.status, 200, answer.text);
+    const { auth_time: time, amr } = decodeJwt(JSON.parse(answer.text).id_token);
+    assert.deepEqual(amr, ['pop']);
+    return time as number;
+  }
+});
+
+test('no page complained', { skip }, () => assert.deepEqual(tabs.complaints, []));
