@@ -14,6 +14,7 @@ const GONE = { id: `ua_${'g'.repeat(27)}`, email: 'gone@example.com', name: '', 
 function nodes() {
   const keyring = createKeyring([randomBytes(32)]);
   const claimed = new Set<string>();
+  const asked: string[] = [];
   const mails: PersonalMail[] = [];
   const time = { nowMs: 1_800_000_000_000 };
   const accounts = [ANA, ROOT, GONE];
@@ -43,6 +44,7 @@ function nodes() {
       },
       newId: (prefix) => `${prefix}_${randomBytes(20).toString('hex').slice(0, 27)}`,
       claimOnce: (key) => {
+        asked.push(key);
         const isFirst = !claimed.has(key);
         claimed.add(key);
         return Promise.resolve(isFirst);
@@ -54,7 +56,7 @@ function nodes() {
     for (let turns = 0; turns < 20 && mails.length === before; turns += 1) await turn();
     return { sealed, code: /\b\w{4}-\w{4}\b/.exec(mails[before]?.text ?? '')?.[0] ?? '' };
   };
-  return { one: open(), other: open(), claimed, mails, time, ask };
+  return { one: open(), other: open(), claimed, asked, mails, time, ask };
 }
 
 suite('codes by e-mail', () => {
@@ -100,6 +102,19 @@ suite('codes by e-mail', () => {
     time.nowMs += 3_600_000;
     await ask(one, ANA.email);
     assert.equal(mails.length, 6);
+  });
+
+  test('a flood of requests and tries for one person does not reach the store once their limits are', async () => {
+    const { one, ask, asked, mails } = nodes();
+    const { sealed } = await ask(one, ANA.email);
+    const flood = async (): Promise<void> => {
+      for (let times = 0; times < 6; times += 1) await ask(one, ANA.email);
+      await Promise.all(Array.from({ length: 6 }, () => one.check(sealed, 'browser', 'AAAA-AAAA')));
+    };
+    await flood();
+    asked.length = 0;
+    await flood();
+    assert.deepEqual([asked, mails.length], [[], 5]);
   });
 
   test('people of the console, disabled people and strangers get none, and nothing is stored', async () => {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LruMap } from '../../lib/lru-map.ts';
 import { isSameSecret } from '../../lib/text/is-same-secret.ts';
 import type { IdentityMail } from '../contracts/identity-mail.ts';
 import type { IdentityPeople, Person } from '../contracts/identity-people.ts';
@@ -17,6 +18,8 @@ const SKEW_MS = 60_000;
 const ANSWER_STEP_MS = 250;
 /** Mails that wait for the store. */
 const MAX_BEING_SENT = 100;
+/** Codes and people whose limit is reached, as far as this node knows. */
+const MAX_REACHED = 10_000;
 const SEAL_PURPOSE = 'identity-code';
 export const CODE_SECONDS = VALID_MS / 1000;
 
@@ -47,6 +50,8 @@ interface SealedCode {
  */
 export class EmailCodes {
   readonly #ports: CodePorts;
+  /** A claim is a write, even one that fails: a flood of requests for a known address must cause none. */
+  readonly #reached = new LruMap<string, true>(MAX_REACHED);
   #beingSent = 0;
 
   constructor(ports: CodePorts) {
@@ -129,9 +134,11 @@ export class EmailCodes {
   }
 
   async #claimOneOf(count: number, key: string, untilMs: number): Promise<boolean> {
+    if (this.#reached.get(key) === true) return false;
     for (let number = 1; number <= count; number += 1) {
       if (await this.#ports.claimOnce(`${key}:${number}`, untilMs)) return true;
     }
+    this.#reached.set(key, true);
     return false;
   }
 }
