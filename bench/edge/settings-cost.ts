@@ -31,10 +31,21 @@ export interface SettingsToCompare {
   readonly perSecond?: number;
 }
 
-/** CPU per request of servers that differ in their settings, in alternating rounds. */
+/** Says what the settings cost. */
 export async function settingsCost(directory: string, settings: SettingsToCompare): Promise<void> {
   await using bench = await openBench();
   if (bench === null) return;
+  for (const [protocol, pairs] of await comparedSettings(directory, bench.upstream.port, settings)) {
+    say(`${protocol} without and with ${settings.what}: ${comparison(pairs)}; goal at most ${settings.goal}`);
+  }
+}
+
+/** CPU per request of servers that differ in their settings, in alternating rounds. */
+export async function comparedSettings(
+  directory: string,
+  upstreamPort: number,
+  settings: Omit<SettingsToCompare, 'goal'>,
+): Promise<ReadonlyMap<Protocol, readonly Compared[]>> {
   const certificates = await makeCertificates(directory);
   const { perSecond } = settings;
   const all = new Map<Protocol, Compared[]>(PROTOCOLS.map((protocol) => [protocol, []]));
@@ -43,7 +54,7 @@ export async function settingsCost(directory: string, settings: SettingsToCompar
     const start = async (name: string, env: Settings): Promise<(protocol: Protocol) => Measured> => {
       const own = join(directory, `${settings.what} ${name}-${pair}`);
       await mkdir(own);
-      const options = { directory: own, upstreamPort: bench.upstream.port, certificates };
+      const options = { directory: own, upstreamPort, certificates };
       const server = await startPostern(name, options, undefined, env);
       stack.defer(() => server.stop());
       const { pid, port } = server;
@@ -55,9 +66,7 @@ export async function settingsCost(directory: string, settings: SettingsToCompar
       all.get(protocol)?.push(await interleaved(off(protocol), on(protocol), rounds));
     }
   }
-  for (const [protocol, pairs] of all) {
-    say(`${protocol} without and with ${settings.what}: ${comparison(pairs)}; goal at most ${settings.goal}`);
-  }
+  return all;
 }
 
 async function microsPerRequest(options: {

@@ -3,6 +3,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createIdentityProvider } from '../../tools/dev-idp/create-identity-provider.ts';
+import { comparedSettings } from '../edge/settings-cost.ts';
 import { flag, isQuick, say, words } from '../support/flags.ts';
 import { ratioOf } from '../support/interleaved.ts';
 import { openBench } from '../support/open-bench.ts';
@@ -35,6 +36,7 @@ interface Bench {
 
 const PARTS: Readonly<Record<string, (bench: Bench) => AsyncIterable<Row>>> = {
   requests,
+  identity,
   start: async function* ({ packed, directory }) {
     yield* startRows(await packed(), directory);
   },
@@ -55,6 +57,7 @@ helpIfRequested({
     'Compares what this checkout costs with another one, in one interleaved run of about ten minutes. Exits with 1 when a\nrow costs more than 1.05 × and more than chance explains, twice. bench/guard/README.md has the details.',
   benches: {
     requests: 'CPU per request: visitors, logins, tunnels, API, and after ten idle seconds',
+    identity: 'CPU per request of this checkout with the identity host ("after") and without ("before")',
     start: 'CPU of a start, from the checkout and from the package',
     cli: 'CPU of a "postern api" call, from the checkout and from the package',
     memory: 'memory of server and agent: at rest, after load, per idle connection, of 10,000 edges',
@@ -146,4 +149,13 @@ async function* requests({ checkouts, wants, directory, upstreamPort }: Bench): 
   }
   yield* requestRows(pairs, directory, wants);
   if (wants(AFTER_IDLING)) yield await afterIdlingRow(pairs, directory);
+}
+
+async function* identity({ directory, upstreamPort, wants }: Bench): AsyncGenerator<Row> {
+  const names = { h1: 'HTTP/1.1 with an identity host', h2: 'HTTP/2 with an identity host' } as const;
+  if (!Object.values(names).some(wants)) return;
+  const on = { POSTERN_IDENTITY_HOST: 'id.localhost' };
+  const settings = { what: 'identity', off: {}, on };
+  for (const [protocol, pairs] of await comparedSettings(directory, upstreamPort, settings))
+    yield { name: names[protocol], unit: 'µs', pairs };
 }
