@@ -9,9 +9,11 @@ import { fileURLToPath } from 'node:url';
 import { FlowCookies } from '../src/modules/login/cookies/flow-cookies.ts';
 import { backupStore } from '../src/store/backup/backup-store.ts';
 import { loadKeyring } from '../src/store/load-keyring.ts';
-import { bodyOperations, FurnishedWorld } from '../test/conformance/furnished-world.ts';
+import { bodyOperations, FURNISHED_ENV, FurnishedWorld } from '../test/conformance/furnished-world.ts';
 import { storedContents } from '../test/durability/stored-contents.ts';
 import { EdgeWorld } from '../test/support/edge-world.ts';
+import { IdentityBrowser } from '../test/support/identity-world.ts';
+import { SoftAuthenticator } from '../test/support/soft-authenticator.ts';
 
 /**
  * Writes what this version of Postern leaves behind, for `test/durability/previous-version.test.ts`: a data directory with one of
@@ -40,6 +42,7 @@ async function writeWorld(): Promise<void> {
     POSTERN_ROLES: 'api,edge,gateway,events',
     POSTERN_TUNNEL_LISTEN: '127.0.0.1:0',
     POSTERN_AUTHTOKEN: AUTHTOKEN,
+    ...FURNISHED_ENV,
   };
   const edge = await EdgeWorld.open({ after: (task) => void tasks.push(task) }, env, { dataDir });
   const furnished = await FurnishedWorld.furnish(edge.world);
@@ -54,7 +57,9 @@ async function writeWorld(): Promise<void> {
   const isDelivered = ({ state }: { state: string }): boolean => state === 'delivered';
   while (!(await edge.api('GET', '/event_deliveries?limit=100')).event_deliveries.some(isDelivered)) await sleep(20);
   const guest = await visitAsGuest(edge, furnished);
-  const facts = { writtenAtMs: Date.now(), guest, ...loginInProgress(), contents: await storedContents(edge) };
+  const people = await invitePeople(edge);
+  const contents = await storedContents(edge);
+  const facts = { writtenAtMs: Date.now(), guest, people, ...loginInProgress(), contents };
   writeFileSync(join(folder, 'facts.json'), JSON.stringify(facts));
   for (const task of tasks) await task();
 }
@@ -80,6 +85,20 @@ async function visitAsGuest(edge: EdgeWorld, furnished: FurnishedWorld) {
   assert.equal(answer.status, 303, answer.text);
   const lines = answer.headers['set-cookie'] as readonly string[];
   return { host: site.host, cookie: lines.map((line) => line.slice(0, line.indexOf(';'))).join('; ') };
+}
+
+/** A person with a passkey and the link that they used, one with a link, and the keys that sign logins. */
+async function invitePeople(edge: EdgeWorld) {
+  const origin = `https://${FURNISHED_ENV.POSTERN_IDENTITY_HOST}`;
+  const server = { edge, origin };
+  const linkOf = async (email: string): Promise<string> =>
+    (await edge.api('POST', '/user_accounts', { email })).invitation_url;
+  const [spentLink, link] = [await linkOf('registered@example.com'), await linkOf('invited@example.com')];
+  const device = new SoftAuthenticator(origin);
+  const answer = await new IdentityBrowser(server).accept(spentLink, device);
+  assert.equal(answer.status, 303, answer.text);
+  const keys = JSON.parse((await new IdentityBrowser(server).open('/jwks')).text);
+  return { passkey: device.exported(), spentLink, link, keys };
 }
 
 /** Made with the data directory's key: the cookie of a login in progress. */

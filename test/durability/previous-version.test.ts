@@ -14,9 +14,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Flow, FlowCookies } from '../../src/modules/login/cookies/flow-cookies.ts';
 import { restoreStore } from '../../src/store/backup/restore-store.ts';
 import { loadKeyring } from '../../src/store/load-keyring.ts';
+import { FURNISHED_ENV } from '../conformance/furnished-world.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
+import { IdentityBrowser } from '../support/identity-world.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { startPostern, startServerProcess } from '../support/server-process.ts';
+import { type ExportedPasskey, SoftAuthenticator } from '../support/soft-authenticator.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { assertKept, type StoredContents, storedContents } from './stored-contents.ts';
 
@@ -34,6 +37,14 @@ interface Facts {
   readonly contents: StoredContents;
   /** Name and value of each cookie, as the browser sends it. */
   readonly guest: { readonly host: string; readonly cookie: string };
+  readonly people: {
+    readonly passkey: ExportedPasskey;
+    /** Invitations: of the person with the passkey, and of another one. */
+    readonly spentLink: string;
+    readonly link: string;
+    /** As the identity host published them. */
+    readonly keys: unknown;
+  };
   readonly flow: Flow;
   readonly flowCookie: string;
 }
@@ -62,6 +73,11 @@ for (const version of VERSIONS) {
       assert.notEqual((await edge.ask(host, '/')).status, 200);
     });
 
+    test('people sign in with the passkeys that they registered, and invitations work once', async (t) => {
+      const edge = await EdgeWorld.open(t, FURNISHED_ENV, { dataDir: await copyOf('people'), clock });
+      await assertPeopleKept(edge, facts);
+    });
+
     test('its internal CAs go on', async (t) => {
       const dataDir = await copyOf('authorities');
       const ca = readFileSync(join(dataDir, 'internal-ca', 'domain-localhost', 'certificate.pem'));
@@ -82,8 +98,10 @@ for (const version of VERSIONS) {
             ? ({ engine: 'sqlite', dataDir } as const)
             : ({ engine: 'postgres', dataDir, url: databaseUrl } as const);
         await restoreStore({ target, file: join(folder, 'store.backup'), replace: false });
-        const edge = await EdgeWorld.open(t, {}, { dataDir, clock, ...(databaseUrl !== undefined && { databaseUrl }) });
+        const place = { dataDir, clock, ...(databaseUrl !== undefined && { databaseUrl }) };
+        const edge = await EdgeWorld.open(t, FURNISHED_ENV, place);
         assertKept(await storedContents(edge), facts.contents);
+        await assertPeopleKept(edge, facts);
       });
     }
 
@@ -128,6 +146,16 @@ for (const version of VERSIONS) {
       assert.equal(await text(response), 'served by the old agent');
     });
   });
+}
+
+async function assertPeopleKept(edge: EdgeWorld, { people }: Facts): Promise<void> {
+  const origin = `https://${FURNISHED_ENV.POSTERN_IDENTITY_HOST}`;
+  const browser = (): IdentityBrowser => new IdentityBrowser({ edge, origin });
+  const device = SoftAuthenticator.holding(origin, people.passkey);
+  assert.equal((await browser().signIn(device)).headers['location'], '/account');
+  assert.equal((await browser().accept(people.spentLink, new SoftAuthenticator(origin))).status, 410);
+  assert.equal((await browser().accept(people.link, new SoftAuthenticator(origin))).status, 303);
+  assert.deepEqual(JSON.parse((await browser().open('/jwks')).text), people.keys);
 }
 
 async function ownDatabase(t: { after(task: () => Promise<void>): void }): Promise<string> {

@@ -26,6 +26,8 @@ const COLLECTIONS = [
   '/service_accounts',
   '/service_account_tokens',
   '/console/sessions',
+  '/user_accounts',
+  '/oidc_clients',
 ];
 
 /** Objects as the API shows them, by the path of their list. */
@@ -33,14 +35,17 @@ export type StoredContents = Readonly<Record<string, readonly Record<string, unk
 
 /** Everything that a store holds, as the API shows it to somebody who may read secrets. */
 export async function storedContents({ world }: Pick<EdgeWorld, 'world'>): Promise<StoredContents> {
-  const contents: Record<string, readonly Record<string, unknown>[]> = {};
-  for (const path of COLLECTIONS) {
+  const list = async (path: string): Promise<readonly Record<string, unknown>[]> => {
     const { status, text } = await world.api('GET', `${path}?limit=100`);
     assert.equal(status, 200, path);
     // Every start of a test has another port; delivered events keep that of their own.
     const body = JSON.parse(text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'http://server')) as Record<string, unknown>;
-    contents[path] = Object.values(body).find((value) => Array.isArray(value)) ?? assert.fail(`${path} is no list`);
-  }
+    return Object.values(body).find((value) => Array.isArray(value)) ?? assert.fail(`${path} is no list`);
+  };
+  const contents: Record<string, readonly Record<string, unknown>[]> = {};
+  for (const path of COLLECTIONS) contents[path] = await list(path);
+  const ids = (contents['/user_accounts'] ?? []).map(({ id }) => String(id));
+  contents['passkeys'] = (await Promise.all(ids.map((id) => list(`/user_accounts/${id}/passkeys`)))).flat();
   return contents;
 }
 

@@ -1,4 +1,11 @@
-import { createHash, createSign, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createSign,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
@@ -32,6 +39,13 @@ interface Credential {
   readonly userHandle: string;
 }
 
+/** A passkey that can be stored, to be used later. */
+export interface ExportedPasskey {
+  readonly id: string;
+  readonly privateKeyPem: string;
+  readonly userHandle: string;
+}
+
 /** An authenticator without a device, together with the browser around it. It keeps one passkey. */
 export class SoftAuthenticator {
   readonly #origin: string;
@@ -42,6 +56,20 @@ export class SoftAuthenticator {
   constructor(origin: string, { counts = false }: { readonly counts?: boolean } = {}) {
     this.#origin = origin;
     this.#signCount = counts ? 1 : 0;
+  }
+
+  /** With a passkey of an earlier one. */
+  static holding(origin: string, { id, privateKeyPem, userHandle }: ExportedPasskey): SoftAuthenticator {
+    const device = new SoftAuthenticator(origin);
+    // The public key is only sent at the registration.
+    const cosePublicKey = new Uint8Array();
+    device.#credential = { id, privateKey: createPrivateKey(privateKeyPem), cosePublicKey, userHandle };
+    return device;
+  }
+
+  exported(): ExportedPasskey {
+    const { id, privateKey, userHandle } = this.#kept();
+    return { id, privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), userHandle };
   }
 
   get credentialId(): string {
