@@ -8,7 +8,7 @@ export interface FloodedHost {
   readonly redirectUri: string;
   /** The address of a person. */
   readonly email: string;
-  ask(path: string, options?: AskOptions): Promise<EdgeAnswer>;
+  readonly ask: (path: string, options?: AskOptions) => Promise<EdgeAnswer>;
 }
 
 type Flood = (host: FloodedHost, number: number) => Promise<EdgeAnswer>;
