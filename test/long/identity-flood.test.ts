@@ -7,7 +7,7 @@ import { IDENTITY_HOST, IDENTITY_ORIGIN, Visitors } from '../../bench/identity/p
 import { percentile } from '../../bench/support/load.ts';
 import { anonymousMiB, quantile } from '../../bench/support/process-cost.ts';
 import { API_KEY } from '../../bench/support/start-program.ts';
-import type { EdgeAnswer } from '../support/edge-clients.ts';
+import type { AskOptions, EdgeAnswer } from '../support/edge-clients.ts';
 import { IDENTITY_FLOODS } from '../support/identity-floods.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -57,8 +57,10 @@ test('200 requests a second of strangers at the identity host at most double the
     clientId,
     redirectUri: REDIRECT_URI,
     email: 'nobody@example.com',
-    ask: (path: string, options: { headers?: object } = {}) =>
-      visitors.edge.ask(IDENTITY_HOST, path, { ...options, headers: { host: IDENTITY_HOST, ...options.headers } }),
+    ask: (path: string, options: AskOptions = {}) => {
+      const headers = { host: IDENTITY_HOST, ...(options.headers as Readonly<Record<string, string>>) };
+      return visitors.edge.ask(IDENTITY_HOST, path, { ...options, headers });
+    },
   };
   // Codes are off: their pages do not exist.
   const kinds = Object.values(IDENTITY_FLOODS);
