@@ -234,6 +234,14 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /admin@id\.localhost/ },
     ],
   },
+  'docs/how-to/let-another-application-log-people-in.md': {
+    blocks: [
+      { run: /client_secret: postern_oc_/ },
+      { run: /client_secret: null/ },
+      { run: /https:\/\/wiki\.example\.com\/logout/ },
+      { run: quiet },
+    ],
+  },
   'docs/how-to/let-a-guest-in.md': {
     alsoRunBy: 'test/access/guests',
     setup: ownEdge('guest.localhost'),
