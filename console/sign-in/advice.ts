@@ -18,13 +18,17 @@ const UNTRUSTED =
 
 const NO_ANSWER = 'The server did not answer. Check your connection and try again.';
 
-/** What to do about a ceremony that failed. */
-export function adviceOn(error: unknown): string {
+const NOT_CREATED =
+  'No passkey was created: the dialog was closed, it took too long, or this device cannot verify you. Try again. If the device has no screen lock, PIN or fingerprint, set one up, or use another device.';
+
+/** What to do about a ceremony that failed. `isCreation`: a passkey was to be made, not used. */
+export function adviceOn(error: unknown, isCreation: boolean): string {
   if (!(error instanceof Error)) return NO_ANSWER;
   if (error.cause === 'server') return error.message;
   // The library wraps the browser's error.
   const { name, message } = error.cause instanceof Error ? error.cause : error;
   if (/certificate error/i.test(message)) return UNTRUSTED;
   if (/not supported in this browser/.test(message)) return NO_PASSKEYS;
+  if (isCreation && name === 'NotAllowedError') return NOT_CREATED;
   return ADVICE[name] ?? NO_ANSWER;
 }

@@ -21,15 +21,13 @@ for (const form of document.querySelectorAll<HTMLFormElement>('form[data-ceremon
 async function runCeremony(form: HTMLFormElement): Promise<void> {
   show(form, '');
   form.setAttribute('aria-busy', 'true');
+  const isCreation = form.dataset['ceremony'] === 'create';
   try {
     const optionsJSON = await optionsOf(form);
-    const answer =
-      form.dataset['ceremony'] === 'create'
-        ? await startRegistration({ optionsJSON })
-        : await startAuthentication({ optionsJSON });
+    const answer = isCreation ? await startRegistration({ optionsJSON }) : await startAuthentication({ optionsJSON });
     send(form, answer);
   } catch (error) {
-    show(form, adviceOn(error));
+    show(form, adviceOn(error, isCreation));
     // The dialog ended what the field offered.
     if (form.dataset['autofill'] !== undefined) void offerInField(form);
   } finally {

@@ -103,7 +103,7 @@ test('a device that does not verify the person is refused with advice', { skip }
   await page.goto(url);
   await device.touchedDuring(async () => {
     await page.getByRole('button', { name: 'Create a passkey' }).click();
-    await page.getByRole('alert').getByText('The passkey was not used').waitFor();
+    await page.getByRole('alert').getByText('No passkey was created').waitFor();
   });
   await examine(page, 'advice');
 });

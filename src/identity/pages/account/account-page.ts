@@ -89,7 +89,7 @@ function sessionSection({ sessions, current }: AccountView): string {
   const items = sessions.map((session) => sessionItem(session, session.id === current.id));
   return `<section aria-labelledby="sessions"><h2 id="sessions">Sessions and applications</h2>
 <ul class="things">${items.join('')}</ul>
-<p class="hint">Ending a session signs that browser out here and from the applications that it signed in to.</p>
+${sessions.length > 1 ? '<p class="hint">Ending a session signs that browser out here and from the applications that it signed in to.</p>' : ''}
 <form method="post" action="/account/sign-out-everywhere"><button class="button quiet" aria-describedby="everywhere">Sign out everywhere</button>
 <p class="hint" id="everywhere">This ends all logins with your account, in this browser too. Use it if a device was lost or a session is not yours. Your passkeys stay.</p></form></section>`;
 }
