@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { subjectIdentity } from '../../src/lib/text/subject-identity.ts';
 import { newLogin } from '../store/conformance/new-login.ts';
+import { testPasskeyPut } from '../support/passkey-put.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { type ApiAnswer, TestWorld } from '../support/test-world.ts';
 
@@ -14,7 +15,9 @@ for (const engine of ['sqlite', 'postgres'] as const) {
   suite(`a person who is signed out on ${engine}`, async () => {
     const databaseUrl = engine === 'postgres' ? (await freshDatabase(postgres)).url : undefined;
     const env = { POSTERN_IDENTITY_HOST: 'id.example.com' };
-    const world = await TestWorld.open({ after }, { env, ...(databaseUrl !== undefined && { databaseUrl }) });
+    let aheadMs = 0;
+    const clock = { nowMs: () => Date.now() + aheadMs };
+    const world = await TestWorld.open({ after }, { env, clock, ...(databaseUrl !== undefined && { databaseUrl }) });
     const ok = async (method: string, path: string, body?: object): Promise<ApiAnswer> => {
       const answer = await world.api(method, path, body);
       assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
@@ -25,6 +28,11 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     async function person(issuer = ISSUER) {
       count += 1;
       const { id } = (await ok('POST', '/user_accounts', { email: `p${count}@example.com` })).body;
+      return loggedIn(id, issuer);
+    }
+
+    async function loggedIn(id: string, issuer = ISSUER) {
+      count += 1;
       const [login, session] = [`as_${count}`, `cs_${count}`];
       const key = `${engine}${count}`;
       const given = newLogin(login, { issuer, keyHash: key, userId: `au_${count}` });
@@ -72,6 +80,79 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         assert.deepEqual(await other.state(), { login: true, console: true, link: true });
       });
     }
+
+    const waits = (method: string, path: string, body: object): Promise<ApiAnswer> =>
+      ok('POST', '/changesets', { operations: [{ method, path, body }], confirm_within: '5m' });
+    const REVERTS: Readonly<Record<string, (revision: number) => Promise<unknown>>> = {
+      'is reverted early': (revision) => ok('POST', `/changes/${revision}/revert`, {}),
+      'nobody confirms': async () => {
+        aheadMs += 300_001;
+        const untilMs = performance.now() + 20_000;
+        while ((await ok('GET', '/changes?limit=1')).body.pending !== null) {
+          assert.ok(performance.now() < untilMs, 'the change is not reverted');
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      },
+    };
+    for (const [how, revert] of Object.entries(REVERTS)) {
+      test(`by the end of a change that created or enabled them, which ${how}`, async () => {
+        count += 1;
+        const created = (await waits('POST', '/user_accounts', { email: `w${count}@example.com` })).body;
+        const { id } = created.results[0].body;
+        const made = await loggedIn(id);
+        assert.deepEqual([(await made.state()).login, (await made.state()).console], [true, true]);
+        await revert(created.revision);
+        assert.deepEqual(await made.state(), { login: false, console: false, link: false });
+        assert.equal((await world.api('GET', made.path)).status, 404);
+
+        const disabled = await person();
+        await ok('PATCH', disabled.path, { active: false });
+        const { revision } = (await waits('PATCH', disabled.path, { active: true })).body;
+        const enabled = await loggedIn(disabled.id);
+        await revert(revision);
+        assert.deepEqual(await enabled.state(), { login: false, console: false, link: false });
+        assert.equal((await ok('GET', disabled.path)).body.active, false);
+      });
+    }
+
+    test('by the undo of what enabled them is out too', async () => {
+      const { id, path } = await person();
+      await ok('PATCH', path, { active: false });
+      const revision = (await ok('PATCH', path, { active: true })).headers.get('postern-revision');
+      const enabled = await loggedIn(id);
+      await ok('POST', `/changes/${revision}/undo`);
+      assert.deepEqual(await enabled.state(), { login: false, console: false, link: false });
+    });
+
+    test('a changeset that deletes a person deletes all that is below them, and changes nothing below afterwards', async () => {
+      const { id, path, state } = await person();
+      const passkey = `pk_${engine}`.padEnd(30, '0');
+      const use = { kind: 'passkey_use', id: `${passkey}.use`, parent: passkey, doc: { sign_count: 1 } };
+      const puts = [testPasskeyPut(passkey, id), { ...use, secrets: null, uniqueKeys: [], references: [] }];
+      assert.ok((await world.store.commit({ puts })).ok);
+      const below = { method: 'DELETE', path: `${path}/passkeys/${passkey}` };
+      const above = { method: 'DELETE', path };
+      for (const operations of [
+        [above, { method: 'PATCH', path, body: { active: true } }],
+        [above, below],
+        [above, { method: 'POST', path: `${path}/invite`, body: {} }],
+      ]) {
+        const refused = await world.api('POST', '/changesets', { operations });
+        assert.ok([400, 404, 422].includes(refused.status), refused.text);
+        assert.deepEqual(await state(), { login: true, console: true, link: true });
+      }
+      await ok('POST', '/changesets', { operations: [above] });
+      const { replica } = world.server;
+      for (const [kind, key] of [
+        ['user_account', id],
+        ['passkey', passkey],
+        ['passkey_use', `${passkey}.use`],
+        ['user_invitation', `${id}.invitation`],
+      ] as const)
+        assert.equal(replica.get(kind, key), undefined, kind);
+      assert.equal((await world.api('DELETE', below.path)).status, 404);
+      assert.equal((await world.api('POST', `${path}/invite`, {})).status, 404);
+    });
 
     test('a new link that removes passkeys signs the person out, and another one does not', async () => {
       const { path, state } = await person();
