@@ -5,7 +5,6 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
 import { settingNames, variableOf } from '../../src/config/schema.ts';
 import { isInContext } from '../../tools/release/container-context.ts';
@@ -144,42 +143,5 @@ suite('the page about containers', () => {
     const [, key = ''] = /^POSTERN_SECRET_KEY=(.*)$/m.exec(readFileSync(join(folder, '.env'), 'utf8')) ?? [];
     loadConfig({ flags: new Map(), env: { POSTERN_SECRET_KEY: key } });
     assert.equal(Buffer.from(key, 'base64').length, 32);
-  });
-});
-
-suite('compose.yaml', () => {
-  const compose = parse(readFileSync(join(projectRoot, 'compose.yaml'), 'utf8')) as {
-    services: Record<
-      string,
-      {
-        environment: Record<string, string>;
-        ports?: string[];
-        volumes: string[];
-        image: string;
-        [key: string]: unknown;
-      }
-    >;
-    volumes: Record<string, unknown>;
-  };
-
-  test('gives the server a read-only file system, no capability, and settings that exist', () => {
-    const { postern } = compose.services;
-    assert.equal(postern?.['read_only'], true);
-    assert.deepEqual(postern['cap_drop'], ['ALL']);
-    for (const name of Object.keys(postern.environment)) assert(variables.has(name), name);
-    const exposed = textOf('EXPOSE')[0]?.split(' ');
-    assert.deepEqual(
-      postern.ports?.map((pair) => pair.split(':')[1]),
-      exposed,
-    );
-  });
-
-  test('keeps data in volumes that it declares, and demands every secret', () => {
-    for (const { volumes } of Object.values(compose.services))
-      for (const volume of volumes) assert((volume.split(':')[0] ?? '') in compose.volumes, volume);
-    const text = readFileSync(join(projectRoot, 'compose.yaml'), 'utf8');
-    for (const [, name = '', rest = ''] of text.matchAll(/\$\{(\w+)([^}]*)\}/g))
-      assert.match(rest, /PASSWORD|KEY/.test(name) ? /^:\?/ : /^:[?-]/, name);
-    assert.match(compose.services['database']?.image ?? '', /^postgres:\d+$/);
   });
 });
