@@ -96,6 +96,29 @@ suite('signing in with a code by e-mail', () => {
     assert.equal((await browser.submit('/code/check', { code })).status, 303);
   });
 
+  test('a code that was sent to an earlier address of the person does not work', async () => {
+    const { id } = await world.invite('emil@example.com');
+    const browser = world.browser();
+    await ask(browser, 'emil@example.com');
+    const code = await codeTo('emil@example.com');
+    await world.edge.api('PATCH', `/user_accounts/${id}`, { email: 'emil@example.org' });
+    assert.equal((await browser.submit('/code/check', { code })).status, 403);
+  });
+
+  test('a person who gets a role in the console adds no passkey with the code of before', async () => {
+    const { id } = await world.invite('fred@example.com');
+    const browser = world.browser();
+    await ask(browser, 'fred@example.com');
+    await browser.submit('/code/check', { code: await codeTo('fred@example.com') });
+    const options = await browser.options('/account/passkeys/options', {});
+    const response = JSON.stringify(newDevice().create(options as never));
+    await world.edge.api('PATCH', `/user_accounts/${id}`, { groups: ['postern-admins'] });
+    assert.doesNotMatch((await browser.open('/account')).text, /Add a passkey/);
+    assert.equal((await browser.submit('/account/passkeys/options')).status, 403);
+    assert.equal((await browser.submit('/account/passkeys', { response })).status, 403);
+    assert.equal((await world.edge.api('GET', `/user_accounts/${id}`)).passkey_count, 0);
+  });
+
   test('without an address nothing is sent, and there are no codes where they are off', async () => {
     const browser = world.browser();
     const answer = await ask(browser, 'nothing');

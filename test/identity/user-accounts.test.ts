@@ -117,6 +117,21 @@ suite('user accounts', () => {
     assert.equal(invitation(), undefined);
   });
 
+  test('another address ends the invitation, which was sent to the earlier one; another spelling does not', async () => {
+    const { body } = await create({ email: 'typo@exmaple.com' });
+    const invitation = () => world.server.replica.get('user_invitation', `${body.id}.invitation`);
+    assert.equal((await world.api('PATCH', body.uri, { email: 'Typo@EXMAPLE.com' })).status, 200);
+    assert.ok(invitation());
+    const changed = await world.api('PATCH', body.uri, { email: 'no-typo@example.com' });
+    assert.equal(changed.status, 200, changed.text);
+    assert.equal(invitation(), undefined);
+    await world.api('POST', `${body.uri}/invite`);
+    assert.ok(invitation());
+    const undone = await world.api('POST', `/changes/${changed.headers.get('postern-revision')}/undo`);
+    assert.equal(undone.status, 200, undone.text);
+    assert.equal(invitation(), undefined);
+  });
+
   test('an undo or a changeset that disables a person ends the invitation too', async () => {
     const { body } = await create();
     await world.api('PATCH', body.uri, { active: false });

@@ -38,6 +38,8 @@ export interface CodePorts {
 interface SealedCode {
   readonly id: string;
   readonly account: string;
+  /** Hash of the address that the mail goes to: the code ends when the person gets another one. */
+  readonly address: string;
   readonly browser: string;
   readonly code: string;
   readonly until: number;
@@ -70,6 +72,7 @@ export class EmailCodes {
     const sealed: SealedCode = {
       id,
       account: account?.id ?? this.#ports.newId('ua'),
+      address: addressHash(account?.email ?? email),
       browser: hash('sha256', browser, 'base64url'),
       code: codeHash(id, code),
       until,
@@ -96,6 +99,7 @@ export class EmailCodes {
     const sealed = JSON.parse(text) as SealedCode;
     const account = people.account(sealed.account);
     if (account === undefined || !this.#mayUse(account)) return null;
+    if (sealed.address !== addressHash(account.email)) return null;
     if (sealed.browser !== hash('sha256', browser, 'base64url') || clock.nowMs() >= sealed.until) return null;
     const untilMs = sealed.until + SKEW_MS;
     if (!(await this.#claimOneOf(MAX_TRIES, `code-try:${sealed.id}`, untilMs))) return null;
@@ -141,6 +145,10 @@ export class EmailCodes {
     this.#reached.set(key, true);
     return false;
   }
+}
+
+function addressHash(email: string): string {
+  return hash('sha256', email, 'base64url');
 }
 
 function codeHash(id: string, code: string): string {

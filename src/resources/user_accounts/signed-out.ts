@@ -18,8 +18,7 @@ export function signedOut(
   { reader, identity }: { readonly reader: RecordReader; readonly identity: ResourceSettings['identity'] },
   { keepsLink = false }: { readonly keepsLink?: boolean } = {},
 ): SignedOut {
-  const invitation = keepsLink ? undefined : reader.get(USER_INVITATION_KIND, invitationId(accountId));
-  const links = invitation === undefined ? [] : [keyOf(invitation)];
+  const links = keepsLink ? [] : invitationsOf(accountId, reader);
   // While identity is off, nobody is logged in by it.
   if (identity === null) return { deletes: links, endsPeople: [] };
   const { issuer } = identity;
@@ -27,6 +26,12 @@ export function signedOut(
     deletes: [...links, ...consoleSessionsOf(accountId, issuer, reader)],
     endsPeople: [{ issuer, accountId }],
   };
+}
+
+/** The invitation of the person, if there is one. */
+export function invitationsOf(accountId: string, reader: RecordReader): readonly RecordKey[] {
+  const invitation = reader.get(USER_INVITATION_KIND, invitationId(accountId));
+  return invitation === undefined ? [] : [keyOf(invitation)];
 }
 
 /** Sign-ins to the console with this account. */

@@ -17,7 +17,7 @@ import { accountUse } from './account-use.ts';
 import { beyondCaller } from './beyond-caller.ts';
 import { identityOf } from './identity-of.ts';
 import { invitationMail } from './invitation-mail.ts';
-import { signedOut } from './signed-out.ts';
+import { invitationsOf, signedOut } from './signed-out.ts';
 
 const config = Type.Object({
   ...describedFields,
@@ -25,7 +25,7 @@ const config = Type.Object({
     minLength: 3,
     maxLength: 254,
     description:
-      'E-mail address of the person. Two accounts cannot have the same one; capitals make no difference. Applications get it as verified, because only administrators change it.',
+      'E-mail address of the person. Two accounts cannot have the same one; capitals make no difference. A change ends the invitation, which went to the earlier address: invite the person again. Applications get it as verified, because only administrators change it.',
   }),
   name: Type.String({ default: '', maxLength: 255, description: 'Full name of the person. Default: "".' }),
   groups: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
@@ -79,7 +79,9 @@ export const userAccounts = defineResource({
   ends: (next, previous, { id, reader, settings: { identity } }) => {
     // The store deletes the invitation with the account.
     if (next === null) return signedOut(id, { reader, identity }, { keepsLink: true });
-    return previous.active && !next.active ? signedOut(id, { reader, identity }) : {};
+    if (previous.active && !next.active) return signedOut(id, { reader, identity });
+    // The link was sent to the earlier address, where somebody else may read it.
+    return emailKey(next.email).key === emailKey(previous.email).key ? {} : { deletes: invitationsOf(id, reader) };
   },
   onCreate: create,
   uniqueKeys: ({ email }) => [{ ...emailKey(email), field: 'email' }],

@@ -19,13 +19,15 @@ interface Confirmation {
 
 /**
  * Whether the person may change passkeys now: they used one within five minutes, to sign in or to confirm. While they have
- * none, a code by e-mail of the same age is enough: there is nothing that it could take over.
+ * none, a code by e-mail of the same age is enough: there is nothing that it could take over. Of somebody who got a role in
+ * the console since then there is: codes can be phished.
  */
 export function mayChangePasskeys(ports: Ports, request: WholeRequest, session: IdentitySession): boolean {
   const nowMs = ports.clock.nowMs();
   if (isRecent(session.authenticatedAtMs, nowMs)) {
     if (session.amr.includes('pop')) return true;
-    if (ports.people.passkeysOf(session.accountId).length === 0) return true;
+    const { people } = ports;
+    if (people.passkeysOf(session.accountId).length === 0 && !people.hasConsoleRole(session.accountId)) return true;
   }
   const values = cookieValues(valuesOf(request.headers, 'cookie'), NAME);
   return values.slice(0, MAX_OPENED).some((value) => {
