@@ -105,7 +105,7 @@ suite('signing in with a code by e-mail', () => {
     assert.equal((await browser.submit('/code/check', { code })).status, 403);
   });
 
-  test('a person who gets a role in the console adds no passkey with the code of before', async () => {
+  test('a person who gets a role in the console adds no passkey with an earlier code', async () => {
     const { id } = await world.invite('fred@example.com');
     const browser = world.browser();
     await ask(browser, 'fred@example.com');

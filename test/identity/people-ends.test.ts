@@ -164,12 +164,15 @@ for (const engine of ['sqlite', 'postgres'] as const) {
 
     test('changes that end nothing, a dry run and other providers leave logins alone', async () => {
       const [subject, elsewhere] = [await person(), await person('https://other.example.com')];
-      await ok('PATCH', subject.path, { groups: ['ops'], name: 'x', email: 'new@example.com' });
+      await ok('PATCH', subject.path, { groups: ['ops'], name: 'x' });
       const operations = [{ method: 'PATCH', path: subject.path, body: { active: false } }];
       await ok('POST', '/changesets', { operations, dry_run: true });
       assert.deepEqual(await subject.state(), { login: true, console: true, link: true });
       await ok('POST', `${elsewhere.path}/sign_out`);
       assert.deepEqual(await elsewhere.state(), { login: true, console: true, link: false });
+      // The link went to the earlier address.
+      await ok('PATCH', subject.path, { email: 'new@example.com' });
+      assert.deepEqual(await subject.state(), { login: true, console: true, link: false });
       await ok('DELETE', subject.path);
     });
 

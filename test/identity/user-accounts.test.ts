@@ -132,6 +132,15 @@ suite('user accounts', () => {
     assert.equal(invitation(), undefined);
   });
 
+  test('a name is one line, which cannot reverse the text around it', async () => {
+    for (const name of ['Ana\r\nClick here', 'Ana\0', 'Ana \u202Egpj', 'Ana\u2028x']) {
+      const { status, text } = await create({ name });
+      assert.equal(status, 400, JSON.stringify(name));
+      assert.match(text, /one line/);
+    }
+    assert.equal((await create({ name: 'می\u200Cخواهم' })).status, 201);
+  });
+
   test('an undo or a changeset that disables a person ends the invitation too', async () => {
     const { body } = await create();
     await world.api('PATCH', body.uri, { active: false });

@@ -16,8 +16,9 @@ export interface UserAccount {
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
   /**
-   * E-mail address of the person. Two accounts cannot have the same one; capitals make no difference. Applications
-   * get it as verified, because only administrators change it.
+   * E-mail address of the person. Two accounts cannot have the same one; capitals make no difference. A change
+   * ends the invitation, which went to the earlier address: invite the person again. Applications get it as
+   * verified, because only administrators change it.
    */
   readonly email: string;
   /** Full name of the person. Default: "". */
@@ -55,8 +56,9 @@ export interface UserAccountCreate {
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
-   * E-mail address of the person. Two accounts cannot have the same one; capitals make no difference. Applications
-   * get it as verified, because only administrators change it.
+   * E-mail address of the person. Two accounts cannot have the same one; capitals make no difference. A change
+   * ends the invitation, which went to the earlier address: invite the person again. Applications get it as
+   * verified, because only administrators change it.
    */
   readonly email: string;
   /** Full name of the person. Default: "". */
@@ -88,8 +90,9 @@ export interface UserAccountUpdate {
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
-   * E-mail address of the person. Two accounts cannot have the same one; capitals make no difference. Applications
-   * get it as verified, because only administrators change it.
+   * E-mail address of the person. Two accounts cannot have the same one; capitals make no difference. A change
+   * ends the invitation, which went to the earlier address: invite the person again. Applications get it as
+   * verified, because only administrators change it.
    */
   readonly email?: string | undefined;
   /** Full name of the person. Default: "". */

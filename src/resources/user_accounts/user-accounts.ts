@@ -73,7 +73,7 @@ export const userAccounts = defineResource({
     }),
   },
   example: { email: 'ana@example.com', name: 'Ana Ortega', groups: ['ops'] },
-  check: ({ email, groups }) => [...emailProblems(email), ...groupProblems(groups)],
+  check: ({ email, name, groups }) => [...emailProblems(email), ...nameProblems(name), ...groupProblems(groups)],
   authorize: (principal, next, previous, { id, settings }) => beyondCaller(principal, [next, previous], id, settings),
   isRevocation: (next, previous) => next === null || isLess(next, previous),
   ends: (next, previous, { id, reader, settings: { identity } }) => {
@@ -108,6 +108,13 @@ function emailProblems(email: string): readonly FieldProblem[] {
   return emailAddress(email)?.isPlain === true
     ? []
     : [bodyProblem('email', 'must be one e-mail address, such as "ana@example.com"')];
+}
+
+/** It stands in mails and on pages, so it must not begin a line there or reverse the text around it. */
+function nameProblems(name: string): readonly FieldProblem[] {
+  return /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(name)
+    ? [bodyProblem('name', 'must be one line, without control characters: letters of any script are fine')]
+    : [];
 }
 
 function groupProblems(groups: readonly string[]): readonly FieldProblem[] {

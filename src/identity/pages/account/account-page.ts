@@ -78,7 +78,7 @@ function addForm(): string {
 
 function confirmForm(hasPasskey: boolean): string {
   if (!hasPasskey) {
-    return '<p>To add a passkey, sign in again: sign out, and ask for a new code.</p>';
+    return '<p>To add a passkey, sign in again: sign out, and ask for a new code. If you get none, ask an administrator for an invitation.</p>';
   }
   return `<form method="post" action="/account/confirm" data-ceremony="get" data-options="/account/confirm/options">
 <p>To add or remove passkeys, confirm first that it is you.</p>
