@@ -48,6 +48,8 @@ export interface AlertFacts {
   resource(id: string): StoredRecord | undefined;
   nodes(): readonly SeenNode[];
   agents(): Promise<readonly SeenAgent[]>;
+  /** Agents that have said in the last minute that they end. */
+  farewells(): Promise<readonly SeenAgent[]>;
   lanes(): Promise<readonly LaneLedger[]>;
   /** File descriptors of this process. The limit is infinite if it is not known. */
   descriptors(): SeenDescriptors;
@@ -72,6 +74,8 @@ export interface AlertKind {
   /** The folder's name, and the `kind` of its alerts. */
   readonly name: string;
   readonly description: string;
+  /** What to do, for the operator. */
+  readonly advice: string;
   /** `installation`: every node sees the same, and one of them looks. `node`: each node looks for itself. */
   readonly sight: 'installation' | 'node';
   /** How long it must be bad before an alert is raised, and well before it is resolved: so alerts do not flap. */

@@ -1,6 +1,7 @@
 import { rfc3339 } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { OutboxEvent, RecordPut, StoredRecord } from '../store/store.ts';
+import { alertAdvice } from './kinds/registry.ts';
 
 /** Raised alerts are records: every node knows them, and they survive a restart. */
 export const ALERT_KIND = 'alert';
@@ -14,6 +15,8 @@ export interface AlertDoc {
   /** Name of the node that raised it. */
   readonly node: string;
   readonly raised_at: string;
+  /** Absent: nobody has dismissed it. */
+  readonly dismissed_at?: string | null;
 }
 
 export function alertDoc({ doc }: Pick<StoredRecord, 'doc'>): AlertDoc {
@@ -28,7 +31,9 @@ export function alertPut(id: string, alert: AlertDoc): RecordPut {
 
 /** As the API and events show it. */
 export function alertForm(ref: { readonly id: string; readonly uri: string }, alert: AlertDoc): JsonObject {
-  return { ...ref, ...alert, status: 'raised', resolved_at: null };
+  const { dismissed_at: dismissedAt = null } = alert;
+  const status = dismissedAt === null ? 'raised' : 'dismissed';
+  return { ...ref, ...alert, advice: alertAdvice(alert.kind), status, dismissed_at: dismissedAt, resolved_at: null };
 }
 
 export interface EventOptions {

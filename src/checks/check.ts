@@ -1,7 +1,7 @@
 import type { Facts, Noun } from './facts.ts';
 import type { Finding } from './finding.ts';
 
-/** Looks for problems in what is known, without a question to anybody: `postern doctor` and `GET /problems` run it. */
+/** Looks for problems in what the server knows. `GET /problems` runs it, for the doctor, the status and the console. */
 export interface Check {
   /** Stable name, which findings have too. */
   readonly name: string;
@@ -9,12 +9,4 @@ export interface Check {
   readonly nouns: readonly Noun[];
   /** Null where nothing was found. The server lets traffic go on between steps, so a step is short. */
   run(facts: Facts): Iterable<Finding | null>;
-}
-
-/** All findings at once, for a process that serves nobody. */
-export function findingsOfCheck<Needed>(
-  check: { run(facts: Needed): Iterable<Finding | null> },
-  facts: Needed,
-): readonly Finding[] {
-  return [...check.run(facts)].filter((finding) => finding !== null);
 }

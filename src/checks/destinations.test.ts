@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findingsOfCheck } from './check.ts';
 import { destinations } from './destinations.ts';
 import type { CheckedDestination, Facts } from './facts.ts';
 
@@ -10,7 +9,9 @@ test('destinations: a suspended one is a problem, a paused one a hint, and an ac
     { id: 'ed_2', description: '', status: 'paused' },
     { id: 'ed_3', description: '', status: 'active' },
   ];
-  const found = findingsOfCheck(destinations, { event_destinations: all } as unknown as Facts);
+  const found = [...destinations.run({ event_destinations: all } as unknown as Facts)].filter(
+    (finding) => finding !== null,
+  );
   assert.deepEqual(
     found.map(({ level, message, about }) => [level, message, about?.id]),
     [

@@ -16,6 +16,24 @@ export interface Facts {
   readonly certificate_authorities: readonly CheckedAuthority[];
   readonly event_destinations: readonly CheckedDestination[];
   readonly user_accounts: readonly CheckedAccount[];
+  /** Those that are raised, without dismissed ones. */
+  readonly alerts: readonly CheckedAlert[];
+  /** What is wrong with the login of a route. */
+  readonly logins: (routeId: string) => readonly LoginTrouble[];
+}
+
+export interface CheckedAlert {
+  readonly id: string;
+  readonly kind: string;
+  readonly title: string;
+  readonly advice: string;
+}
+
+export interface LoginTrouble {
+  readonly level: 'problem' | 'warning';
+  /** After the name of the route and a colon. */
+  readonly line: string;
+  readonly advice: string;
 }
 
 export interface CheckedAccount {
@@ -34,6 +52,7 @@ export type Noun =
   | 'certificate_authorities'
   | 'event_destinations'
   | 'user_accounts'
+  | 'alerts'
   | 'settings';
 
 export interface CheckedNode {
@@ -90,8 +109,6 @@ export interface CheckedManagedCertificate {
     readonly msg: string | null;
     readonly retries_at: string | null;
   } | null;
-  /** What DNS says about the name, if somebody asked. */
-  readonly diagnosis?: string;
 }
 
 export interface CheckedAuthority {

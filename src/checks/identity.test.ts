@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { findingsOfCheck } from './check.ts';
 import type { Facts } from './facts.ts';
 import { identity } from './identity.ts';
 
 const NOTHING = { edges: [], tls_certificates: [], managed_certificates: [], user_accounts: [], nowMs: 0 };
 const levels = (facts: object, host: string | null = 'id.example.com', acme = 'on') => {
   const all = { ...NOTHING, config: { identity_host: host, acme }, ...facts } as unknown as Facts;
-  return findingsOfCheck(identity, all).map(({ level, message }) => `${level}: ${message}`);
+  return [...identity.run(all)]
+    .filter((finding) => finding !== null)
+    .map(({ level, message }) => `${level}: ${message}`);
 };
 const ana = (...passkeyHosts: string[]) => ({ id: 'ua_1', email: 'ana@example.com', passkeyHosts });
 

@@ -17,7 +17,7 @@ export const managedCertificates: Check = {
 };
 
 function judge(certificate: CheckedManagedCertificate, nowMs: number): Finding {
-  const { id, hostname, status, not_after: end, renews_at: renewsAt, provisioning_job: job, diagnosis } = certificate;
+  const { id, hostname, status, not_after: end, renews_at: renewsAt, provisioning_job: job } = certificate;
   const failure = job === null || job.error_code === null ? null : `${job.msg} (${job.error_code})`;
   const next = (job?.retries_at ?? null) === null ? '' : `; the next attempt is at ${job?.retries_at}`;
   const advice = `remove the cause${next}`;
@@ -34,9 +34,5 @@ function judge(certificate: CheckedManagedCertificate, nowMs: number): Finding {
   }
   if (failure !== null)
     return found.problem(`${hostname} has no certificate that clients trust: ${failure}`, advice, { id });
-  return found.hint(
-    `${hostname} waits for its first certificate${diagnosis === undefined ? '' : `; ${diagnosis}`}`,
-    'check again in a minute',
-    { id },
-  );
+  return found.hint(`${hostname} waits for its first certificate`, 'check again in a minute', { id });
 }

@@ -1,3 +1,4 @@
+import { alerts } from './alerts.ts';
 import { authorities } from './authorities.ts';
 import { certificates } from './certificates.ts';
 import type { Check } from './check.ts';
@@ -12,6 +13,7 @@ import { validationPorts } from './validation-ports.ts';
 
 /** Every check, in the order in which reports show findings of one level. */
 export const checks: readonly Check[] = [
+  alerts,
   settings,
   nodes,
   certificates,

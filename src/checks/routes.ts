@@ -9,21 +9,23 @@ const found = findingMaker('routes');
 export const routes = {
   name: 'routes',
   nouns: ['edges'],
-  *run({ edges, unprepared }: Pick<Facts, 'edges' | 'unprepared'>): Generator<Finding | null> {
-    for (const edge of edges) yield* checkEdge(edge, unprepared);
+  *run(facts: Pick<Facts, 'edges' | 'unprepared' | 'logins'>): Generator<Finding | null> {
+    for (const edge of facts.edges) yield* checkEdge(edge, facts);
   },
 } satisfies Check;
 
-function* checkEdge(edge: CheckedEdge, unprepared: Facts['unprepared']): Generator<Finding | null> {
+type KnownOfOwners = Pick<Facts, 'unprepared' | 'logins'>;
+
+function* checkEdge(edge: CheckedEdge, known: KnownOfOwners): Generator<Finding | null> {
   const name = `${edge.id} (${edge.hostports[0] ?? 'no host'})`;
   const about = { id: edge.id };
   let isFine = true;
-  for (const finding of [...modulesOf(about, name, unprepared), ...withoutUse(edge, name, about)]) {
+  for (const finding of [...modulesOf(about, name, known.unprepared), ...withoutUse(edge, name, about)]) {
     isFine = false;
     yield finding;
   }
   for (const route of edge.routes) {
-    const ofRoute = checkRoute(edge, route, unprepared);
+    const ofRoute = checkRoute(edge, route, known);
     isFine &&= ofRoute.length === 0;
     yield null;
     yield* ofRoute;
@@ -40,10 +42,13 @@ function withoutUse(edge: CheckedEdge, name: string, about: Subject): readonly F
   ];
 }
 
-function checkRoute(edge: CheckedEdge, route: CheckedRoute, unprepared: Facts['unprepared']): readonly Finding[] {
+function checkRoute(edge: CheckedEdge, route: CheckedRoute, known: KnownOfOwners): readonly Finding[] {
   const name = `${route.id} (${edge.hostports[0] ?? 'no host'} ${route.match})`;
   const about = { id: route.id, parentId: edge.id };
-  const findings = [...modulesOf(about, name, unprepared)];
+  const findings = [
+    ...modulesOf(about, name, known.unprepared),
+    ...known.logins(route.id).map(({ level, line, advice }) => found[level](`${name}: ${line}`, advice, about)),
+  ];
   if (!route.hasBackend)
     findings.push(
       found.warning(

@@ -5,22 +5,25 @@ import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import { createForm } from '../lib/schema/wire-forms.ts';
 import { parseRfc3339 } from '../lib/text/rfc3339-time.ts';
 import type { Asked, ModuleQuestion, QuestionPorts } from '../modules/contract/module-question.ts';
+import { learnedClaims } from '../modules/login/learned-claims.ts';
+import { loginPages, recentLogins } from '../modules/login/login-pages.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import type { Operation, OperationRequest, OperationResult } from '../resources/operation.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
 import type { ReadingPorts, SharedPorts } from '../resources/shared-ports.ts';
-import type { LoginSession, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import type { CompiledModule } from './compiled.ts';
 import { decodeInlineModule } from './decode-write.ts';
 import { invalidBody } from './errors.ts';
+import type { RouteLogins } from './route-logins.ts';
 import { scopesNeeded } from './scopes.ts';
 
-const SESSIONS_PER_PAGE = 500;
 const NO_FIELDS = Type.Object({});
 
 /** Ports from which the answers are made. */
 export interface AnswerPorts extends ReadingPorts, Pick<SharedPorts, 'clock' | 'ref'> {
   readonly store: Pick<Store, 'logins'>;
+  readonly learningClient: RouteLogins;
 }
 
 type Answer = (request: OperationRequest, ports: AnswerPorts) => Promise<OperationResult>;
@@ -98,25 +101,18 @@ function bodySchema(
   );
 }
 
-function questionPorts({ clock, documents, store, ref }: AnswerPorts): QuestionPorts {
+function questionPorts({ clock, documents, store, ref, learningClient }: AnswerPorts): QuestionPorts {
   const nowMs = clock.nowMs();
   return {
     nowMs,
     record: (kind, id) => documents.reader.get(kind, id)?.doc,
     ref: (id) => ({ ...ref(id) }),
     time: parsedTime,
-    async *sessions(): AsyncIterable<readonly LoginSession[]> {
-      let beforeId: string | null = null;
-      for (;;) {
-        const page: readonly LoginSession[] = await store.logins.listSessions({
-          beforeId,
-          limit: SESSIONS_PER_PAGE,
-          nowMs,
-        });
-        yield page;
-        if (page.length < SESSIONS_PER_PAGE) return;
-        beforeId = page.at(-1)?.id ?? null;
-      }
+    sessions: () => loginPages(store.logins, nowMs),
+    learnedClaims: async ({ edgeId, routeId }, asked) => {
+      const client = learningClient({ edgeId, routeId }, asked);
+      if (client === null) return null;
+      return learnedClaims(client, (await recentLogins(store.logins, [edgeId], nowMs)).get(edgeId) ?? []);
     },
   };
 }

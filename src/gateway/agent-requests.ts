@@ -33,7 +33,10 @@ export class AgentRequests {
         this.#inTurn(session, () => this.#unbind(session, message.ref));
         return;
       case 'bye':
-        this.#inTurn(session, () => life.end(session, null, 'the agent was closed'));
+        this.#inTurn(session, async () => {
+          await life.farewell(session);
+          await life.end(session, null, 'the agent was closed');
+        });
         return;
       case 'done':
         commands.done(connection, message);

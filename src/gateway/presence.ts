@@ -11,6 +11,8 @@ type LeaseKey = Pick<Lease, 'kind' | 'id'>;
 /** A dead process is no longer listed after this time. */
 const LEASE_MS = 15_000;
 const RENEW_MS = 5_000;
+/** Longer than the time between two looks for alerts. */
+const FAREWELL_MS = 60_000;
 
 export interface PresenceOptions {
   readonly store: PresenceStore;
@@ -30,6 +32,8 @@ export class Presence {
   /** Leases that could not be removed: renewing would keep them for the life of this process. */
   readonly #notRemoved = new Map<string, LeaseKey>();
   readonly #stopResets: () => void;
+  /** Since when they are listed, by the id of the session. */
+  readonly #farewells = new Map<string, number>();
   #renewedAtMs: number;
 
   constructor(options: PresenceOptions) {
@@ -59,6 +63,12 @@ export class Presence {
     return this.#remove([...tunnels, { kind: 'tunnel_session', id: session.id }]);
   }
 
+  /** The agent ends on purpose, which is no reason for an alert. Every node can see it for a minute. */
+  farewell({ id, credentialId, hello: { metadata } }: AgentSession): Promise<void> {
+    this.#farewells.set(id, this.#options.clock.nowMs());
+    return this.#put([this.#lease('farewell', id, null, credentialId, { metadata })]);
+  }
+
   close(): void {
     void this.#renewals.close();
     this.#stopResets();
@@ -68,7 +78,7 @@ export class Presence {
     const { store, clock, bootId } = this.#options;
     const nowMs = clock.nowMs();
     try {
-      await this.#remove([...this.#notRemoved.values()]);
+      await this.#remove([...this.#notRemoved.values(), ...this.#pastFarewells(nowMs)]);
       // The store or this process was stalled: expired leases may have been deleted.
       if (nowMs - this.#renewedAtMs >= LEASE_MS) await this.#put(this.#everything());
       else await store.renew(bootId, this.#expiresAtMs());
@@ -76,6 +86,12 @@ export class Presence {
     } catch (error) {
       this.#options.onProblem(error);
     }
+  }
+
+  #pastFarewells(nowMs: number): readonly LeaseKey[] {
+    const past = [...this.#farewells].filter(([, atMs]) => nowMs - atMs > FAREWELL_MS).map(([id]) => id);
+    for (const id of past) this.#farewells.delete(id);
+    return past.map((id) => ({ kind: 'farewell', id }));
   }
 
   #everything(): readonly Lease[] {

@@ -98,6 +98,11 @@ export class SessionLife {
     }, RESUME_WITHIN_MS).unref();
   }
 
+  /** The agent ends on purpose. */
+  async farewell(session: AgentSession): Promise<void> {
+    if (!session.isEnded) await this.#parts.presence.farewell(session);
+  }
+
   async end(session: AgentSession, code: string | null, reason: string, retry = false): Promise<void> {
     if (session.isEnded) return;
     const { presence, ports, claims, records, copies } = this.#parts;

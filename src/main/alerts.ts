@@ -62,6 +62,14 @@ export function openAlerts(deps: AlertDependencies): AlertWatch {
           metadata: (doc['metadata'] ?? '') as string,
         }));
       },
+      farewells: async () => {
+        const nowMs = clock.nowMs();
+        const leases = await allPages((query) => store.presence.list('farewell', { ...query, nowMs }));
+        return leases.map(({ credentialId, doc }) => ({
+          credentialId: credentialId ?? '',
+          metadata: (doc['metadata'] ?? '') as string,
+        }));
+      },
       lanes: () => store.deliveries.ledger(),
       descriptors: () => descriptors,
       diskPercent: () => usedPercent(config.data_dir),

@@ -23,6 +23,7 @@ import { Changes } from '../documents/history/changes.ts';
 import { HistoryChain } from '../documents/history/history-chain.ts';
 import { type OperationPorts, operationsOf } from '../documents/operations.ts';
 import { Renderer } from '../documents/renderer.ts';
+import { routeLogins } from '../documents/route-logins.ts';
 import { Search } from '../documents/search/search.ts';
 import { WantedTypes } from '../events/wanted-types.ts';
 import type { MailQueue } from '../identity/mail/mail-queue.ts';
@@ -33,6 +34,7 @@ import { PosternError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { createKsuidSource } from '../lib/text/ksuid.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
+import type { ModuleNetwork } from '../modules/contract/keeps-state.ts';
 import type { OwnIssuer } from '../modules/login/own-issuer.ts';
 import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';
@@ -79,6 +81,8 @@ export interface ApiDependencies {
   /** Names of agents' tunnels that an edge with this host would take over. */
   tunnelNamesUnder(host: string): readonly string[];
   readonly problems: ProblemIndex;
+  /** Where the server may connect. */
+  readonly isAddressAllowed: ModuleNetwork['isAddressAllowed'];
   /** See DocumentsContext. */
   served(revision: number): Promise<void> | null;
   /** Text of the metrics page. Absent: the registry knows it all. */
@@ -165,6 +169,10 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     ports: (): OperationPorts => ports,
   };
   const documents = new Documents(context);
+  const learningClient = routeLogins({
+    ...{ replica, modules: catalog.modules },
+    moduleSettings: config.moduleSettings,
+  });
   const chain = new HistoryChain(store, replica, (err) => deps.logger.error({ err }, 'failed to link the history'));
   await chain.prepare();
   const ports: OperationPorts = {
@@ -176,13 +184,16 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     changes: new Changes(context, store.history, chain),
     search: new Search(catalog, replica, renderer),
     problems: openProblems({
-      ...{ replica, config, clock, hostCertificates, problems: deps.problems },
+      ...{ replica, config, clock, hostCertificates, store, learningClient, problems: deps.problems },
+      modules: catalog.modules,
+      isAddressAllowed: deps.isAddressAllowed,
       nodes: () => ports.nodes(),
       peers: () => peersOf(deps.nodes),
       ref: (id, parentId) => renderer.ref(id, parentId),
     }),
     store,
     clock,
+    learningClient,
     online: deps.online ?? onlineInStore(store, clock),
     sessionCommands: deps.sessionCommands ?? { send: () => Promise.resolve('unreachable') },
     nodes: () => deps.nodes?.membership.nodes() ?? [],

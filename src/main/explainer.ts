@@ -7,10 +7,12 @@ import { type ExplainPorts, explainRequest } from '../edge/explain/explain-reque
 import { headRules } from '../edge/http/head-rules.ts';
 import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
 import type { Clock } from '../lib/clock.ts';
+import { recentLogins } from '../modules/login/login-pages.ts';
 import type { OwnIssuer } from '../modules/login/own-issuer.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
 import type { ExplainedRequest, HypotheticalRequest } from '../resources/explain/explained-request.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
+import type { Store } from '../store/store.ts';
 import { edgeSettings } from './data-plane/edge-settings.ts';
 import { NO_ATTEMPTS } from './data-plane/inert-ports.ts';
 import { openModuleRuntimes, type RuntimeDependencies } from './data-plane/module-runtimes.ts';
@@ -21,6 +23,8 @@ export interface ExplainerDependencies
   readonly config: Config;
   readonly catalog: Catalog;
   readonly clock: Clock;
+  /** All logins that have not ended. */
+  readonly sessions: Pick<Store['logins'], 'listSessions'>;
   /** Name of this node. */
   readonly node: string;
   readonly tunnels: OnlineTunnels;
@@ -60,6 +64,7 @@ export class Explainer {
         ...{ scheme, forwarding: settings.forwarding, isTraced: config.otel_endpoint !== null },
         trustedChain: (remoteAddress, head) => addresses.chain(remoteAddress, head),
       }),
+      lastLogins: async (edgeId) => (await recentLogins(deps.sessions, [edgeId], clock.nowMs())).get(edgeId) ?? [],
       isPassthrough: (host) => this.#isPassthrough(host),
       // Over TLS only where there is a certificate for such names.
       isVacant: (scheme, host) => (scheme === 'http' ? vacant.has(host) : vacant.certificateNameOf(host) !== null),

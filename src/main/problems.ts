@@ -1,26 +1,47 @@
 import type { CheckedAuthority, CheckedManagedCertificate } from '../checks/facts.ts';
+import { loginTroubles } from '../documents/problems/login-troubles.ts';
 import { Problems } from '../documents/problems/problems.ts';
 import type { KnownHere } from '../documents/problems/read-facts.ts';
+import type { RouteLogins } from '../documents/route-logins.ts';
+import type { ModuleNetwork } from '../modules/contract/keeps-state.ts';
+import type { Module } from '../modules/contract/module.ts';
+import { issuerPorts } from '../modules/login/issuer-ports.ts';
+import { login } from '../modules/login/login.ts';
+import { discover } from '../modules/login/provider/discovery.ts';
+import { IssuerChecks } from '../modules/login/provider/issuer-checks.ts';
+import { settingsOf } from '../modules/module-settings.ts';
 import { crlFields } from '../resources/certificate_authorities/live-crl.ts';
 import { isWanted, renderManagedCertificate } from '../resources/managed_certificates/managed-certificates.ts';
 import type { SharedPorts } from '../resources/shared-ports.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { unpreparedModules } from '../snapshot/problems/unprepared-modules.ts';
+import type { Store } from '../store/store.ts';
+import { moduleNetwork } from './data-plane/module-runtimes.ts';
 
 interface ProblemsDependencies
   extends Pick<KnownHere, 'replica' | 'config' | 'clock' | 'ref' | 'nodes' | 'peers'>,
     Pick<SharedPorts, 'hostCertificates'> {
   readonly problems: ProblemIndex;
+  readonly modules: readonly Module[];
+  readonly store: Pick<Store, 'logins'>;
+  readonly learningClient: RouteLogins;
+  readonly isAddressAllowed: ModuleNetwork['isAddressAllowed'];
 }
 
 /** The checks of the doctor, over what this process knows. */
 export function openProblems(deps: ProblemsDependencies): Problems {
-  const { replica, clock, problems } = deps;
+  const { replica, clock, problems, modules, store, learningClient } = deps;
+  const settings = settingsOf(deps.config.moduleSettings, login);
+  const { operator } = issuerPorts(settings, moduleNetwork(deps.isAddressAllowed), clock);
+  const issuers = new IssuerChecks((issuer) => discover(issuer, operator), clock);
+  const unreachable = (of: readonly string[]) => issuers.problems(of);
   return new Problems({
     ...deps,
     managedCertificate: (record) =>
       isWanted(record) ? (renderManagedCertificate(record, deps) as unknown as CheckedManagedCertificate) : null,
     crlFields: (record) => crlFields(record, replica, clock.nowMs()) as unknown as CheckedAuthority,
+    loginTroubles: (slice) =>
+      loginTroubles({ modules, replica, learningClient, logins: store.logins, unreachable }, clock.nowMs(), slice),
     unprepared: () => unpreparedModules(problems),
   });
 }

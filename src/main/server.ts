@@ -160,6 +160,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const base = { config, store, replica, news: nodes.news, catalog, registry, clock, logger, requestLogger };
   const own = new OwnAddresses();
   own.addApi(listener.address);
+  const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, own);
   const address = identityAddress(config.identity_host);
   const identity =
     address === null
@@ -168,14 +169,15 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
           ...base,
           baseUrl,
           credentialOf: (endpointId) => directory.credentialOf(endpointId),
-          isAddressAllowed: upstreamGuard(config.upstream_allow_cidrs, own),
+          isAddressAllowed,
         });
   opened.defer(() => identity?.close());
   const ownIssuer = identity?.ownIssuer ?? null;
   const ofOthers = { logins: moduleLogins(store, nodes.news), others: othersWrites(store, replica, nodes.news) };
   const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe(), ownIssuer };
-  const explainer = opened.adopt(new Explainer({ ...base, ...ofOthers, ...seen, node: membership.self.name }), (it) =>
-    it.close(),
+  const explainer = opened.adopt(
+    new Explainer({ ...base, ...ofOthers, ...seen, sessions: store.logins, node: membership.self.name }),
+    (it) => it.close(),
   );
   let snapshots: Snapshots | null = null;
   const mail = openMail({ ...base, membership });
@@ -183,6 +185,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const api = await openApi({
     ...base,
     ownIssuer,
+    isAddressAllowed,
     mail: mail?.queue ?? null,
     health,
     baseUrl,

@@ -117,12 +117,21 @@ export interface FoundProblem {
   readonly object: Ref | null;
 }
 
+export interface PassedCheck {
+  readonly check: string;
+  readonly count: number;
+  /** About the first ones. */
+  readonly messages: readonly string[];
+}
+
 export interface ProblemsFound {
   /** The worst first. */
   readonly problems: readonly FoundProblem[];
   /** Counts everything that the key may read. */
   readonly counts: Readonly<Record<FoundProblem['severity'], number>>;
   readonly checkedAtMs: number;
+  /** What is fine, by check. */
+  readonly passed: readonly PassedCheck[];
   /** Checks about objects that the key may not read. */
   readonly skipped: readonly string[];
 }

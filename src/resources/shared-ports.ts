@@ -37,7 +37,7 @@ export interface HostCertificates {
   uploaded(hostname: string): string | null;
 }
 
-export type OnlineKind = Exclude<Lease['kind'], 'node'>;
+export type OnlineKind = Exclude<Lease['kind'], 'node' | 'farewell'>;
 
 export type OnlineItem = Pick<Lease, 'id' | 'parent' | 'credentialId' | 'doc'>;
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ModuleRuntime } from '../modules/contract/keeps-state.ts';
+import type { AskedClaims } from '../modules/contract/learns-claims.ts';
 import type { Module } from '../modules/contract/module.ts';
 import type { ConfiguredBy, PreparePorts } from '../modules/contract/prepare.ts';
 import type { PreparedModule } from '../modules/contract/prepared-module.ts';
@@ -146,13 +147,18 @@ function prepareAll(context: EdgeContext, place: PreparePorts['place']): Prepare
   const problems: ModuleProblem[] = [];
   const access: string[] = [];
   const tls: TlsPolicy = {};
+  const askedClaims = (): readonly AskedClaims[] =>
+    tables.routeModules.flatMap(({ module, kind }) => {
+      const record = module.askedClaims === undefined ? null : enabledRecord(reader, kind, ownerId, module.name);
+      return record === null ? [] : (module.askedClaims?.(configOf(record)) ?? []);
+    });
   for (const { module, kind } of level === 'edge' ? tables.edgeModules : tables.routeModules) {
     const record = enabledRecord(reader, kind, ownerId, module.name);
     if (record === null) continue;
     if (module.decidesAccess) access.push(`${module.name}:${configDigest(record)}`);
     const settings = settingsOf(moduleSettings, module);
     const runtime = runtimes?.get(module.name) ?? null;
-    const preparation = prepareOne(module, record, { ...ports, place, settings, runtime });
+    const preparation = prepareOne(module, record, { ...ports, place, settings, runtime, askedClaims });
     if ('prepared' in preparation) {
       modules.push(preparation);
       Object.assign(tls, preparation.prepared.tls);

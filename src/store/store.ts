@@ -255,7 +255,7 @@ export interface PageQuery {
   readonly limit: number;
 }
 
-export type LeaseKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'node';
+export type LeaseKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'node' | 'farewell';
 
 /** An object that is online as long as its process renews it. */
 export interface Lease {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { suite, type TestContext, test } from 'node:test';
 import type { AlertFacts, AlertLimits } from '../../src/alerts/alert-kind.ts';
 import { AlertWatch } from '../../src/alerts/alert-watch.ts';
@@ -8,6 +10,7 @@ import type { JsonObject } from '../../src/lib/json.ts';
 import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
 import { Replica } from '../../src/replica/replica.ts';
 import type { Store } from '../../src/store/store.ts';
+import { deadAddress } from '../cli/doctor-world.ts';
 import { operatorEnv, runCommand } from '../cli/run-command.ts';
 import { makeCertificate } from '../conformance/certificates.ts';
 import { destinationPut, subscriptionPut } from '../store/conformance/lane-world.ts';
@@ -15,6 +18,7 @@ import { committed, put } from '../store/conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, usePostgres } from '../store/engines.ts';
 import { until } from '../support/cluster.ts';
 import { TestWorld } from '../support/test-world.ts';
+import { TunnelWorld } from '../support/tunnel-world.ts';
 
 usePostgres();
 
@@ -25,12 +29,15 @@ const OFF: AlertLimits = {
 const NOW = Date.parse('2026-11-01T00:00:00Z');
 const DAY_MS = 86_400_000;
 
+type Agent = { credentialId: string; metadata: string };
+
 /** The world around a watch, as a test changes it. */
 class Surroundings {
   nowMs = NOW;
   node = 'one';
   isFirst = true;
   agents: { credentialId: string; metadata: string }[] = [];
+  farewells: Agent[] = [];
   nodes: { name: string; status: 'ready' | 'lost'; lastSeenAtMs: number }[] = [];
   lanes: Awaited<ReturnType<AlertFacts['lanes']>> = [];
   disk = 0;
@@ -53,6 +60,7 @@ async function open(t: TestContext, store: Store, around: Surroundings, limits: 
       resource: (id) => replica.get('backend', id),
       nodes: () => around.nodes,
       agents: async () => around.agents,
+      farewells: async () => around.farewells,
       lanes: async () => around.lanes,
       descriptors: () => around.descriptors,
       diskPercent: async () => around.disk,
@@ -248,6 +256,87 @@ suite('kinds of alerts', () => {
     await after(0);
     assert.equal(isFailing(await after(30_000)), false);
   });
+});
+
+suite('alerts end with their cause', () => {
+  test('an agent that was stopped on purpose is none', async (t) => {
+    const { store } = await subscribed(t, 'sqlite');
+    const around = new Surroundings();
+    const [one, two] = ['one', 'two'].map((metadata) => ({ credentialId: 'cr_1', metadata })) as [Agent, Agent];
+    around.agents = [one, two];
+    const { after } = await open(t, store, around, { agentAwayMs: 60_000 });
+    await after(0);
+    around.agents = [];
+    around.farewells = [one];
+    await after(1_000);
+    around.farewells = [];
+    assert.deepEqual(await after(60_000), ['the agent "two" of credential cr_1 is away']);
+  });
+
+  test('a backend that was changed, or that no request has missed for ten minutes, is none', async (t) => {
+    const { store } = await subscribed(t, 'sqlite');
+    const around = new Surroundings();
+    const { after, replica } = await open(t, store, around, { backendFailingMs: 60_000 });
+    const fail = async (): Promise<string[]> => {
+      around.traffic = [{ backendId: 'bkd_1', failed: 1, succeeded: 0 }];
+      await after(0);
+      const titles = await after(60_000);
+      around.traffic = [];
+      return titles;
+    };
+    assert.equal((await fail()).length, 1);
+    assert.equal((await after(599_000)).length, 1);
+    await after(1_000);
+    assert.deepEqual(await after(30_000), []);
+    assert.equal((await fail()).length, 1);
+    await committed(store, { puts: [put('backend', 'bkd_1', { doc: { address: '127.0.0.1:81' } })] });
+    await replica.refresh();
+    await after(1_000);
+    assert.deepEqual(await after(30_000), []);
+    assert.deepEqual(await fail(), ['the backend "127.0.0.1:81" (bkd_1) fails']);
+  });
+});
+
+test('an agent that is closed says farewell, for every node to see', async (t) => {
+  const world = await TunnelWorld.open(t);
+  const agent = await world.agent([], { metadata: 'build machine' });
+  const store = new DatabaseSync(join(world.edge.world.dataDir, 'postern.sqlite'), { readOnly: true });
+  t.after(() => store.close());
+  const farewells = () => store.prepare("SELECT doc FROM leases WHERE kind = 'farewell'").all();
+  assert.deepEqual(farewells(), []);
+  await agent.close();
+  await until('the farewell is listed', () => farewells().length === 1);
+  assert.match(String(farewells()[0]?.['doc']), /build machine/);
+});
+
+test('every list has an alert with what to do, until somebody dismisses it', async (t) => {
+  const env = { POSTERN_ROLES: 'api,events', POSTERN_ALERT_DELIVERY_STUCK: '1' };
+  const world = await TestWorld.open(t, { env: { ...env, POSTERN_EVENTS_ALLOW_CIDRS: '127.0.0.0/8' } });
+  const target = { webhook: { url: `http://${await deadAddress()}/` } };
+  const { body: destination } = await world.api('POST', '/event_destinations', { target });
+  const sources = [{ type: 'event_destination_updated.v0' }];
+  await world.api('POST', '/event_subscriptions', { destination_ids: [destination.id], sources });
+  await world.api('PATCH', `/event_destinations/${destination.id}`, { description: 'chat' });
+  const alerts = async () => (await world.api('GET', '/alerts')).body.alerts;
+  await until('the alert is raised', async () => (await alerts()).length > 0);
+  const [alert] = await alerts();
+  const problems = async () =>
+    (await world.api('GET', '/problems')).body.problems.map(({ object }: { object: { id: string } }) => object.id);
+  assert.deepEqual([alert.status, alert.dismissed_at], ['raised', null]);
+  assert.match(alert.advice, /^check the destination: postern api event-destinations test ID/);
+  assert.deepEqual(await problems(), [alert.id]);
+  const operator = { env: operatorEnv(world) };
+  const status = await runCommand(['status'], operator);
+  assert.match(
+    status.stdout,
+    /^problem: the event destination "chat" .* accepts no events\n {2}check the destination/m,
+  );
+  assert.equal(status.code, 1);
+  const dismissed = await runCommand(['alerts', 'dismiss', alert.id], operator);
+  assert.equal(dismissed.code, 0, dismissed.stderr);
+  assert.equal((await alerts())[0].status, 'dismissed');
+  assert.deepEqual(await problems(), []);
+  assert.match((await runCommand(['status'], operator)).stdout, /^Problems +none$/m);
 });
 
 test('a server raises an alert, shows it, and sends it to a chat', async (t) => {

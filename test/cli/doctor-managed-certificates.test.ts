@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { findingsOfCheck } from '../../src/checks/check.ts';
 import type { CheckedCertificate, CheckedManagedCertificate, Facts } from '../../src/checks/facts.ts';
 import type { Finding } from '../../src/checks/finding.ts';
 import { checks } from '../../src/checks/registry.ts';
@@ -19,7 +18,8 @@ function check(
   const { config } = loadConfig({ flags: new Map(), env });
   const edges = [{ id: 'edghts_1', hostports: hosts.map((host) => `${host}:443`), mutual_tls: null, routes: [] }];
   const facts = { config, nowMs: NOW_MS, edges, managed_certificates, tls_certificates } as unknown as Facts;
-  return checks.filter(({ name }) => name === 'managed_certificates').flatMap((each) => findingsOfCheck(each, facts));
+  const ofCertificates = checks.filter(({ name }) => name === 'managed_certificates');
+  return ofCertificates.flatMap((each) => [...each.run(facts)].filter((finding) => finding !== null));
 }
 
 function managed(fields: Partial<CheckedManagedCertificate>): CheckedManagedCertificate {

@@ -35,7 +35,7 @@ suite('permissions of a key with one scope', () => {
       'explain.request',
       [
         ...['explain:read', 'edges:read', 'backends:read', 'ip_policies:read', 'certificate_authorities:read'],
-        ...['service_accounts:read', 'tunnels:read', 'nodes:read'],
+        ...['service_accounts:read', 'tunnels:read', 'nodes:read', 'app:read'],
       ],
     ],
     // Each of its operations needs its own scope.

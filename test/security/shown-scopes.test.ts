@@ -34,7 +34,7 @@ for (const resource of resources) {
 const SHOWS_MORE: Readonly<Record<string, readonly string[]>> = {
   'explain.request': [
     ...['explain:read', 'edges:read', 'backends:read', 'ip_policies:read', 'certificate_authorities:read'],
-    ...['service_accounts:read', 'tunnels:read', 'nodes:read'],
+    ...['service_accounts:read', 'tunnels:read', 'nodes:read', 'app:read'],
   ],
   'https_edge_routes.access.test': ['edges:read'],
   'https_edge_routes.access.review': ['edges:read', 'app:read'],

@@ -45,6 +45,7 @@ export function preparePorts(ports: Partial<PreparePorts> = {}): PreparePorts {
   return {
     record: () => undefined,
     children: () => [],
+    askedClaims: () => [],
     configuredBy: 'operator',
     settings: {},
     place: { edgeId: 'edghts_1', routeId: 'edghtsrt_1' },

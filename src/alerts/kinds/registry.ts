@@ -19,3 +19,11 @@ export const alertKinds: readonly AlertKind[] = [
   fileDescriptorsLow,
   nodeLost,
 ];
+
+/** What to do about alerts of a kind. */
+export function alertAdvice(name: string): string {
+  return alertKinds.find((kind) => kind.name === name)?.advice ?? GENERAL_ADVICE;
+}
+
+/** For a kind of another version. */
+const GENERAL_ADVICE = 'see the log of the server';

@@ -1,15 +1,44 @@
-import { listSyntax } from '../api/list-syntax.ts';
+import { apiResources, findOperation, findResource } from '../api/api-resources.ts';
+import { operationFlags } from '../api/operation-flags.ts';
+import { operationList } from '../api/operation-list.ts';
 import type { Command } from '../command.ts';
+import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 
 const ABOUT =
-  'Lists what is wrong now: agents that are away, failing backends, certificates that expire or fail, stuck deliveries, disks that are nearly full, lost nodes.';
+  'Lists what is wrong now: agents that are away, failing backends, certificates that expire or fail, stuck deliveries, disks that are nearly full, lost nodes. Short for "postern api alerts".';
 
-/** A short form of one API command. */
+/** A short form of two API commands. */
 export function createAlertsCommand(api: Command): Command {
   return {
     get syntax() {
-      return listSyntax('alerts', ABOUT);
+      return syntax();
     },
-    run: (args, context) => api.run(['alerts', 'list', ...args], context),
+    run: (args, context) => {
+      const [word = ''] = args;
+      return api.run(['alerts', ...(word === 'list' || word === 'dismiss' ? [] : ['list']), ...args], context);
+    },
+  };
+}
+
+function syntax(): CommandSyntax {
+  const resource = findResource(apiResources(operationList()), 'alerts');
+  return {
+    name: 'alerts',
+    about: ABOUT,
+    subcommands: [
+      {
+        name: 'list',
+        isDefault: true,
+        about: 'list the alerts',
+        flags: operationFlags(findOperation(resource, 'list')),
+      },
+      {
+        name: 'dismiss',
+        operands: 'ID',
+        about: 'take an alert out of the list of problems: it ends with its cause, and comes back if the cause does',
+        flags: operationFlags(findOperation(resource, 'dismiss')),
+      },
+    ],
+    exitCodes: API_EXIT_CODES,
   };
 }

@@ -1,8 +1,5 @@
-import { type Check, findingsOfCheck } from '../../checks/check.ts';
 import { type Finding, findingsOf } from '../../checks/finding.ts';
-import { checks } from '../../checks/registry.ts';
 import { checkSettings, settings } from '../../checks/settings.ts';
-import { validationPorts } from '../../checks/validation-ports.ts';
 import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import { Resources } from '../../client/generated/resources.ts';
 import { Transport } from '../../client/transport.ts';
@@ -18,9 +15,10 @@ import { checkDataDir } from './checks/data-dir.ts';
 import { checkHandshakes } from './checks/handshakes.ts';
 import { checkHosts } from './checks/hosts.ts';
 import { checkListeners, checkPorts } from './checks/listeners.ts';
+import { pendingNames } from './checks/pending-names.ts';
 import type { DoctorPorts } from './doctor-ports.ts';
 import type { Installation, LiveInstallation } from './installation.ts';
-import { FactsReader } from './read-facts.ts';
+import { serverFindings, skippedFindings } from './server-findings.ts';
 
 export interface Examination {
   readonly config: Config;
@@ -42,16 +40,17 @@ export async function examine(examination: Examination): Promise<readonly Findin
   };
   if (url !== null && installation.isLocal) trustCas(await ports.internalAuthorities(config));
   const reached = url === null ? unknownUrl() : await checkReach(url, () => ports.nowMs());
-  const findings = [
-    ...checkSettings(installation),
-    ...(await checkDataDir(installation, reached.isAnswering)),
-    ...reached.findings,
-  ];
-  if (url === null || !reached.isAnswering) return [...findings, ...(await checkPorts(installation))];
+  const findings = [...(await checkDataDir(installation, reached.isAnswering)), ...reached.findings];
+  if (url === null || !reached.isAnswering)
+    return [...checkSettings(installation), ...findings, ...(await checkPorts(installation))];
+  const answered = await withKey({ ...examination, url }, installation);
+  // A server that tells about its own settings knows them best.
+  const ofServer = answered.filter(({ check }) => check === settings.name);
   return [
+    ...(ofServer.length === 0 ? checkSettings(installation) : ofServer),
     ...findings,
     ...(await checkListeners(installation)),
-    ...(await withKey({ ...examination, url }, installation)),
+    ...answered.filter(({ check }) => check !== settings.name),
   ];
 }
 
@@ -94,11 +93,9 @@ async function withGoodKey(transport: Transport, key: ApiKey, installation: Inst
   // Nearly all other checks need the edges.
   if (unread.length > 0) return [...judged, ...unread];
   const live: LiveInstallation = { ...installation, transport, edges };
-  const facts = new FactsReader(live);
   const checked: readonly (readonly [string, () => Promise<readonly Finding[]>])[] = [
-    ...checks
-      .filter((check) => appliesHere(check, live))
-      .map((check) => [check.name, async () => findingsOfCheck(check, await facts.for(check.nouns))] as const),
+    ['problems', () => problemsOf(transport)],
+    ['managed_certificates', () => pendingNames(live)],
     ['handshakes', async () => checkHandshakes(live, await Array.fromAsync(resources.tlsCertificates.list()))],
     ['hosts', () => checkHosts(live)],
     ['backends', async () => checkBackends(live, await Array.fromAsync(resources.staticBackends.list()))],
@@ -108,9 +105,9 @@ async function withGoodKey(transport: Transport, key: ApiKey, installation: Inst
   return findings;
 }
 
-/** The settings were checked before the API was asked. Those of another machine are unknown. */
-function appliesHere(check: Check, { isLocal }: Installation): boolean {
-  return check !== settings && (check !== validationPorts || isLocal);
+async function problemsOf(transport: Transport): Promise<readonly Finding[]> {
+  const { findings, skipped } = await serverFindings(transport);
+  return [...findings, ...skippedFindings(skipped)];
 }
 
 /** A key may read some resources and not others: unreadable ones are reported, and the rest is checked anyway. */

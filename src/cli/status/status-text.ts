@@ -9,7 +9,7 @@ const UNREADABLE = 'not readable with this API key';
 
 /** One screen. */
 export function statusText(status: Status, url: string, paint: Painter): readonly string[] {
-  const { health, nodes, edges, agents, tunnels, expiring, findings } = status;
+  const { health, nodes, edges, agents, tunnels, expiring, findings, skipped } = status;
   const versions = [...new Set((nodes ?? []).filter((node) => node.status !== 'lost').map(({ version }) => version))];
   const state = paint(printable(health.status), health.status === 'ready' ? 'green' : 'red');
   const version = versions.length === 0 ? '' : `, version ${versions.map(printable).join(' and ')}`;
@@ -31,6 +31,7 @@ export function statusText(status: Status, url: string, paint: Painter): readonl
     row('Tunnels', tunnels === null ? UNREADABLE : String(tunnels.length)),
     ...expiringRows(expiring, paint),
     ...findingRows(findings, paint),
+    ...(skipped.length === 0 ? [] : [row('Not checked', `${skipped.join(', ')}: ${UNREADABLE}`)]),
   ];
 }
 

@@ -15,12 +15,16 @@ export interface Alert {
   readonly subject: string;
   /** What is wrong, in one line. */
   readonly title: string;
+  /** What to do. */
+  readonly advice: string;
   /** Name of the node that raised it. */
   readonly node: string;
   /** When it was raised. RFC 3339, UTC. */
   readonly raised_at: string;
-  /** "resolved" only in the event that reports it. */
-  readonly status: 'raised' | 'resolved';
+  /** "dismissed": somebody has dismissed it; it ends with its cause. "resolved" only in the event that reports it. */
+  readonly status: 'raised' | 'dismissed' | 'resolved';
+  /** When somebody dismissed it; null: nobody has. */
+  readonly dismissed_at: string | null;
   /** When it was resolved; null while it is raised. */
   readonly resolved_at: string | null;
 }
@@ -52,5 +56,13 @@ export class AlertsClient extends ResourceClient {
   /** Get an alert. Returns 404 if it has ended or was deleted. */
   get(id: string, options?: RequestOptions): Promise<Answer<Alert>> {
     return this.call({ method: 'GET', path: '/alerts/{id}', params: { id } }, options);
+  }
+
+  /**
+   * Dismiss an alert. Takes an alert out of the list of problems: somebody knows of it. It stays in the list of
+   * alerts, and ends with its cause. If the cause comes back later, the alert is raised again.
+   */
+  dismiss(id: string, options?: RequestOptions): Promise<Answer<Alert>> {
+    return this.call({ method: 'POST', path: '/alerts/{id}/dismiss', params: { id }, body: {} }, options);
   }
 }

@@ -87,7 +87,8 @@ export class ExplainClient extends ResourceClient {
    * Explain a request. Runs a request that nobody has sent through the code of traffic: which route it takes, what
    * each module decides and why, which targets it may get. Nothing is sent, fetched, stored, counted or signed.
    * The key needs the scopes of all that this shows: edges, backends, IP policies, certificate authorities,
-   * service accounts, tunnels and nodes.
+   * service accounts, tunnels, nodes and logins (app:read). The claims of a person in "as" are those of the
+   * person's last login there; otherwise described ones count as far as the last logins brought such claims.
    */
   request(body: ExplanationRequest, options?: RequestOptions): Promise<Answer<ExplanationRequestAnswer>> {
     return this.call({ method: 'POST', path: '/explain', body }, options);

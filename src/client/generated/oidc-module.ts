@@ -36,8 +36,9 @@ export interface OidcModule {
   /** Client secret at the provider. Encrypted at rest; reading it requires the scope secrets:read. */
   readonly client_secret: string;
   /**
-   * Scopes to request from the provider, each without spaces. "openid" is always requested. Empty with the issuer
-   * of this server and no client_id: openid, email, profile and groups.
+   * Scopes to request from the provider, each without spaces. "openid" is always requested. Empty: those that the
+   * access rules of the route need, such as email; with the issuer of this server and no client_id: openid, email,
+   * profile and groups.
    */
   readonly scopes: readonly string[];
   /**
@@ -100,8 +101,9 @@ export interface OidcModuleReplace {
   /** Client secret at the provider. Encrypted at rest; reading it requires the scope secrets:read. */
   readonly client_secret?: string | undefined;
   /**
-   * Scopes to request from the provider, each without spaces. "openid" is always requested. Empty with the issuer
-   * of this server and no client_id: openid, email, profile and groups.
+   * Scopes to request from the provider, each without spaces. "openid" is always requested. Empty: those that the
+   * access rules of the route need, such as email; with the issuer of this server and no client_id: openid, email,
+   * profile and groups.
    */
   readonly scopes?: readonly string[] | undefined;
   /**

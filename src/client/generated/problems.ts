@@ -35,6 +35,15 @@ export interface ProblemCheckAnswer {
     /** How many hints there are. */
     readonly hint: number;
   };
+  /** What is fine. */
+  readonly passed: readonly {
+    /** The check. */
+    readonly check: string;
+    /** How many things it found to be fine. */
+    readonly count: number;
+    /** A line about each of the first ten. */
+    readonly messages: readonly string[];
+  }[];
   /** How many are not listed because of the limit. */
   readonly more: number;
   /** Checks that were left out because the key may not read what they are about. */
@@ -44,9 +53,11 @@ export interface ProblemCheckAnswer {
 /** Something in the configuration or the state of the installation that does not work, or soon will not. */
 export class ProblemsClient extends ResourceClient {
   /**
-   * Find problems. Runs the checks of "postern doctor" that need no network, over what the server knows:
-   * configuration, certificates, nodes and settings of the server that answers. The worst come first. A result is
-   * at most a few seconds old. Checks about objects that the key may not read are left out, and named.
+   * Find problems. Runs the checks that "postern doctor", "postern status" and the console show, over what the
+   * server knows: raised alerts, configuration, certificates, nodes, logins and settings of the server that
+   * answers. It also asks OpenID providers whether they can be reached, at most once in ten seconds. The worst
+   * come first. A result is at most a few seconds old. Checks about objects that the key may not read are left
+   * out, and named.
    */
   check(query?: PageQuery, options?: RequestOptions): Promise<Answer<ProblemCheckAnswer>> {
     return this.call({ method: 'GET', path: '/problems', query }, options);

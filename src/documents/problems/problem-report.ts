@@ -8,11 +8,14 @@ type Severity = FoundProblem['severity'];
 const SEVERITIES: readonly Severity[] = ['problem', 'warning', 'hint'];
 /** Names and messages of modules can be long. */
 const MAX_TEXT = 500;
+/** A thousand fine hosts need no line each. */
+const MAX_PASSED = 10;
 
 interface FoundByCheck {
   readonly check: Check;
   readonly kept: Record<Severity, Finding[]>;
   readonly counts: Record<Severity, number>;
+  readonly passed: { count: number; readonly messages: string[] };
 }
 
 /** What all checks have found, for every reader: each gets the part that the key may read. */
@@ -36,11 +39,16 @@ export class ProblemReport {
       check,
       kept: { problem: [], warning: [], hint: [] },
       counts: { problem: 0, warning: 0, hint: 0 },
+      passed: { count: 0, messages: [] },
     };
     this.#found.push(found);
     return (finding) => {
       const { level } = finding;
-      if (level === 'ok') return;
+      if (level === 'ok') {
+        found.passed.count += 1;
+        if (found.passed.count <= MAX_PASSED) found.passed.messages.push(bounded(finding.message));
+        return;
+      }
       found.counts[level] += 1;
       if (found.kept[level].length < this.#maxKept) found.kept[level].push(finding);
     };
@@ -59,7 +67,10 @@ export class ProblemReport {
       }
     }
     const hidden = this.#found.filter((found) => !readable.includes(found)).map(({ check }) => check.name);
-    return { problems, counts, checkedAtMs: this.checkedAtMs, skipped: [...new Set(hidden)] };
+    const passed = readable
+      .filter((found) => found.passed.count > 0)
+      .map(({ check, passed: { count, messages } }) => ({ check: check.name, count, messages }));
+    return { problems, counts, passed, checkedAtMs: this.checkedAtMs, skipped: [...new Set(hidden)] };
   }
 
   #shown(severity: Severity, { check, message, advice, about }: Finding): FoundProblem {

@@ -1,5 +1,8 @@
+import { ALERT_KIND, alertDoc } from '../../alerts/alert-record.ts';
+import { alertAdvice } from '../../alerts/kinds/registry.ts';
 import { checkedEdge, checkedRoute } from '../../checks/checked-edge.ts';
 import type {
+  CheckedAlert,
   CheckedAuthority,
   CheckedCertificate,
   CheckedDestination,
@@ -7,6 +10,7 @@ import type {
   CheckedManagedCertificate,
   CheckedRoute,
   Facts,
+  LoginTrouble,
   PeerStatus,
   UnpreparedModule,
 } from '../../checks/facts.ts';
@@ -31,6 +35,8 @@ export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
   crlFields(record: StoredRecord): Pick<CheckedAuthority, 'crl_status' | 'crl_next_update' | 'crl_error'>;
   peers(): readonly PeerStatus[];
   /** Modules that reject all traffic, with the ids of their edges and routes. */
+  /** What is wrong with logins, by route. */
+  readonly loginTroubles: (slice: TimeSlice) => Promise<ReadonlyMap<string, readonly LoginTrouble[]>>;
   readonly unprepared: () => Iterable<UnpreparedModule & { readonly ownerId: string }>;
 }
 
@@ -50,11 +56,14 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
     return items;
   };
   const unprepared = await unpreparedByOwner(known, slice);
+  const logins = await known.loginTroubles(slice);
   return {
     ...{ nowMs, config, peers: known.peers() },
     nodes: known.nodes().map((node) => ({ ...node, last_seen_at: rfc3339(node.lastSeenAtMs) })),
     edges: await read('https_edge', (record) => edgeOf(record, replica)),
     unprepared: (ownerId) => unprepared.get(ownerId) ?? [],
+    logins: (routeId) => logins.get(routeId) ?? [],
+    alerts: await read(ALERT_KIND, alertOf),
     tls_certificates: await read('tls_certificate', shownAs<CheckedCertificate>),
     managed_certificates: await read('managed_certificate', (record) => known.managedCertificate(record)),
     certificate_authorities: await read('certificate_authority', (record) => ({
@@ -71,6 +80,11 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
       passkeyHosts: replica.pageOfParent(PASSKEY_KIND, id, ALL_CHILDREN).map((passkey) => passkeyOf(passkey).host),
     })),
   };
+}
+
+function alertOf(record: StoredRecord): CheckedAlert | null {
+  const { kind, title, dismissed_at: dismissedAt = null } = alertDoc(record);
+  return dismissedAt === null ? { id: record.id, kind, title, advice: alertAdvice(kind) } : null;
 }
 
 async function unpreparedByOwner(

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Module } from '../../modules/contract/module.ts';
+import type { AssumedPerson } from '../../modules/contract/recognizes-requesters.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { ClientAddresses } from '../connections/client-address.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
@@ -24,6 +25,7 @@ export interface ExplainPorts {
   runtimeOf(scheme: 'http' | 'https'): ForwardingRuntime;
   readonly tunnels: TunnelView;
   readonly modules: readonly Module[];
+  lastLogins(edgeId: string): Promise<AssumedPerson['logins']>;
   findEdge(scheme: 'http' | 'https', host: string): EdgeSnapshot | undefined;
   /** Name of the program's own host that the host is below; null: it is below none. */
   ownHostAbove(host: string): string | null;

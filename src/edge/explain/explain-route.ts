@@ -1,5 +1,6 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { Module } from '../../modules/contract/module.ts';
+import type { AssumedPerson } from '../../modules/contract/recognizes-requesters.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { edgeErrors } from '../errors.ts';
 import { forwardedRequest } from '../forwarding/forwarded-request.ts';
@@ -14,6 +15,8 @@ import { upstreamChanges } from './upstream-changes.ts';
 export interface RouteExplainPorts {
   readonly tunnels: TunnelView;
   readonly modules: readonly Module[];
+  /** The newest logins on an edge. */
+  lastLogins(edgeId: string): Promise<AssumedPerson['logins']>;
 }
 
 type Explained = Pick<Explanation, 'decisions' | 'outcome' | 'upstreamRequest'>;
@@ -23,9 +26,10 @@ export async function explainRoute(
   request: HypotheticalRequest,
   route: RouteSnapshot,
   question: HypotheticalQuestion,
-  { tunnels, modules }: RouteExplainPorts,
+  { tunnels, modules, lastLogins }: RouteExplainPorts,
 ): Promise<Explained> {
-  const { decisions, refusal, isUndecided } = await ExplainedWalk.through(route.steps, request, question, modules);
+  const as = question.as === null ? null : { ...question.as, logins: await lastLogins(route.edgeId) };
+  const { decisions, refusal, isUndecided } = await ExplainedWalk.through(route.steps, request, as, modules);
   if (isUndecided) return { decisions, outcome: { targets: [] }, upstreamRequest: null };
   if (question.as !== null && route.steps.every((step) => step.assume === undefined))
     decisions.push(skipped('edge', 'no_login', 'The route has no login module, so "as" changes nothing.'));

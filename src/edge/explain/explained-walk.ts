@@ -5,7 +5,7 @@ import type { AssumedPerson } from '../../modules/contract/recognizes-requesters
 import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
 import type { AdmissionStep } from '../../snapshot/edge-snapshot.ts';
 import { type AdmissionWalk, afterLate, askSteps } from '../exchange/ask-steps.ts';
-import type { ExplainedDecision, HypotheticalQuestion } from './explanation.ts';
+import type { ExplainedDecision } from './explanation.ts';
 
 /** A module that has not decided by then needs something that is not here, such as a provider's answer. */
 const DECIDES_WITHIN_MS = 3_000;
@@ -30,7 +30,7 @@ export class ExplainedWalk implements AdmissionWalk {
   static async through(
     steps: readonly AdmissionStep[],
     request: TrafficRequest,
-    { as }: HypotheticalQuestion,
+    as: AssumedPerson | null,
     modules: readonly Module[],
   ): Promise<ExplainedWalk> {
     const walk = new ExplainedWalk(request, modules);
@@ -78,7 +78,7 @@ export class ExplainedWalk implements AdmissionWalk {
     const rule = verdict.rule?.text ?? (isPass(verdict) ? verdict.wouldRefuse?.rule : verdict.accessRule) ?? undefined;
     const reasons = this.#modules.find(({ name }) => name === module)?.reasons;
     const wouldRefuse = isPass(verdict) ? verdict.wouldRefuse : undefined;
-    const text = isPass(verdict) ? (reasons?.[verdict.reason] ?? NO_TEXT) : verdict.message;
+    const text = isPass(verdict) ? (verdict.text ?? reasons?.[verdict.reason] ?? NO_TEXT) : verdict.message;
     this.decisions.push({
       module,
       decision: isPass(verdict) ? 'pass' : 'refuse',

@@ -23,7 +23,7 @@ export interface HypotheticalQuestion {
   /** PEM of the client's certificate, and of those that it sends along. */
   readonly clientCertificatePem: string | null;
   /** Somebody who is logged in, whether or not they ever were. */
-  readonly as: AssumedPerson | null;
+  readonly as: Omit<AssumedPerson, 'logins'> | null;
 }
 
 export interface ExplainedDecision {

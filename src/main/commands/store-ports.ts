@@ -60,6 +60,7 @@ async function createKey(
     served: () => null,
     tunnelNamesUnder: () => [],
     ownIssuer: null,
+    isAddressAllowed: () => false,
   });
   opened.defer(() => api.close());
   const token = `postern_ak_${randomBytes(32).toString('base64url')}`;

@@ -4,10 +4,10 @@ import { parseRoleRule } from '../../console/people/role-rules.ts';
 import type { CompiledResource } from '../../documents/compiled.ts';
 import { Documents } from '../../documents/documents.ts';
 import type { DocumentsContext } from '../../documents/documents-context.ts';
+import type { OperationPorts } from '../../documents/operations.ts';
 import type { People } from '../../identity/people/people.ts';
 import { USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
 import type { Operation, OperationResult } from '../../resources/operation.ts';
-import type { ResourcePorts } from '../../resources/registry.ts';
 import type { IdentityFacts } from '../../resources/resource.ts';
 import { identityRoleRules } from './console-roles.ts';
 
@@ -18,8 +18,8 @@ export interface FirstAdministratorPorts {
   readonly context: DocumentsContext;
   readonly people: People;
   readonly identity: IdentityFacts;
-  readonly ports: ResourcePorts;
-  readonly invite: Operation<ResourcePorts>;
+  readonly ports: OperationPorts;
+  readonly invite: Operation<OperationPorts>;
 }
 
 /**

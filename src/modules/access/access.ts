@@ -10,6 +10,7 @@ import { AccessOnRoute } from './access-on-route.ts';
 import { AccessRuntime } from './access-runtime.ts';
 import { accessAgentForm, accessAgentSchema } from './agent-form.ts';
 import { agentRules } from './agent-rules.ts';
+import { askedClaims } from './asked-claims.ts';
 import { addressClaimProblems, checkAccess } from './check-access.ts';
 import { accessErrors } from './errors.ts';
 import { GUEST_LINK_KIND } from './guests/guest-link.ts';
@@ -34,6 +35,7 @@ export const access = defineModule({
     deny: [{ emails: ['former@example.com'] }],
   },
   check: checkAccess,
+  askedClaims: (config) => askedClaims(config as unknown as AccessConfig),
   agent: { form: accessAgentForm, schema: accessAgentSchema, accept: agentRules },
   questions: [testAccess, ...reviewAccess],
   prepare,

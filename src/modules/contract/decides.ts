@@ -28,6 +28,8 @@ export interface Pass {
   readonly isPass: true;
   /** Stable name of why it may pass, such as `logged_in`. */
   readonly reason: string;
+  /** For explanations, where the sentence for the reason says too little. */
+  readonly text?: string;
   readonly rule?: DecidingRule;
   /** A rehearsed rule would have refused the request. */
   readonly wouldRefuse?: { readonly reason: string; readonly rule: string | null };

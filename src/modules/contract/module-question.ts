@@ -1,7 +1,9 @@
 import type { TObject } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import type { LearnedClaims } from '../login/learned-claims.ts';
 import type { LoginSession } from '../login/login-store.ts';
+import type { AskedClaims } from './learns-claims.ts';
 
 /**
  * A read-only operation of the API below a module's path, such as a test of its rules. Its body may contain a proposed
@@ -43,6 +45,10 @@ export interface QuestionPorts {
   record(kind: string, id: string): JsonObject | undefined;
   /** All logins that have not ended, newest first, page by page. */
   sessions(): AsyncIterable<readonly LoginSession[]>;
+  /**
+   * What logins of the route bring, if its rules asked for these claims; null: it has no login.
+   */
+  learnedClaims(place: Asked['place'], asked: readonly AskedClaims[]): Promise<LearnedClaims | null>;
   /** Ref of a resource. */
   ref(id: string): JsonObject;
   /** Milliseconds of a time in RFC 3339; throws the API's error about this query parameter. */

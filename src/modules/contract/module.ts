@@ -6,6 +6,7 @@ import type { AgentAccess } from './agent-form.ts';
 import type { DeclaresRequestChanges } from './changes-requests.ts';
 import type { DeclaresDecisions } from './decides.ts';
 import type { DeclaresState, ModuleNetwork, ModuleRuntime } from './keeps-state.ts';
+import type { DeclaresClaims } from './learns-claims.ts';
 import type { ModuleQuestion } from './module-question.ts';
 import type { Preparation, PreparePorts } from './prepare.ts';
 import type { DeclaresLogin } from './recognizes-requesters.ts';
@@ -45,6 +46,7 @@ export interface Module<
     DeclaresRequestChanges,
     DeclaresPaths,
     DeclaresLogin,
+    DeclaresClaims,
     DeclaresState<Settings, Runtime> {
   /** Rules that the schema cannot express: across fields, and formats. Called when a configuration is written. */
   check?(config: Static<Config>, context: CheckContext<SettingValues<Settings>>): readonly FieldProblem[];

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { ModuleRuntime } from './keeps-state.ts';
+import type { AskedClaims } from './learns-claims.ts';
 import type { PreparedModule } from './prepared-module.ts';
 import type { TlsPolicy } from './requires-tls.ts';
 
@@ -30,6 +31,8 @@ export interface PreparePorts<Runtime = ModuleRuntime, Settings = Readonly<Recor
   readonly configuredBy: ConfiguredBy;
   /** The module's own settings. */
   readonly settings: Settings;
+  /** The claims that rules of the same route read. */
+  askedClaims(): readonly AskedClaims[];
   /** Where the module is attached. */
   readonly place: { readonly edgeId: string /** Null for a module of an edge. */; readonly routeId: string | null };
   /** What `createRuntime` made; null where no traffic is served and only problems are collected. */

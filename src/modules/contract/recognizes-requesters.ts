@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
+import type { LoginSession } from '../login/login-store.ts';
 import type { Verdict } from './decides.ts';
 import type { TrafficRequest } from './traffic-request.ts';
 
@@ -68,4 +69,6 @@ export interface AssumedPerson {
   readonly email: string;
   /** Beside the email address, which counts as verified unless `email_verified` says otherwise. */
   readonly claims: JsonObject;
+  /** The last logins on the edge, newest first: they show what a login brings there. */
+  readonly logins: readonly LoginSession[];
 }

@@ -1,7 +1,8 @@
-import type { AssumedPerson } from '../contract/recognizes-requesters.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { originOf } from './flow/return-target.ts';
 import { Grant, type GrantDoc } from './sessions/grant.ts';
+import { grantClaims } from './sessions/user-fields.ts';
 
 export interface AssumedClient {
   readonly edgeId: string;
@@ -12,10 +13,9 @@ export interface AssumedClient {
 }
 
 /** A login that somebody could have, for explanations. It is in no store. */
-export function assumedGrant(request: TrafficRequest, { email, claims }: AssumedPerson, client: AssumedClient): Grant {
+export function assumedGrant(request: TrafficRequest, claims: JsonObject, client: AssumedClient): Grant {
   const { edgeId, routeId, issuer, clientId, scopes } = client;
-  const subject = typeof claims['sub'] === 'string' ? claims['sub'] : 'assumed';
-  const name = typeof claims['name'] === 'string' ? claims['name'] : '';
+  const { sub = 'assumed' } = claims;
   const doc: GrantDoc = {
     public_url: originOf(request),
     user_agent: '',
@@ -24,11 +24,8 @@ export function assumedGrant(request: TrafficRequest, { email, claims }: Assumed
     route_id: routeId,
     host: request.host,
     scopes,
-    subject,
-    email,
-    name,
-    claims: { email_verified: true, ...claims, email },
-    dropped_claims: [],
+    subject: typeof sub === 'string' ? sub : 'assumed',
+    ...grantClaims(claims),
     access_expires_at_ms: null,
     refreshed_at_ms: request.nowMs,
   };

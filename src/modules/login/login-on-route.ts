@@ -3,6 +3,7 @@ import type { PreparedModule } from '../contract/prepared-module.ts';
 import type { AssumedPerson, Identity, Permit } from '../contract/recognizes-requesters.ts';
 import type { OwnPaths } from '../contract/serves-paths.ts';
 import type { TrafficRequest } from '../contract/traffic-request.ts';
+import { assumedClaims } from './assumed-claims.ts';
 import { assumedGrant } from './assumed-grant.ts';
 import { type CookieNames, cookieNames } from './cookies/session-cookie.ts';
 import { loginRequired } from './flow/login-required.ts';
@@ -22,6 +23,8 @@ export interface LoginConfig {
   readonly clientId: string;
   readonly identityProvider: IdentityProvider;
   readonly scopes: readonly string[];
+  /** See LearningClient. */
+  scopesFor(claim: string): readonly string[];
   readonly cookiePrefix: string;
   readonly limits: SessionLimits;
   /** What each login asks of the provider; null: nothing special. */
@@ -77,7 +80,9 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
     const { permit } = request;
     const isRecognized = permit !== null && permit.identity.kind !== 'user';
     if (isRecognized || (request.method === 'OPTIONS' && this.config.passesOptions)) return this.judge(request);
-    return this.#admit(request, assumedGrant(request, person, this.config));
+    const { claims, text } = assumedClaims(person, this.config);
+    const verdict = this.#admit(request, assumedGrant(request, claims, this.config));
+    return isPass(verdict) ? { ...verdict, text } : verdict;
   }
 
   upstreamHeaders(request: TrafficRequest): readonly string[] {

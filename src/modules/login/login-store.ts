@@ -40,7 +40,10 @@ export interface NewLogin {
   readonly identity: string;
   /** Used when the identity is new. */
   readonly newUserId: string;
-  /** Replaces the user's document; `created_at` of an existing user is kept. */
+  /**
+   * Replaces the user's document; `created_at` of an existing user is kept, and so is each text that is empty in the new
+   * document.
+   */
   readonly userDoc: JsonObject;
   readonly session: Omit<LoginSession, 'userId' | 'version'>;
   /** Other grants of this browser move to the new key. */

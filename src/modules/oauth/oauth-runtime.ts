@@ -8,6 +8,7 @@ import type { LoginSettings } from '../login/settings.ts';
 import { chosenProvider } from './oauth-config.ts';
 import type { ProviderEndpoints, ProviderName } from './provider-definition.ts';
 import { providerDefinitions } from './providers/provider-definitions.ts';
+import { issuerOf } from './route-client.ts';
 import type { OauthSettings } from './settings.ts';
 import { TenantTokens } from './tenant-tokens.ts';
 
@@ -41,9 +42,8 @@ export class OauthRuntime implements ModuleRuntime {
     return { ...providerDefinitions[name].endpoints, ...this.#endpoints[name] };
   }
 
-  /** Names the provider in sessions, users and assertions. Another server of the same kind is another issuer. */
   issuerOf(name: ProviderName): string {
-    return this.endpointsOf(name).authorize_url;
+    return issuerOf(name, this.#endpoints);
   }
 
   /** Keys are shared by all clients of the same endpoint. */

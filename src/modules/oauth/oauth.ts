@@ -8,10 +8,10 @@ import { checkOauth } from './check-oauth.ts';
 import { oauthErrors } from './errors.ts';
 import { membership } from './membership-rules.ts';
 import { OauthClient } from './oauth-client.ts';
-import { chosenProvider, type OauthConfig, oauthConfig, type ProviderConfig } from './oauth-config.ts';
+import { chosenProvider, type OauthConfig, oauthConfig } from './oauth-config.ts';
 import { OauthRuntime } from './oauth-runtime.ts';
-import type { ProviderDefinition } from './provider-definition.ts';
 import { providerDefinitions } from './providers/provider-definitions.ts';
+import { oauthRouteClient } from './route-client.ts';
 import { oauthSettings } from './settings.ts';
 
 /** Requires a login at one of eight providers, most of which are not OpenID providers. */
@@ -20,6 +20,10 @@ export const oauth = defineModule({
   level: 'route',
   decidesAccess: true,
   isLogin: true,
+  learnsFrom: (config, context) => {
+    const chosen = chosenProvider(config as unknown as OauthConfig);
+    return chosen === null || chosen.config.client_id === '' ? null : oauthRouteClient(chosen, context);
+  },
   title: 'OAuth module',
   description: 'Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch.',
   config: oauthConfig,
@@ -43,7 +47,10 @@ export const oauth = defineModule({
   prepare: (config, ports) => prepare(config as OauthConfig, ports),
 });
 
-function prepare(config: OauthConfig, { place, runtime }: PreparePorts<OauthRuntime>): Preparation {
+function prepare(
+  config: OauthConfig,
+  { place, runtime, settings, askedClaims }: PreparePorts<OauthRuntime>,
+): Preparation {
   const chosen = chosenProvider(config);
   if (
     chosen === null ||
@@ -60,8 +67,11 @@ function prepare(config: OauthConfig, { place, runtime }: PreparePorts<OauthRunt
   const { client_id: clientId, client_secret: clientSecret } = chosen.config;
   const definition = providerDefinitions[chosen.name];
   const endpoints = runtime.endpointsOf(chosen.name);
-  const scopes = scopesOf(definition, chosen.config);
-  const issuer = runtime.issuerOf(chosen.name);
+  const { issuer, scopes, scopesFor } = oauthRouteClient(chosen, {
+    edgeId: place.edgeId,
+    settings,
+    asked: askedClaims(),
+  });
   const loginConfig: LoginConfig = {
     module: 'oauth',
     edgeId: place.edgeId,
@@ -77,6 +87,7 @@ function prepare(config: OauthConfig, { place, runtime }: PreparePorts<OauthRunt
     }),
     parameters: null,
     passesOptions: config.options_passthrough,
+    scopesFor,
     recheckSeconds: config.auth_check_interval,
     admits: membership(definition, chosen.config),
   };
@@ -86,12 +97,6 @@ function prepare(config: OauthConfig, { place, runtime }: PreparePorts<OauthRunt
     definition.hasIdToken === true ? runtime.tenantTokens(endpoints.authorize_url) : null,
   );
   return { ok: true, prepared: new LoginOnRoute(runtime.login, loginConfig, client) };
-}
-
-function scopesOf({ scopes, memberScopes }: ProviderDefinition, config: ProviderConfig): readonly string[] {
-  if (config.scopes.length > 0) return config.scopes;
-  const hasMembers = (config.teams?.length ?? 0) + (config.organizations?.length ?? 0) > 0;
-  return hasMembers ? [...scopes, ...memberScopes.slice(0, 1)] : scopes;
 }
 
 const NOT_SERVED: Refusal = {

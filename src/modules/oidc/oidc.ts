@@ -10,11 +10,11 @@ import { login } from '../login/login.ts';
 import { LOGIN_REASONS, type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
 import { askedParameters } from '../login/login-parameters.ts';
 import { OpenIdLogin } from '../login/openid/openid-login.ts';
-import { ownIssuerOf } from '../login/own-issuer.ts';
 import type { LoginSettings } from '../login/settings.ts';
 import { acceptOidcForm, oidcAgentForm } from './agent-form.ts';
 import { loginParameters } from './login-parameters.ts';
 import { OidcRuntime } from './oidc-runtime.ts';
+import { type ConfiguredClient, routeClient } from './route-client.ts';
 
 const MAX_UINT32 = 4_294_967_295;
 
@@ -70,7 +70,7 @@ export const oidcConfig = Type.Object({
     default: [],
     maxItems: 100,
     description:
-      'Scopes to request from the provider, each without spaces. "openid" is always requested. Empty with the issuer of this server and no client_id: openid, email, profile and groups.',
+      'Scopes to request from the provider, each without spaces. "openid" is always requested. Empty: those that the access rules of the route need, such as email; with the issuer of this server and no client_id: openid, email, profile and groups.',
   }),
   login_parameters: loginParameters,
 });
@@ -81,6 +81,7 @@ export const oidc = defineModule({
   level: 'route',
   decidesAccess: true,
   isLogin: true,
+  learnsFrom: (config, context) => routeClient(config as unknown as ConfiguredClient, context),
   title: 'OIDC module',
   description: 'Requires a login at an OpenID provider.',
   config: oidcConfig,
@@ -110,19 +111,18 @@ function check(config: Type.Static<typeof oidcConfig>, context: CheckContext<Log
 
 function prepare(
   config: Type.Static<typeof oidcConfig>,
-  { place, runtime, configuredBy, settings }: PreparePorts<OidcRuntime>,
+  { place, runtime, configuredBy, settings, askedClaims }: PreparePorts<OidcRuntime>,
 ): Preparation {
-  const hasOwnClient = config.client_id === '' && config.issuer !== '' && config.issuer === ownIssuerOf(settings);
-  const missing = (['issuer', 'client_id'] as const).filter((field) => config[field] === '');
-  if ((missing.length > 0 && !hasOwnClient) || place.routeId === null) {
+  const client = routeClient(config, { edgeId: place.edgeId, settings, asked: askedClaims() });
+  if (client === null || place.routeId === null) {
+    const missing = (['issuer', 'client_id'] as const).filter((field) => config[field] === '');
     const message = `login has no ${missing.join(' and no ')}: set it with PUT${missingIdentity(config.issuer)}. To allow access without login, delete the module or set "enabled": false`;
     return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
   }
   // No traffic is served here, so nobody is admitted.
   if (runtime === null) return { ok: true, prepared: { judge: () => NOT_SERVED } };
   const parameters = config.login_parameters === undefined ? null : askedParameters(config.login_parameters);
-  const { issuer } = config;
-  const { clientId, clientSecret, scopes } = clientOf(config, hasOwnClient, place.edgeId, runtime);
+  const { issuer, clientId, scopes } = client;
   const loginConfig: LoginConfig = {
     module: 'oidc',
     edgeId: place.edgeId,
@@ -138,45 +138,24 @@ function prepare(
     }),
     parameters,
     passesOptions: config.options_passthrough,
+    scopesFor: client.scopesFor,
     recheckSeconds: null,
     admits: null,
   };
-  const client = new OpenIdLogin(runtime.login.providersFor(configuredBy).get(issuer), {
+  const login = new OpenIdLogin(runtime.login.providersFor(configuredBy).get(issuer), {
     issuer,
     clientId,
-    clientSecret,
+    clientSecret: client.isOwn ? (runtime.login.ownIssuer?.clientSecretOf(clientId) ?? '') : config.client_secret,
     scopes,
+    scopesIfKnown: client.scopesIfKnown,
     parameters,
   });
-  return { ok: true, prepared: new LoginOnRoute(runtime.login, loginConfig, client) };
-}
-
-interface UsedClient {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly scopes: readonly string[];
-}
-
-/** At our own provider, each edge has a client that is not configured anywhere. */
-function clientOf(
-  config: Type.Static<typeof oidcConfig>,
-  hasOwnClient: boolean,
-  edgeId: string,
-  { login: { ownIssuer } }: OidcRuntime,
-): UsedClient {
-  if (!hasOwnClient) return { clientId: config.client_id, clientSecret: config.client_secret, scopes: config.scopes };
-  return {
-    clientId: edgeId,
-    clientSecret: ownIssuer?.clientSecretOf(edgeId) ?? '',
-    scopes: config.scopes.length === 0 ? OWN_SCOPES : config.scopes,
-  };
+  return { ok: true, prepared: new LoginOnRoute(runtime.login, loginConfig, login) };
 }
 
 function missingIdentity(issuer: string): string {
   return issuer === '' ? '' : `, or set identity_host if ${issuer} is to be this server's own identity host`;
 }
-
-const OWN_SCOPES: readonly string[] = ['openid', 'email', 'profile', 'groups'];
 
 const NOT_SERVED: Refusal = {
   status: 503,

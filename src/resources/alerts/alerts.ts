@@ -1,12 +1,16 @@
 import Type from 'typebox';
-import { ALERT_KIND, alertDoc, alertForm } from '../../alerts/alert-record.ts';
-import type { StoredRecord } from '../../store/store.ts';
+import { ALERT_KIND, alertDoc, alertForm, alertPut } from '../../alerts/alert-record.ts';
+import { rfc3339 } from '../../lib/clock.ts';
+import type { Store, StoredRecord } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
+import type { Operation } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
 
-export type AlertPorts = ReadingPorts & Pick<SharedPorts, 'ref' | 'uri'>;
+export interface AlertPorts extends ReadingPorts, Pick<SharedPorts, 'ref' | 'uri' | 'clock'> {
+  readonly store: Pick<Store, 'commit'>;
+}
 
 const PATH = '/alerts';
 
@@ -16,13 +20,47 @@ const schema = Type.Object({
   kind: Type.String({ description: 'What kind of thing is wrong.', examples: ['node_lost'] }),
   subject: Type.String({ description: 'What it is about: an id, a name of a node, or an agent.' }),
   title: Type.String({ description: 'What is wrong, in one line.' }),
+  advice: Type.String({ description: 'What to do.' }),
   node: Type.String({ description: 'Name of the node that raised it.' }),
   raised_at: timestamp('When it was raised.'),
-  status: Type.Enum(['raised', 'resolved'], { description: '"resolved" only in the event that reports it.' }),
+  status: Type.Enum(['raised', 'dismissed', 'resolved'], {
+    description:
+      '"dismissed": somebody has dismissed it; it ends with its cause. "resolved" only in the event that reports it.',
+  }),
+  dismissed_at: Type.Union([timestamp('When somebody dismissed it.'), Type.Null()], {
+    description: 'When somebody dismissed it; null: nobody has.',
+  }),
   resolved_at: Type.Union([timestamp('When it was resolved.'), Type.Null()], {
     description: 'When it was resolved; null while it is raised.',
   }),
 });
+
+const notFound = (id: string): Error => notOnline('raised alert', PATH, id);
+
+const dismiss: Operation<AlertPorts> = {
+  resource: 'alerts',
+  verb: 'dismiss',
+  method: 'POST',
+  path: `${PATH}/{id}/dismiss`,
+  summary: 'Dismiss an alert',
+  description:
+    'Takes an alert out of the list of problems: somebody knows of it. It stays in the list of alerts, and ends with its cause. If the cause comes back later, the alert is raised again.',
+  body: { schema: Type.Object({}, { additionalProperties: false }), example: {} },
+  success: { status: 200, schema, description: 'The alert.' },
+  errors: ['ERR_POSTERN_NOT_FOUND'],
+  run: async ({ params }, { documents, store, clock, ref }) => {
+    const id = params['id'] as string;
+    const record = documents.reader.get(ALERT_KIND, id);
+    if (record === undefined) throw notFound(id);
+    const alert = alertDoc(record);
+    const dismissed = { ...alert, dismissed_at: alert.dismissed_at ?? rfc3339(clock.nowMs()) };
+    const { kind, revision } = record;
+    const result = await store.commit({ expect: [{ kind, id, revision }], puts: [alertPut(id, dismissed)] });
+    // It has ended meanwhile.
+    if (!result.ok) throw notFound(id);
+    return { body: alertForm(ref(id), dismissed) };
+  },
+};
 
 /** Alerts that are raised now. Answered from memory. */
 export const alerts: LiveResource<AlertPorts> = {
@@ -35,17 +73,20 @@ export const alerts: LiveResource<AlertPorts> = {
   title: 'an alert',
   description:
     'Something that is wrong now: an agent that is away, a failing backend, a certificate, a stuck delivery, a full disk, a lost node.',
-  operations: liveReads<StoredRecord, AlertPorts>({
-    resource: 'alerts',
-    idPrefix: 'al',
-    path: PATH,
-    listKey: 'alerts',
-    title: 'an alert',
-    plural: 'raised alerts',
-    schema,
-    list: async (query, _request, { documents }) => documents.reader.page(ALERT_KIND, query),
-    get: async (id, { documents }) => documents.reader.get(ALERT_KIND, id) ?? null,
-    render: (records, _request, { ref }) => records.map((record) => alertForm(ref(record.id), alertDoc(record))),
-    notFound: (id) => notOnline('raised alert', PATH, id),
-  }),
+  operations: [
+    ...liveReads<StoredRecord, AlertPorts>({
+      resource: 'alerts',
+      idPrefix: 'al',
+      path: PATH,
+      listKey: 'alerts',
+      title: 'an alert',
+      plural: 'raised alerts',
+      schema,
+      list: async (query, _request, { documents }) => documents.reader.page(ALERT_KIND, query),
+      get: async (id, { documents }) => documents.reader.get(ALERT_KIND, id) ?? null,
+      render: (records, _request, { ref }) => records.map((record) => alertForm(ref(record.id), alertDoc(record))),
+      notFound,
+    }),
+    dismiss,
+  ],
 };

@@ -32,6 +32,8 @@ const EXPLAIN_SCOPES: readonly string[] = [
   'service_accounts:read',
   'tunnels:read',
   'nodes:read',
+  // The claims that logins brought.
+  'app:read',
 ];
 
 const request: Operation<ExplainPorts> = {
@@ -42,7 +44,7 @@ const request: Operation<ExplainPorts> = {
   scopes: EXPLAIN_SCOPES,
   summary: 'Explain a request',
   description:
-    'Runs a request that nobody has sent through the code of traffic: which route it takes, what each module decides and why, which targets it may get. Nothing is sent, fetched, stored, counted or signed. The key needs the scopes of all that this shows: edges, backends, IP policies, certificate authorities, service accounts, tunnels and nodes.',
+    'Runs a request that nobody has sent through the code of traffic: which route it takes, what each module decides and why, which targets it may get. Nothing is sent, fetched, stored, counted or signed. The key needs the scopes of all that this shows: edges, backends, IP policies, certificate authorities, service accounts, tunnels, nodes and logins (app:read). The claims of a person in "as" are those of the person\'s last login there; otherwise described ones count as far as the last logins brought such claims.',
   body: {
     schema: questionSchema,
     example: {

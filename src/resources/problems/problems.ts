@@ -36,7 +36,7 @@ const check: Operation<ProblemPorts> = {
   path: PATH,
   summary: 'Find problems',
   description:
-    'Runs the checks of "postern doctor" that need no network, over what the server knows: configuration, certificates, nodes and settings of the server that answers. The worst come first. A result is at most a few seconds old. Checks about objects that the key may not read are left out, and named.',
+    'Runs the checks that "postern doctor", "postern status" and the console show, over what the server knows: raised alerts, configuration, certificates, nodes, logins and settings of the server that answers. It also asks OpenID providers whether they can be reached, at most once in ten seconds. The worst come first. A result is at most a few seconds old. Checks about objects that the key may not read are left out, and named.',
   query: Type.Object(
     {
       limit: Type.Optional(
@@ -63,6 +63,14 @@ const check: Operation<ProblemPorts> = {
         },
         { description: 'How many there are of each severity, including those beyond the limit.' },
       ),
+      passed: Type.Array(
+        Type.Object({
+          check: Type.String({ description: 'The check.' }),
+          count: count('How many things it found to be fine.'),
+          messages: Type.Array(Type.String(), { description: 'A line about each of the first ten.' }),
+        }),
+        { description: 'What is fine.' },
+      ),
       more: count('How many are not listed because of the limit.'),
       skipped_checks: Type.Array(Type.String(), {
         description: 'Checks that were left out because the key may not read what they are about.',
@@ -75,7 +83,7 @@ const check: Operation<ProblemPorts> = {
   scopes: [],
   run: async (request, ports) => {
     const { limit } = request.query;
-    const { problems, counts, checkedAtMs, skipped } = await ports.problems.find(
+    const { problems, counts, passed, checkedAtMs, skipped } = await ports.problems.find(
       limit === undefined ? DEFAULT_LIMIT : Number(limit),
       request,
     );
@@ -86,6 +94,7 @@ const check: Operation<ProblemPorts> = {
         uri: ports.uri(PATH),
         checked_at: rfc3339(checkedAtMs),
         counts: { ...counts },
+        passed: passed.map((each) => ({ ...each })),
         more: all - problems.length,
         skipped_checks: skipped,
       },
@@ -93,7 +102,7 @@ const check: Operation<ProblemPorts> = {
   },
 };
 
-/** What the checks of the doctor find, without a question to anybody. */
+/** What is wrong, as one list for the doctor, the status and the console. */
 export const problems: LiveResource<ProblemPorts> = {
   type: 'live',
   name: 'problems',

@@ -55,6 +55,7 @@ test('a logout that the store could not write is not treated as used when the pr
       limits: { inactivitySeconds: 0, maximumSeconds: 0 },
       parameters: null,
       passesOptions: false,
+      scopesFor: () => [],
       recheckSeconds: null,
       admits: null,
     },

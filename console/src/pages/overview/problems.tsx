@@ -1,4 +1,5 @@
-import { get } from '../../api/request.ts';
+import { asApiError } from '../../api/api-error.ts';
+import { get, request } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import { Chip, type Tone } from '../../components/chip.tsx';
@@ -6,17 +7,17 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
 import { type Reference, RefLink } from '../../components/ref-link.tsx';
 import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
 
 const EVERY_MS = 30_000;
 /** More would push the traffic out of sight. */
 const SHOWN = 6;
 const LIMIT = 100;
-const TONES: Readonly<Record<string, Tone>> = { alert: 'danger', problem: 'danger', warning: 'warn' };
-/** A check reports the same, with advice. */
-const CHECKED_ALERTS = ['certificate_expiring', 'certificate_failing', 'node_lost'];
+const TONES: Readonly<Record<string, Tone>> = { problem: 'danger', warning: 'warn' };
 
 interface Problem {
   readonly severity: string;
+  readonly check: string;
   readonly message: string;
   readonly advice: string | null;
   readonly object: Reference | null;
@@ -29,12 +30,7 @@ interface Report {
   readonly skipped_checks: readonly string[];
 }
 
-interface Alert extends Reference {
-  readonly kind: string;
-  readonly title: string;
-}
-
-/** What needs attention: raised alerts, and what the checks of the doctor find. */
+/** What needs attention: the list that `postern status` and `postern doctor` show too. */
 export function Problems() {
   const report = useLoaded('problems', readReport, EVERY_MS);
   return (
@@ -48,24 +44,22 @@ export function Problems() {
         )}
       </header>
       <LoadedView loaded={report} what="The list of problems">
-        {(data) => <ProblemList report={data} />}
+        {(data) => <ProblemList report={data} reload={report.reload} />}
       </LoadedView>
     </section>
   );
 }
 
-async function readReport(abort: AbortSignal): Promise<Report> {
-  const [report, alerts] = await Promise.all([
-    get<Report>(`/problems?limit=${LIMIT}`, abort),
-    isAllowed('alerts:read') ? get<{ alerts: readonly Alert[] }>('/alerts?limit=100', abort) : { alerts: [] },
-  ]);
-  const raised = alerts.alerts
-    .filter(({ kind }) => !CHECKED_ALERTS.includes(kind))
-    .map((alert) => ({ severity: 'alert', message: alert.title, advice: null, object: alert }));
-  return { ...report, problems: [...raised, ...report.problems] };
+function readReport(abort: AbortSignal): Promise<Report> {
+  return get<Report>(`/problems?limit=${LIMIT}`, abort);
 }
 
-function ProblemList({ report: { problems, more, skipped_checks: skipped } }: { report: Report }) {
+interface ListProps {
+  readonly report: Report;
+  readonly reload: () => void;
+}
+
+function ProblemList({ report: { problems, more, skipped_checks: skipped }, reload }: ListProps) {
   const rest = problems.slice(SHOWN);
   return (
     <>
@@ -77,14 +71,14 @@ function ProblemList({ report: { problems, more, skipped_checks: skipped } }: { 
           </p>
         </EmptyState>
       ) : (
-        <Rows problems={problems.slice(0, SHOWN)} />
+        <Rows problems={problems.slice(0, SHOWN)} reload={reload} />
       )}
       {rest.length > 0 && (
         <details class="body">
           <summary>
             Show {rest.length} more{more > 0 && ` of ${(rest.length + more).toLocaleString('en')}`}
           </summary>
-          <Rows problems={rest} />
+          <Rows problems={rest} reload={reload} />
         </details>
       )}
       {skipped.length > 0 && (
@@ -94,10 +88,10 @@ function ProblemList({ report: { problems, more, skipped_checks: skipped } }: { 
   );
 }
 
-function Rows({ problems }: { problems: readonly Problem[] }) {
+function Rows({ problems, reload }: { problems: readonly Problem[]; reload: () => void }) {
   return (
     <ul class="problems">
-      {problems.map(({ severity, message, advice, object }) => (
+      {problems.map(({ severity, check, message, advice, object }) => (
         <li key={`${severity} ${message}`}>
           <Chip tone={TONES[severity] ?? 'plain'}>{severity}</Chip>
           <div>
@@ -107,10 +101,30 @@ function Rows({ problems }: { problems: readonly Problem[] }) {
                 {advice}
               </span>
             )}
-            {object !== null && <RefLink reference={object} />}
+            {object !== null &&
+              (check === 'alerts' ? <DismissAlert alert={object} reload={reload} /> : <RefLink reference={object} />)}
           </div>
         </li>
       ))}
     </ul>
+  );
+}
+
+/** An alert ends with its cause. Somebody who knows of it takes it out of the list until then. */
+function DismissAlert({ alert, reload }: { alert: Reference; reload: () => void }) {
+  if (!isAllowed('alerts:write')) return null;
+  const dismiss = async (): Promise<void> => {
+    try {
+      await request('POST', `/alerts/${alert.id}/dismiss`, { body: {} });
+      toast('The alert is dismissed. It comes back if its cause does.');
+    } catch (error) {
+      toast(asApiError(error).message);
+    }
+    reload();
+  };
+  return (
+    <button type="button" class="small" onClick={() => void dismiss()}>
+      Dismiss
+    </button>
   );
 }

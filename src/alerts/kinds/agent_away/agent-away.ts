@@ -7,6 +7,8 @@ const MAX_REMEMBERED = 10_000;
 export const agentAway: AlertKind = {
   name: 'agent_away',
   description: 'An agent that was connected has been away for longer than alert_agent_away.',
+  advice:
+    'start the agent again, and see its log if it does not connect; if it is to stay away, dismiss the alert or delete its credential',
   sight: 'installation',
   raiseAfterMs: ({ agentAwayMs }) => agentAwayMs,
   resolveAfterMs: 10_000,
@@ -15,11 +17,14 @@ export const agentAway: AlertKind = {
     const known = new Set<string>();
     return async (facts) => {
       const online = new Set((await facts.agents()).map(subjectOf));
+      const gone = (await facts.farewells()).map(subjectOf);
       for (const subject of [...facts.raised, ...online]) if (known.size < MAX_REMEMBERED) known.add(subject);
       for (const subject of known) {
         // A deleted credential takes its agents with it.
         if (facts.record('credential', credentialOf(subject)) === undefined) known.delete(subject);
       }
+      // Stopped on purpose.
+      for (const subject of gone) if (!online.has(subject)) known.delete(subject);
       return [...known].map((subject) => ({
         subject,
         state: online.has(subject) ? ('well' as const) : ('bad' as const),

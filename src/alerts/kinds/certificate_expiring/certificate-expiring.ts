@@ -7,6 +7,7 @@ const DAY_MS = 86_400_000;
 export const certificateExpiring: AlertKind = {
   name: 'certificate_expiring',
   description: 'A certificate expires within alert_certificate_days, or has expired.',
+  advice: 'upload a new certificate, or see why it is not renewed: postern doctor',
   sight: 'installation',
   raiseAfterMs: () => 0,
   resolveAfterMs: 0,

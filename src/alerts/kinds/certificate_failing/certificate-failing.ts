@@ -7,6 +7,7 @@ const MIN_ATTEMPTS = 2;
 export const certificateFailing: AlertKind = {
   name: 'certificate_failing',
   description: 'An ACME server has not issued a certificate in two rounds of attempts.',
+  advice: 'check that the name points to this server and that the ACME server can reach it: postern doctor',
   sight: 'installation',
   raiseAfterMs: () => 0,
   resolveAfterMs: 60_000,

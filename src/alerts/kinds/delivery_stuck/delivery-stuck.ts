@@ -4,6 +4,7 @@ import type { AlertKind } from '../../alert-kind.ts';
 export const deliveryStuck: AlertKind = {
   name: 'delivery_stuck',
   description: 'Events have waited for a destination for longer than alert_delivery_stuck.',
+  advice: 'check the destination: postern api event-destinations test ID; pause it if it is to wait',
   sight: 'installation',
   raiseAfterMs: () => 0,
   resolveAfterMs: 30_000,

@@ -7,6 +7,8 @@ const MARGIN_PERCENT = 5;
 export const diskNearlyFull: AlertKind = {
   name: 'disk_nearly_full',
   description: 'The disk of the data directory of a node is at least alert_disk_percent full.',
+  advice:
+    'free space on the disk of data_dir, or move it to a larger one: with a full disk the server accepts no changes',
   sight: 'node',
   raiseAfterMs: () => 30_000,
   resolveAfterMs: 60_000,

@@ -8,6 +8,7 @@ export const fileDescriptorsLow: AlertKind = {
   name: 'file_descriptors_low',
   description:
     'A node uses at least alert_descriptor_percent of its file descriptors, or refuses connections for lack of them.',
+  advice: 'raise LimitNOFILE= of the service, or ulimit -n before you start the server',
   sight: 'node',
   // Connections are refused already, or soon.
   raiseAfterMs: () => 0,

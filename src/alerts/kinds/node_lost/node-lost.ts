@@ -4,6 +4,7 @@ import type { AlertKind } from '../../alert-kind.ts';
 export const nodeLost: AlertKind = {
   name: 'node_lost',
   description: 'A node has not renewed its lease for alert_node_lost. Nodes that are stopped are not lost.',
+  advice: 'start the node again; if it was removed, the alert ends by itself',
   sight: 'installation',
   raiseAfterMs: () => 0,
   resolveAfterMs: 10_000,

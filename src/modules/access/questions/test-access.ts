@@ -4,7 +4,9 @@ import { bodyProblem } from '../../../lib/schema/decode-body.ts';
 import { mapOf } from '../../../lib/schema/map-of.ts';
 import type { Asked, ModuleQuestion, QuestionPorts, QuestionResult } from '../../contract/module-question.ts';
 import type { Identity } from '../../contract/recognizes-requesters.ts';
+import { type LearnedClaims, learnable, learnedNote } from '../../login/learned-claims.ts';
 import type { AccessConfig } from '../access-config.ts';
+import { askedClaims } from '../asked-claims.ts';
 import { compileRules } from '../rules.ts';
 import { explained } from './explained.ts';
 
@@ -55,7 +57,7 @@ export const testAccess: ModuleQuestion = {
   answer,
 };
 
-function answer({ config, fields: described }: Asked, ports: QuestionPorts): QuestionResult {
+async function answer({ config, fields: described, place }: Asked, ports: QuestionPorts): Promise<QuestionResult> {
   const { service_account_id: accountId, guest } = described as Type.Static<typeof fields>;
   const kinds = [accountId !== '', guest, isPerson(described)].filter((isSaid) => isSaid);
   if (kinds.length > 1) {
@@ -74,7 +76,22 @@ function answer({ config, fields: described }: Asked, ports: QuestionPorts): Que
     return { problems: [bodyProblem('service_account_id', message)] };
   }
   if (account?.['active'] === false) return { ...explained(INACTIVE) };
-  return { ...explained(compileRules(config as unknown as AccessConfig)(identityOf(described))) };
+  const rules = config as unknown as AccessConfig;
+  const identity = identityOf(described);
+  if (identity.kind !== 'user') return { ...explained(compileRules(rules)(identity)) };
+  const learned = await ports.learnedClaims(place, askedClaims(rules));
+  const { known, note } = asLearned(identity, learned);
+  const { message, ...decision } = explained(compileRules(rules)(known));
+  return { ...decision, message: note === '' ? message : `${message} ${note}` };
+}
+
+/** The person as a login there would know them, and a sentence about it. */
+function asLearned(identity: Identity, learned: LearnedClaims | null): { known: Identity; note: string } {
+  if (learned === null) return { known: identity, note: 'The route has no login: nobody is known there as a person.' };
+  const { email, claims } = identity;
+  const { claims: kept, missing } = learnable({ ...claims, ...(email !== '' && { email }) }, learned);
+  const known = missing.includes('email') ? { ...identity, email: '', isEmailVerified: false } : identity;
+  return { known: { ...known, claims: kept }, note: learnedNote(learned, missing) };
 }
 
 const INACTIVE = { allowed: false, rule: null, reason: 'account_inactive' } as const;

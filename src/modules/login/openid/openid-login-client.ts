@@ -41,6 +41,8 @@ export interface ClientConfig {
   /** '' is a public client, protected by PKCE alone. */
   readonly clientSecret: string;
   readonly scopes: readonly string[];
+  /** Requested only if the provider announces them. */
+  readonly scopesIfKnown?: readonly string[];
   readonly parameters?: LoginParameters | null;
 }
 
@@ -64,7 +66,7 @@ export class OpenIdLoginClient implements LoginClient {
     const metadata = await this.#provider.metadata();
     return buildAuthorizationUrl(this.#configuration(metadata), {
       response_type: 'code',
-      scope: this.#scopes.join(' '),
+      scope: this.#requested(metadata).join(' '),
       redirect_uri: p.redirectUri,
       state: p.state,
       nonce: p.nonce,
@@ -73,6 +75,12 @@ export class OpenIdLoginClient implements LoginClient {
       ...requestParameters(this.#config.parameters ?? null),
       ...(p.isSwitch === true && { prompt: switchPrompt(metadata, this.#config.parameters?.prompt ?? '') }),
     });
+  }
+
+  #requested(metadata: DiscoveredMetadata): readonly string[] {
+    const { scopesIfKnown = [] } = this.#config;
+    const known = scopesIfKnown.filter((scope) => metadata.scopes_supported?.includes(scope) === true);
+    return known.length === 0 ? this.#scopes : [...new Set([...this.#scopes, ...known])];
   }
 
   async checkCallback(p: { readonly callbackUrl: URL; readonly state: string }): Promise<string> {
@@ -166,7 +174,7 @@ export class OpenIdLoginClient implements LoginClient {
       accessToken: answer.access_token,
       refreshToken: answer.refresh_token ?? null,
       accessExpiresInSeconds: answer.expires_in ?? null,
-      grantedScopes: answer.scope === undefined ? this.#scopes : scopeWords(answer.scope),
+      grantedScopes: answer.scope === undefined ? this.#requested(metadata) : scopeWords(answer.scope),
     };
   }
 
@@ -193,7 +201,7 @@ export class OpenIdLoginClient implements LoginClient {
     claims: JsonObject,
   ): Promise<JsonObject | null> {
     const { userinfo_endpoint: url } = metadata;
-    if (url === undefined || !lacksClaims(claims, this.#scopes)) return null;
+    if (url === undefined || !lacksClaims(claims, this.#requested(metadata))) return null;
     const { clientId } = this.#config;
     return mergedClaims(await fetchUserinfo(this.#provider, url, accessToken, { subject, clientId }), claims);
   }

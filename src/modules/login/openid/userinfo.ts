@@ -9,6 +9,8 @@ import { userClaims } from './id-token.ts';
 const CLAIM_OF_SCOPE: ReadonlyMap<string, string> = new Map([
   ['email', 'email'],
   ['profile', 'name'],
+  ['groups', 'groups'],
+  ['roles', 'roles'],
 ]);
 
 /** Many providers put the claims of a scope into the ID token; the rest return them only at the userinfo endpoint. */

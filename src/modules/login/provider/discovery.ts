@@ -44,6 +44,7 @@ export async function discover(issuer: string, ports: DiscoveryPorts): Promise<D
   }
   const usable = usableAlgorithms(document, issuer);
   const methods = words(document, 'token_endpoint_auth_methods_supported');
+  const scopes = words(document, 'scopes_supported');
   const isSecure = (url: URL): boolean => isSecureEndpoint(url, issuer, ports);
   const [authorization, token, jwks] = REQUIRED_ENDPOINTS.map((name) => requiredEndpoint(document, name, isSecure));
   return {
@@ -56,6 +57,7 @@ export async function discover(issuer: string, ports: DiscoveryPorts): Promise<D
     ),
     id_token_signing_alg_values_supported: usable,
     ...(methods === null ? {} : { token_endpoint_auth_methods_supported: [...methods] }),
+    ...(scopes === null ? {} : { scopes_supported: [...scopes] }),
     ...(document['authorization_response_iss_parameter_supported'] === true
       ? { authorization_response_iss_parameter_supported: true }
       : {}),

@@ -7,7 +7,7 @@ import { LoginProblem } from '../provider/login-problem.ts';
 import { isStoreOutage } from '../store-outage.ts';
 import { accessExpiresAtMs } from './access-expiry.ts';
 import { type Grant, type GrantDoc, REFRESH_RETRY_MS, type RefreshedGrant } from './grant.ts';
-import { grantClaims, userFields } from './user-fields.ts';
+import { grantClaims, knownFields } from './user-fields.ts';
 
 /** Longer than the provider timeout: an older claim belonged to a process that died. */
 const CLAIM_MS = 20_000;
@@ -109,7 +109,7 @@ export class TokenRefresh {
       access_expires_at_ms: accessExpiresAtMs(tokens.accessExpiresInSeconds, now),
       refreshed_at_ms: now,
     };
-    return { secrets, doc, user: claims === null ? null : userFields(claims) };
+    return { secrets, doc, user: claims === null ? null : knownFields(claims) };
   }
 
   /** Keeps in memory what the store does not accept: the provider may have invalidated the stored token. */

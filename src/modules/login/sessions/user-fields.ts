@@ -19,3 +19,8 @@ export function userFields(claims: JsonObject): JsonObject {
     name: textClaim(claims, 'name'),
   };
 }
+
+/** Without those that the provider did not send: a refresh must not erase what is known. */
+export function knownFields(claims: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(userFields(claims)).filter(([, text]) => text !== ''));
+}

@@ -65,13 +65,15 @@ function* putUser({
     return newUserId;
   }
   const id = text(existing, 'id');
-  const doc = withCreatedAt(userDoc, parseObject(text(existing, 'doc'))['created_at']);
+  const doc = { ...userDoc, ...keptFields(userDoc, parseObject(text(existing, 'doc'))) };
   yield statement('UPDATE app_users SET doc = ? WHERE id = ?', [JSON.stringify(doc), id]);
   return id;
 }
 
-function withCreatedAt(doc: JsonObject, createdAt: JsonObject[string] | undefined): JsonObject {
-  return createdAt === undefined ? doc : { ...doc, created_at: createdAt };
+/** A login that asked for less must not erase what is known: an empty text keeps the known one. */
+function keptFields(doc: JsonObject, { created_at: createdAt, ...known }: JsonObject): JsonObject {
+  const texts = Object.entries(known).filter(([name]) => doc[name] === '');
+  return { ...Object.fromEntries(texts), ...(createdAt !== undefined && { created_at: createdAt }) };
 }
 
 function* endReplaced(previousKeyHash: string, replaces: readonly string[]): Program<readonly LoginChange[]> {
