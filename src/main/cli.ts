@@ -10,6 +10,7 @@ import { programVersion } from './version.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
+const VERSION_WORDS = ['version', '--version', '-V'];
 const USAGE_CODES = new Set(['ERR_POSTERN_USAGE', 'ERR_POSTERN_COMMAND']);
 
 /** Called by the launcher. */
@@ -32,7 +33,7 @@ export async function main(): Promise<void> {
 export async function runCli(args: readonly string[], context: CommandContext): Promise<number> {
   const [name, ...rest] = args;
   try {
-    if (name === '--version' || name === '-V') {
+    if (VERSION_WORDS.includes(name ?? '')) {
       context.print(programVersion());
       return 0;
     }

@@ -34,6 +34,17 @@ suite('postern ca', () => {
     assert.equal((await run('ca', 'print', '--other', ...settings)).out, ca.otherCaPem.trimEnd());
   });
 
+  test('finds the CA of the domain that the server has, and names the domains if another one is asked for', async (t) => {
+    const dataDir = await tempDir(t);
+    const ca = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock });
+    const settings = ['--data-dir', dataDir];
+    assert.equal((await run('ca', 'print', '--domain-only', ...settings)).out, ca.domainCaPem.trimEnd());
+    assert.match((await run('ca', 'trust-hint', ...settings)).out, /only for apps\.test and names below it/);
+    const other = await run('ca', 'print', ...settings, '--domain', 'shop.test');
+    assert.equal(other.code, 1);
+    assert.match(other.err, /has internal CAs for apps\.test: set --domain to one of them/);
+  });
+
   test('explains how to trust it, with its real path, and no line that a shell would misread', async (t) => {
     const dataDir = join(await tempDir(t), "it's here");
     const ca = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock });

@@ -7,7 +7,7 @@ import { tempDir } from '../support/temp-dir.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { operatorEnv, type RunOptions, runCommand } from './run-command.ts';
 
-const world = await TestWorld.open({ after });
+const world = await TestWorld.open({ after }, { env: { POSTERN_EDGE_LISTEN: '127.0.0.1:443' } });
 const folder = await tempDir({ after });
 const secretFile = join(folder, 'secret');
 await writeFile(secretFile, 'hush-hush\n');
@@ -154,17 +154,32 @@ test('postern edge --login logs people in at the identity host of the server, an
   assert.deepEqual(again.body.https_edges[0].routes[0].oidc.client_id, '');
 });
 
+test('a new edge has the port of the listener, where nothing listens on 443', async (t) => {
+  const elsewhere = await TestWorld.open(t, { env: { POSTERN_EDGE_LISTEN: '127.0.0.1:8443,[::1]:9443' } });
+  const run = () => runCommand(['edge', 'app.example.com', '--to', '3000'], { env: operatorEnv(elsewhere) });
+  assert.match((await run()).stdout, /^Address: +https:\/\/app\.example\.com:8443\/$/m);
+  const { token } = (
+    await elsewhere.api('POST', '/api_keys', {
+      scopes: ['edges:read', 'edges:write', 'backends:read', 'backends:write', 'changesets:write'],
+    })
+  ).body;
+  const env = { ...operatorEnv(elsewhere), POSTERN_API_KEY: token };
+  const { stdout, stderr } = await runCommand(['edge', 'b.example.com', '--to', '3000', '--dry-run'], { env });
+  assert.match(stdout, /\+ edge b\.example\.com:443/, stderr);
+});
+
 suite('postern status', () => {
   test('shows everything on one screen', async () => {
     const { code, stdout, stderr } = await postern(['status']);
-    assert.equal(code, 0, stderr);
+    assert.equal(code, 1, stderr);
+    assert.match(stdout, /^problem: .*shop\.example\.com.*: nobody can log in: /m);
     for (const line of [/^Server +ready, version \d/m, /^Nodes +\S+ ready/m, /^Edges +\d+, with \d+ routes?$/m]) {
       assert.match(stdout, line);
     }
     assert.match(stdout, /^warning: .*other\.example\.com.* has no backend/m);
     assert.ok(stdout.split('\n').length < 50);
     const json = JSON.parse((await postern(['status', '-o', 'json'])).stdout);
-    assert.equal(json.ok, true);
+    assert.equal(json.ok, false);
     assert.equal(json.server.status, 'ready');
     assert.ok(json.edges.count >= 3);
   });

@@ -60,6 +60,15 @@ suite('a request is explained', () => {
     await world.api('DELETE', exact);
   });
 
+  test('shows a host with two dots as it is, and not as a decoded token', async () => {
+    const { id } = await world.api('POST', '/edges/https', { hostports: ['app2.example.test:443'] });
+    const route = await world.route(id, '/');
+    await world.api('PUT', `${route}/backend`, { backend_id: await world.staticBackend(upstream.address) });
+    const { upstream_request: changed } = await explain('https://app2.example.test/');
+    assert.equal(changed.headers_added['x-forwarded-host'], 'app2.example.test');
+    await world.api('DELETE', `/edges/https/${id}`);
+  });
+
   test('for hosts, paths and requests that the edge refuses', async () => {
     const cases = [
       ['https://unknown.example/', undefined, 'edge refuse unknown_host'],

@@ -5,7 +5,7 @@ import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { switchFlag } from '../shared-flags.ts';
-import type { CaPorts } from './ca-ports.ts';
+import type { CaPorts, WhichCa } from './ca-ports.ts';
 import { trustHint } from './trust-hint.ts';
 
 const SYNTAX: CommandSyntax = {
@@ -38,9 +38,10 @@ export function createCaCommand(ports: CaPorts): Command {
     run: async (args, context) => {
       const parsed = parseCommand(SYNTAX, args);
       const { subcommand, flags } = parsed;
-      const { config } = loadConfig({ flags, env: context.env });
-      if (subcommand === 'trust-hint') context.print(trustHint(await ports.read(config, 'domain'), config.domain));
-      else for (const which of printed(parsed)) context.print((await ports.read(config, which)).pem.trimEnd());
+      const { config, sources } = loadConfig({ flags, env: context.env });
+      const read = (which: WhichCa) => ports.read(config, which, sources.domain !== 'default');
+      if (subcommand === 'trust-hint') context.print(trustHint(await read('domain')));
+      else for (const which of printed(parsed)) context.print((await read(which)).pem.trimEnd());
       return 0;
     },
   };

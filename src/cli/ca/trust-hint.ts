@@ -3,7 +3,7 @@ import { shellWord } from '../../lib/text/shell-word.ts';
 import type { CaCertificate } from './ca-ports.ts';
 
 /** Instructions to trust the CA, as lines to copy. */
-export function trustHint({ file, pem }: CaCertificate, domain: string): string {
+export function trustHint({ file, pem, domain }: CaCertificate): string {
   const { fingerprint256 } = new X509Certificate(pem);
   const path = shellWord(file);
   const name = `postern-${domain}`;

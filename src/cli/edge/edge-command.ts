@@ -1,4 +1,6 @@
 import { Resources } from '../../client/generated/resources.ts';
+import type { Setting } from '../../client/generated/settings.ts';
+import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
@@ -14,6 +16,7 @@ import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, MESSAGE, switchFlag, textFlag } from '../shared-flags.ts';
 import { LOGIN_FLAGS, NO_IDENTITY_HOST, ownLogin, type ParsedLogin, parseLogin } from './edge-login.ts';
 import { PEOPLE_FLAGS, parsePeople } from './edge-people.ts';
+import { listenerPort } from './listener-port.ts';
 import { edgeUrl, nextSteps } from './next-steps.ts';
 import { type EdgePlan, planEdge } from './plan-edge.ts';
 import { type Published, publishEdge, readCurrent } from './publish-edge.ts';
@@ -24,7 +27,7 @@ const SYNTAX: CommandSyntax = {
   usage: ['HOST[:PORT][/PATH] --to TARGET'],
   hasOperands: true,
   about:
-    "Serves a host: makes the edge, the route, the backend and the login, in one change. Run again, it shows what is there (=), what it adds (+) and changes (~), and sends only the difference. It removes nothing, and it does not change access rules that are there: it says so and exits with 1. The port is that of the edge's listener, 443 unless you name it. Requests for all paths below PATH go to the target.",
+    'Serves a host: makes the edge, the route, the backend and the login, in one change. Run again, it shows what is there (=), what it adds (+) and changes (~), and sends only the difference. It removes nothing, and it does not change access rules that are there: it says so and exits with 1. The port of a new edge is 443 if the server listens there, otherwise that of its first HTTPS listener, unless you name one. Requests for all paths below PATH go to the target.',
   flags: [
     textFlag(
       'to',
@@ -63,12 +66,13 @@ export const edgeCommand: Command = {
     const asked = await askedEdge(parsed, source);
     return runWithApi(context, async () => {
       const transport = await openTransport(parsed, context, source);
-      const login = asked.login === 'own' ? ownLogin(await readSettings(transport)) : asked.login;
+      const settings = await readSettings(transport);
+      const login = asked.login === 'own' ? ownLogin(settings) : asked.login;
       if (login === undefined) {
         context.warn(`postern: ${NO_IDENTITY_HOST}. Nothing was changed`);
         return EXIT_REFUSED;
       }
-      const wanted = { ...asked, login };
+      const wanted = { ...asked, login, listenerPort: listenerPort(settings) };
       const plan = planEdge(wanted, await readCurrent(transport));
       if (plan.obstacle !== null) {
         context.warn(`postern: ${printable(plan.obstacle)}. Nothing was changed`);
@@ -81,7 +85,7 @@ export const edgeCommand: Command = {
   },
 };
 
-type AskedEdge = Omit<WantedEdge, 'login'> & { readonly login: ParsedLogin };
+type AskedEdge = Omit<WantedEdge, 'login' | 'listenerPort'> & { readonly login: ParsedLogin };
 
 async function askedEdge(parsed: ParsedFlags, source: TextSource): Promise<AskedEdge> {
   const { flags, positionals } = parsed;
@@ -93,8 +97,14 @@ async function askedEdge(parsed: ParsedFlags, source: TextSource): Promise<Asked
   return { ...site, target, login: parseLogin(parsed, secret), ...people };
 }
 
-function readSettings(transport: Transport) {
-  return Array.fromAsync(new Resources(transport).settings.list());
+/** Empty if the key may not read them. */
+async function readSettings(transport: Transport): Promise<readonly Setting[]> {
+  try {
+    return await Array.fromAsync(new Resources(transport).settings.list());
+  } catch (error) {
+    if (error instanceof PosternApiError && error.status === 403) return [];
+    throw error;
+  }
 }
 
 function send(transport: Transport, plan: EdgePlan, wanted: WantedEdge, parsed: ParsedFlags): Promise<Published> {

@@ -4,8 +4,9 @@ import { isOwnLogin, issuerOf } from './edge-login.ts';
 import type { EdgePlan } from './plan-edge.ts';
 import type { WantedEdge } from './wanted-edge.ts';
 
-export function edgeUrl({ host, port, path }: WantedEdge, { edge }: Pick<EdgePlan, 'edge'>): string {
-  const hostport = edge?.hostports.find((each) => each.replace(/:\d+$/, '') === host) ?? `${host}:${port ?? 443}`;
+export function edgeUrl({ host, port, listenerPort, path }: WantedEdge, { edge }: Pick<EdgePlan, 'edge'>): string {
+  const hostport =
+    edge?.hostports.find((each) => each.replace(/:\d+$/, '') === host) ?? `${host}:${port ?? listenerPort}`;
   // Any name that the wildcard matches.
   return `https://${hostport.replace(/:443$/, '').replace(/^\*/, 'anything')}${path}`;
 }

@@ -48,8 +48,6 @@ export interface EdgePlan {
   readonly route: HttpsEdgeRoute | null;
 }
 
-const DEFAULT_PORT = 443;
-
 export function planEdge(
   wanted: WantedEdge,
   { edges, backends }: Current,
@@ -144,13 +142,13 @@ class PlanBuilder {
   }
 
   planEdge(): void {
-    const { host, port } = this.#wanted;
+    const { host, port, listenerPort } = this.#wanted;
     if (this.edge !== null) {
       this.#edgePath = `/edges/https/${this.edge.id}`;
       this.lines.push(`= edge ${this.edge.hostports.join(', ')} (${this.edge.id})`);
       return;
     }
-    const hostport = `${host}:${port ?? DEFAULT_PORT}`;
+    const hostport = `${host}:${port ?? listenerPort}`;
     this.#edgePath = `/edges/https/\${${this.operations.length}.id}`;
     this.lines.push(`+ edge ${hostport}`);
     this.operations.push({ method: 'POST', path: '/edges/https', body: { hostports: [hostport] } });

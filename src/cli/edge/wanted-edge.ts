@@ -6,8 +6,9 @@ import type { WantedPeople } from './edge-people.ts';
 /** What `postern edge` is to make. */
 export interface WantedEdge extends WantedPeople {
   readonly host: string;
-  /** Null: as it is, or 443 for a new edge. */
+  /** Null: as it is, or that of the listener for a new edge. */
   readonly port: number | null;
+  readonly listenerPort: number;
   readonly path: string;
   readonly target: WantedTarget;
   readonly login: WantedLogin | null;

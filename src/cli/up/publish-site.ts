@@ -67,8 +67,10 @@ function wantedEdge({ wanted, settings, facts }: Site, current: Current): Wanted
   const edge = current.edges.find(({ hostports }) => hostports.some((each) => each.replace(/:\d+$/, '') === host));
   const own = login === 'own' ? ownLogin(settings) : null;
   if (own === undefined) throw upFailed(`${NO_IDENTITY_HOST}. Nothing was published`);
-  const port = wanted.port ?? (edge === undefined ? facts.publicPort : null);
-  return { host, port, path: '/', target: wanted.target ?? formerTarget(host, edge), login: own, ...people };
+  const { publicPort } = facts;
+  const port = wanted.port ?? (edge === undefined ? publicPort : null);
+  const target = wanted.target ?? formerTarget(host, edge);
+  return { host, port, listenerPort: publicPort, path: '/', target, login: own, ...people };
 }
 
 function formerTarget(host: string, edge: Current['edges'][number] | undefined): WantedTarget {

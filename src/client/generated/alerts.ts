@@ -63,6 +63,6 @@ export class AlertsClient extends ResourceClient {
    * alerts, and ends with its cause. If the cause comes back later, the alert is raised again.
    */
   dismiss(id: string, options?: RequestOptions): Promise<Answer<Alert>> {
-    return this.call({ method: 'POST', path: '/alerts/{id}/dismiss', params: { id }, body: {} }, options);
+    return this.call({ method: 'POST', path: '/alerts/{id}/dismiss', params: { id } }, options);
   }
 }

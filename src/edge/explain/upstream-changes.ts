@@ -2,6 +2,7 @@ import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { UpstreamRequest } from '../../upstream/upstream.ts';
 
+const ASSERTION = 'postern-auth-assertion';
 const JWT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/;
 
 /** How the forwarded request differs from what the client sent. */
@@ -14,7 +15,7 @@ export function upstreamChanges(
   const added: Record<string, string> = {};
   for (const [name, lines] of after) {
     const fresh = lines.filter((line) => before.get(name)?.includes(line) !== true);
-    if (fresh.length > 0) added[name] = fresh.map(shown).join(', ');
+    if (fresh.length > 0) added[name] = fresh.map((line) => shown(name, line)).join(', ');
   }
   const removed = [...before]
     .filter(([name, lines]) => lines.some((line) => after.get(name)?.includes(line) !== true))
@@ -23,8 +24,9 @@ export function upstreamChanges(
 }
 
 /** An assertion appears as its claims: nothing leaves that an upstream could accept. */
-function shown(value: string): string {
-  const payload = JWT.exec(value)?.[2];
+function shown(name: string, value: string): string {
+  // Other headers may look like one: a host name has dots, too.
+  const payload = name === ASSERTION ? JWT.exec(value)?.[2] : undefined;
   if (payload === undefined) return value;
   return `(unsigned) ${Buffer.from(payload, 'base64url').toString('utf8')}`;
 }

@@ -34,7 +34,7 @@ export function overview(commands: readonly NamedCommand[], name: string | undef
           width,
         )}`,
     ),
-    paragraph('Run postern help COMMAND for the flags of a command, postern --version for the version.'),
+    paragraph('Run postern help COMMAND for the flags of a command, postern version for the version.'),
   ].join('\n\n');
   if (isAsked) context.print(text);
   else context.warn(text);

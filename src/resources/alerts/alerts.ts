@@ -45,7 +45,6 @@ const dismiss: Operation<AlertPorts> = {
   summary: 'Dismiss an alert',
   description:
     'Takes an alert out of the list of problems: somebody knows of it. It stays in the list of alerts, and ends with its cause. If the cause comes back later, the alert is raised again.',
-  body: { schema: Type.Object({}, { additionalProperties: false }), example: {} },
   success: { status: 200, schema, description: 'The alert.' },
   errors: ['ERR_POSTERN_NOT_FOUND'],
   run: async ({ params }, { documents, store, clock, ref }) => {

@@ -18,7 +18,7 @@ test('userinfo completes the ID token, and overrides nothing', async (t) => {
 
 test('requests userinfo only for scopes whose claims are missing', async (t) => {
   const world = await openHostileWorld(t, WITHOUT_EMAIL);
-  await world.login(world.clientWith({ scopes: ['profile', 'groups'] }));
+  await world.login(world.clientWith({ scopes: ['profile', 'address'] }));
   assert.ok(!world.provider.requests.includes('userinfo'));
   world.provider.bend = { idTokenClaims: (claims) => ({ ...claims, name: undefined }) };
   assert.equal((await world.login(world.clientWith({ scopes: ['profile'] }))).claims['name'], 'Ada');

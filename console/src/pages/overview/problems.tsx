@@ -115,7 +115,7 @@ function DismissAlert({ alert, reload }: { alert: Reference; reload: () => void 
   if (!isAllowed('alerts:write')) return null;
   const dismiss = async (): Promise<void> => {
     try {
-      await request('POST', `/alerts/${alert.id}/dismiss`, { body: {} });
+      await request('POST', `/alerts/${alert.id}/dismiss`);
       toast('The alert is dismissed. It comes back if its cause does.');
     } catch (error) {
       toast(asApiError(error).message);
