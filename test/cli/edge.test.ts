@@ -160,7 +160,7 @@ test('a new edge has the port of the listener, where nothing listens on 443', as
   assert.match((await run()).stdout, /^Address: +https:\/\/app\.example\.com:8443\/$/m);
   const { token } = (
     await elsewhere.api('POST', '/api_keys', {
-      scopes: ['edges:read', 'edges:write', 'backends:read', 'backends:write', 'changesets:write'],
+      scopes: ['edges:read', 'edges:write', 'backends:read', 'backends:write'],
     })
   ).body;
   const env = { ...operatorEnv(elsewhere), POSTERN_API_KEY: token };
