@@ -1,4 +1,6 @@
-import type { CheckedAuthority, CheckedManagedCertificate } from '../checks/facts.ts';
+import { ALERT_KIND, alertDoc } from '../alerts/alert-record.ts';
+import { alertAdvice } from '../alerts/kinds/registry.ts';
+import type { CheckedAlert, CheckedAuthority, CheckedManagedCertificate } from '../checks/facts.ts';
 import { loginTroubles } from '../documents/problems/login-troubles.ts';
 import { Problems } from '../documents/problems/problems.ts';
 import type { KnownHere } from '../documents/problems/read-facts.ts';
@@ -15,7 +17,7 @@ import { isWanted, renderManagedCertificate } from '../resources/managed_certifi
 import type { SharedPorts } from '../resources/shared-ports.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { unpreparedModules } from '../snapshot/problems/unprepared-modules.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, StoredRecord } from '../store/store.ts';
 import { moduleNetwork } from './data-plane/module-runtimes.ts';
 
 interface ProblemsDependencies
@@ -40,8 +42,14 @@ export function openProblems(deps: ProblemsDependencies): Problems {
     managedCertificate: (record) =>
       isWanted(record) ? (renderManagedCertificate(record, deps) as unknown as CheckedManagedCertificate) : null,
     crlFields: (record) => crlFields(record, replica, clock.nowMs()) as unknown as CheckedAuthority,
+    alerts: () => [...replica.all(ALERT_KIND)].flatMap(alertOf),
     loginTroubles: (slice) =>
       loginTroubles({ modules, replica, learningClient, logins: store.logins, unreachable }, clock.nowMs(), slice),
     unprepared: () => unpreparedModules(problems),
   });
+}
+
+function alertOf(record: StoredRecord): readonly CheckedAlert[] {
+  const { kind, title, dismissed_at: dismissedAt = null } = alertDoc(record);
+  return dismissedAt === null ? [{ id: record.id, kind, title, advice: alertAdvice(kind) }] : [];
 }

@@ -154,6 +154,7 @@ suite('with 10,000 edges', () => {
       peers: () => [],
       unprepared: () => [],
       loginTroubles: async () => new Map(),
+      alerts: () => [],
       managedCertificate: () => null,
       crlFields: () => ({}),
     },

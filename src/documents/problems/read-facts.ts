@@ -1,5 +1,3 @@
-import { ALERT_KIND, alertDoc } from '../../alerts/alert-record.ts';
-import { alertAdvice } from '../../alerts/kinds/registry.ts';
 import { checkedEdge, checkedRoute } from '../../checks/checked-edge.ts';
 import type {
   CheckedAlert,
@@ -35,6 +33,8 @@ export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
   crlFields(record: StoredRecord): Pick<CheckedAuthority, 'crl_status' | 'crl_next_update' | 'crl_error'>;
   peers(): readonly PeerStatus[];
   /** Modules that reject all traffic, with the ids of their edges and routes. */
+  /** Those that are raised and not dismissed. */
+  readonly alerts: () => readonly CheckedAlert[];
   /** What is wrong with logins, by route. */
   readonly loginTroubles: (slice: TimeSlice) => Promise<ReadonlyMap<string, readonly LoginTrouble[]>>;
   readonly unprepared: () => Iterable<UnpreparedModule & { readonly ownerId: string }>;
@@ -63,7 +63,7 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
     edges: await read('https_edge', (record) => edgeOf(record, replica)),
     unprepared: (ownerId) => unprepared.get(ownerId) ?? [],
     logins: (routeId) => logins.get(routeId) ?? [],
-    alerts: await read(ALERT_KIND, alertOf),
+    alerts: known.alerts(),
     tls_certificates: await read('tls_certificate', shownAs<CheckedCertificate>),
     managed_certificates: await read('managed_certificate', (record) => known.managedCertificate(record)),
     certificate_authorities: await read('certificate_authority', (record) => ({
@@ -80,11 +80,6 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
       passkeyHosts: replica.pageOfParent(PASSKEY_KIND, id, ALL_CHILDREN).map((passkey) => passkeyOf(passkey).host),
     })),
   };
-}
-
-function alertOf(record: StoredRecord): CheckedAlert | null {
-  const { kind, title, dismissed_at: dismissedAt = null } = alertDoc(record);
-  return dismissedAt === null ? { id: record.id, kind, title, advice: alertAdvice(kind) } : null;
 }
 
 async function unpreparedByOwner(

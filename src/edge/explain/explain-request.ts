@@ -25,7 +25,7 @@ export interface ExplainPorts {
   runtimeOf(scheme: 'http' | 'https'): ForwardingRuntime;
   readonly tunnels: TunnelView;
   readonly modules: readonly Module[];
-  lastLogins(edgeId: string): Promise<AssumedPerson['logins']>;
+  readonly lastLogins: (edgeId: string) => Promise<AssumedPerson['logins']>;
   findEdge(scheme: 'http' | 'https', host: string): EdgeSnapshot | undefined;
   /** Name of the program's own host that the host is below; null: it is below none. */
   ownHostAbove(host: string): string | null;

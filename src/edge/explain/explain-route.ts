@@ -16,7 +16,7 @@ export interface RouteExplainPorts {
   readonly tunnels: TunnelView;
   readonly modules: readonly Module[];
   /** The newest logins on an edge. */
-  lastLogins(edgeId: string): Promise<AssumedPerson['logins']>;
+  readonly lastLogins: (edgeId: string) => Promise<AssumedPerson['logins']>;
 }
 
 type Explained = Pick<Explanation, 'decisions' | 'outcome' | 'upstreamRequest'>;

@@ -3,9 +3,9 @@ import type { JsonObject } from '../../lib/json.ts';
 /** What modules declare about the claims of people: some have rules about them, others learn them by a login. */
 export interface DeclaresClaims {
   /** For a module with rules about people: the claims that each rule reads, `email` for addresses. */
-  askedClaims?(config: JsonObject): readonly AskedClaims[];
+  readonly askedClaims?: (config: JsonObject) => readonly AskedClaims[];
   /** For a login module: its client on a route. Null: it cannot log anybody in. */
-  learnsFrom?(config: JsonObject, context: LearningContext): LearningClient | null;
+  readonly learnsFrom?: (config: JsonObject, context: LearningContext) => LearningClient | null;
 }
 
 /** The claims that a rule reads. */
@@ -30,5 +30,5 @@ export interface LearningClient {
   readonly isDiscovered: boolean;
   readonly scopes: readonly string[];
   /** Scopes of which one must be requested to learn the claim; empty: nobody can say. */
-  scopesFor(claim: string): readonly string[];
+  readonly scopesFor: (claim: string) => readonly string[];
 }

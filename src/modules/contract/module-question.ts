@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import type { LearnedClaims } from '../login/learned-claims.ts';
+import type { LearnedClaims } from '../learned-claims.ts';
 import type { LoginSession } from '../login/login-store.ts';
 import type { AskedClaims } from './learns-claims.ts';
 

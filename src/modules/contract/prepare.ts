@@ -32,7 +32,7 @@ export interface PreparePorts<Runtime = ModuleRuntime, Settings = Readonly<Recor
   /** The module's own settings. */
   readonly settings: Settings;
   /** The claims that rules of the same route read. */
-  askedClaims(): readonly AskedClaims[];
+  readonly askedClaims: () => readonly AskedClaims[];
   /** Where the module is attached. */
   readonly place: { readonly edgeId: string /** Null for a module of an edge. */; readonly routeId: string | null };
   /** What `createRuntime` made; null where no traffic is served and only problems are collected. */

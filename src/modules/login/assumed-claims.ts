@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts';
 import type { LearningClient } from '../contract/learns-claims.ts';
 import type { AssumedPerson } from '../contract/recognizes-requesters.ts';
-import { learnable, learnedClaims, learnedNote } from './learned-claims.ts';
+import { learnable, learnedClaims, learnedNote } from '../learned-claims.ts';
 import { Grant } from './sessions/grant.ts';
 
 type AssumedClient = Omit<LearningClient, 'isDiscovered'>;

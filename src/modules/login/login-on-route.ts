@@ -24,7 +24,7 @@ export interface LoginConfig {
   readonly identityProvider: IdentityProvider;
   readonly scopes: readonly string[];
   /** See LearningClient. */
-  scopesFor(claim: string): readonly string[];
+  readonly scopesFor: (claim: string) => readonly string[];
   readonly cookiePrefix: string;
   readonly limits: SessionLimits;
   /** What each login asks of the provider; null: nothing special. */

@@ -30,6 +30,11 @@ export const hookedLogin = defineModule({
   level: 'route',
   decidesAccess: true,
   isLogin: true,
+  learnsFrom: (_config, { edgeId, settings, asked }) => ({
+    ...{ issuer: `https://${edgeId}`, clientId: Object.keys(settings).join(), isDiscovered: false },
+    scopes: asked.flatMap(({ rule, claims }) => [rule, ...claims]),
+    scopesFor: (claim) => [claim],
+  }),
   title: 'Hooked login module',
   description: 'Believes everybody.',
   config: Type.Object({ enabled: enabledField }),

@@ -15,6 +15,7 @@ const shared = {
   answer: async ({ config, place, fields, query }, ports) => {
     let sessions = 0;
     for await (const page of ports.sessions()) sessions += page.length;
+    const learned = await ports.learnedClaims(place, [{ rule: 'mark', claims: ['email'] }]);
     const more = Number(fields['more'] ?? 0);
     if (more > 9) return { problems: [{ path: '/more', message: 'must be 0 to 9' }] };
     return {
@@ -22,7 +23,7 @@ const shared = {
       sessions,
       since_ms: query['since'] === undefined ? ports.nowMs : ports.time('since', query['since']),
       edge: ports.ref(place.edgeId),
-      is_known: ports.record('https_edge', place.edgeId) !== undefined,
+      is_known: ports.record('https_edge', place.edgeId) !== undefined && learned?.knows('email') !== false,
     };
   },
 } satisfies Partial<ModuleQuestion>;

@@ -86,12 +86,14 @@ export const hooked = defineModule({
     return mark === 'nothing' ? [bodyProblem('mark', 'must not be "nothing"')] : [];
   },
   createRuntime: (ports, settings) => HookedRuntime.open(ports, settings),
+  askedClaims: () => [{ rule: 'mark', claims: ['email'] }],
   prepare: ({ mark, backend_id }, ports) => {
     const { runtime, settings, place, configuredBy } = ports;
     if (mark === '') {
       return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message: 'the mark is missing' } };
     }
     ports.record('https_edge', place.edgeId);
+    ports.askedClaims();
     ports.children('https_edge_route', place.edgeId);
     const hooks = prepared({ mark, maxBytes: settings.hooked_bytes, configuredBy }, runtime);
     return { ok: true, prepared: backend_id === '' ? hooks : { ...hooks, backendId: backend_id } };

@@ -6,7 +6,7 @@ const QUIET_MS = 600_000;
 
 interface Failure {
   atMs: number;
-  /** Of the backend then: a changed one may work. */
+  /** The backend's revision then: a changed backend may work. */
   readonly revision: number;
 }
 

@@ -4,7 +4,7 @@ import { bodyProblem } from '../../../lib/schema/decode-body.ts';
 import { mapOf } from '../../../lib/schema/map-of.ts';
 import type { Asked, ModuleQuestion, QuestionPorts, QuestionResult } from '../../contract/module-question.ts';
 import type { Identity } from '../../contract/recognizes-requesters.ts';
-import { type LearnedClaims, learnable, learnedNote } from '../../login/learned-claims.ts';
+import { type LearnedClaims, learnable, learnedNote } from '../../learned-claims.ts';
 import type { AccessConfig } from '../access-config.ts';
 import { askedClaims } from '../asked-claims.ts';
 import { compileRules } from '../rules.ts';

@@ -1,4 +1,4 @@
-import type { LoginSession, LoginStore } from './login-store.ts';
+import type { LoginSession, LoginStore } from './login/login-store.ts';
 
 const PER_PAGE = 500;
 /** Enough to know what logins bring, and soon read. */

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../lib/json.ts';
-import type { LearningClient } from '../contract/learns-claims.ts';
-import type { LoginSession } from './login-store.ts';
-import { Grant } from './sessions/grant.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { LearningClient } from './contract/learns-claims.ts';
+import type { LoginSession } from './login/login-store.ts';
+import { Grant } from './login/sessions/grant.ts';
 
 /** What the logins of a route are known to bring. */
 export interface LearnedClaims {
@@ -54,7 +54,7 @@ export function learnedNote({ lastLoginAt }: LearnedClaims, missing: readonly st
     : `The last logins here, the newest at ${lastLoginAt}, brought no ${names}: the login may lack the scope for it.`;
 }
 
-function brought({ doc: { claims, dropped_claims: dropped = [] } }: Grant, claim: string): boolean {
+function brought({ doc: { claims, dropped_claims: dropped } }: Grant, claim: string): boolean {
   const [first = claim] = claim.split('.');
   return [claim, first].some((name) => Object.hasOwn(claims, name) || dropped.includes(name)) || dropped.includes('*');
 }
