@@ -1,13 +1,13 @@
 import { OPERATOR_REQUEST } from '../../bootstrap/bootstrap-port.ts';
+import type { OperationPorts } from '../../documents/operations.ts';
 import type { Person } from '../../identity/contracts/identity-people.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { Operation } from '../../resources/operation.ts';
-import type { ResourcePorts } from '../../resources/registry.ts';
 
 interface SignOutPorts {
   readonly issuer: string;
-  readonly operations: readonly Operation<ResourcePorts>[];
-  readonly ports: ResourcePorts;
+  readonly operations: readonly Operation<OperationPorts>[];
+  readonly ports: OperationPorts;
 }
 
 /** The API's own operation, by wish of the person, whom the history names. */
