@@ -51,7 +51,7 @@ const SYNTAX: CommandSyntax = {
   ],
   examples: [
     'sudo postern up app.example.com --to 3000 --email you@example.com',
-    'sudo postern up app.example.com --login --allow-email ana@example.com,ben@example.com',
+    'sudo postern up app.example.com --login --allow-email ana@example.com',
     'postern up app.localhost --to 3000',
   ],
   exitCodes: { ...API_EXIT_CODES, 0: 'published', 1: 'something stands against it, or answered with no' },
