@@ -233,7 +233,8 @@ export class People implements IdentityPeople {
     const invitation = this.#bySecret.get(hash);
     if (invitation === undefined) return isGenuine ? 'spent' : 'unknown';
     const { accountId, expires_at, created_by } = invitationOf(invitation);
-    // The server made it for the first administrator.
+    // The server made it for the first administrator: another node may know one.
+    if (created_by === '') await this.#ports.replica.refresh();
     if (created_by === '' && this.hasAdministrator()) return 'spent';
     const account = this.#record(USER_ACCOUNT_KIND, accountId);
     if (account === undefined) return 'spent';

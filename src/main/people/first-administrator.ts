@@ -7,6 +7,7 @@ import type { DocumentsContext } from '../../documents/documents-context.ts';
 import type { OperationPorts } from '../../documents/operations.ts';
 import type { People } from '../../identity/people/people.ts';
 import { USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
+import { PosternError } from '../../lib/errors.ts';
 import type { Operation, OperationResult } from '../../resources/operation.ts';
 import type { IdentityFacts } from '../../resources/resource.ts';
 import { identityRoleRules } from './console-roles.ts';
@@ -32,7 +33,10 @@ export async function firstAdministratorLink(deps: FirstAdministratorPorts): Pro
   const identity: IdentityFacts = { ...deps.identity, invitationMs: DAY_MS, mail: () => null };
   if (issuer !== null && issuer !== identity.issuer) return null;
   const body = administrator(identityRoleRules(config), identity.hostname);
-  if (body === null || people.hasAdministrator()) return null;
+  if (body === null) return null;
+  // Another node may have one already.
+  await context.replica.refresh();
+  if (people.hasAdministrator()) return null;
   const known = people.accountByEmail(body.email);
   if (known !== undefined) {
     // Somebody disabled the account, or took its group away.
@@ -43,8 +47,13 @@ export async function firstAdministratorLink(deps: FirstAdministratorPorts): Pro
   }
   const documents = new Documents({ ...context, settings: { ...context.settings, identity } });
   const compiled = context.catalog.compiled.get(USER_ACCOUNT_KIND) as CompiledResource;
-  const created = await documents.create(compiled, { ...OPERATOR_REQUEST, body }, null);
-  return linkIn(created);
+  try {
+    return linkIn(await documents.create(compiled, { ...OPERATOR_REQUEST, body }, null));
+  } catch (error) {
+    // Another node started at the same time, and has the link.
+    if (error instanceof PosternError && error.code === 'ERR_POSTERN_ALREADY_EXISTS') return null;
+    throw error;
+  }
 }
 
 function linkIn({ body }: OperationResult): string | null {
