@@ -1,5 +1,5 @@
 import { didYouMean } from '../lib/text/near-match.ts';
-import { readYaml } from '../lib/text/yaml/read-yaml.ts';
+import { readYaml, yamlProblemText } from '../lib/text/yaml/read-yaml.ts';
 import { plainValue } from '../lib/text/yaml/yaml-node.ts';
 import { configErrors } from './errors.ts';
 import { settingNames } from './schema.ts';
@@ -13,10 +13,7 @@ export interface FileEntry {
 export function readConfigText(text: string, fileName: string): Map<string, FileEntry> {
   const { root, problems } = readYaml(text, { hasAliases: true });
   const [first] = problems;
-  if (first !== undefined) {
-    const { line, code, problem } = first;
-    throw fileError(`${fileName}:${line}: ${code === null ? problem : `invalid YAML (${code})`}`);
-  }
+  if (first !== undefined) throw fileError(`${fileName}:${first.line}: ${yamlProblemText(first)}`);
   const entries = new Map<string, FileEntry>();
   if (root === null) return entries;
   if (root.type !== 'map') throw fileError(`${fileName}: must be a map of settings, "name: value" on each line`);

@@ -69,8 +69,8 @@ test('reads a complete file', () => {
 const WRONG: readonly (readonly [string, readonly RegExp[]])[] = [
   ['', [/^f:1: is empty: start the file with "version: 2"$/]],
   ['- a', [/^f:1: must be a map/]],
-  ['version: 2\nx: [', [/^f:\d: invalid YAML/]],
-  ['version: 2\ntunnels: !!js/function x', [/^f:2: invalid YAML \(TAG_RESOLVE_FAILED\)/]],
+  ['version: 2\nx: [', [/^f:\d: is not valid YAML \(column \d\): a \[ or \{ is not closed/]],
+  ['version: 2\ntunnels: !!js/function x', [/^f:2: is not valid YAML \(column 10\): Unresolved tag/]],
   ['version: 2\nversion: 2', [/^f:2: duplicate key: remove one$/]],
   ['authtoken: x', [/^f:1: version is missing: start the file with "version: 2"$/]],
   ['version: 3', [/^f:1: version must be 2: write version: 2$/]],

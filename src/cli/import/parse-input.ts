@@ -1,12 +1,13 @@
 import { parse, TomlError } from 'smol-toml';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { readYaml } from '../../lib/text/yaml/read-yaml.ts';
+import { readYaml, yamlProblemText } from '../../lib/text/yaml/read-yaml.ts';
 import { plainValue } from '../../lib/text/yaml/yaml-node.ts';
 import { type ImportInput, inputError } from './read-input.ts';
 
 const MAX_DEPTH = 64;
 
-export function parseJsonInput({ name, text }: ImportInput): JsonValue {
+/** `advice` is for a text that is not JSON. */
+export function parseJsonInput({ name, text }: ImportInput, advice = ''): JsonValue {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -15,7 +16,7 @@ export function parseJsonInput({ name, text }: ImportInput): JsonValue {
     const [, line] = /line (\d+)/.exec(String(error)) ?? [];
     const [, position] = /position (\d+)/.exec(String(error)) ?? [];
     const at = line ?? (position === undefined ? null : text.slice(0, Number(position)).split('\n').length);
-    throw inputError(name, at === null ? null : Number(at), 'is not valid JSON');
+    throw inputError(name, at === null ? null : Number(at), `is not valid JSON${advice}`);
   }
   return checkedDepth(value as JsonValue, name);
 }
@@ -24,10 +25,7 @@ export function parseYamlInput({ name, text }: ImportInput): JsonObject {
   // Programs in Go resolve "<<": a protection may come from there.
   const { root, problems } = readYaml(text, { hasAliases: true, isForeign: true });
   const [first] = problems;
-  if (first !== undefined) {
-    const { line, code, problem } = first;
-    throw inputError(name, line, code === null ? problem : `is not valid YAML (${code})`);
-  }
+  if (first !== undefined) throw inputError(name, first.line, yamlProblemText(first));
   return mapOf(root === null ? null : plainValue(root), name);
 }
 

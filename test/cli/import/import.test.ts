@@ -436,6 +436,16 @@ suite('bad input', () => {
     const rows: readonly (readonly [string, string | Uint8Array, RegExp])[] = [
       ['ngrok-agent', 'tunnels:\n  a: [\n', /input-\d+:\d: is not valid YAML/],
       ['ngrok-agent', 'tunnels: {}\n\ttab: x\n', /input-\d+:2: is not valid YAML/],
+      [
+        'ngrok-agent',
+        'tunnels:\n  web:\n    addr: 80\n   proto: http\n',
+        /input-\d+:4: is not valid YAML \(column 1\): the line is indented by another number of spaces/,
+      ],
+      [
+        'ngrok-agent',
+        'authtoken: !hunter2\n',
+        /input-\d+:1: is not valid YAML \(column 12\): Unresolved tag: a value [^2]*$/,
+      ],
       ['ngrok-agent', bomb.join('\n'), /too many aliases/],
       ['ngrok-agent', deep, /nested (too deeply|more than)|not valid YAML/],
       ['ngrok-agent', '', /empty or has no fields/],
@@ -446,6 +456,7 @@ suite('bad input', () => {
       ['frp', 'a = 1\nb = = 2\n', /input-\d+:2: is not valid TOML/],
       ['frp', '[common]\nserver_addr = x\n[ssh]\nnonsense\n', /input-\d+:4: must be a section/],
       ['caddy', '{\n "apps": {,\n}', /input-\d+:2: is not valid JSON/],
+      ['caddy', 'app.example.com {\n  reverse_proxy :3000\n}\n', /is not valid JSON: .*caddy adapt --config Caddyfile/],
       ['caddy', '[1]', /empty or has no fields/],
       ['caddy', '{"apps": {}}', /no "apps\.http\.servers": .*caddy adapt/],
       ['caddy', `${deep}${']'.repeat(20_000)}`, /nested more than 64 levels deep/],

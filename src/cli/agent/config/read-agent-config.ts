@@ -1,5 +1,5 @@
 import { parseListenAddress } from '../../../lib/net/listen-address.ts';
-import { readYaml, type YamlProblem } from '../../../lib/text/yaml/read-yaml.ts';
+import { readYaml, type YamlProblem, yamlProblemText } from '../../../lib/text/yaml/read-yaml.ts';
 import { agentCommandErrors } from '../errors.ts';
 import type { AgentConfig, TunnelConfig } from './agent-config.ts';
 import { readTunnel } from './read-tunnel.ts';
@@ -79,8 +79,8 @@ function readTunnels(fields: YamlFields): readonly TunnelConfig[] {
   return tunnels.keys().flatMap((name) => readTunnel(tunnels, name) ?? []);
 }
 
-function yamlWords({ code, problem }: YamlProblem): string {
-  if (code === 'DUPLICATE_KEY') return 'duplicate key: remove one';
-  if (code === 'TAB_AS_INDENT') return 'the line is indented with a tab: YAML requires spaces';
-  return code === null ? problem : `invalid YAML (${code})`;
+function yamlWords(each: YamlProblem): string {
+  if (each.code === 'DUPLICATE_KEY') return 'duplicate key: remove one';
+  if (each.code === 'TAB_AS_INDENT') return 'the line is indented with a tab: YAML requires spaces';
+  return yamlProblemText(each);
 }

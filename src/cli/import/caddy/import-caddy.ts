@@ -5,10 +5,12 @@ import { type ImportInput, inputError } from '../read-input.ts';
 import { readServer } from './caddy-server.ts';
 import { CaddySites } from './caddy-sites.ts';
 
+const ADAPT = 'caddy adapt --config Caddyfile';
 const WHY: Readonly<Record<string, string>> = {
   tls: 'Postern orders certificates by its own settings (acme), or takes uploaded ones',
   pki: 'Postern has its own internal CA',
 };
+const ADVICE = `: a Caddyfile is converted with ${ADAPT}, whose output this command reads`;
 const NO_APP = 'Postern has no such part';
 /** Parts that do not decide who gets in. Beside any other, no site is served. */
 const HARMLESS: ReadonlySet<string> = new Set(['admin', 'logging', 'storage']);
@@ -23,10 +25,10 @@ const HARMLESS_HTTP: ReadonlySet<string> = new Set([
 
 /** Caddy's JSON, as `caddy adapt` prints it: sites that forward to upstreams. */
 export function importCaddy(input: ImportInput, report: ImportReport): CaddySites {
-  const { apps, ...top } = mapOf(parseJsonInput(input), input.name);
+  const { apps, ...top } = mapOf(parseJsonInput(input, ADVICE), input.name);
   const http = isJsonObject(apps) ? apps['http'] : undefined;
   if (!isJsonObject(apps) || !isJsonObject(http) || !isJsonObject(http['servers'])) {
-    throw inputError(input.name, 1, 'has no "apps.http.servers": make the file with caddy adapt --config Caddyfile');
+    throw inputError(input.name, 1, `has no "apps.http.servers": make the file with ${ADAPT}`);
   }
   for (const [name, value] of Object.entries(top)) report.dropFields([name], value as JsonValue, NO_APP);
   const { http: _, ...otherApps } = apps;

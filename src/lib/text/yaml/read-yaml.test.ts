@@ -73,11 +73,26 @@ suite('readYaml', () => {
     assert.match(problemsOf('['.repeat(50_000), OWN).join(), /nested too deeply/);
   });
 
+  test('syntax problems are sentences that say what to do', () => {
+    const rows: readonly (readonly [string, RegExp])[] = [
+      ['a:\n  b: 1\n c: 2\n', /^3:1 the line is indented by another number of spaces/],
+      ['a: [1\nb: 2\n', /^2:1 a \[ or \{ is not closed/],
+      ['[a', /^1:3 a \[ or \{ is not closed/],
+      ['a: "x\n', /^2:1 a quote is not closed/],
+      ['a: 1\nb\n', /^2:1 a name has no ":" after it/],
+      ['a: b: c\n', /^1:4 a line has two names/],
+      ['a: @x\n', /^1:4 a value starts with a character that YAML reserves/],
+      [`${'k'.repeat(1100)}: x`, /^1:1 a name is longer than/],
+    ];
+    for (const [text, words] of rows) assert.match(problemsOf(text, OWN)[0] ?? '', words);
+  });
+
   test('no problem quotes a value', () => {
     for (const text of [
       'a: 1\n}hunter2',
       'a: "x" hunter2',
       'a: "\\hunter2"',
+      'a: !hunter2 x',
       'hunter2: [',
       '@hunter2',
       '%hunter2',

@@ -1,6 +1,7 @@
 import { LineCounter, parseAllDocuments } from 'yaml';
 import { NodeReader, problemAt } from './node-reader.ts';
 import { readPlainYaml } from './plain-yaml.ts';
+import { syntaxWords } from './syntax-words.ts';
 import type { YamlNode } from './yaml-node.ts';
 
 const MAX_SYNTAX_PROBLEMS = 20;
@@ -25,6 +26,11 @@ export interface YamlReading {
   /** Null when the text cannot be read, or has no content. */
   readonly root: YamlNode | null;
   readonly problems: readonly YamlProblem[];
+}
+
+/** The problem after the name of the file and the line. */
+export function yamlProblemText({ code, column, problem }: YamlProblem): string {
+  return code === null ? problem : `is not valid YAML (column ${column}): ${problem}`;
 }
 
 /** Reads one document as maps, lists and values with their lines. Callers check these by their own schema. */
@@ -76,9 +82,9 @@ function isEmpty(root: YamlNode | null): boolean {
 /** The parser's words without what they quote of the text. */
 function wordsOf(code: string, message: string): string {
   if (code === 'RESOURCE_EXHAUSTION') return TOO_DEEP;
-  if (code === 'TAB_AS_INDENT') return 'is indented with a tab: YAML requires spaces';
+  const known = syntaxWords(code, message);
+  if (known !== null) return known;
   const [first = ''] = message.split('\n');
-  if (code === 'TAG_RESOLVE_FAILED') return first;
   const words = first.replace(/: .*$|(?<=Invalid escape sequence|directive).*$/, '');
   return words === '' ? 'is not valid YAML' : words;
 }
