@@ -87,8 +87,21 @@ export function callerOf(header: string | undefined, find: FindPrincipal): Calle
   const token = tokenIn(header);
   if (token === null) throw unauthenticated('the Authorization header is malformed');
   const principal = find(token);
-  if (principal === null) throw unauthenticated('the API key is not known: it may have been deleted');
+  if (principal === null) throw unauthenticated(unknownKey(token));
   return { principal, token };
+}
+
+/** Tokens that people take for API keys, by how they start. */
+const OTHER_TOKENS: readonly (readonly [string, string])[] = [
+  ['postern_cr_', 'the token of an agent'],
+  ['pst_', 'the token of a service account'],
+  ['postern_oc_', 'the secret of an OIDC client'],
+];
+
+function unknownKey(token: string): string {
+  const kind = OTHER_TOKENS.find(([start]) => token.startsWith(start))?.[1];
+  if (kind === undefined) return 'the API key is not known: it may have been deleted';
+  return `this is ${kind}, not an API key: the console and "postern api api-keys create" make API keys, and the first one is in the file first-api-key of the data directory`;
 }
 
 /** Nothing that another node wrote makes a request valid that proves nothing. */

@@ -17,12 +17,31 @@ export class PosternConnectionError extends Error {
 
 /** fetch reports "fetch failed"; the reason is in its cause, or in the first of several causes. */
 export function networkError(origin: string, cause: unknown): PosternConnectionError {
-  return new PosternConnectionError('network', `cannot reach ${origin}: ${reasonOf(cause)}`, { cause });
+  const error = rootOf(cause);
+  const reason = wrongScheme(origin, error) ?? reasonOf(error);
+  return new PosternConnectionError('network', `cannot reach ${origin}: ${reason}`, { cause });
+}
+
+function rootOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  if (error.cause !== undefined) return rootOf(error.cause);
+  return error instanceof AggregateError && error.errors.length > 0 ? rootOf(error.errors[0]) : error;
+}
+
+/** What TLS makes of an answer without TLS, and HTTP of a server that waits for TLS; null: something else. */
+function wrongScheme(origin: string, error: unknown): string | null {
+  const { code = '', message = '' } = error as { readonly code?: string; readonly message?: string };
+  const isNotTls = /wrong version number|packet length too long|record layer failure/.test(message);
+  if (/^https:/i.test(origin))
+    return isNotTls ? `it answers without TLS: use ${origin.replace(/^https/i, 'http')}` : null;
+  // Servers differ: some end the connection, some send an alert.
+  const isMaybeTls = code === 'ECONNRESET' || code === 'UND_ERR_SOCKET' || code.startsWith('HPE_');
+  return isMaybeTls
+    ? `the connection ended without an answer: if it has TLS, use ${origin.replace(/^http/i, 'https')}`
+    : null;
 }
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'the connection failed';
-  if (error.cause !== undefined) return reasonOf(error.cause);
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   return error.message === '' ? ((error as { code?: string }).code ?? error.name) : error.message;
 }

@@ -2,6 +2,8 @@ import { access, constants, mkdir } from 'node:fs/promises';
 import { failureCode } from '../lib/error-text.ts';
 import { storeErrors } from './errors.ts';
 
+const NOT_A_DIRECTORY: ReadonlySet<string> = new Set(['EEXIST', 'ENOTDIR']);
+
 /** Creates the data directory for this user alone, or fails now if it is not writable. */
 export async function prepareDataDir(path: string): Promise<void> {
   try {
@@ -9,7 +11,8 @@ export async function prepareDataDir(path: string): Promise<void> {
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
     const code = failureCode(cause, 'error');
-    const message = `cannot use the data directory ${path} (${code}). Set another with data_dir (POSTERN_DATA_DIR)`;
+    const why = NOT_A_DIRECTORY.has(code) ? 'it, or a part of its path, is a file and not a directory' : code;
+    const message = `cannot use the data directory ${path} (${why}). Set another with data_dir (POSTERN_DATA_DIR)`;
     throw storeErrors.create('ERR_POSTERN_DATA_DIR', message, { cause });
   }
 }

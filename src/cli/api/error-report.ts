@@ -1,6 +1,7 @@
 import type { PosternApiError } from '../../client/postern-api-error.ts';
 import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import { printable } from './cell-text.ts';
+import { keyAdvice } from './key-advice.ts';
 import type { OperationDescription } from './operation-list.ts';
 import { kebab, moduleName, resourceName } from './resource-names.ts';
 
@@ -41,6 +42,7 @@ function connectionHint(error: PosternConnectionError, { apiUrl }: ReportContext
   if (/certificate|self[- ]signed|issuer/i.test(error.message)) {
     return 'the certificate is not trusted: pass its CA with --root-ca FILE; "postern ca print" on the server prints it';
   }
+  if (/use https?:/.test(error.message)) return 'the scheme of --api-url or POSTERN_CLI_API_URL is the wrong one';
   return `check that the server runs and listens at ${apiUrl}, or set another address with --api-url or POSTERN_CLI_API_URL`;
 }
 
@@ -48,7 +50,7 @@ function apiHint({ status, code }: PosternApiError, { operation, keySource }: Re
   const resource = kebab(resourceName(operation));
   switch (status) {
     case 401:
-      return `the key came from ${keySource}; set another with --api-key-file or POSTERN_CLI_API_KEY`;
+      return keyAdvice(keySource);
     case 403:
       return `the key came from ${keySource}; "postern api api-keys list" shows the scopes of each key`;
     case 404:

@@ -1,8 +1,8 @@
-import { Transport } from '../../client/transport.ts';
+import type { Transport } from '../../client/transport.ts';
 import type { ParsedFlags } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
 import { apiAccess } from './api-access.ts';
-import { apiFetch } from './api-fetch.ts';
+import { CommandTransport } from './command-transport.ts';
 import { createTextSource, type TextSource } from './text-source.ts';
 
 /** The API that the flags and the environment name. */
@@ -11,6 +11,5 @@ export async function openTransport(
   context: CommandContext,
   source: TextSource = createTextSource(),
 ): Promise<Transport> {
-  const { url, apiKey } = await apiAccess(parsed, context, source);
-  return new Transport({ baseUrl: url, fetch: apiFetch, apiKey: apiKey.key });
+  return new CommandTransport(await apiAccess(parsed, context, source));
 }

@@ -1,7 +1,6 @@
-import { Transport } from '../../client/transport.ts';
 import type { ParsedFlags } from '../../lib/flags.ts';
 import { apiAccess } from '../api/api-access.ts';
-import { apiFetch } from '../api/api-fetch.ts';
+import { CommandTransport } from '../api/command-transport.ts';
 import { runWithApi } from '../api/run-with-api.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -48,8 +47,9 @@ export const statusCommand: Command = {
 };
 
 async function show(parsed: ParsedFlags, format: OutputFormat, context: CommandContext): Promise<number> {
-  const { url, apiKey } = await apiAccess(parsed, context, createTextSource());
-  const status = await readStatus(new Transport({ baseUrl: url, fetch: apiFetch, apiKey: apiKey.key }), Date.now());
+  const access = await apiAccess(parsed, context, createTextSource());
+  const status = await readStatus(new CommandTransport(access), Date.now());
+  const { url } = access;
   const isOk = status.findings.every(({ level }) => level !== 'problem');
   if (format === 'json' || format === 'yaml') printStructured(document(status, url, isOk), format, context);
   else for (const line of statusText(status, url, painterFor(context))) context.print(line);

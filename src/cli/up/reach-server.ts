@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Transport } from '../../client/transport.ts';
+import type { Transport } from '../../client/transport.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
-import { apiFetch } from '../api/api-fetch.ts';
+import { CommandTransport } from '../api/command-transport.ts';
 import { DEFAULT_URL, dataDirectory, findApiKey, KEY_FILE, trustCas } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
@@ -69,7 +69,7 @@ export async function openServer({ place, loaded, flags, context }: ServerAccess
       `a server runs at ${url}, and there is no API key for it in ${loaded.config.data_dir}: run this command as root or as the user of the server, or set POSTERN_CLI_API_KEY or --api-key-file FILE`,
     );
   }
-  return new Transport({ baseUrl: url, fetch: apiFetch, apiKey: key.key });
+  return new CommandTransport({ url, apiKey: key });
 }
 
 export function serverUrl({ config }: LoadedConfig): string {

@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
 import { didYouMean } from '../text/near-match.ts';
+import { RFC3339_FORM } from '../text/rfc3339-time.ts';
 import { type FieldProblem, lastName, pointerTo } from './field-problem.ts';
 import { isObjectSchema } from './schema-facts.ts';
 
@@ -36,10 +37,15 @@ export function describeProblems(
         });
       }
     } else if (error.keyword !== 'additionalProperties') {
-      problems.push({ path: error.instancePath, message: `${error.message}. ${describe(at)}`.trim() });
+      problems.push({ path: error.instancePath, message: `${wordsOf(error)}. ${describe(at)}`.trim() });
     }
   }
   return problems.length > 0 ? problems : [{ path: '', message: 'is not valid here' }];
+}
+
+function wordsOf({ keyword, params, message }: SchemaError): string {
+  const { format } = params as { readonly format?: unknown };
+  return keyword === 'format' && format === 'date-time' ? `must be ${RFC3339_FORM}` : message;
 }
 
 function unknownField(name: string, known: readonly string[]): string {

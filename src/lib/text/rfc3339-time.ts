@@ -10,3 +10,7 @@ export function parseRfc3339(text: string): number | null {
   const ms = Date.parse(text.toUpperCase());
   return Number.isNaN(ms) ? null : ms;
 }
+
+/** For messages. */
+export const RFC3339_FORM =
+  'a date and a time with "Z" or an offset, such as 2027-01-31T18:00:00Z or 2027-01-31T18:00:00+01:00 (RFC 3339)';

@@ -1,13 +1,11 @@
-import { parseRfc3339 } from '../../lib/text/rfc3339-time.ts';
+import { parseRfc3339, RFC3339_FORM } from '../../lib/text/rfc3339-time.ts';
 
 const MAX_DAYS = 90;
 const MAX_MS = MAX_DAYS * 86_400_000;
 
 /** What is wrong with the form of `expires_at`, or null. */
 export function timeProblem(expiresAt: string): string | null {
-  return parseRfc3339(expiresAt) === null
-    ? 'must be a date and a time in RFC 3339 format, with "Z" or an offset'
-    : null;
+  return parseRfc3339(expiresAt) === null ? `must be ${RFC3339_FORM}` : null;
 }
 
 /** What is wrong with a new `expires_at` now, or null. */

@@ -425,6 +425,18 @@ suite('import of Caddy', () => {
   });
 });
 
+test('the certificate of a tls tunnel is reported: the agent passes TLS through', async () => {
+  const text = 'version: 2\ntunnels:\n  t: {proto: tls, addr: 443, domain: t.example.com, crt: a.crt, key: a.key}\n';
+  const { report } = await imported(['ngrok-agent', await written(text)]);
+  assert.deepEqual(
+    report.dropped.map(({ place, why }) => [place, /passes TLS through.*to the service at addr/.test(why)]),
+    [
+      ['tunnels > t > crt', true],
+      ['tunnels > t > key', true],
+    ],
+  );
+});
+
 suite('bad input', () => {
   test('is rejected with file and line, and writes nothing', async () => {
     const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];

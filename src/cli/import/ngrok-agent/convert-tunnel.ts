@@ -21,6 +21,8 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'verify_upstream_tls_cas',
 ]);
 const NO_OPTION = "Postern's agent has no such option";
+const NO_TERMINATION =
+  'the agent passes TLS through and does not end it: give the certificate and its key to the service at addr, or use proto http and upload the certificate to the server';
 const SAME = [
   'proto',
   'addr',
@@ -64,7 +66,10 @@ export function addTunnel(name: string, tunnel: JsonObject, { place, file, repor
   }
   lost.push(...unknownFields(rest, HARMLESS));
   if (/\.internal\.?$/i.test(String(fields['domain'] as string))) lost.push('its internal domain');
-  for (const [field, value] of Object.entries(rest)) report.dropFields([...place, field], value, NO_OPTION);
+  for (const [field, value] of Object.entries(rest)) {
+    const isCertificate = fields['proto'] === 'tls' && (field === 'crt' || field === 'key');
+    report.dropFields([...place, field], value, isCertificate ? NO_TERMINATION : NO_OPTION);
+  }
   if (lost.length > 0) {
     report.drop(
       place,

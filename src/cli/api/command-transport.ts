@@ -1,0 +1,29 @@
+import { PosternApiError } from '../../client/postern-api-error.ts';
+import type { AnyOptions } from '../../client/request-options.ts';
+import { type ApiRequest, type RawAnswer, Transport } from '../../client/transport.ts';
+import type { ApiAccess } from './api-access.ts';
+import { apiFetch } from './api-fetch.ts';
+import { keyAdvice } from './key-advice.ts';
+
+const UNAUTHENTICATED = 401;
+
+/** For commands that print only the message of an error: one about the key says where the key came from. */
+export class CommandTransport extends Transport {
+  readonly #keySource: string;
+
+  constructor({ url, apiKey }: ApiAccess) {
+    super({ baseUrl: url, fetch: apiFetch, apiKey: apiKey.key });
+    this.#keySource = apiKey.source;
+  }
+
+  override async send(request: ApiRequest, options: AnyOptions = {}): Promise<RawAnswer> {
+    try {
+      return await super.send(request, options);
+    } catch (error) {
+      if (!(error instanceof PosternApiError) || error.status !== UNAUTHENTICATED) throw error;
+      const { code, status, operationId, details, retryAfterMs, text, message } = error;
+      const advised = `${message} (${keyAdvice(this.#keySource)})`;
+      throw new PosternApiError({ code, status, operationId, details, retryAfterMs, text, message: advised });
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { after, suite, test } from 'node:test';
+import { createServer } from 'node:tls';
+import { issue } from '../edge/tls/test-authority.ts';
+import { TestWorld } from '../support/test-world.ts';
+import { listening } from './doctor-world.ts';
+import { operatorEnv, runCommand } from './run-command.ts';
+
+const world = await TestWorld.open({ after });
+const COMMANDS = [['status'], ['export'], ['api', 'https-edges', 'list']];
+
+suite('the wrong scheme in --api-url', () => {
+  test('https to a port without TLS says to use http', async () => {
+    const { host } = new URL(world.baseUrl);
+    for (const command of COMMANDS) {
+      const { code, stderr } = await runCommand([...command, '--api-url', `https://${host}`], {
+        env: operatorEnv(world),
+      });
+      assert.equal(code, 3, stderr);
+      assert.match(stderr, new RegExp(`cannot reach https://${host}: it answers without TLS: use http://${host}\\n`));
+      assert.doesNotMatch(stderr, /SSL|EPROTO|\.c:\d+/);
+    }
+  });
+
+  test('http to a port with TLS says to use https', async (t) => {
+    const { certificatePem: cert, keyPem: key } = await issue({ commonName: 'localhost', dnsNames: ['localhost'] });
+    const address = await listening(t, createServer({ cert, key }));
+    for (const command of COMMANDS) {
+      const url = `http://${address}`;
+      const { code, stderr } = await runCommand([...command, '--api-url', url], { env: operatorEnv(world) });
+      assert.equal(code, 3, stderr);
+      assert.match(stderr, new RegExp(`if it has TLS, use https://${address}\\n`));
+    }
+  });
+});
+
+suite('a key that is rejected', () => {
+  test('the message names where the key came from, and how to set another', async () => {
+    for (const command of COMMANDS) {
+      const { code, stderr } = await runCommand(command, {
+        env: { POSTERN_API_URL: world.baseUrl, POSTERN_API_KEY: 'x'.repeat(40) },
+      });
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, /the key came from POSTERN_API_KEY; set another with --api-key-file or POSTERN_CLI_API_KEY/);
+    }
+  });
+
+  test('a token of another kind is named, and where API keys come from', async () => {
+    const credential = await world.api('POST', '/credentials', {});
+    const account = await world.api('POST', '/service_accounts', { name: 'robot' });
+    const token = await world.api('POST', '/service_account_tokens', { service_account_id: account.body.id });
+    for (const [value, kind] of [
+      [credential.body.token, 'the token of an agent'],
+      [token.body.token, 'the token of a service account'],
+    ]) {
+      assert.equal(typeof value, 'string', JSON.stringify([credential.body, account.body, token.body]));
+      const { stderr } = await runCommand(['status'], {
+        env: { POSTERN_API_URL: world.baseUrl, POSTERN_API_KEY: value },
+      });
+      assert.match(stderr, new RegExp(`this is ${kind}, not an API key: .*postern api api-keys create`));
+      assert.ok(!stderr.includes(value));
+    }
+  });
+});
+
+test('a date of a guest link names the form that works', async () => {
+  const { code, stderr } = await runCommand(
+    ['api', 'guest-links', 'create', '--host', 'a.example.com', '--expires-at', 'tomorrow'],
+    { env: operatorEnv(world) },
+  );
+  assert.equal(code, 1);
+  assert.match(stderr, /expires_at must be a date and a time .*such as 20\d\d-\d\d-\d\dT18:00:00Z/);
+});
