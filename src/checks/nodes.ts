@@ -17,6 +17,14 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     /^the mail server /,
     'check smtp_url (POSTERN_SMTP_URL) and mail_from: host, port, user and password, and that the server presents a valid certificate; links can also be handed over by hand: postern users invite PERSON --print',
   ],
+  [
+    /^the sites are not applied, because other nodes /,
+    'remove the setting sites (--sites, POSTERN_SITES), and apply the file with "postern apply --prune" instead',
+  ],
+  [
+    /^the sites are not applied: /,
+    'correct the file ("postern validate -f FILE" lists its mistakes), then send SIGHUP to the server or run "systemctl reload postern"',
+  ],
   [/^the database .* lost commits/, 'do what the message says, then restart the server: the problem ends with it'],
   [/^this server cannot join /, 'make the setting equal, and restart that node'],
 ];

@@ -216,6 +216,10 @@ const ownSettings = {
   upstream_allow_cidrs: required(cidrList, {
     description: 'Link-local and metadata address ranges that upstreams may use. They are blocked by default.',
   }),
+  sites: optional(path, {
+    description:
+      'File or directory in the format of "postern apply". The server applies it to itself at its start and on SIGHUP, in one change, and removes what an earlier one had. A file with a mistake changes nothing and is a problem. Not for several nodes: use "postern apply".',
+  }),
   certificate_file_dirs: required(pathList, {
     description:
       'Directories from which TLS certificates may name files (certificate_file and private_key_file), such as /etc/letsencrypt. Empty: none.',

@@ -59,6 +59,7 @@ import { onlineInStore } from './cluster/online-in-store.ts';
 import { othersWrites } from './cluster/others-writes.ts';
 import type { OpenedTraffic } from './data-plane/traffic.ts';
 import { allErrorRows } from './error-tables.ts';
+import { type OperatorCall, operatorCall } from './operator-call.ts';
 import { consolePeople } from './people/console-people.ts';
 import { identityScopes } from './people/console-roles.ts';
 import { firstAdministratorLink } from './people/first-administrator.ts';
@@ -119,6 +120,8 @@ export interface OpenedApi extends ApiHandler {
   renewCertificate(id: string, pair: FilePair): Promise<void>;
   /** The event that reports a change of a managed certificate; none when no subscription wants it. */
   certificateEvent(type: CertificateEventType, record: Pick<StoredRecord, 'id' | 'doc'>): readonly OutboxEvent[];
+  /** Runs an operation of the API as the local operator. */
+  readonly operatorCall: OperatorCall;
   /** As the operator would: an ordinary change. */
   suspendDestination(id: string): Promise<void>;
   /** Called after the last request has been answered. */
@@ -312,6 +315,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
         throw error;
       }
     },
+    operatorCall: operatorCall(operations, ports),
     suspendDestination: async (id) => {
       const request = { ...OPERATOR_REQUEST, body: {} };
       await documents.update('event_destination', id, request, () => ({ derived: { status: 'suspended' } }));

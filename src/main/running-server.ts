@@ -42,6 +42,8 @@ export interface RunningServer {
   readonly handover: HandoverParts;
   /** Uses certificate files that changed, now rather than at the next check. Rejects if they cannot be used. */
   refreshCertificates(): Promise<void>;
+  /** Applies the file of the setting `sites` again. What is wrong becomes a problem of the node. */
+  applySites(): Promise<void>;
   /** Drains, then closes everything in reverse order. Safe to call again, but only the first call waits. */
   close(options?: CloseOptions): Promise<void>;
 }

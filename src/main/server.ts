@@ -56,6 +56,7 @@ import { openRequests } from './requests.ts';
 import type { CloseOptions, RunningServer } from './running-server.ts';
 import type { ServerOptions } from './server-options.ts';
 import { type ShutDownParts, shutDown } from './shut-down.ts';
+import { Sites } from './sites.ts';
 import { listenedAddresses, readyAddresses } from './sockets/listened-addresses.ts';
 import { openListener } from './sockets/listener.ts';
 import { ListeningSockets } from './sockets/listening-sockets.ts';
@@ -358,6 +359,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     .then(deliver)
     .catch((err: unknown) => logger.error({ err }, 'failed to start the delivery of events'));
   void predecessor?.gone.then(() => nodes.takePeerSocket()).then(() => sockets.closeUnused());
+  const sites =
+    config.sites === null
+      ? null
+      : new Sites({ path: config.sites, env: process.env, call: api.operatorCall, membership, logger });
+  await sites?.apply();
   const addresses = listenedAddresses({
     ...{ api: listener.address, edge, tunnel: gateway?.address ?? null, peer: nodes.peerAddress },
   });
@@ -403,6 +409,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     replica,
     history,
     workers,
+    applySites: async () => sites?.apply(),
     refreshCertificates: async () => {
       await Promise.all([tls?.refresh(), gateway?.refreshTls()]);
     },

@@ -8,6 +8,7 @@ import { firstOf } from '../support/share-of-cases.ts';
 import { readPage, type ShellBlock } from './markdown.ts';
 import type { PageRun, Treatment } from './reader.ts';
 import { replaceBySignal, replaceServer } from './replace-server.ts';
+import { changeSites, startWithSites } from './sites-server.ts';
 
 export interface Plan {
   readonly blocks: readonly Treatment[];
@@ -112,6 +113,10 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /applied: 3 added \(revision \d+\)\n(?:postern: read .*\n)?nothing to do/ },
       { run: /applied: 2 removed/ },
     ],
+  },
+  'docs/how-to/keep-the-sites-in-a-file.md': {
+    alsoRunBy: 'test/changes/sites.test.ts',
+    blocks: [{ run: /the file is valid/ }, { custom: startWithSites }, { custom: changeSites }],
   },
   'docs/how-to/undo-a-change.md': {
     blocks: [

@@ -14,7 +14,7 @@ import { loadConfiguration } from './load-configuration.ts';
 import { operationHint } from './operation-hint.ts';
 import { printPlan, reportNoOwner } from './plan-command.ts';
 import { changesAsJson, summaryText } from './plan-lines.ts';
-import { CHANGESET_TIMEOUT_MS, type PlanRequest, type PreparedPlan, preparePlan } from './prepare-plan.ts';
+import { CHANGESET_TIMEOUT_MS, CONFLICTS, type PlanRequest, type PreparedPlan, preparePlan } from './prepare-plan.ts';
 import { printProblems } from './print-problems.ts';
 import { Progress } from './progress.ts';
 import { reportMoving } from './report-moving.ts';
@@ -51,8 +51,6 @@ const EXIT_CONFLICT = 3;
 const MAX_ATTEMPTS = 5;
 const MAX_OPERATIONS = 50_000;
 const CONFIRM_WITHIN = /^[1-9]\d{0,5}[smh]$/;
-/** The revision moved, or other writers kept changing the same objects. */
-const CONFLICTS = new Set(['ERR_POSTERN_PRECONDITION_FAILED', 'ERR_POSTERN_TOO_MANY_CONFLICTS']);
 
 /** Makes the server's configuration that of the files. */
 export const applyCommand: Command = {

@@ -1,3 +1,4 @@
+import type { FileProblem } from '../../configuration-file/file-problem.ts';
 import { type Configuration, readConfiguration } from '../../configuration-file/read-configuration.ts';
 import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
 import type { CommandContext } from '../command.ts';
@@ -15,10 +16,19 @@ export async function loadConfiguration(
   paths: readonly string[],
   context: CommandContext,
 ): Promise<LoadedConfiguration | null> {
-  const configuration = readConfiguration(await readFiles(paths));
-  const { values, problems } = await resolveSecrets(configuration.objects, context.env);
-  const all = [...configuration.problems, ...problems];
-  if (all.length === 0) return { configuration, secrets: values };
-  printProblems(all, context);
+  const loaded = await readChecked(paths, context.env);
+  if (!('problems' in loaded)) return loaded;
+  printProblems(loaded.problems, context);
   return null;
+}
+
+/** Reads and checks files and their secrets. */
+export async function readChecked(
+  paths: readonly string[],
+  env: CommandContext['env'],
+): Promise<LoadedConfiguration | { readonly problems: readonly FileProblem[] }> {
+  const configuration = readConfiguration(await readFiles(paths));
+  const { values, problems } = await resolveSecrets(configuration.objects, env);
+  const all = [...configuration.problems, ...problems];
+  return all.length === 0 ? { configuration, secrets: values } : { problems: all };
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { queryString } from '../../client/fill-path.ts';
 import { PosternApiError } from '../../client/postern-api-error.ts';
-import type { Transport } from '../../client/transport.ts';
+
 import { installedObjects } from '../../configuration-file/documents.ts';
 import type { FileProblem } from '../../configuration-file/file-problem.ts';
 import { type Claim, makePlan, type Plan } from '../../configuration-file/plan/make-plan.ts';
@@ -10,11 +10,17 @@ import type { Configuration } from '../../configuration-file/read-configuration.
 import { sectionOf } from '../../configuration-file/sections.ts';
 import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import type { ApiSender } from './api-sender.ts';
 import type { Progress } from './progress.ts';
 import { readInstallation } from './read-installation.ts';
 
 /** Large changesets take the server a while. */
 export const CHANGESET_TIMEOUT_MS = 600_000;
+/** Codes of a changeset's rejection: the revision moved, or other writers kept changing the same objects. */
+export const CONFLICTS: ReadonlySet<string> = new Set([
+  'ERR_POSTERN_PRECONDITION_FAILED',
+  'ERR_POSTERN_TOO_MANY_CONFLICTS',
+]);
 const MAX_ATTEMPTS = 5;
 const PRECONDITION_FAILED = 412;
 
@@ -40,9 +46,9 @@ export type Preparation =
 
 /** Compares files with the server, and lets the server check the writes without storing them. */
 export async function preparePlan(
-  transport: Transport,
+  transport: ApiSender,
   request: PlanRequest,
-  progress: Progress,
+  progress: Pick<Progress, 'report'>,
 ): Promise<Preparation> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const preparation = await prepareOnce(transport, request, progress);
@@ -52,9 +58,9 @@ export async function preparePlan(
 }
 
 async function prepareOnce(
-  transport: Transport,
+  transport: ApiSender,
   request: PlanRequest,
-  progress: Progress,
+  progress: Pick<Progress, 'report'>,
 ): Promise<Preparation | null> {
   const { configuration, secrets, isPruning } = request;
   const claims = configuration.owner === null ? [] : await readClaims(transport, configuration.owner);
@@ -110,7 +116,7 @@ function sectionsOf({ objects, missing }: Configuration, claims: readonly Claim[
   return new Set([...missing.map(({ section }) => section), ...kinds.flatMap((kind) => sectionOf(kind) ?? [])]);
 }
 
-async function readClaims(transport: Transport, owner: string): Promise<readonly Claim[]> {
+async function readClaims(transport: ApiSender, owner: string): Promise<readonly Claim[]> {
   const { text } = await transport.send({ method: 'GET', path: `/changesets/claims${queryString({ owner })}` });
   return (JSON.parse(text) as { readonly claims: readonly Claim[] }).claims;
 }

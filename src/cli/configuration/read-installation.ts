@@ -1,9 +1,10 @@
 import { queryString } from '../../client/fill-path.ts';
 import { nextQuery } from '../../client/resource-client.ts';
-import type { Transport } from '../../client/transport.ts';
+
 import type { InstallationDocuments } from '../../configuration-file/documents.ts';
 import { listedKinds } from '../../configuration-file/sections.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import type { ApiSender } from './api-sender.ts';
 
 export interface Installation {
   readonly documents: InstallationDocuments;
@@ -22,7 +23,7 @@ const PAGE = 100;
 const MAX_ATTEMPTS = 5;
 
 /** Everything that the file can have, at one revision; null when the configuration changed each time while it was read. */
-export async function readInstallation(transport: Transport, options: ReadOptions = {}): Promise<Installation | null> {
+export async function readInstallation(transport: ApiSender, options: ReadOptions = {}): Promise<Installation | null> {
   let revision = await currentRevision(transport);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const documents = await readDocuments(transport, options);
@@ -34,14 +35,14 @@ export async function readInstallation(transport: Transport, options: ReadOption
 }
 
 /** An empty changeset that is only checked: its answer names the revision. */
-async function currentRevision(transport: Transport): Promise<number> {
+async function currentRevision(transport: ApiSender): Promise<number> {
   const body = { operations: [], dry_run: true };
   const { text } = await transport.send({ method: 'POST', path: '/changesets', body });
   return (JSON.parse(text) as { readonly revision: number }).revision;
 }
 
 async function readDocuments(
-  transport: Transport,
+  transport: ApiSender,
   { onProgress, sections }: ReadOptions,
 ): Promise<InstallationDocuments> {
   const found: Record<string, readonly JsonObject[]> = {};

@@ -14,7 +14,7 @@ export interface ReloadOptions extends Pick<ConfigInput, 'flags' | 'env'> {
 }
 
 /**
- * SIGHUP from a service manager: uses certificate files that changed, and compares the configuration file with the
+ * SIGHUP: applies the sites again, uses certificate files that changed, and compares the configuration file with the
  * settings in use. Settings apply at a restart only, so those that changed are named. A file with a mistake changes
  * nothing.
  */
@@ -36,5 +36,6 @@ export async function reload({ server, manager, flags, env, loaded }: ReloadOpti
   } catch (err) {
     logger.error({ err }, 'failed to reload: the server continues as it was');
   }
+  await server.applySites();
   void manager.notify('READY=1');
 }

@@ -75,8 +75,11 @@ async function serve({ args, context, env, predecessor }: Start): Promise<number
   const manager = serviceManager(process.env);
   const stopping = stopSignal({
     runningLog: () => server?.log ?? null,
-    // A service manager asks for a reload; from a terminal the signal means that it was closed.
-    onReload: manager.isPresent ? () => void reload({ server, manager, flags, env: context.env, loaded }) : null,
+    // A service manager asks for a reload, and so does who changed the sites; otherwise the terminal was closed.
+    onReload:
+      manager.isPresent || loaded.config.sites !== null
+        ? () => void reload({ server, manager, flags, env: context.env, loaded })
+        : null,
   });
   const sockets = predecessor?.sockets ?? new ListeningSockets(systemdSockets(process.env));
   const settings = shownSettings(loaded).map((setting) => ({ ...setting }));

@@ -1,0 +1,98 @@
+import { PosternApiError } from '../../client/postern-api-error.ts';
+import type { ApiRequest } from '../../client/transport.ts';
+import type { FileProblem } from '../../configuration-file/file-problem.ts';
+import { PosternError } from '../../lib/errors.ts';
+import { printable } from '../api/cell-text.ts';
+import type { CommandContext } from '../command.ts';
+import type { ApiSender } from './api-sender.ts';
+import { readChecked } from './load-configuration.ts';
+import { operationHint } from './operation-hint.ts';
+import { summaryText } from './plan-lines.ts';
+import { CONFLICTS, preparePlan } from './prepare-plan.ts';
+
+export interface FilesToApply {
+  readonly paths: readonly string[];
+  /** Secrets of the files come from here. */
+  readonly env: CommandContext['env'];
+  /** For files that name no owner. */
+  readonly owner: string;
+  readonly message: string;
+  /** Runs an operation of the API and returns the text of its answer. */
+  readonly call: (request: ApiRequest) => Promise<string>;
+}
+
+export type FilesApplied =
+  /** Null: nothing was to be changed. */
+  | { readonly revision: number | null; readonly summary: string }
+  /** Nothing was changed. */
+  | { readonly problem: string };
+
+const MAX_ATTEMPTS = 5;
+const NO_PROGRESS = { report: () => {} };
+
+/** As `postern apply --prune --yes`, without a person: for a server that applies files to itself. */
+export async function applyFiles(files: FilesToApply): Promise<FilesApplied> {
+  try {
+    return await apply(files);
+  } catch (error) {
+    // Its message is a sentence for the operator. Anything else is a mistake of the program.
+    if (error instanceof PosternError || error instanceof PosternApiError)
+      return { problem: printable(withoutEnd(error.message)) };
+    throw error;
+  }
+}
+
+async function apply({ paths, env, owner, message, call }: FilesToApply): Promise<FilesApplied> {
+  const loaded = await readChecked(paths, env);
+  if ('problems' in loaded) return { problem: textOf(loaded.problems) };
+  const configuration = { ...loaded.configuration, owner: loaded.configuration.owner ?? owner };
+  const sender = senderOf(call);
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const request = { ...loaded, configuration, isPruning: true, isTakeOver: false };
+    const prepared = await preparePlan(sender, request, NO_PROGRESS);
+    if ('moving' in prepared) break;
+    if ('problems' in prepared) return { problem: textOf(prepared.problems) };
+    const { plan } = prepared;
+    const summary = summaryText(plan.changes);
+    if (plan.isEmpty) return { revision: null, summary };
+    try {
+      const body = { ...plan.changeset, message };
+      const { text } = await sender.send({ method: 'POST', path: '/changesets', body });
+      return { ...(JSON.parse(text) as { readonly revision: number }), summary };
+    } catch (error) {
+      if (error instanceof PosternApiError && CONFLICTS.has(error.code)) continue;
+      const hint = operationHint(error, plan.changeset);
+      if (hint === null) throw error;
+      return { problem: printable(`${hint}: ${withoutEnd((error as Error).message)}`) };
+    }
+  }
+  return { problem: 'others kept changing the configuration' };
+}
+
+/** The errors are those of a client, which plans know. */
+function senderOf(call: FilesToApply['call']): ApiSender {
+  return {
+    send: async (request) => {
+      try {
+        return { text: await call(request) };
+      } catch (error) {
+        if (!(error instanceof PosternError)) throw error;
+        const { code, status, details, message } = error;
+        throw new PosternApiError({
+          ...{ code, status, details, message },
+          ...{ operationId: null, retryAfterMs: null, text: '' },
+        });
+      }
+    },
+  };
+}
+
+function textOf(problems: readonly FileProblem[]): string {
+  const [first] = problems;
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+  return printable(first === undefined ? '' : `${first.file}:${first.line}: ${withoutEnd(first.problem)}${more}`);
+}
+
+function withoutEnd(sentence: string): string {
+  return sentence.replace(/\.$/, '');
+}

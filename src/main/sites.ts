@@ -1,0 +1,64 @@
+import type { Logger } from 'pino';
+import { loadPart } from '../lib/load-part.ts';
+import type { Membership } from '../nodes/membership/membership.ts';
+import type { OperatorCall } from './operator-call.ts';
+
+interface SitesDependencies {
+  /** File or directory. */
+  readonly path: string;
+  /** Secrets of the file come from here. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly call: OperatorCall;
+  readonly membership: Pick<Membership, 'self' | 'nodes' | 'setProblem'>;
+  readonly logger: Logger;
+}
+
+/** The owner of objects whose file names none. */
+const OWNER = 'postern-server';
+const SEVERAL_NODES =
+  'the sites are not applied, because other nodes share the database: every node would apply its own file. Use "postern apply"';
+
+/** The file of the setting `sites`: the server applies it to itself. */
+export class Sites {
+  readonly #deps: SitesDependencies;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(deps: SitesDependencies) {
+    this.#deps = deps;
+  }
+
+  /** One at a time. Never rejects: what is wrong becomes a problem of the node, and nothing is changed. */
+  apply(): Promise<void> {
+    this.#last = this.#last.then(() => this.#apply());
+    return this.#last;
+  }
+
+  async #apply(): Promise<void> {
+    const { path, env, call, membership, logger } = this.#deps;
+    if (this.#hasOtherNodes()) return this.#report(SEVERAL_NODES);
+    try {
+      const { applyFiles } = await loadPart(() => import('../cli/configuration/apply-files.ts'));
+      const applied = await applyFiles({ paths: [path], env, owner: OWNER, message: `sites: ${path}`, call });
+      if ('problem' in applied) return this.#report(`the sites are not applied: ${applied.problem}`);
+      membership.setProblem('sites', null);
+      const { revision, summary } = applied;
+      if (revision === null) logger.info({ path }, 'the sites are as in the file');
+      else logger.info({ path, revision, changes: summary }, 'applied the sites');
+    } catch (err) {
+      logger.error({ err, path }, 'failed to apply the sites');
+      membership.setProblem('sites', 'the sites are not applied: see the log of this node');
+    }
+  }
+
+  /** The process that this one takes over from has the same name. */
+  #hasOtherNodes(): boolean {
+    const { membership } = this.#deps;
+    const { self } = membership;
+    return membership.nodes().some(({ id, name, status }) => status !== 'lost' && id !== self.id && name !== self.name);
+  }
+
+  #report(problem: string): void {
+    this.#deps.membership.setProblem('sites', problem);
+    this.#deps.logger.error({ path: this.#deps.path }, problem);
+  }
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freshDatabase, startPostgres } from '../support/postgres.ts';
+import { startServerProcess } from '../support/server-process.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
+
+/** A process that does not end must fail the test, not hang it. */
+const TIMEOUT_MS = 200_000;
+
+const site = (host: string, body = 'hello'): string => `version: 1
+https_edges:
+  ${host}:
+    hostports: ["${host}:7443"]
+    routes:
+      /: {backend: {backend: page}}
+backends:
+  page: {kind: http_response, body: ${body}}
+`;
+
+async function openWorld(t: TestContext, text: string) {
+  const file = join(await tempDir(t), 'sites.yml');
+  await writeFile(file, text);
+  const world = await TestWorld.open(t, { env: { POSTERN_SITES: file } });
+  const rewrite = async (next: string): Promise<void> => {
+    await writeFile(file, next);
+    await world.server.applySites();
+  };
+  return { world, file, rewrite };
+}
+
+async function hosts(world: TestWorld): Promise<readonly string[]> {
+  const { body } = await world.api('GET', '/edges/https');
+  return (body.https_edges as { hostports: string[] }[]).flatMap(({ hostports }) => hostports).sort();
+}
+
+async function nodeProblems(world: TestWorld): Promise<readonly string[]> {
+  const { body } = await world.api('GET', '/nodes');
+  return body.nodes.flatMap(({ problems }: { problems: string[] }) => problems);
+}
+
+async function latestChange(world: TestWorld) {
+  return (await world.api('GET', '/changes?limit=1')).body.changes[0];
+}
+
+suite('a server with a file of sites', { timeout: TIMEOUT_MS }, () => {
+  test('applies it at its start, prunes with the next one, and keeps what others made', async (t) => {
+    const { world, file, rewrite } = await openWorld(t, site('one.localhost'));
+    assert.deepEqual(await hosts(world), ['one.localhost:7443']);
+    const first = await latestChange(world);
+    assert.deepEqual(
+      [first.author.kind, first.author.via, first.message],
+      ['server', 'apply', `sites: ${file}`],
+      'the history has one change, by the server',
+    );
+    await world.api('POST', '/edges/https', { hostports: ['byhand.localhost:7443'] });
+    await rewrite(site('two.localhost'));
+    assert.deepEqual(await hosts(world), ['byhand.localhost:7443', 'two.localhost:7443']);
+    const { revision } = await latestChange(world);
+    await rewrite(site('two.localhost'));
+    assert.equal((await latestChange(world)).revision, revision, 'the same file changes nothing');
+    await Promise.all([rewrite(site('three.localhost')), rewrite(site('three.localhost'))]);
+    assert.deepEqual(await hosts(world), ['byhand.localhost:7443', 'three.localhost:7443']);
+    const { body } = await world.api('GET', '/changesets/claims?owner=postern-server');
+    assert.equal(body.claims.length, 2, 'the objects belong to the owner of the server');
+    assert.deepEqual(await nodeProblems(world), []);
+  });
+
+  for (const [what, text, line] of [
+    ['that is no YAML', 'version: 1\nhttps_edges: [', /^the sites are not applied: \S+sites\.yml:\d+: /],
+    ['with an unknown field', `${site('two.localhost')}nonsense: 1\n`, /sites\.yml:9: .*nonsense/],
+    [
+      'with a secret that is not set',
+      site('two.localhost').replace(
+        '/: {',
+        `/: {oidc: {issuer: "https://id.example.com", client_id: a, client_secret: "$\{env:NOT_SET_HERE}"}, `,
+      ),
+      /NOT_SET_HERE is not set/,
+    ],
+    // Only the server knows that it has an owner.
+    ['that the server rejects', site('byhand.localhost'), /^the sites are not applied: .*team-web/],
+  ] as const) {
+    test(`changes nothing by a file ${what}, and reports a problem until it is corrected`, async (t) => {
+      const { world, rewrite } = await openWorld(t, site('one.localhost'));
+      const { body: edge } = await world.api('POST', '/edges/https', { hostports: ['byhand.localhost:7443'] });
+      const claims = [{ id: edge.id, name: 'byhand.localhost' }];
+      const owned = await world.api('POST', '/changesets', { operations: [], owner: { name: 'team-web', claims } });
+      assert.equal(owned.status, 200);
+      const { revision } = await latestChange(world);
+      await rewrite(text);
+      assert.equal((await latestChange(world)).revision, revision);
+      const [problem = '', ...others] = await nodeProblems(world);
+      assert.match(problem, line);
+      assert.deepEqual(others, []);
+      const { body } = await world.api('GET', '/problems');
+      const shown = body.problems.filter(({ check }: { check: string }) => check === 'nodes');
+      assert.equal(shown.length, 1);
+      assert.match(shown[0].message, /the sites are not applied: /);
+      assert.match(shown[0].advice, /correct the file/);
+      await rewrite(site('two.localhost'));
+      assert.deepEqual(await nodeProblems(world), []);
+      assert.deepEqual(await hosts(world), ['byhand.localhost:7443', 'two.localhost:7443']);
+    });
+  }
+
+  test('starts without its file, and says so', async (t) => {
+    const world = await TestWorld.open(t, { env: { POSTERN_SITES: '/nowhere/sites.yml' } });
+    assert.deepEqual(await nodeProblems(world), ['the sites are not applied: cannot read /nowhere/sites.yml (ENOENT)']);
+  });
+
+  test('is refused where another node shares the database', async (t) => {
+    const file = join(await tempDir(t), 'sites.yml');
+    await writeFile(file, site('one.localhost'));
+    const database = await freshDatabase(await startPostgres());
+    const env = { POSTERN_SECRET_KEY: randomBytes(32).toString('base64'), POSTERN_PEER_LISTEN: '127.0.0.1:0' };
+    const open = (name: string, more: Record<string, string>) =>
+      TestWorld.open(t, { databaseUrl: database.url, env: { ...env, POSTERN_NODE_NAME: name, ...more } });
+    const alone = await open('a', { POSTERN_SITES: file });
+    assert.deepEqual(await hosts(alone), ['one.localhost:7443'], 'one node alone applies it');
+    const second = join(await tempDir(t), 'sites.yml');
+    await writeFile(second, site('two.localhost'));
+    const other = await open('b', { POSTERN_SITES: second });
+    t.after(() => database.drop());
+    assert.deepEqual(await hosts(other), ['one.localhost:7443']);
+    const refused = (await nodeProblems(other)).filter((line) => line.includes('sites'));
+    assert.deepEqual(refused.length, 1);
+    assert.match(refused[0] ?? '', /because other nodes share the database.*Use "postern apply"/);
+  });
+
+  test('applies it again on SIGHUP, without a service manager', async (t) => {
+    const folder = await tempDir(t);
+    const file = join(folder, 'sites.yml');
+    await writeFile(file, site('one.localhost'));
+    const server = startServerProcess(t, join(folder, 'data'), {
+      args: ['--sites', file],
+      env: { POSTERN_API_KEY: TEST_API_KEY },
+    });
+    await server.ready();
+    const messages = () => server.lines().map(({ msg }) => msg);
+    assert(messages().includes('applied the sites'));
+    await writeFile(file, site('two.localhost'));
+    server.child.kill('SIGHUP');
+    const deadlineMs = performance.now() + 60_000;
+    while (messages().filter((each) => each === 'applied the sites').length < 2) {
+      assert(performance.now() < deadlineMs, server.stdout());
+      await sleep(20);
+    }
+    server.child.kill('SIGTERM');
+    assert.deepEqual(await server.exited, { code: 0, signal: null });
+  });
+});
