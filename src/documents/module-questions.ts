@@ -112,7 +112,7 @@ function questionPorts({ clock, documents, store, ref, learningClient }: AnswerP
     learnedClaims: async ({ edgeId, routeId }, asked) => {
       const client = learningClient({ edgeId, routeId }, asked);
       if (client === null) return null;
-      return learnedClaims(client, (await recentLogins(store.logins, [edgeId], nowMs)).get(edgeId) ?? []);
+      return learnedClaims(client, (await recentLogins(store.logins, [edgeId], nowMs))?.get(edgeId) ?? []);
     },
   };
 }

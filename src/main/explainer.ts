@@ -64,7 +64,7 @@ export class Explainer {
         ...{ scheme, forwarding: settings.forwarding, isTraced: config.otel_endpoint !== null },
         trustedChain: (remoteAddress, head) => addresses.chain(remoteAddress, head),
       }),
-      lastLogins: async (edgeId) => (await recentLogins(deps.sessions, [edgeId], clock.nowMs())).get(edgeId) ?? [],
+      lastLogins: async (edgeId) => (await recentLogins(deps.sessions, [edgeId], clock.nowMs()))?.get(edgeId) ?? [],
       isPassthrough: (host) => this.#isPassthrough(host),
       // Over TLS only where there is a certificate for such names.
       isVacant: (scheme, host) => (scheme === 'http' ? vacant.has(host) : vacant.certificateNameOf(host) !== null),

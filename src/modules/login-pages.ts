@@ -1,4 +1,5 @@
 import type { LoginSession, LoginStore } from './login/login-store.ts';
+import { isStoreOutage } from './login/store-outage.ts';
 
 const PER_PAGE = 500;
 /** Enough to know what logins bring, and soon read. */
@@ -19,8 +20,21 @@ export async function* loginPages(
   }
 }
 
-/** The newest logins of each of these edges, as far as they are among the newest of all. */
+/** The newest logins of each of these edges, as far as they are among the newest of all; null while the store is away. */
 export async function recentLogins(
+  logins: Pick<LoginStore, 'listSessions'>,
+  edgeIds: readonly string[],
+  nowMs: number,
+): Promise<ReadonlyMap<string, readonly LoginSession[]> | null> {
+  try {
+    return await readRecent(logins, edgeIds, nowMs);
+  } catch (error) {
+    if (!isStoreOutage(error)) throw error;
+    return null;
+  }
+}
+
+async function readRecent(
   logins: Pick<LoginStore, 'listSessions'>,
   edgeIds: readonly string[],
   nowMs: number,

@@ -2,7 +2,8 @@ import type { LoginTrouble } from '../../checks/facts.ts';
 import type { TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { LearningClient } from '../../modules/contract/learns-claims.ts';
 import type { Module } from '../../modules/contract/module.ts';
-import { type LearnedClaims, learnedClaims } from '../../modules/learned-claims.ts';
+import { learnedClaims } from '../../modules/learned-claims.ts';
+import type { LoginSession } from '../../modules/login/login-store.ts';
 import { recentLogins } from '../../modules/login-pages.ts';
 import { moduleRecordKey } from '../../modules/module-record-key.ts';
 import type { Replica } from '../../replica/replica.ts';
@@ -41,10 +42,10 @@ export async function loginTroubles(
   const found = new Map<string, readonly LoginTrouble[]>();
   for (const route of routes) {
     const problem = unreachable.get(route.client.issuer);
-    const learned = learnedClaims(route.client, recent.get(route.edgeId) ?? []);
     const troubles = [
       ...(problem === undefined ? [] : [providerTrouble(problem)]),
-      ...unansweredRules(route, learned, sources),
+      // While the store is away, nobody knows what logins bring.
+      ...(recent === null ? [] : unansweredRules(route, recent.get(route.edgeId) ?? [], sources)),
     ];
     if (troubles.length > 0) found.set(route.routeId, troubles);
     if (slice.isOver) await slice.next();
@@ -80,9 +81,10 @@ function providerTrouble(problem: string): LoginTrouble {
 
 function unansweredRules(
   { routeId, module, client }: RouteWithLogin,
-  learned: LearnedClaims,
+  logins: readonly LoginSession[],
   { modules, replica }: LoginTroubleSources,
 ): readonly LoginTrouble[] {
+  const learned = learnedClaims(client, logins);
   return askedOn(routeId, modules, replica).flatMap(({ rule, claims }) => {
     const [claim] = claims.filter((name) => !learned.knows(name));
     return claim === undefined ? [] : [unansweredRule(rule, claim, module, client)];
