@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transport } from '../../client/transport.ts';
 import { identityAddress } from '../../config/identity-settings.ts';
 import type { LoadedConfig } from '../../config/load.ts';
@@ -21,7 +22,7 @@ import {
 } from './plan-settings.ts';
 import { type PublishedSite, publishSite } from './publish-site.ts';
 import { connectionFlags, isRunning, openServer, serverUrl } from './reach-server.ts';
-import { factsInEffect, factsOf, readSettings, type ServerFacts } from './server-facts.ts';
+import { factsInEffect, factsOf, readSettings, type ServerFacts, type ShownSettings } from './server-facts.ts';
 import { findSettings, loadSettings, type SettingsPlace } from './settings-place.ts';
 import { type StartedServer, startServer } from './start-server.ts';
 import { summaryLines } from './summary-lines.ts';
@@ -39,6 +40,8 @@ export interface UpRequest {
 }
 
 const EXIT_FAILED = 1;
+const OLD_ANSWERS_MS = 5_000;
+const LOOK_AGAIN_MS = 100;
 
 /**
  * Checks, then settings, then the server, then the site. Each step leaves what is there already, so a run that was
@@ -130,8 +133,7 @@ interface Up {
 async function publish(request: UpRequest, { place, loaded, server, changes }: Up): Promise<number> {
   const { wanted, parsed, context, ports } = request;
   const transport = await openServer({ place, loaded, flags: parsed.flags, context, ports });
-  const settings = await readSettings(transport);
-  server.requireSettings(settings, changes);
+  const settings = await settingsInEffect(transport, server, changes);
   const facts = factsInEffect(settings);
   const site = { settings, facts, parsed, context };
   const published = await publishSite(transport, { ...site, wanted });
@@ -161,6 +163,25 @@ async function publish(request: UpRequest, { place, loaded, server, changes }: U
   };
   for (const line of summaryLines(summary)) context.print(line);
   return server.untilEnd();
+}
+
+/** After a restart, the old process may still answer for a moment on a connection that is open. */
+async function settingsInEffect(
+  transport: Transport,
+  server: StartedServer,
+  changes: Settings,
+): Promise<ShownSettings> {
+  const deadlineMs = performance.now() + OLD_ANSWERS_MS;
+  for (;;) {
+    const settings = await readSettings(transport);
+    try {
+      server.requireSettings(settings, changes);
+      return settings;
+    } catch (error) {
+      if (performance.now() > deadlineMs) throw error;
+      await sleep(LOOK_AGAIN_MS);
+    }
+  }
 }
 
 /** A link is for a person at a terminal only: the output of a script may end up in a log. */
