@@ -25,7 +25,10 @@ suite('postern explain', () => {
       stdout,
       new RegExp(`^edge   ${site.edgeId}\nroute  ${site.routeId}\n  not edghtsrt_\\w+: The path does not`),
     );
-    assert.match(stdout, /\n {2}✓ oidc: logged_in – The person is logged in\. Nobody has logged in here yet, and [^\n]+\n {2}✓ access: allowed/);
+    assert.match(
+      stdout,
+      /\n {2}✓ oidc: logged_in – The person is logged in\. Nobody has logged in here yet, and [^\n]+\n {2}✓ access: allowed/,
+    );
     assert.match(stdout, /\noutcome {2}forwarded to\n {2}→ upstream 127\.0\.0\.1:9\n/);
     assert.match(stdout, /\n {2}\+ x-forwarded-for: 192\.0\.2\.7\n/);
     const refused = await postern('explain', `https://${site.host}/a`);

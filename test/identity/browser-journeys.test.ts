@@ -199,4 +199,7 @@ test('an application gets a new proof with prompt=login and max_age, and none wi
   }
 });
 
-test('no page complained', { skip }, () => assert.deepEqual(tabs.complaints, []));
+/** The console's stream of news is cut when its person signs out everywhere. */
+const isUnexpected = (text: string): boolean => !text.includes('ERR_INCOMPLETE_CHUNKED_ENCODING');
+
+test('no page complained', { skip }, () => assert.deepEqual(tabs.complaints.filter(isUnexpected), []));

@@ -67,8 +67,9 @@ suite('uploads over HTTP/2 that their upstream does not read', () => {
       () => Promise.all(Array.from({ length: CONNECTIONS }, () => attack(t))),
       MOST_UNREAD + OTHER_BYTES,
     );
-    const kept = keptBytes() - before;
-    assert.ok(kept < MOST_UNREAD + OTHER_KEPT_BYTES, `${Math.round(kept / MB)} MB are kept`);
+    // What ended uploads held is freed when the loop comes to it.
+    const mayKeep = MOST_UNREAD + OTHER_KEPT_BYTES;
+    await until(() => keptBytes() - before < mayKeep, `at most ${mayKeep / MB} MB are kept`);
     assert.match(
       await world.metrics(),
       /postern_edge_refused_total\{[^}]*module="edge",reason="upload_not_read"\} [1-9]/,

@@ -97,7 +97,12 @@ function explanation(as: HypotheticalQuestion['as']) {
     const route = new ScriptedRoute(scripts);
     const asked = { permit: null, client: { head: { headers: [] } } } as unknown as HypotheticalRequest;
     const ended = { text: 'waits' };
-    explainRoute(asked, route.snapshot, { as } as HypotheticalQuestion, { modules: MODULES, lastLogins: async () => [] } as never).then(
+    explainRoute(
+      asked,
+      route.snapshot,
+      { as } as HypotheticalQuestion,
+      { modules: MODULES, lastLogins: async () => [] } as never,
+    ).then(
       ({ decisions, outcome: { status } }) => {
         const parts = decisions.map(({ module, decision, reason }) => `${module} ${decision} ${reason}`);
         ended.text = `${parts.join(', ')}: ${status}${asked.permit === null ? '' : ` as ${asked.permit['userId']}`}`;

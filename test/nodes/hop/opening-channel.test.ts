@@ -152,7 +152,12 @@ suite('a channel that breaks during a request', () => {
       writeFileSync(`${faults}.break`, '');
       // No other node has a connection of the agent.
       for (const answer of asked) assert.equal((await answer).status, 502);
-      await assert.rejects(cut);
+      // Its head may not have reached this node yet.
+      const end = await cut.then(
+        ({ status }) => status,
+        () => 'cut',
+      );
+      assert.ok(end === 'cut' || end === 502, String(end));
       assert.equal(waiting.length, 3);
     });
   }
