@@ -27,6 +27,8 @@ export type SignedIn =
       readonly name: string;
       readonly subject: string;
       readonly issuer: string;
+      /** `sid` of the provider's session, with which this one ends at our own provider. */
+      readonly providerSessionId: string | null;
       readonly role: string;
       /** Fingerprint of the settings that gave the role: the session ends when they change. */
       readonly settings: string;

@@ -46,6 +46,18 @@ export interface EndedIdentitySession {
   readonly providerSessionId: string;
 }
 
+/** The end of one application in a session at the identity host, which goes on. */
+export interface EndedApplication extends EndedIdentitySession {
+  readonly clientId: string;
+}
+
+/** A session at the identity host without one of its applications. */
+export interface SessionWithoutApplication {
+  readonly payload: JsonObject;
+  /** What the application got in the session; null: nothing. */
+  readonly grantId: string | null;
+}
+
 /** An application that must hear of the end of a session (OpenID Connect Back-Channel Logout 1.0). */
 export interface DueLogout extends LoggedInApplication {
   readonly id: string;
@@ -71,7 +83,8 @@ export interface IdentityStore {
   put(artifact: IdentityArtifact): Promise<boolean>;
   find(model: string, id: string): Promise<FoundArtifact | null>;
   findSession(sessionUid: string): Promise<FoundArtifact | null>;
-  listSessions(accountId: string): Promise<readonly FoundArtifact[]>;
+  /** All of one kind that a person has. */
+  list(model: string, accountId: string): Promise<readonly FoundArtifact[]>;
   /** True for one caller across all processes. */
   consume(model: string, id: string): Promise<boolean>;
   remove(model: string, id: string): Promise<void>;
@@ -79,6 +92,14 @@ export interface IdentityStore {
   removeGrant(grantId: string): Promise<void>;
   /** In one transaction: everything that came from the session, and its logins on routes. False when it was over. */
   endSession(session: EndedIdentitySession): Promise<boolean>;
+  /**
+   * In one transaction: the application leaves the session, and its grant and its logins on routes end. `without` may be
+   * called again when the session has changed meanwhile; null: it does not have the application. False: nothing ended.
+   */
+  endApplication(
+    application: EndedApplication,
+    without: (session: JsonObject) => SessionWithoutApplication | null,
+  ): Promise<boolean>;
   hasDueLogouts(nowMs: number): Promise<boolean>;
   /** Logouts that are due; another caller gets them only after `retryAtMs`. */
   claimLogouts(nowMs: number, retryAtMs: number): Promise<readonly DueLogout[]>;

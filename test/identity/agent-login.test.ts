@@ -4,6 +4,7 @@ import { after, suite, test } from 'node:test';
 import { Http2Clients } from '../support/http2-clients.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { AgentWorld, assertAsked, decide, hostOf } from './agent-world.ts';
+import { IDENTITY_ISSUER } from './identity-world.ts';
 
 const postgres = await startPostgres();
 const database = await freshDatabase(postgres);
@@ -92,6 +93,28 @@ suite('an agent whose people log in at the identity host', () => {
     await decide(browser, await browser.open(`https://${host}/`, person));
     await alone.edge.api('POST', `/user_accounts/${person}/sign_out`, {});
     assertAsked(await browser.open(`https://${host}/`, person), host, credential);
+    await alone.closeAgents();
+  });
+
+  test('is listed for the person, who withdraws: the login there ends, and they are asked again', async () => {
+    const credential = await alone.credential();
+    const [host, other] = [
+      hostOf(await alone.agent(credential.token)),
+      hostOf(await alone.agent(credential.token, { domain: 'kept.localhost' })),
+    ];
+    const [ana, ben] = [alone.identity.browser(), alone.identity.browser()];
+    const person = await newPerson(alone);
+    await decide(ben, await ben.open(`https://${host}/`, await newPerson(alone)));
+    await decide(ana, await ana.open(`https://${host}/`, person));
+    await decide(ana, await ana.open(`https://${other}/`, null));
+    const page = await ana.open(`${IDENTITY_ISSUER}/account`, null);
+    for (const name of [host, other]) assert.match(page.text, new RegExp(`Withdraw for ${name}, published with`));
+    const withdrawn = await ana.submit('/account/consents/withdraw', { host, credential: credential.id });
+    assert.equal(withdrawn.headers['location'], '/account?done=withdrawn', withdrawn.text);
+    assert.doesNotMatch((await ana.open(`${IDENTITY_ISSUER}/account`, null)).text, new RegExp(`Withdraw for ${host}`));
+    assert.equal((await ana.ask(`https://${other}/`)).status, 200, 'another address stays');
+    assert.equal((await ben.ask(`https://${host}/`)).status, 200, 'another person stays');
+    assertAsked(await ana.open(`https://${host}/`, null), host, credential);
     await alone.closeAgents();
   });
 

@@ -75,6 +75,25 @@ test('a session that began with a code by e-mail does not open the console once 
   assert.equal((await signIn(world.browser(), id)).status, 302);
 });
 
+const SESSION = /name="session" value="([^"]+)"><input type="hidden" name="application" value="postern-console"/;
+const ENDS: Readonly<Record<string, (browser: HostBrowser, session: string) => Promise<unknown>>> = {
+  'the session at the identity host ends': (browser, id) => browser.submit('/account/sessions/end', { id }),
+  'the browser signs out there': (browser) => browser.submit('/account/sign-out', {}),
+  'the person signs out of the console there': (browser, session) =>
+    browser.submit('/account/applications/end', { session, application: 'postern-console' }),
+};
+for (const [how, end] of Object.entries(ENDS)) {
+  test(`a console session ends when ${how}, and one of another browser does not`, async () => {
+    const id = await world.person(`${how.replaceAll(' ', '-')}@example.com`, ['postern-admins']);
+    const [here, elsewhere] = [world.browser(), world.browser()];
+    const [call, other] = [callsOf(await signIn(here, id)), callsOf(await signIn(elsewhere, id))];
+    const { text } = await here.open(`${IDENTITY_ISSUER}/account`, null);
+    const current = /This browser<\/strong>.*?<\/form>/s.exec(text)?.[0] ?? '';
+    await end(here, SESSION.exec(current)?.[1] ?? '');
+    assert.deepEqual([(await call('GET', '/api_keys')).status, (await other('GET', '/api_keys')).status], [401, 200]);
+  });
+}
+
 test('nobody gets a code for the console sent elsewhere', async () => {
   const browser = world.browser();
   const id = await world.person('careful@example.com', ['postern-admins']);

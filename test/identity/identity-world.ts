@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 import type { IdentityPage } from '../../src/identity/contracts/identity-host.ts';
 import type { IdentityPeople } from '../../src/identity/contracts/identity-people.ts';
 import type { IdentitySessions } from '../../src/identity/contracts/identity-sessions.ts';
+import { accountRoutes } from '../../src/identity/pages/account/account-routes.ts';
 import { consentRoutes } from '../../src/identity/pages/consent/consent-routes.ts';
+import type { PagePorts } from '../../src/identity/pages/page-ports.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { firstValue } from '../../src/lib/http/header-list.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { CookieJar } from '../support/cookie-jar.ts';
@@ -15,7 +18,16 @@ import type { WorldOptions } from '../support/test-world.ts';
 export const IDENTITY_HOST = 'id.localhost';
 export const IDENTITY_ISSUER = `https://${IDENTITY_HOST}`;
 
-/** A page that signs in whom its form names: what a passkey proves is tested elsewhere. The page about agents is ours. */
+const PARTY = { origin: IDENTITY_ISSUER, hostname: IDENTITY_HOST };
+const PEOPLE = {
+  account: (id) => ({ id, email: 'somebody@example.com', name: '', isActive: true }),
+  passkeysOf: () => [],
+  hasConsoleRole: () => false,
+} as Partial<IdentityPeople> as IdentityPeople;
+const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url');
+
+/** A page that signs in whom its form names: what a passkey proves is tested elsewhere. The pages about agents and
+ * about the own account are ours. */
 export function pagesWithoutProof(sessions: IdentitySessions): readonly IdentityPage[] {
   return [
     {
@@ -30,10 +42,11 @@ export function pagesWithoutProof(sessions: IdentitySessions): readonly Identity
     },
     ...consentRoutes({
       sessions,
-      party: { origin: IDENTITY_ISSUER, hostname: IDENTITY_HOST },
+      party: PARTY,
       people: { account: () => undefined } as Partial<IdentityPeople> as IdentityPeople,
-      randomText: (bytes) => randomBytes(bytes).toString('base64url'),
+      randomText,
     }),
+    ...accountRoutes({ sessions, party: PARTY, people: PEOPLE, randomText, clock: systemClock } as PagePorts),
   ];
 }
 
@@ -114,6 +127,19 @@ export class HostBrowser {
     });
     this.jar.store(href, answer.headers['set-cookie']);
     return answer;
+  }
+
+  /** As a form of one of the pages of the identity host. */
+  submit(path: string, fields: Readonly<Record<string, string>>): Promise<EdgeAnswer> {
+    return this.ask(`${IDENTITY_ISSUER}${path}`, {
+      method: 'POST',
+      body: new URLSearchParams(fields).toString(),
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        origin: IDENTITY_ISSUER,
+        'sec-fetch-site': 'same-origin',
+      },
+    });
   }
 
   /** Opens a page, and proves to be this person where a proof is asked for. Null: it must not be. */

@@ -161,6 +161,8 @@ suite('forms of other sites', () => {
     '/account/passkeys/rename',
     '/account/passkeys/remove',
     '/account/sessions/end',
+    '/account/applications/end',
+    '/account/consents/withdraw',
     '/account/sign-out',
     '/account/sign-out-everywhere',
   ];

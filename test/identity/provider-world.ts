@@ -57,11 +57,18 @@ export class ProviderWorld {
       keys: this.keys,
       sealer: store,
       fetch: () => Promise.reject(new Error('no request is made')),
+      endConsoleSessions: async () => {},
       onProblem: (error) => this.problems.push(error),
     });
     this.fetch = ownFetch(ISSUER, (request) => this.provider.serve(request));
     const personKey = (id: string) => ({ kind: 'user_account', id });
-    this.sessions = new ProviderSessions({ ...shared, provider: this.provider, personKey });
+    this.sessions = new ProviderSessions({
+      ...shared,
+      provider: this.provider,
+      personKey,
+      clientAt: () => null,
+      endLogins: async () => {},
+    });
     this.site = new IdentitySite(HOST, this.provider, [
       {
         method: 'POST',

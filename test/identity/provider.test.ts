@@ -315,7 +315,10 @@ test('shows the sessions of a person with their applications, and ends one of th
   await one.logIn((await askedLogin()).url, 'ua_ana');
   await other.ask('/sign-in/test', { form: 'ua_ana' });
   const sessions = await world.sessions.list('ua_ana');
-  assert.deepEqual(sessions.map(({ applications }) => applications.join()).toSorted(), ['', 'Wiki']);
+  assert.deepEqual(sessions.map(({ applications }) => applications.map(({ name }) => name).join()).toSorted(), [
+    '',
+    'Wiki',
+  ]);
   const id = (await world.sessions.of(requestWith(one)))?.id ?? '';
   assert.equal(await world.sessions.end('ua_ben', id), false);
   assert.equal(await world.sessions.end('ua_ana', id), true);

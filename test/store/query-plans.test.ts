@@ -182,10 +182,19 @@ const SAMPLES: Samples = {
   rememberDecision: [[{ ...artifactRow('AgentConsent', 'h5'), grantId: null, grantHash: null }]],
   findArtifact: [['Session', 'h2']],
   findIdentitySession: [['s1']],
-  listIdentitySessions: [['ua_1']],
+  listArtifacts: [['Session', 'ua_1']],
   consumeArtifact: [['AuthorizationCode', 'h4', 5]],
   removeArtifact: [['AuthorizationCode', 'h4']],
   removeGrant: [['g1', 'h3', 5]],
+  endIdentityApplication: [
+    [
+      {
+        ...{ issuer: 'i', sessionUid: 's1', providerSessionId: 's', clientId: 'c', seenPayload: 'x', payload: 'y' },
+        grant: { grantId: 'g1', grantHash: 'h3' },
+      },
+      5,
+    ],
+  ],
   endIdentitySession: [[{ issuer: 'i', sessionUid: 's1', providerSessionId: 's' }, 5]],
   hasDueLogouts: [[5]],
   claimIdentityLogouts: [[5, 9]],

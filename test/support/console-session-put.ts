@@ -11,6 +11,7 @@ export function consoleSessionPut(id: string, nowMs: number): RecordPut {
       name: 'ann@example.com',
       subject: 'ann',
       issuer: 'https://idp.example.com',
+      providerSessionId: null,
       role: 'viewer',
       settings: '',
     },

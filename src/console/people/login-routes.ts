@@ -59,7 +59,7 @@ export function addLoginRoutes(app: FastifyInstance, options: LoginRoutesOptions
 async function signedIn(request: FastifyRequest, people: People, flows: LoginFlows): Promise<SignedIn> {
   const callbackUrl = new URL(request.url, 'http://localhost');
   const start = flows.ofCallback(request.headers.cookie, callbackUrl.searchParams.get('state'));
-  const { subject, claims } = await people.provider.exchange({ ...start, callbackUrl });
+  const { subject, claims, sid } = await people.provider.exchange({ ...start, callbackUrl });
   const role = people.roleOf(claims);
   if (role !== null)
     return {
@@ -67,6 +67,7 @@ async function signedIn(request: FastifyRequest, people: People, flows: LoginFlo
       name: personName(claims, subject),
       subject,
       issuer: people.issuer,
+      providerSessionId: sid,
       role,
       settings: people.fingerprint,
     };

@@ -14,5 +14,7 @@ export interface PeopleProvider {
   exchange(callback: LoginStart & { readonly callbackUrl: URL }): Promise<{
     readonly subject: string;
     readonly claims: JsonObject;
+    /** The provider's session, if it names one. */
+    readonly sid: string | null;
   }>;
 }

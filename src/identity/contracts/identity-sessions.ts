@@ -44,7 +44,20 @@ export interface ShownSession {
   readonly id: string;
   readonly startedAtMs: number;
   /** Applications that the session has logged in to. */
-  readonly applications: readonly string[];
+  readonly applications: readonly ShownApplication[];
+}
+
+export interface ShownApplication {
+  /** The client's id. */
+  readonly id: string;
+  readonly name: string;
+}
+
+/** An address of an agent whose service may learn who the person is. */
+export interface GivenConsent {
+  readonly host: string;
+  readonly credentialId: string;
+  readonly givenAtMs: number;
 }
 
 export interface IdentitySessions {
@@ -64,4 +77,9 @@ export interface IdentitySessions {
   list(accountId: string): Promise<readonly ShownSession[]>;
   /** False when it did not exist. */
   end(accountId: string, sessionId: string): Promise<boolean>;
+  /** Ends one application of a session, which goes on. False when there was nothing to end. */
+  endApplication(accountId: string, sessionId: string, applicationId: string): Promise<boolean>;
+  consents(accountId: string): Promise<readonly GivenConsent[]>;
+  /** The person's logins at that address end too, and the next one asks again. */
+  withdrawConsent(accountId: string, consent: Pick<GivenConsent, 'host' | 'credentialId'>): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { BrowserKept, type Sealer } from './browser-kept.ts';
 import { createProvider, type ProviderOptions } from './create-provider.ts';
 import { type CurrentRequest, withRequest } from './current-request.ts';
 import type { IdentityKeys } from './identity-keys.ts';
-import { providerSession, providerSessionId } from './provider-session.ts';
+import { providerSession, providerSessionId, withoutApplication } from './provider-session.ts';
 import { runProvider } from './run-provider.ts';
 
 export interface IdentityProviderOptions extends Omit<ProviderOptions, 'jwks'> {
@@ -13,6 +13,8 @@ export interface IdentityProviderOptions extends Omit<ProviderOptions, 'jwks'> {
   readonly host: string;
   readonly keys: IdentityKeys;
   readonly sealer: Sealer;
+  /** Ends what the console opened with a session; `clientId`: only if that is the console's; null: in any case. */
+  readonly endConsoleSessions: (providerSessionId: string, clientId: string | null) => Promise<void>;
 }
 
 export interface SentLogout {
@@ -70,9 +72,24 @@ export class IdentityProvider {
     return found !== null && this.endSession(providerSession(found.payload).uid);
   }
 
-  endSession(sessionUid: string): Promise<boolean> {
-    const { store, issuer } = this.#options;
-    return store.endSession({ issuer, sessionUid, providerSessionId: providerSessionId(sessionUid) });
+  async endSession(sessionUid: string): Promise<boolean> {
+    const { store, issuer, endConsoleSessions } = this.#options;
+    const sid = providerSessionId(sessionUid);
+    // First: if it fails, the session is still there, and somebody can end it again.
+    await endConsoleSessions(sid, null);
+    const isEnded = await store.endSession({ issuer, sessionUid, providerSessionId: sid });
+    // Once more, for one that began in between.
+    await endConsoleSessions(sid, null);
+    return isEnded;
+  }
+
+  /** Ends one application of the session. False when the session does not have it. */
+  async endApplication(sessionUid: string, clientId: string): Promise<boolean> {
+    const { store, issuer, endConsoleSessions } = this.#options;
+    const sid = providerSessionId(sessionUid);
+    await endConsoleSessions(sid, clientId);
+    const ended = { issuer, sessionUid, providerSessionId: sid, clientId };
+    return store.endApplication(ended, (payload) => withoutApplication(payload, clientId));
   }
 
   /** Tells an application that a session has ended. Rejects when it did not accept that. */

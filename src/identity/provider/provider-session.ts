@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../../lib/json.ts';
+import type { SessionWithoutApplication } from '../../store/store.ts';
 
 /** The provider's session, as it is stored. */
 export interface ProviderSession {
@@ -19,6 +20,14 @@ export interface ProviderSession {
 
 export function providerSession(payload: JsonObject): ProviderSession {
   return payload as unknown as ProviderSession;
+}
+
+/** Null: the session did not log in to the application. */
+export function withoutApplication(payload: JsonObject, clientId: string): SessionWithoutApplication | null {
+  const { authorizations = {}, ...rest } = providerSession(payload);
+  if (!Object.hasOwn(authorizations, clientId)) return null;
+  const { [clientId]: ended, ...others } = authorizations;
+  return { payload: { ...rest, authorizations: others } as unknown as JsonObject, grantId: ended?.grantId ?? null };
 }
 
 /** `sid` in the tokens of all applications that a session logs in to: its logins end with one query. */

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { IdentityArtifact, IdentityStore, RecordKey } from '../../store/store.ts';
 import type { IdentityPeopleReader } from '../contracts/identity-people-reader.ts';
 import type {
+  GivenConsent,
   IdentitySession,
   IdentitySessions,
   ProofKind,
@@ -15,7 +16,7 @@ import type {
   WaitingConsent,
   WaitingInteraction,
 } from '../contracts/identity-sessions.ts';
-import type { AgentConsents } from '../provider/agent-consents.ts';
+import type { AgentConsents, ConsentedAgent } from '../provider/agent-consents.ts';
 import type { CookieSignature } from '../provider/cookie-signature.ts';
 import { AGENT_CONSENT, SESSION_COOKIE } from '../provider/create-provider.ts';
 import type { IdentityClient, IdentityClients, PublishingAgent } from '../provider/identity-clients.ts';
@@ -31,6 +32,10 @@ export interface ProviderSessionsPorts {
   readonly signature: CookieSignature;
   readonly clock: Clock;
   readonly sessionSeconds: number;
+  /** Id of the client whose address this host is now. */
+  readonly clientAt: (host: string) => string | null;
+  /** Ends a person's logins on the routes of a client. */
+  readonly endLogins: (accountId: string, clientId: string) => Promise<void>;
   readonly personKey: (accountId: string) => RecordKey;
 }
 
@@ -121,11 +126,13 @@ export class ProviderSessions implements IdentitySessions {
   }
 
   async list(accountId: string): Promise<readonly ShownSession[]> {
-    const found = await this.#ports.store.listSessions(accountId);
-    return found.map(({ payload }) => {
-      const { uid, loginTs, authorizations = {} } = providerSession(payload);
-      const names = Object.keys(authorizations).flatMap((id) => this.#ports.clients.find(id, [])?.name ?? []);
-      return { id: uid, startedAtMs: loginTs * 1000, applications: [...new Set(names)].sort() };
+    return (await this.#sessionsOf(accountId)).map(({ uid, loginTs, authorizations = {} }) => {
+      const applications = Object.keys(authorizations).flatMap((id) => {
+        const name = this.#ports.clients.find(id, [])?.name;
+        return name === undefined ? [] : [{ id, name }];
+      });
+      applications.sort((one, other) => (one.name < other.name ? -1 : 1));
+      return { id: uid, startedAtMs: loginTs * 1000, applications };
     });
   }
 
@@ -133,6 +140,39 @@ export class ProviderSessions implements IdentitySessions {
     const found = await this.#ports.store.findSession(sessionId);
     if (found === null || providerSession(found.payload).accountId !== accountId) return false;
     return this.#ports.provider.endSession(sessionId);
+  }
+
+  async endApplication(accountId: string, sessionId: string, applicationId: string): Promise<boolean> {
+    const found = await this.#ports.store.findSession(sessionId);
+    if (found === null || providerSession(found.payload).accountId !== accountId) return false;
+    return this.#ports.provider.endApplication(sessionId, applicationId);
+  }
+
+  consents(accountId: string): Promise<readonly GivenConsent[]> {
+    return this.#ports.consents.list(accountId);
+  }
+
+  async withdrawConsent(accountId: string, consent: ConsentedAgent): Promise<void> {
+    const { consents, provider, clients, clientAt, endLogins } = this.#ports;
+    // First: from here on nobody gets a new code without being asked.
+    await consents.withdraw(accountId, consent);
+    const isConcerned = (clientId: string): boolean => {
+      const client = clients.find(clientId, []);
+      // An agent that is not online is not known, and may come back.
+      if (client === null) return true;
+      return client.agent?.host === consent.host && client.agent.credentialId === consent.credentialId;
+    };
+    for (const { uid, authorizations = {} } of await this.#sessionsOf(accountId)) {
+      for (const id of Object.keys(authorizations)) if (isConcerned(id)) await provider.endApplication(uid, id);
+    }
+    // Logins on routes can be older than every session.
+    const current = clientAt(consent.host);
+    if (current !== null && isConcerned(current)) await endLogins(accountId, current);
+  }
+
+  async #sessionsOf(accountId: string): Promise<readonly ProviderSession[]> {
+    const found = await this.#ports.store.list('Session', accountId);
+    return found.map(({ payload }) => providerSession(payload));
   }
 
   /** The application's request that the address names and the browser keeps. */

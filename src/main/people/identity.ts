@@ -18,6 +18,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { createGuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import { localhostLookup } from '../../lib/net/localhost-lookup.ts';
+import { subjectIdentity } from '../../lib/text/subject-identity.ts';
 import type { OwnIssuer } from '../../modules/login/own-issuer.ts';
 import { isStoreOutage } from '../../modules/login/store-outage.ts';
 import type { Replica } from '../../replica/replica.ts';
@@ -27,6 +28,7 @@ import { moduleRecords } from '../data-plane/module-records.ts';
 import { createOwnIssuer, peopleIn } from '../data-plane/own-issuer.ts';
 import { ApplicationClients } from './application-clients.ts';
 import { CONSOLE_CLIENT, consoleClient } from './console-client.ts';
+import { endConsoleSessions } from './end-console-sessions.ts';
 import { RouteClients } from './route-clients.ts';
 
 export interface IdentityDependencies {
@@ -91,6 +93,7 @@ export async function openIdentity(
     host: issuer.slice('https://'.length),
     keys,
     sealer: store,
+    endConsoleSessions: (sid, clientId) => endConsoleSessions(sid, clientId, { ...deps, issuer }),
     sessionSeconds,
     fetch: createGuardedFetch({
       isAddressAllowed: deps.isAddressAllowed,
@@ -103,7 +106,17 @@ export async function openIdentity(
     },
   });
   const personKey = (id: string) => ({ kind: USER_ACCOUNT_KIND, id });
-  const sessions = new ProviderSessions({ ...shared, provider, sessionSeconds, personKey });
+  const sessions = new ProviderSessions({
+    ...shared,
+    provider,
+    sessionSeconds,
+    personKey,
+    clientAt: (host) => routes.at(host),
+    endLogins: async (accountId, clientId) => {
+      const identity = subjectIdentity(issuer, accountId);
+      await store.logins.endByProvider({ issuer, clientId, identity, providerSessionId: null, token: null });
+    },
+  });
   const rotate = async (): Promise<void> => {
     try {
       await keys.rotate();

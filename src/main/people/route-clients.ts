@@ -37,6 +37,11 @@ export class RouteClients implements IdentityClients {
     this.#snapshots = snapshots;
   }
 
+  /** Id of the client whose address this host is now. */
+  at(host: string): string | null {
+    return this.#snapshots?.find(host)?.id ?? null;
+  }
+
   find(clientId: string, askedUris: readonly string[]): IdentityClient | null {
     const edge = this.#snapshots?.get(clientId);
     if (edge === undefined || this.#snapshots === null) return null;

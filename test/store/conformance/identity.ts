@@ -83,7 +83,7 @@ export function identity(openStore: OpenStore): void {
       assert.equal(await store.identity.replaceSession(other), false);
       await store.identity.endSession(END);
       assert.equal(await store.identity.replaceSession(moved), false);
-      assert.deepEqual(await store.identity.listSessions('ua_1'), []);
+      assert.deepEqual(await store.identity.list('Session', 'ua_1'), []);
     });
 
     test('ends a session with its grants and its logins on routes, and no other', async (t) => {
@@ -99,8 +99,54 @@ export function identity(openStore: OpenStore): void {
       assert.deepEqual(heard, ['end as_1']);
       assert.equal(await store.identity.find('Grant', 'g1'), null);
       assert.equal(await store.identity.find('AuthorizationCode', 'c1'), null);
-      assert.equal((await store.identity.listSessions('ua_1')).length, 1);
+      assert.equal((await store.identity.list('Session', 'ua_1')).length, 1);
       assert.deepEqual(await claimed(store), [WIKI]);
+    });
+
+    test('ends one application of a session: its grant and its logins on routes, and nothing else', async (t) => {
+      const opened = await openStore(t);
+      const { store } = opened;
+      await withGrant(store);
+      assert.equal(await store.identity.put({ ...GRANT, id: 'g2', application: { ...WIKI, clientId: 'mail' } }), true);
+      await store.identity.beginSession(session('s2', 'ua_1'), person('ua_1'));
+      for (const [id, clientId, providerSessionId, issuer] of [
+        ['as_1', 'wiki', 'sid-1', ISSUER],
+        ['as_2', 'mail', 'sid-1', ISSUER],
+        ['as_3', 'wiki', 'sid-2', ISSUER],
+        ['as_4', 'wiki', 'sid-1', 'https://other.example.com'],
+      ] as const)
+        await store.logins.recordLogin(newLogin(id, { issuer, clientId, providerSessionId }));
+      const heard = heardBy(store);
+      const ended = { ...END, clientId: 'wiki' };
+      assert.equal(await store.identity.endApplication(ended, () => null), false);
+      const without = () => ({ payload: { uid: 's1', left: 'mail' }, grantId: 'g1' });
+      assert.equal(await store.identity.endApplication({ ...ended, sessionUid: 'none' }, without), false);
+      assert.deepEqual([heard, await claimed(store)], [[], []]);
+      assert.equal(await store.identity.endApplication(ended, without), true);
+      assert.deepEqual([heard, await claimed(store)], [['end as_1'], [WIKI]]);
+      const again = await opened.reopen();
+      assert.deepEqual((await again.identity.find('Session', 'cookie-s1'))?.payload, { uid: 's1', left: 'mail' });
+      assert.equal(await again.identity.find('AuthorizationCode', 'c1'), null);
+      assert.equal(await again.identity.put(artifact('AccessToken', 't1')), false);
+      assert.notEqual(await again.identity.find('Grant', 'g2'), null);
+      assert.equal((await again.identity.list('Session', 'ua_1')).length, 2);
+    });
+
+    test('an application leaves the session as it is then, not as it was read', async (t) => {
+      const { store } = await openStore(t);
+      await withGrant(store);
+      const moved = { ...session('s1', 'ua_1'), id: 'cookie-2', payload: { uid: 's1', moved: true } };
+      const moving: Promise<boolean>[] = [];
+      const seen: unknown[] = [];
+      const isEnded = await store.identity.endApplication({ ...END, clientId: 'wiki' }, (payload) => {
+        seen.push(payload);
+        // Sent before the write of the end.
+        if (moving.length === 0) moving.push(store.identity.replaceSession(moved));
+        return { payload: { ...payload, ended: true }, grantId: 'g1' };
+      });
+      assert.deepEqual([isEnded, await Promise.all(moving), seen], [true, [true], [{ uid: 's1' }, moved.payload]]);
+      assert.equal(await store.identity.find('Session', 'cookie-s1'), null);
+      assert.deepEqual((await store.identity.find('Session', 'cookie-2'))?.payload, { ...moved.payload, ended: true });
     });
 
     for (const where of ['alone', 'with a put', 'with a delete'] as const) {
@@ -132,9 +178,9 @@ export function identity(openStore: OpenStore): void {
         assert.deepEqual(heard, ['end as_1']);
         assert.equal(await store.currentRevision(), revision);
         assert.equal((await store.logins.changesSince(seq)).changes.length, 1);
-        assert.deepEqual(await store.identity.listSessions('ua_1'), []);
+        assert.deepEqual(await store.identity.list('Session', 'ua_1'), []);
         assert.equal(await store.identity.find('AuthorizationCode', 'c1'), null);
-        assert.equal((await store.identity.listSessions('ua_2')).length, 1);
+        assert.equal((await store.identity.list('Session', 'ua_2')).length, 1);
         assert.deepEqual(await claimed(store), [WIKI]);
         // A write that was in progress brings nothing back.
         assert.equal(await store.identity.replaceSession(session('s1', 'ua_1')), false);
@@ -150,7 +196,7 @@ export function identity(openStore: OpenStore): void {
       const stale = { expect: [{ kind: 'user_account', id: 'ua_1', revision: 999 }] };
       assert.equal((await store.commit({ ...stale, endsPeople })).ok, false);
       assert.equal((await store.commit({ isDryRun: true, endsPeople })).ok, true);
-      assert.equal((await store.identity.listSessions('ua_1')).length, 1);
+      assert.equal((await store.identity.list('Session', 'ua_1')).length, 1);
     });
 
     test('forgets what has expired', async (t) => {

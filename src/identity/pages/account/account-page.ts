@@ -1,6 +1,11 @@
 import { escapedHtml } from '../../../lib/http/plain-page.ts';
 import type { Person, PersonalPasskey } from '../../contracts/identity-people.ts';
-import type { IdentitySession, ShownSession } from '../../contracts/identity-sessions.ts';
+import type {
+  GivenConsent,
+  IdentitySession,
+  ShownApplication,
+  ShownSession,
+} from '../../contracts/identity-sessions.ts';
 import type { IdentityPageContent } from '../page-answer.ts';
 import { shownTime } from '../shown-time.ts';
 import { WITHOUT_SCRIPT } from '../sign-in/sign-in-page.ts';
@@ -9,6 +14,7 @@ export interface AccountView {
   readonly account: Person;
   readonly passkeys: readonly PersonalPasskey[];
   readonly sessions: readonly ShownSession[];
+  readonly consents: readonly GivenConsent[];
   readonly current: IdentitySession;
   readonly mayChangePasskeys: boolean;
   readonly done: AccountNews | null;
@@ -21,6 +27,8 @@ const NEWS = {
   renamed: 'The passkey was renamed.',
   removed: 'The passkey was removed. Delete it on its device too.',
   ended: 'The session was ended.',
+  application: 'You are signed out of the application.',
+  withdrawn: 'Withdrawn. You will be asked again before that service learns who you are.',
 } as const;
 
 export type AccountNews = keyof typeof NEWS;
@@ -41,6 +49,7 @@ export function accountPage(view: AccountView): IdentityPageContent {
 <form method="post" action="/account/sign-out"><button class="button quiet">Sign out</button></form>
 ${passkeySection(view)}
 ${sessionSection(view)}
+${consentSection(view)}
 ${WITHOUT_SCRIPT}`,
   };
 }
@@ -89,16 +98,37 @@ function sessionSection({ sessions, current }: AccountView): string {
   const items = sessions.map((session) => sessionItem(session, session.id === current.id));
   return `<section aria-labelledby="sessions"><h2 id="sessions">Sessions and applications</h2>
 <ul class="things">${items.join('')}</ul>
+${sessions.some(({ applications }) => applications.length > 0) ? '<p class="hint">Ending an application signs you out there. While the session lasts, its browser can sign in there again without a passkey.</p>' : ''}
 ${sessions.length > 1 ? '<p class="hint">Ending a session signs that browser out here and from the applications that it signed in to.</p>' : ''}
 <form method="post" action="/account/sign-out-everywhere"><button class="button quiet" aria-describedby="everywhere">Sign out everywhere</button>
 <p class="hint" id="everywhere">This ends all logins with your account, in this browser too. Use it if a device was lost or a session is not yours. Your passkeys stay.</p></form></section>`;
 }
 
 function sessionItem({ id, startedAtMs, applications }: ShownSession, isCurrent: boolean): string {
-  const names = applications.map((name) => escapedHtml(name)).join(', ');
+  const where = isCurrent ? 'in this browser' : `in the session of ${new Date(startedAtMs).toISOString()}`;
+  const items = applications.map((application) => applicationItem(id, application, where));
   const end = isCurrent
     ? ''
     : `<form method="post" action="/account/sessions/end"><input type="hidden" name="id" value="${escapedHtml(id)}"><button class="button quiet small" aria-label="End the session of ${new Date(startedAtMs).toISOString()}">End</button></form>`;
   return `<li><strong>${isCurrent ? 'This browser' : 'Another browser'}</strong>
-<p class="hint">Signed in ${shownTime(startedAtMs)}${names === '' ? '' : `<br>Applications: ${names}`}</p>${end}</li>`;
+<p class="hint">Signed in ${shownTime(startedAtMs)}</p>${items.length === 0 ? '' : `<ul aria-label="Applications ${where}">${items.join('')}</ul>`}${end}</li>`;
+}
+
+function applicationItem(sessionId: string, { id, name }: ShownApplication, where: string): string {
+  return `<li><form class="row" method="post" action="/account/applications/end"><input type="hidden" name="session" value="${escapedHtml(sessionId)}"><input type="hidden" name="application" value="${escapedHtml(id)}">
+<span>${escapedHtml(name)}</span><button class="button quiet small" aria-label="End ${escapedHtml(name)} ${where}">End</button></form></li>`;
+}
+
+function consentSection({ consents }: AccountView): string {
+  if (consents.length === 0) return '';
+  return `<section aria-labelledby="consents"><h2 id="consents">Services of agents that know who you are</h2>
+<ul class="things">${consents.map(consentItem).join('')}</ul>
+<p class="hint">Withdrawing ends your logins at the address. What its service has already learned, it keeps.</p></section>`;
+}
+
+function consentItem({ host, credentialId, givenAtMs }: GivenConsent): string {
+  const label = `${escapedHtml(host)}, published with ${escapedHtml(credentialId)}`;
+  return `<li><strong>${escapedHtml(host)}</strong>
+<p class="hint">Credential <code>${escapedHtml(credentialId)}</code>, agreed ${shownTime(givenAtMs)}</p>
+<form method="post" action="/account/consents/withdraw"><input type="hidden" name="host" value="${escapedHtml(host)}"><input type="hidden" name="credential" value="${escapedHtml(credentialId)}"><button class="button quiet small" aria-label="Withdraw for ${label}">Withdraw</button></form></li>`;
 }

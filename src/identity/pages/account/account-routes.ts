@@ -29,11 +29,13 @@ const FORMS: Readonly<Record<string, ServeForm>> = {
   '/account/passkeys/rename': renamePasskey,
   '/account/passkeys/remove': removePasskey,
   '/account/sessions/end': endSession,
+  '/account/applications/end': endApplication,
+  '/account/consents/withdraw': withdrawConsent,
   '/account/sign-out': signOut,
   '/account/sign-out-everywhere': signOutEverywhere,
 };
 
-/** My account: the own passkeys and sessions. */
+/** My account: the own passkeys, sessions and decisions. */
 export function accountRoutes(ports: PagePorts): readonly IdentityPage[] {
   return [
     { method: 'GET', path: '/', serve: () => redirectAnswer('/account') },
@@ -54,6 +56,7 @@ async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeA
     account,
     passkeys: ports.people.passkeysOf(account.id),
     sessions: await ports.sessions.list(account.id),
+    consents: await ports.sessions.consents(account.id),
     current: session,
     mayChangePasskeys: mayChangePasskeys(ports, request, session),
     done: accountNews(queryOf(request).get('done')),
@@ -88,6 +91,18 @@ async function signedIn(
 async function endSession(ports: PagePorts, { account, fields }: AccountForm): Promise<WholeAnswer> {
   await ports.sessions.end(account.id, fields.get('id') ?? '');
   return toAccount('ended');
+}
+
+/** The session goes on. */
+async function endApplication(ports: PagePorts, { account, fields }: AccountForm): Promise<WholeAnswer> {
+  await ports.sessions.endApplication(account.id, fields.get('session') ?? '', fields.get('application') ?? '');
+  return toAccount('application');
+}
+
+async function withdrawConsent(ports: PagePorts, { account, fields }: AccountForm): Promise<WholeAnswer> {
+  const consent = { host: fields.get('host') ?? '', credentialId: fields.get('credential') ?? '' };
+  await ports.sessions.withdrawConsent(account.id, consent);
+  return toAccount('withdrawn');
 }
 
 async function signOut(ports: PagePorts, { request }: AccountForm): Promise<WholeAnswer> {

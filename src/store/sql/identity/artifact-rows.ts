@@ -130,11 +130,8 @@ export function* findIdentitySession(sessionUid: string): Program<FoundArtifactR
   return row === null ? null : foundOf(row);
 }
 
-export function* listIdentitySessions(accountId: string): Program<FoundArtifactRow[]> {
-  const rows = yield statement(`${FOUND} WHERE account_id = ? AND model = ? ORDER BY id_hash`, [
-    accountId,
-    SESSION_MODEL,
-  ]);
+export function* listArtifacts(model: string, accountId: string): Program<FoundArtifactRow[]> {
+  const rows = yield statement(`${FOUND} WHERE account_id = ? AND model = ? ORDER BY id_hash`, [accountId, model]);
   return rows.map(foundOf);
 }
 

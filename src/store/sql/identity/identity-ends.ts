@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { subjectIdentity } from '../../../lib/text/subject-identity.ts';
-import type { DueLogout, EndedIdentitySession, EndedPerson } from '../../identity-store.ts';
+import type { DueLogout, EndedApplication, EndedIdentitySession, EndedPerson } from '../../identity-store.ts';
 import type { LoginChange } from '../../store.ts';
 import { endLogins } from '../logins/login-ends.ts';
 import {
@@ -45,6 +45,32 @@ export function* endIdentitySession(session: EndedIdentitySession, nowMs: number
   const ended = yield* endArtifacts('session_uid = ?', [sessionUid], nowMs);
   const changes = yield* endLogins('provider_session_id = ? AND issuer = ?', [providerSessionId, issuer]);
   return { isEnded: ended.some((row) => text(row, 'model') === SESSION_MODEL), changes };
+}
+
+export interface EndedApplicationRow extends EndedApplication {
+  readonly grant: { readonly grantId: string; readonly grantHash: string } | null;
+  /** The session as it was read; it is changed only if it is still the same. */
+  readonly seenPayload: string;
+  readonly payload: string;
+}
+
+/** Null: the session has changed since it was read, and nothing was done. */
+export function* endIdentityApplication(
+  ended: EndedApplicationRow,
+  nowMs: number,
+): Program<readonly LoginChange[] | null> {
+  const { issuer, sessionUid, providerSessionId, clientId, grant, seenPayload, payload } = ended;
+  const changed = yield* queryOne(
+    'UPDATE identity_artifacts SET payload = ? WHERE session_uid = ? AND model = ? AND payload = ? RETURNING id_hash',
+    [payload, sessionUid, SESSION_MODEL, seenPayload],
+  );
+  if (changed === null) return null;
+  if (grant !== null) yield* removeGrant(grant.grantId, grant.grantHash, nowMs);
+  return yield* endLogins('issuer = ? AND client_id = ? AND provider_session_id = ?', [
+    issuer,
+    clientId,
+    providerSessionId,
+  ]);
 }
 
 /** A grant with everything that depends on it. */

@@ -52,8 +52,8 @@ export function createIdentityStore(
     put: (artifact) => engine.write('putArtifact', rowOf(artifact)),
     find: async (model, id) => openedOrNull(await engine.readProven('findArtifact', model, hashOf(id))),
     findSession: async (uid) => openedOrNull(await engine.readProven('findIdentitySession', uid)),
-    listSessions: async (accountId) => {
-      const rows = await engine.readProven('listIdentitySessions', accountId);
+    list: async (model, accountId) => {
+      const rows = await engine.readProven('listArtifacts', model, accountId);
       return rows.flatMap((row) => openedOrNull(row) ?? []);
     },
     consume: (model, id) => engine.write('consumeArtifact', model, hashOf(id), timeAt().nowMs),
@@ -64,6 +64,23 @@ export function createIdentityStore(
       const { isEnded, changes } = await engine.write('endIdentitySession', ended, timeAt().nowMs);
       announceLogins(changes);
       return isEnded;
+    },
+    endApplication: async ({ issuer, sessionUid, providerSessionId, clientId }, without) => {
+      for (;;) {
+        const row = await engine.readProven('findIdentitySession', sessionUid);
+        const session = openedOrNull(row);
+        const left = session === null ? null : without(session.payload);
+        if (row === null || left === null) return false;
+        const { grantId } = left;
+        const payload = keyring.seal(JSON.stringify(left.payload), sealContext(artifactKey(row.model, row.idHash)));
+        const grant = grantId === null ? null : { grantId, grantHash: hashOf(grantId) };
+        const ended = { issuer, sessionUid, providerSessionId, clientId, grant, seenPayload: row.payload, payload };
+        const changes = await engine.write('endIdentityApplication', ended, timeAt().nowMs);
+        // Somebody else changed the session in between.
+        if (changes === null) continue;
+        announceLogins(changes);
+        return true;
+      }
     },
     hasDueLogouts: (nowMs) => engine.read('hasDueLogouts', nowMs),
     claimLogouts: (nowMs, retryAtMs) => engine.write('claimIdentityLogouts', nowMs, retryAtMs),
