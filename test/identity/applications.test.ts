@@ -12,6 +12,7 @@ import {
   randomPKCECodeVerifier,
   refreshTokenGrant,
   type ServerMetadata,
+  tokenRevocation,
 } from 'openid-client';
 import { type HostBrowser, IDENTITY_ISSUER, IdentityWorld } from './identity-world.ts';
 
@@ -98,6 +99,43 @@ test('an application logs people in, refreshes with rotation, and hears at once 
   while (heard.length === 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
   const token = decodeJwt(new URLSearchParams(heard.join('')).get('logout_token') ?? '');
   assert.deepEqual([token.iss, token.sub, token['sid']], [IDENTITY_ISSUER, ana, sid]);
+});
+
+test('an application that a person signs out of hears of it, and its tokens end', async () => {
+  const [wiki, shop] = [await configurationOf(), await configurationOf()];
+  const browser = world.browser();
+  const id = await world.person('leaves@example.com');
+  const left = await (await logIn(wiki, browser, id)).tokens();
+  const kept = await (await logIn(shop, browser, id)).tokens();
+  const { text } = await browser.open(`${IDENTITY_ISSUER}/account`, null);
+  const [, session = ''] = /name="session" value="([^"]+)"/.exec(text) ?? [];
+  heard.length = 0;
+  const application = wiki.clientMetadata().client_id;
+  const answer = await browser.submit('/account/applications/end', { session, application });
+  assert.equal(answer.headers['location'], '/account?done=application', answer.text);
+  await assert.rejects(refreshTokenGrant(wiki, left.refresh_token ?? ''), { error: 'invalid_grant' });
+  assert.notEqual((await refreshTokenGrant(shop, kept.refresh_token ?? '')).access_token, undefined);
+  const deadline = Date.now() + 10_000;
+  while (heard.length === 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
+  const token = decodeJwt(new URLSearchParams(heard.join('')).get('logout_token') ?? '');
+  assert.deepEqual([token.aud, token.sub, token['sid']], [application, id, left.claims()?.['sid']]);
+});
+
+test("an application revokes its own tokens and nobody else's, and the library prints no notice", async (t) => {
+  const printed = t.mock.method(console, 'info', () => {});
+  const own = await configurationOf();
+  const { tokens } = await logIn(own, world.browser(), await world.person('revoked@example.com'));
+  const { refresh_token: given = '' } = await tokens();
+  const other = await configurationOf();
+  await assert.rejects(tokenRevocation(other, given), { error: 'invalid_request' });
+  await tokenRevocation(await configurationOf({ public: true }), given);
+  const { refresh_token: next = '' } = await refreshTokenGrant(own, given);
+  await tokenRevocation(own, next);
+  await assert.rejects(refreshTokenGrant(own, next), { error: 'invalid_grant' });
+  assert.deepEqual(
+    printed.mock.calls.map(({ arguments: [text] }) => text),
+    [],
+  );
 });
 
 test('only people of the allowed groups may log in, and nobody without groups', async () => {

@@ -124,7 +124,7 @@ function configuration(options: ProviderOptions): Configuration {
       dPoP: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
       resourceIndicators: { enabled: false },
-      revocation: { enabled: true },
+      revocation: { enabled: true, allowedPolicy: mayRevoke },
       backchannelLogout: { enabled: true },
       rpInitiatedLogout: { enabled: true, logoutSource: logoutPage, postLogoutSuccessSource: loggedOutPage },
     },
@@ -167,6 +167,23 @@ function configuration(options: ProviderOptions): Configuration {
       });
     },
   } satisfies Configuration as Configuration;
+}
+
+/** An application revokes its own tokens. The library's own rule is the same, and prints a notice that it should be changed. */
+async function mayRevoke(
+  _ctx: unknown,
+  client: RevokingClient,
+  token: { readonly clientId?: string | undefined },
+): Promise<boolean> {
+  if (token.clientId === client.clientId) return true;
+  // Anybody can claim to be a public application: it does not learn whether the token exists.
+  if (client.clientAuthMethod === 'none') return false;
+  throw new errors.InvalidRequest('client is not authorized to revoke the presented token');
+}
+
+interface RevokingClient {
+  readonly clientId: string;
+  readonly clientAuthMethod?: string | undefined;
 }
 
 /** The library asks this at every login, also when the person comes back from a page of ours. */
