@@ -39,7 +39,7 @@ export const identitySettings = {
   }),
   smtp_url: optional(smtpUrl, {
     description:
-      'SMTP server that sends invitations, e-mail codes and notices to people. smtps:// uses TLS from the start. smtp:// requires STARTTLS, except for a server on this machine. Unset: no mail is sent.',
+      'SMTP server that sends invitations, e-mail codes and notices to people. smtps:// uses TLS from the start. smtp:// requires STARTTLS, except for a server on this machine. Its certificate must come from an authority that Node.js trusts: its own list, and the file that NODE_EXTRA_CA_CERTS names. Unset: no mail is sent.',
     secrecy: 'secret',
   }),
   mail_from: optional(sender, { description: 'Sender of mails. Required with smtp_url.' }),
