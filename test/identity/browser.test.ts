@@ -81,6 +81,23 @@ test('a person registers by invitation, uses two hosts, adds a second device and
   assert.equal((await world.edge.api('GET', `/user_accounts/${id}`)).passkey_count, 1);
 });
 
+test('the question before a sign-out, the page after it and one that does not exist are for everybody', {
+  skip,
+}, async () => {
+  const { url } = await world.invite('leaves@example.com');
+  const page = await newTab();
+  await page.goto(url);
+  await acceptInvitation(page, await VirtualAuthenticator.plugInto(page));
+  await page.goto(`${IDENTITY_ORIGIN}/nothing`);
+  await examine(page, 'not-found');
+  await page.goto(`${IDENTITY_ORIGIN}/session/end`);
+  await page.getByRole('heading', { name: 'Sign out?', level: 1 }).waitFor();
+  await examine(page, 'sign-out');
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByRole('heading', { name: 'Signed out', level: 1 }).waitFor();
+  await examine(page, 'signed-out');
+});
+
 test('the address field offers passkeys', { skip }, async () => {
   const { url } = await world.invite('autofill@example.com');
   const page = await newTab();
