@@ -17,6 +17,12 @@ export interface PlacedSecret extends SecretReference {
   readonly line: number;
 }
 
+/** The references of a secret: one, none, or those of a map. */
+export function* placedSecrets(secret: FileSecret): Iterable<PlacedSecret> {
+  const parts = secret instanceof Map ? (secret as ReadonlyMap<string, PlacedSecret | ''>).values() : [secret];
+  for (const part of parts as Iterable<PlacedSecret | ''>) if (part !== '') yield part;
+}
+
 export interface BodyPorts {
   /** The id that stands for the object with this name; null after a problem was recorded. */
   idOf(name: string, annotation: ReferenceAnnotation, line: number): string | null;

@@ -200,6 +200,48 @@ suite('a site in a file', () => {
     }
   });
 
+  test('keeps secrets that are not given, and says so; what is new still needs them', async () => {
+    const given = Object.fromEntries(Object.entries(env).filter(([name]) => !/^(CLIENT_SECRET|HOOK)/.test(name)));
+    const exported = (await postern(['export', '--owner', 'team-web'], { env: given })).stdout;
+    await writeFile(file, exported);
+    const unchanged = await postern(['plan', '-f', file], { env: given });
+    assert.equal(unchanged.code, 0, unchanged.stdout + unchanged.stderr);
+    assert.match(unchanged.stderr, /postern.yaml:\d+: the environment variable \w+ is not set: the server keeps/);
+    const other = SITE.replace('client_id: shop', 'client_id: shop2').replace(
+      '  hook:\n',
+      '  hook:\n    metadata: m\n',
+    );
+    await writeFile(file, other);
+    const changed = await postern(['apply', '-f', file, '--yes'], { env: given });
+    assert.equal(changed.code, 0, changed.stderr);
+    assert.match(changed.stdout, /oidc.client_id: "shop" -> "shop2"/);
+    assert.match(changed.stderr, /CLIENT_SECRET is not set: the server keeps the secret that it has\n/);
+    const edges = await list('/edges/https', 'https_edges');
+    const routes = edges.flatMap((edge: { routes: { oidc: { client_secret: string } | null }[] }) => edge.routes);
+    assert.ok(
+      routes.some(({ oidc }: { oidc: { client_secret: string } | null }) => oidc?.client_secret === 'planted-secret'),
+    );
+    // The server compares those that cannot be read.
+    assert.equal((await plan(other)).code, 0);
+    await writeFile(file, SITE.replace('//hooks.', '//elsewhere.'));
+    const redirected = await postern(['plan', '-f', file], { env: given });
+    assert.match(redirected.stderr, /must be sent again, because target.webhook.url changes/);
+    // A new object, and a new module of an object that exists.
+    for (const text of [
+      SITE.replace('  hook:\n', '  hook2:\n').replace('destinations: [hook]', 'destinations: [hook2]'),
+      SITE.replace(
+        'backend: {backend: web}\n',
+        `backend: {backend: web}\n        oidc: {issuer: "https://id.example.com", client_id: b, client_secret: "$\{env:CLIENT_SECRET}"}\n`,
+      ),
+    ]) {
+      await writeFile(file, text);
+      const refused = await postern(['plan', '-f', file], { env: given });
+      assert.equal(refused.code, 1, refused.stdout);
+      assert.match(refused.stderr, /the environment variable \w+ is not set\n/);
+    }
+    assert.equal((await apply(SITE)).code, 0);
+  });
+
   test('leaves secrets alone that it does not name', async () => {
     const without = SITE.replace(/, client_secret: "[^"]+"/, '').replace(
       /, secret: "[^"]+", headers: \{[^}]+\}"\}/,
@@ -259,8 +301,9 @@ suite('objects that the files do not have', () => {
 
 suite('postern plan and apply', () => {
   test('name the line of a problem, and change nothing', async () => {
+    const route = `oidc: {issuer: "https://id.example.com", client_id: a, client_secret: "$\{env:UNSET_SECRET}"}`;
     const { code, stderr } = await apply(
-      SITE.replace('backend: balanced', 'backend: nope').replace('CLIENT_SECRET', 'UNSET_SECRET'),
+      `version: 1\nhttps_edges:\n  unset.example.com:\n    routes:\n      /:\n        ${route}\n`,
     );
     assert.equal(code, 1);
     assert.match(stderr, /postern.yaml:\d+: the environment variable UNSET_SECRET is not set/);

@@ -12,7 +12,7 @@ import { CONNECTION, MESSAGE, textFlag, YES } from '../shared-flags.ts';
 import { FILES, PRUNE, pathsOf, TAKE_OVER } from './file-flags.ts';
 import { loadConfiguration } from './load-configuration.ts';
 import { operationHint } from './operation-hint.ts';
-import { printPlan, reportNoOwner } from './plan-command.ts';
+import { printPlan, reportKept, reportNoOwner } from './plan-command.ts';
 import { changesAsJson, summaryText } from './plan-lines.ts';
 import { CHANGESET_TIMEOUT_MS, CONFLICTS, type PlanRequest, type PreparedPlan, preparePlan } from './prepare-plan.ts';
 import { printProblems } from './print-problems.ts';
@@ -98,6 +98,7 @@ async function apply(
       return reportConflict('somebody else changed the configuration, and the difference is another one now', context);
     }
     if (agreed === null) {
+      reportKept(plan, context);
       if (plan.changes.length > 0) await printPlan(plan, false, context);
       if (plan.isEmpty) {
         context.print('nothing to do');

@@ -45,6 +45,8 @@ export async function applyFiles(files: FilesToApply): Promise<FilesApplied> {
 async function apply({ paths, env, owner, message, call }: FilesToApply): Promise<FilesApplied> {
   const loaded = await readChecked(paths, env);
   if ('problems' in loaded) return { problem: textOf(loaded.problems) };
+  // Nobody reads a notice here: a server needs every secret that its files name.
+  if (loaded.notGiven.size > 0) return { problem: textOf([...loaded.notGiven.values()]) };
   const configuration = { ...loaded.configuration, owner: loaded.configuration.owner ?? owner };
   const sender = senderOf(call);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

@@ -71,7 +71,7 @@ async function write(
   else await writeDurably(file, text, FILE_MODE).catch((cause: unknown) => notWritten(file, cause));
   if (secrets.length > 0) {
     context.warn(
-      `postern: ${secrets.length} ${secrets.length === 1 ? 'secret is' : 'secrets are'} not in the file: set the environment variables that it names before you plan or apply`,
+      `postern: ${secrets.length} ${secrets.length === 1 ? 'secret is' : 'secrets are'} not in the file: this server keeps them; for another server, set the environment variables that the file names before you plan or apply`,
     );
   }
   for (const { place, why } of omitted) context.warn(printable(`postern: left out ${place}: ${why}`));

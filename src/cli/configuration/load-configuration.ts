@@ -1,4 +1,5 @@
 import type { FileProblem } from '../../configuration-file/file-problem.ts';
+import type { NotGiven } from '../../configuration-file/plan/keep-secrets.ts';
 import { type Configuration, readConfiguration } from '../../configuration-file/read-configuration.ts';
 import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
 import type { CommandContext } from '../command.ts';
@@ -9,6 +10,7 @@ import { resolveSecrets } from './resolve-secrets.ts';
 export interface LoadedConfiguration {
   readonly configuration: Configuration;
   readonly secrets: ReadonlyMap<PlacedSecret, string>;
+  readonly notGiven: NotGiven;
 }
 
 /** Reads and checks files and their secrets; null after their problems were printed. */
@@ -28,7 +30,7 @@ export async function readChecked(
   env: CommandContext['env'],
 ): Promise<LoadedConfiguration | { readonly problems: readonly FileProblem[] }> {
   const configuration = readConfiguration(await readFiles(paths));
-  const { values, problems } = await resolveSecrets(configuration.objects, env);
+  const { values, notGiven, problems } = await resolveSecrets(configuration.objects, env);
   const all = [...configuration.problems, ...problems];
-  return all.length === 0 ? { configuration, secrets: values } : { problems: all };
+  return all.length === 0 ? { configuration, secrets: values, notGiven } : { problems: all };
 }

@@ -1,5 +1,6 @@
 import { isChanging } from '../../configuration-file/plan/settle-plan.ts';
 import { isOn } from '../../lib/flags.ts';
+import { printable } from '../api/cell-text.ts';
 import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -58,6 +59,7 @@ export const planCommand: Command = {
         printProblems(prepared.problems, context);
         return EXIT_FAILED;
       }
+      reportKept(prepared.plan, context);
       await printPlan(prepared.plan, isJson, context);
       return isChanging(prepared.plan.changes) ? EXIT_DIFFERENT : 0;
     };
@@ -70,6 +72,12 @@ export const planCommand: Command = {
 export function reportNoOwner(context: CommandContext): number {
   context.warn('postern: --prune needs an owner: add "owner: NAME" to the file');
   return EXIT_FAILED;
+}
+
+/** Secrets that the files name and nobody gave. */
+export function reportKept({ kept }: PreparedPlan, context: CommandContext): void {
+  for (const { file, line, problem } of kept)
+    context.warn(printable(`${file}:${line}: ${problem}: the server keeps the secret that it has`));
 }
 
 export async function printPlan(plan: PreparedPlan, isJson: boolean, context: CommandContext): Promise<void> {

@@ -4,6 +4,7 @@ import { PosternApiError } from '../../client/postern-api-error.ts';
 
 import { installedObjects } from '../../configuration-file/documents.ts';
 import type { FileProblem } from '../../configuration-file/file-problem.ts';
+import type { NotGiven } from '../../configuration-file/plan/keep-secrets.ts';
 import { type Claim, makePlan, type Plan } from '../../configuration-file/plan/make-plan.ts';
 import { settlePlan } from '../../configuration-file/plan/settle-plan.ts';
 import type { Configuration } from '../../configuration-file/read-configuration.ts';
@@ -27,6 +28,7 @@ const PRECONDITION_FAILED = 412;
 export interface PlanRequest {
   readonly configuration: Configuration;
   readonly secrets: ReadonlyMap<PlacedSecret, string>;
+  readonly notGiven: NotGiven;
   readonly isPruning: boolean;
   readonly isTakeOver: boolean;
 }
@@ -62,7 +64,7 @@ async function prepareOnce(
   request: PlanRequest,
   progress: Pick<Progress, 'report'>,
 ): Promise<Preparation | null> {
-  const { configuration, secrets, isPruning } = request;
+  const { configuration, secrets, notGiven, isPruning } = request;
   const claims = configuration.owner === null ? [] : await readClaims(transport, configuration.owner);
   const installation = await readInstallation(transport, {
     sections: sectionsOf(configuration, isPruning ? claims : []),
@@ -80,6 +82,7 @@ async function prepareOnce(
     missing: configuration.missing,
     installed: installedObjects(installation.documents),
     secretValue: (secret) => secrets.get(secret) ?? '',
+    notGiven,
     claims,
     isPruning,
   });

@@ -2,7 +2,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { FileConfig, FileObject } from '../../configuration-file/file-object.ts';
 import type { FileProblem } from '../../configuration-file/file-problem.ts';
-import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
+import type { NotGiven } from '../../configuration-file/plan/keep-secrets.ts';
+import { type PlacedSecret, placedSecrets } from '../../configuration-file/wire-body.ts';
 import { failureCode } from '../../lib/error-text.ts';
 import type { CommandContext } from '../command.ts';
 
@@ -10,6 +11,8 @@ const MAX_SECRET_BYTES = 1024 * 1024;
 
 export interface ResolvedSecrets {
   readonly values: ReadonlyMap<PlacedSecret, string>;
+  /** Their variable or file does not exist: an object that the server has keeps its secret. */
+  readonly notGiven: NotGiven;
   readonly problems: readonly FileProblem[];
 }
 
@@ -19,22 +22,28 @@ export async function resolveSecrets(
   env: CommandContext['env'],
 ): Promise<ResolvedSecrets> {
   const values = new Map<PlacedSecret, string>();
+  const notGiven = new Map<PlacedSecret, FileProblem>();
   const problems: FileProblem[] = [];
   for (const object of objects) {
     for (const secret of secretsOf(object)) {
       const read = secret.from === 'env' ? fromEnvironment(secret.name, env) : await fromFile(secret.name, object.file);
-      if ('problem' in read) problems.push({ file: object.file, line: secret.line, problem: read.problem });
-      else values.set(secret, read.value);
+      if ('value' in read) {
+        values.set(secret, read.value);
+        continue;
+      }
+      const problem = { file: object.file, line: secret.line, problem: read.problem };
+      if (read.isAbsent === true) notGiven.set(secret, problem);
+      else problems.push(problem);
     }
   }
-  return { values, problems };
+  return { values, notGiven, problems };
 }
 
-type Read = { readonly value: string } | { readonly problem: string };
+type Read = { readonly value: string } | { readonly problem: string; readonly isAbsent?: boolean };
 
 function fromEnvironment(name: string, env: CommandContext['env']): Read {
   const value = env[name];
-  if (value === undefined) return { problem: `the environment variable ${name} is not set` };
+  if (value === undefined) return { problem: `the environment variable ${name} is not set`, isAbsent: true };
   return value === ''
     ? { problem: `the environment variable ${name} is empty: write "" in the file to remove the secret` }
     : { value };
@@ -52,7 +61,7 @@ async function fromFile(name: string, file: string): Promise<Read> {
     return value === '' ? { problem: `${path} is empty: write "" in the file to remove the secret` } : { value };
   } catch (cause) {
     const reason = failureCode(cause);
-    return { problem: `cannot read ${path} (${reason})` };
+    return { problem: `cannot read ${path} (${reason})`, isAbsent: reason === 'ENOENT' };
   }
 }
 
@@ -63,12 +72,5 @@ function* secretsOf(object: FileObject): Iterable<PlacedSecret> {
 }
 
 function* placedIn({ secrets }: FileConfig): Iterable<PlacedSecret> {
-  for (const secret of secrets.values()) {
-    if (secret === '') continue;
-    const parts =
-      secret instanceof Map
-        ? [...(secret as ReadonlyMap<string, PlacedSecret | ''>).values()]
-        : [secret as PlacedSecret];
-    for (const part of parts) if (part !== '') yield part;
-  }
+  for (const secret of secrets.values()) yield* placedSecrets(secret);
 }

@@ -22,6 +22,8 @@ interface BuilderInput {
   /** Names of the server's objects by their ids, for messages. */
   readonly names: ReadonlyMap<string, string>;
   readonly secretValue: SecretValues;
+  /** Problems of objects whose secrets only the server has. */
+  readonly ifCreated: ReadonlyMap<FileObject, readonly FileProblem[]>;
 }
 
 interface Built {
@@ -129,6 +131,7 @@ export class ChangeBuilder {
   /** The create of an object and of its children. */
   #post(file: FileObject, parent: string | null): readonly ObjectChange[] {
     const { kind } = file;
+    this.#problems.push(...(this.#input.ifCreated.get(file) ?? []));
     const body = this.#createBody(file, parent);
     this.#ids.set(file.id, { $ref: this.#creates.length, field: 'id' });
     this.#creates.push({ method: 'POST', path: collectionOf(kind, parent), body });

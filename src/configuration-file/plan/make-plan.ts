@@ -4,6 +4,7 @@ import type { FileProblem } from '../file-problem.ts';
 import { sections } from '../sections.ts';
 import { ChangeBuilder } from './change-builder.ts';
 import type { SecretValues } from './field-changes.ts';
+import { keepSecrets, type NotGiven } from './keep-secrets.ts';
 import type { ObjectChange, PlannedOperation } from './object-change.ts';
 import { type Pair, pairObjects } from './pair-objects.ts';
 
@@ -19,6 +20,7 @@ export interface PlanInput {
   readonly missing: readonly MissingName[];
   readonly installed: ReadonlyMap<string, readonly InstalledObject[]>;
   readonly secretValue: SecretValues;
+  readonly notGiven: NotGiven;
   readonly claims: readonly Claim[];
   readonly isPruning: boolean;
 }
@@ -36,6 +38,8 @@ export interface Plan {
   readonly claims: readonly PlannedClaim[];
   /** Whether the server remembers them already. */
   readonly areClaimsKnown: boolean;
+  /** Secrets that are not given, and stay as the server has them. */
+  readonly kept: readonly FileProblem[];
   readonly problems: readonly FileProblem[];
 }
 
@@ -43,25 +47,27 @@ export interface Plan {
 export function makePlan(input: PlanInput): Plan {
   const { objects, installed, claims, isPruning } = input;
   const claimed = new Map(claims.map(({ kind, name, id }) => [`${kind}\0${name}`, id]));
-  const pairs: Pair[] = [];
+  const paired: Pair[] = [];
   const rest: InstalledObject[] = [];
   for (const { key, kinds } of sections) {
     const own = objects.filter(({ kind }) => kinds.includes(kind));
     const pairing = pairObjects(own, installed.get(key) ?? [], ({ kind, name }) =>
       claimed.get(`${kind.resource.kind}\0${name}`),
     );
-    pairs.push(...pairing.pairs);
+    paired.push(...pairing.pairs);
     rest.push(...pairing.rest);
   }
   const names = new Map([...installed.values()].flat().map(({ id, name }) => [id, name]));
-  const { found, problems } = findMissing(input);
-  if (problems.length > 0) return { changes: [], operations: [], claims: [], areClaimsKnown: true, problems };
-  const builder = new ChangeBuilder({ pairs, found, names, secretValue: input.secretValue });
+  const { found, problems: unknown } = findMissing(input);
+  const { pairs, kept, ifCreated, problems: unset } = keepSecrets(paired, input.notGiven);
+  const problems = [...unknown, ...unset];
+  if (problems.length > 0) return { changes: [], operations: [], claims: [], areClaimsKnown: true, kept: [], problems };
+  const builder = new ChangeBuilder({ pairs, found, names, secretValue: input.secretValue, ifCreated });
   const owned = new Set(claims.map(({ id }) => id));
   const built = builder.build(isPruning ? rest.filter(({ id }) => owned.has(id)) : []);
   const planned = pairs.map(({ file }) => ({ id: builder.idTextOf(file.id), name: file.name }));
   const known = new Map(claims.map(({ id, name }) => [id, name]));
-  return { ...built, claims: planned, areClaimsKnown: planned.every(({ id, name }) => known.get(id) === name) };
+  return { ...built, kept, claims: planned, areClaimsKnown: planned.every(({ id, name }) => known.get(id) === name) };
 }
 
 /** Names that the files use and only the server has. */
