@@ -225,7 +225,7 @@ suite('a site in a file', () => {
     assert.equal((await plan(other)).code, 0);
     await writeFile(file, SITE.replace('//hooks.', '//elsewhere.'));
     const redirected = await postern(['plan', '-f', file], { env: given });
-    assert.match(redirected.stderr, /must be sent again, because target.webhook.url changes/);
+    assert.match(redirected.stderr, /headers must be given again, because target.webhook.url changes/);
     // A new object, and a new module of an object that exists.
     for (const text of [
       SITE.replace('  hook:\n', '  hook2:\n').replace('destinations: [hook]', 'destinations: [hook2]'),
@@ -249,6 +249,77 @@ suite('a site in a file', () => {
     );
     const { code, stdout, stderr } = await plan(without.replace(/headers: \{[^}]+\}"\}/, 'previous_secret: ""'));
     assert.deepEqual([code, stdout], [0, 'nothing would change\n'], stderr);
+  });
+});
+
+suite('a file of somebody who does not have the secret', () => {
+  const PROVIDERS = `version: 1
+owner: team-logins
+https_edges:
+  logins.example.com:
+    routes:
+      /oidc:
+        oidc: {issuer: "https://id.example.com", client_id: shop, client_secret: "$\{env:CLIENT_SECRET}"}
+      /oauth:
+        oauth: {provider: {github: {client_id: shop, client_secret: "$\{env:CLIENT_SECRET}"}}}
+event_destinations:
+  alarms:
+    target: {webhook: {url: "https://hooks.example.com", headers: {x-key: "$\{env:HOOK_KEY}"}}}
+`;
+  const unnamed = PROVIDERS.replaceAll(/, (client_secret|headers): (\{[^}]+\}"\}|"[^"]+")/g, '');
+  const blindEnv = Object.fromEntries(Object.entries(env).filter(([name]) => !/SECRET|HOOK/.test(name)));
+  const ATTACKS = [
+    ['oidc.client_secret', 'oidc.issuer', 'https://id.', 'https://attacker.'],
+    [
+      'oauth.provider.github.client_secret',
+      'oauth.provider.github.client_id',
+      '{client_id: shop',
+      '{client_id: theirs',
+    ],
+    ['target.webhook.headers', 'target.webhook.url', 'https://hooks.', 'https://attacker.'],
+  ] as const;
+
+  for (const [field, destination, from, to] of ATTACKS) {
+    test(`cannot send ${field} elsewhere by changing ${destination}`, async () => {
+      const applied = await apply(PROVIDERS);
+      assert.equal(applied.code, 0, applied.stderr);
+      const { body } = await world.api('POST', '/changesets', { operations: [], dry_run: true });
+      for (const text of [unnamed, PROVIDERS]) {
+        await writeFile(file, text.replace(from, to));
+        for (const command of [['plan'], ['apply', '--yes']]) {
+          const { code, stdout, stderr } = await postern([...command, '-f', file], { env: blindEnv });
+          assert.equal(code, 1, stdout);
+          const problem = `${field} must be given again, because ${destination} changes and the secret would be sent there: write`;
+          assert.ok(stderr.includes(problem), stderr);
+          assert.doesNotMatch(stdout + stderr, /planted/);
+        }
+      }
+      const now = (await world.api('POST', '/changesets', { operations: [], dry_run: true })).body;
+      assert.equal(now.revision, body.revision);
+    });
+  }
+
+  test('may change the rest, and who has the secret or wants none may change the destination', async () => {
+    assert.equal((await apply(PROVIDERS)).code, 0);
+    await writeFile(
+      file,
+      unnamed.replace('https://id.example.com", client_id: shop', 'https://id.example.com", client_id: b'),
+    );
+    const rest = await postern(['apply', '-f', file, '--yes'], { env: blindEnv });
+    assert.equal(rest.code, 0, rest.stderr);
+    const secretOf = async () => {
+      const edges = await list('/edges/https', 'https_edges');
+      const routes = edges.flatMap((edge: { routes: readonly { match: string }[] }) => edge.routes);
+      return routes.find(({ match }: { match: string }) => match === '/oidc').oidc.client_secret;
+    };
+    assert.equal(await secretOf(), 'planted-secret');
+    const moved = PROVIDERS.replace('https://id.', 'https://other.');
+    assert.equal((await apply(moved)).code, 0);
+    const none = unnamed.replace('"https://id.example.com"', '"https://third.example.com", client_secret: ""');
+    const emptied = await apply(none);
+    assert.equal(emptied.code, 0, emptied.stderr);
+    assert.equal(await secretOf(), '');
+    assert.equal((await apply('version: 1\nowner: team-logins\n', '--prune')).code, 0);
   });
 });
 

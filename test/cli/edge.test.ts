@@ -82,6 +82,25 @@ suite('postern edge', () => {
     assert.equal((await postern(['api', 'routes', 'get', 'shop.example.com/admin'])).code, 0);
   });
 
+  test('does not send the stored client secret to another provider', async () => {
+    const before = await revision();
+    const args = [
+      'edge',
+      'shop.example.com',
+      '--to',
+      'https://10.0.0.5:8443',
+      '--oidc',
+      'https://attacker.example.com',
+    ];
+    const { code, stdout, stderr } = await postern([...args, '--client-id', 'shop']);
+    assert.equal(code, 1, stdout);
+    assert.match(stderr, /belongs to https:\/\/accounts\.example\.com, and is not sent to .* add --client-secret-file/);
+    assert.doesNotMatch(stdout + stderr, /hush/);
+    assert.equal(await revision(), before);
+    const given = await postern([...args, '--client-id', 'shop', '--client-secret-file', secretFile, '--dry-run']);
+    assert.equal(given.code, 0, given.stderr);
+  });
+
   test('the server checks a dry run and stores nothing', async () => {
     const before = await revision();
     const dry = await postern(['edge', 'dry.example.com', '--to', '3999', '--dry-run', '-o', 'json']);

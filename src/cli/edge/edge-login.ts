@@ -96,7 +96,14 @@ export function loginObstacle(
   if (needsLogin && login === null && issuerOf(route) === null && !hasOther) {
     return '--allow-email, --allow-email-domain and --allow-groups need a login: add --login, or --oidc ISSUER --client-id ID';
   }
-  return null;
+  return redirectedSecret(login, route?.oidc ?? null, place);
+}
+
+/** The server asks a key that cannot read the stored secret for it. The one that this key can read must not be sent to another provider either. */
+function redirectedSecret(login: WantedLogin | null, former: OidcModule | null, place: string): string | null {
+  if (login === null || login.clientId === '' || login.clientSecret !== null) return null;
+  if (former === null || former.client_secret === '' || former.issuer === login.issuer) return null;
+  return `the client secret of ${place} belongs to ${former.issuer}, and is not sent to ${login.issuer}: add --client-secret-file FILE. For a client without a secret, first remove the login with: postern api ${LOGIN_MODULE} delete ${place}`;
 }
 
 /** What to do for the wanted login on a route that exists. */

@@ -12,6 +12,7 @@ import { type ConfigDifference, fieldChanges, type SecretValues, type WantedForm
 import type { FieldChange, ObjectChange, PlannedOperation } from './object-change.ts';
 import { operationId, replaceIds, textsIn } from './object-ids.ts';
 import { type Pair, pairObjects } from './pair-objects.ts';
+import { redirectedSecrets } from './redirected-secrets.ts';
 import { moduleFields, shownFields } from './shown-fields.ts';
 import { writeValues } from './write-values.ts';
 
@@ -169,6 +170,7 @@ export class ChangeBuilder {
     const present = presentForm(installed);
     const wanted = this.#wanted(kind, file);
     const own = fieldChanges(kind.resource.config, wanted, present, secretValue);
+    this.#redirected(file, redirectedSecrets(kind.resource.config, wanted, present));
     const path = pathOf(kind, installed.id, parentId);
     const fields: FieldChange[] = [...own.fields];
     const removals = kind.modules.filter(({ name }) => isSet(installed.document[name]) && !file.modules.has(name));
@@ -180,6 +182,7 @@ export class ChangeBuilder {
       const real = { ...this.#real(config), config: storedForm(module.config, this.#real(config).config).config };
       const difference = fieldChanges(module.config, real, read, secretValue);
       const isAdded = read === null;
+      if (!isAdded) this.#redirected(file, redirectedSecrets(module.config, real, read, [module.name]));
       if (!isAdded && difference.fields.length === 0) return [];
       const body = writeValues(module.config, null, { wanted: config, present: read?.secrets ?? null, secretValue });
       fields.push(...(isAdded ? moduleFields(module, config) : within(module.name, difference.fields)));
@@ -207,6 +210,10 @@ export class ChangeBuilder {
       this.#updates.push({ method: 'DELETE', path: `${path}/${name}` });
     }
     return change;
+  }
+
+  #redirected({ file, line, name }: FileObject, problems: readonly string[]): void {
+    this.#problems.push(...problems.map((problem) => ({ file, line, problem: `${quoted(name)}: ${problem}` })));
   }
 
   /** The files describe an object with all of its children: others are removed. */
