@@ -97,6 +97,16 @@ export class MailServer {
     }
   }
 
+  /** The first mail to an address that holds a code, when it is there. */
+  async codeTo(address: string): Promise<ReceivedMail & { readonly code: string }> {
+    for (let skipped = 0; ; skipped += 1) {
+      const mail = await this.mailTo(address, skipped);
+      // Alone on its line: parts of the head, such as the id of the message, can look like a code.
+      const code = /^ +([A-Z0-9]{4}-[A-Z0-9]{4})$/m.exec(mail.text)?.[1];
+      if (code !== undefined) return { ...mail, code };
+    }
+  }
+
   private keep(mail: ReceivedMail): void {
     this.mails.push(mail);
     this.#arrived.resolve();
