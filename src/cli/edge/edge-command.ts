@@ -3,6 +3,11 @@ import type { Setting } from '../../client/generated/settings.ts';
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
+import { ownLogin } from '../../publish/edge-login.ts';
+import { edgeUrl } from '../../publish/edge-url.ts';
+import { listenerPort } from '../../publish/listener-port.ts';
+import { type EdgePlan, planEdge } from '../../publish/plan-edge.ts';
+import type { WantedEdge } from '../../publish/wanted-edge.ts';
 import { printable } from '../api/cell-text.ts';
 import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../api/run-with-api.ts';
@@ -14,13 +19,11 @@ import { type OutputFormat, outputFlag, outputFormat } from '../output/output-fo
 import { printStructured } from '../output/structured-text.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, MESSAGE, switchFlag, textFlag } from '../shared-flags.ts';
-import { LOGIN_FLAGS, NO_IDENTITY_HOST, ownLogin, type ParsedLogin, parseLogin } from './edge-login.ts';
+import { LOGIN_FLAGS, NO_IDENTITY_HOST, type ParsedLogin, parseLogin } from './edge-login.ts';
 import { PEOPLE_FLAGS, parsePeople } from './edge-people.ts';
-import { listenerPort } from './listener-port.ts';
-import { edgeUrl, nextSteps } from './next-steps.ts';
-import { type EdgePlan, planEdge } from './plan-edge.ts';
+import { nextSteps } from './next-steps.ts';
+import { parseSite, parseTarget } from './parse-site.ts';
 import { type Published, publishEdge, readCurrent } from './publish-edge.ts';
-import { parseSite, parseTarget, type WantedEdge } from './wanted-edge.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'edge',

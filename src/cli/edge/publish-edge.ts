@@ -1,7 +1,7 @@
 import { Resources } from '../../client/generated/resources.ts';
 import type { Transport } from '../../client/transport.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { Current, EdgePlan } from './plan-edge.ts';
+import type { Current, EdgePlan } from '../../publish/plan-edge.ts';
 
 export interface Published {
   readonly revision: number;

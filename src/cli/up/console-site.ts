@@ -1,8 +1,8 @@
 import { ADMINISTRATORS_GROUP } from '../../config/console-settings.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { formatListenAddress } from '../../lib/net/listen-address.ts';
+import type { WantedPeople } from '../../publish/wanted-edge.ts';
 import { dialled } from '../doctor/dial.ts';
-import type { WantedPeople } from '../edge/edge-people.ts';
 import type { ShownSettings } from './server-facts.ts';
 import { upFailed } from './up-failed.ts';
 import type { WantedUp } from './wanted-up.ts';

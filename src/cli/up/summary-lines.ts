@@ -1,7 +1,7 @@
 import type { IdentityAddress } from '../../config/identity-settings.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
+import type { WantedPeople } from '../../publish/wanted-edge.ts';
 import { printable } from '../api/cell-text.ts';
-import type { WantedPeople } from '../edge/edge-people.ts';
 
 export interface Summary {
   readonly url: string;

@@ -1,6 +1,8 @@
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
-import { parsePeople, peopleText, type WantedPeople } from '../edge/edge-people.ts';
-import { parseSite, parseTarget, type WantedTarget } from '../edge/wanted-edge.ts';
+import { peopleText } from '../../publish/people-rules.ts';
+import type { WantedPeople, WantedTarget } from '../../publish/wanted-edge.ts';
+import { parsePeople } from '../edge/edge-people.ts';
+import { parseSite, parseTarget } from '../edge/parse-site.ts';
 
 /** `keep`: no flag says anything about it. */
 export type LoginWish = 'own' | 'none' | 'keep';

@@ -17,7 +17,8 @@ export interface SeriesPorts extends Pick<SharedPorts, 'clock' | 'ref'> {
 const PATH = '/series';
 const SHORT_STEP = '10';
 const HOUR_MS = 3_600_000;
-const MAX_ROUTES = 100;
+const DEFAULT_ROUTES = 100;
+const MAX_ROUTES = 500;
 
 const numbers = {
   requests: Type.Integer({ description: 'Number of requests that finished.' }),
@@ -90,7 +91,19 @@ const routes: Operation<SeriesPorts> = {
   method: 'GET',
   path: `${PATH}/routes`,
   summary: 'List the busiest routes',
-  description: `The ${MAX_ROUTES} routes with the most requests, of all nodes, within the last hour.`,
+  description: `The routes with the most requests, of all nodes, within the last hour. Each node counts its ${MAX_ROUTES} busiest.`,
+  query: Type.Object(
+    {
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: MAX_ROUTES,
+          description: `Maximum number of routes, 1 to ${MAX_ROUTES}. Default: ${DEFAULT_ROUTES}.`,
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
   success: {
     status: 200,
     schema: Type.Object({
@@ -112,9 +125,10 @@ const routes: Operation<SeriesPorts> = {
     }),
     description: 'The routes.',
   },
-  errors: [],
-  run: async (_request, ports) => {
-    const found = await ports.traffic.routes(ports.clock.nowMs() - HOUR_MS, MAX_ROUTES);
+  errors: ['ERR_POSTERN_INVALID_QUERY'],
+  run: async ({ query }, ports) => {
+    const limit = Number(query['limit'] ?? DEFAULT_ROUTES);
+    const found = await ports.traffic.routes(ports.clock.nowMs() - HOUR_MS, limit);
     return {
       body: {
         routes: found.routes.map((totals) => ({ ...refsOf(totals, ports), ...numbersOf(totals) })),

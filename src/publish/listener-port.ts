@@ -1,4 +1,4 @@
-import type { Setting } from '../../client/generated/settings.ts';
+import type { Setting } from '../client/generated/settings.ts';
 
 const HTTPS_PORT = 443;
 

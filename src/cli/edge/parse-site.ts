@@ -1,22 +1,7 @@
 import { usage } from '../../lib/flags.ts';
+import { readTarget } from '../../publish/read-target.ts';
+import type { WantedEdge, WantedTarget } from '../../publish/wanted-edge.ts';
 import { isId } from '../names/is-id.ts';
-import type { WantedLogin } from './edge-login.ts';
-import type { WantedPeople } from './edge-people.ts';
-
-/** What `postern edge` is to make. */
-export interface WantedEdge extends WantedPeople {
-  readonly host: string;
-  /** Null: as it is, or that of the listener for a new edge. */
-  readonly port: number | null;
-  readonly listenerPort: number;
-  readonly path: string;
-  readonly target: WantedTarget;
-  readonly login: WantedLogin | null;
-}
-
-export type WantedTarget =
-  | { readonly kind: 'address'; readonly address: string; readonly hasTls: boolean }
-  | { readonly kind: 'backend'; readonly id: string };
 
 const HOST = /^(?<host>(?:\*\.)?[\w-]+(?:\.[\w-]+)*\.?)(?::(?<port>\d{1,5}))?(?<path>\/\S*)?$/;
 
@@ -44,12 +29,9 @@ export function parseSite(
 export function parseTarget(text: string | undefined): WantedTarget {
   if (text === undefined) throw usage('--to is required: --to 127.0.0.1:3000');
   if (isId(text)) return { kind: 'backend', id: text };
-  if (/^\d{1,5}$/.test(text)) return { kind: 'address', address: `127.0.0.1:${text}`, hasTls: false };
-  const [, scheme = 'http', rest = ''] = /^(?:(https?):\/\/)?([^/\s]+)\/?$/.exec(text) ?? [];
-  const hasPort = /:\d{1,5}$/.test(rest);
-  if (rest === '' || (!hasPort && !text.includes('://'))) {
+  const target = readTarget(text);
+  if (target === null) {
     throw usage('--to takes host:port, a port, http://host:port, https://host:port or the id of a backend');
   }
-  const port = scheme === 'https' ? 443 : 80;
-  return { kind: 'address', address: hasPort ? rest : `${rest}:${port}`, hasTls: scheme === 'https' };
+  return target;
 }

@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { HttpsEdgeRoute } from '../../client/generated/https-edge-routes.ts';
-import type { HttpsEdge } from '../../client/generated/https-edges.ts';
-import type { StaticBackend } from '../../client/generated/static-backends.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { HttpsEdgeRoute } from '../client/generated/https-edge-routes.ts';
+import type { HttpsEdge } from '../client/generated/https-edges.ts';
+import type { StaticBackend } from '../client/generated/static-backends.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../lib/json.ts';
 import {
   GUARDS,
   isProtected,
@@ -13,18 +12,15 @@ import {
   loginObstacle,
   loginText,
 } from './edge-login.ts';
-import { changedRules, isCovered, peopleText, ruleOf } from './edge-people.ts';
-import type { WantedEdge } from './wanted-edge.ts';
+import type { EdgeOperation } from './edge-operation.ts';
+import { changedRules, isCovered, peopleText, ruleOf } from './people-rules.ts';
+import { ADDRESS_MODULE, createPolicy } from './plan-addresses.ts';
+import { createBackend, existingBackend, targetText } from './plan-backend.ts';
+import type { WantedEdge, WantedGuests } from './wanted-edge.ts';
 
 export interface Current {
   readonly edges: readonly HttpsEdge[];
   readonly backends: readonly StaticBackend[];
-}
-
-export interface EdgeOperation {
-  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  readonly body?: JsonObject;
 }
 
 /**
@@ -76,6 +72,8 @@ class PlanBuilder {
   readonly #above: HttpsEdge | null;
   /** An id, or a reference to the operation that makes it. */
   #backendId: JsonValue = '';
+  /** Number of the operation that makes the edge. */
+  #edgeAt = 0;
   #edgePath = '';
 
   constructor(wanted: WantedEdge, edges: readonly HttpsEdge[], changing: ChangeRules | null) {
@@ -123,22 +121,15 @@ class PlanBuilder {
 
   planBackend(backends: readonly StaticBackend[]): void {
     const { target, host, path } = this.#wanted;
-    if (target.kind === 'backend') {
-      this.#backendId = target.id;
-      return;
-    }
-    const found = backends.find(({ address, tls }) => address === target.address && tls.enabled === target.hasTls);
-    if (found !== undefined) {
-      this.#backendId = found.id;
-      this.lines.push(`= backend ${targetText(this.#wanted)} (${found.id})`);
+    const found = existingBackend(target, backends);
+    if (found !== null || target.kind === 'backend') {
+      this.#backendId = found;
+      if (target.kind !== 'backend') this.lines.push(`= backend ${targetText(target)} (${found})`);
       return;
     }
     this.#backendId = { $ref: this.operations.length, field: 'id' };
-    const { address, hasTls } = target;
-    this.lines.push(`+ backend ${targetText(this.#wanted)}`);
-    const description = `${host}${path}`.slice(0, 255);
-    const body = { address, description, ...(hasTls && { tls: { enabled: true } }) };
-    this.operations.push({ method: 'POST', path: '/backends/static', body });
+    this.lines.push(`+ backend ${targetText(target)}`);
+    this.operations.push(createBackend(target, `${host}${path}`));
   }
 
   planEdge(): void {
@@ -149,27 +140,18 @@ class PlanBuilder {
       return;
     }
     const hostport = `${host}:${port ?? listenerPort}`;
-    this.#edgePath = `/edges/https/\${${this.operations.length}.id}`;
+    this.#edgeAt = this.operations.length;
+    this.#edgePath = `/edges/https/\${${this.#edgeAt}.id}`;
     this.lines.push(`+ edge ${hostport}`);
     this.operations.push({ method: 'POST', path: '/edges/https', body: { hostports: [hostport] } });
   }
 
   planRoute(): void {
-    const { host, path, login } = this.#wanted;
+    const { host, path } = this.#wanted;
     const place = `${host}${path}`;
     const people = peopleText(this.#wanted);
     if (this.route === null) {
-      this.lines.push(`+ route ${place}`);
-      if (login !== null) this.lines.push(`+ login at ${login.issuer}`);
-      if (people !== null) this.lines.push(`+ access for ${people}`);
-      const body = {
-        match_type: 'path_prefix',
-        match: path,
-        backend: { backend_id: this.#backendId },
-        ...(login !== null && { [LOGIN_MODULE]: loginBody(login, null) }),
-        ...(people !== null && { access: { allow: [ruleOf(this.#wanted)] } }),
-      };
-      this.operations.push({ method: 'POST', path: `${this.#edgePath}/routes`, body });
+      this.#createRoute(place, people);
       return;
     }
     const routePath = `${this.#edgePath}/routes/${this.route.id}`;
@@ -182,6 +164,40 @@ class PlanBuilder {
     }
   }
 
+  #createRoute(place: string, people: string | null): void {
+    const { path, login, addresses = [], guests } = this.#wanted;
+    this.lines.push(`+ route ${place}`);
+    if (login !== null) this.lines.push(`+ login at ${login.issuer}`);
+    if (people !== null) this.lines.push(`+ access for ${people}`);
+    const allow = [
+      ...(people === null ? [] : [ruleOf(this.#wanted)]),
+      ...(guests === undefined ? [] : [{ guests: true }]),
+    ];
+    const policy = { $ref: this.operations.length, field: 'id' };
+    if (addresses.length > 0) {
+      this.lines.push(`+ access from ${addresses.join(', ')}`);
+      this.operations.push(...createPolicy(addresses, place, this.operations.length));
+    }
+    const body = {
+      match_type: 'path_prefix',
+      match: path,
+      backend: { backend_id: this.#backendId },
+      ...(login !== null && { [LOGIN_MODULE]: loginBody(login, null) }),
+      ...(allow.length > 0 && { access: { allow } }),
+      ...(addresses.length > 0 && { [ADDRESS_MODULE]: { ip_policy_ids: [policy] } }),
+    };
+    this.operations.push({ method: 'POST', path: `${this.#edgePath}/routes`, body });
+    if (guests !== undefined) this.#createGuestLink(guests);
+  }
+
+  #createGuestLink({ label, expiresAt, maxBrowsers }: WantedGuests): void {
+    const route_id = { $ref: this.operations.length - 1, field: 'id' };
+    const edge_id = this.edge?.id ?? { $ref: this.#edgeAt, field: 'id' };
+    const body = { edge_id, route_id, label, expires_at: expiresAt, max_browsers: maxBrowsers };
+    this.lines.push(`+ guest link until ${expiresAt}`);
+    this.operations.push({ method: 'POST', path: '/guest_links', body: { ...body, host: this.#wanted.host } });
+  }
+
   #planRules({ access }: HttpsEdgeRoute, path: string): void {
     const people = peopleText(this.#wanted);
     if (people === null) {
@@ -189,7 +205,9 @@ class PlanBuilder {
       return;
     }
     const body = access === null ? { allow: [ruleOf(this.#wanted)] } : changedRules(access, this.#wanted);
-    const isSame = access !== null && (this.#changing === null || isDeepStrictEqual(body, { ...access }));
+    const isSame =
+      access !== null &&
+      (this.#changing === null || canonicalJson(body) === canonicalJson(access as unknown as JsonObject));
     this.lines.push(`${access === null ? '+' : isSame ? '=' : '~'} access for ${people}`);
     if (!isSame && body !== null) this.operations.push({ method: 'PUT', path, body });
   }
@@ -207,7 +225,7 @@ class PlanBuilder {
     const former = backend?.enabled === true ? backend.backend.id : null;
     if (former === this.#backendId) return;
     this.lines.push(
-      `${former === null ? '+' : '~'} ${this.#wanted.host}${this.#wanted.path} forwards to ${targetText(this.#wanted)}`,
+      `${former === null ? '+' : '~'} ${this.#wanted.host}${this.#wanted.path} forwards to ${targetText(this.#wanted.target)}`,
     );
     this.operations.push({ method: 'PUT', path: `${path}/backend`, body: { backend_id: this.#backendId } });
     // What postern up made goes with postern down.
@@ -231,11 +249,6 @@ class PlanBuilder {
     this.lines.push(`${sign} login at ${login.issuer}`);
     if (sign !== '=') this.operations.push({ method: 'PUT', path: `${path}/${LOGIN_MODULE}`, body });
   }
-}
-
-function targetText({ target }: WantedEdge): string {
-  if (target.kind === 'backend') return target.id;
-  return target.hasTls ? `https://${target.address}` : target.address;
 }
 
 function hostOf(hostport: string): string {

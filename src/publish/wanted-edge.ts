@@ -1,0 +1,42 @@
+/** A site to publish, as `postern edge`, `postern up` and the console describe it. */
+export interface WantedEdge extends WantedPeople {
+  readonly host: string;
+  /** Null: as it is, or that of the listener for a new edge. */
+  readonly port: number | null;
+  readonly listenerPort: number;
+  readonly path: string;
+  readonly target: WantedTarget;
+  readonly login: WantedLogin | null;
+  /** Ranges of addresses that may enter, for a new route only; absent: all. */
+  readonly addresses?: readonly string[];
+  /** A link that lets guests in, for a new route only. */
+  readonly guests?: WantedGuests;
+}
+
+export type WantedTarget =
+  | { readonly kind: 'address'; readonly address: string; readonly hasTls: boolean }
+  | { readonly kind: 'backend'; readonly id: string }
+  | { readonly kind: 'agents'; readonly labels: Readonly<Record<string, string>> }
+  | { readonly kind: 'page'; readonly status: number; readonly contentType: string; readonly body: string };
+
+export interface WantedGuests {
+  readonly label: string;
+  /** In RFC 3339 format. */
+  readonly expiresAt: string;
+  readonly maxBrowsers: number;
+}
+
+export interface WantedLogin {
+  readonly issuer: string;
+  /** Empty: the edge's own client at the server's identity host. */
+  readonly clientId: string;
+  /** Null: keep the stored one. */
+  readonly clientSecret: string | null;
+}
+
+/** Whom the rules let in. Each list says "only", so a person must be in all that are not empty. */
+export interface WantedPeople {
+  readonly emails: readonly string[];
+  readonly emailDomains: readonly string[];
+  readonly groups: readonly string[];
+}
