@@ -19,6 +19,7 @@ import { ResourcesPage } from './resources/resources-page.tsx';
 import { SearchPage } from './search/search-page.tsx';
 import { SessionsPage } from './sessions/sessions-page.tsx';
 import { SettingsPage } from './settings/settings-page.tsx';
+import { SitesPage } from './sites/sites-page.tsx';
 import { RequestPage } from './traffic/request-page.tsx';
 import { TrafficPage } from './traffic/traffic-page.tsx';
 import { TunnelsPage } from './tunnels/tunnels-page.tsx';
@@ -26,6 +27,7 @@ import { TunnelsPage } from './tunnels/tunnels-page.tsx';
 /** Paths below /console. */
 export const PAGES: readonly (readonly [pattern: string, page: ComponentType<PageProps>])[] = [
   ['/', OverviewPage],
+  ['/sites', SitesPage],
   ['/edges', EdgesPage],
   ['/edges/:edge_id', EdgePage],
   ['/edges/:edge_id/routes/:id', RoutePage],

@@ -16,15 +16,16 @@ export interface NavigationSection {
 const SECTIONS: readonly NavigationSection[] = [
   {
     name: '',
-    items: [{ name: 'Overview', below: '/', scopes: [] }],
+    items: [
+      { name: 'Overview', below: '/', scopes: [] },
+      { name: 'Sites', below: '/sites', scopes: ['edges:read'] },
+    ],
   },
   {
     name: 'Traffic',
     items: [
       { name: 'Live traffic', below: '/traffic', scopes: ['requests:read'] },
       { name: 'Explain', below: '/explain', scopes: ['explain:read'] },
-      { name: 'Edges and routes', below: '/edges', scopes: ['edges:read'] },
-      { name: 'Backends', below: '/backends', scopes: ['backends:read'] },
       { name: 'Tunnels', below: '/tunnels', scopes: ['tunnels:read', 'tunnel_sessions:read'] },
       { name: 'Certificates', below: '/certificates', scopes: ['tls_certificates:read', 'managed_certificates:read'] },
     ],
@@ -46,6 +47,12 @@ const SECTIONS: readonly NavigationSection[] = [
       { name: 'Console sessions', below: '/sessions', scopes: ['console:read'] },
     ],
   },
+];
+
+/** Objects as the API has them, for whoever needs more than sites. */
+const ADVANCED: readonly NavigationItem[] = [
+  { name: 'Edges and routes', below: '/edges', scopes: ['edges:read'] },
+  { name: 'Backends', below: '/backends', scopes: ['backends:read'] },
 ];
 
 /** Lists that a page of their own already shows. */
@@ -80,12 +87,12 @@ const SHOWN_ELSEWHERE = new Set([
   'series',
 ]);
 
-/** A new resource of the API appears under "More" without code of the console. */
+/** A new resource of the API appears under "Advanced" without code of the console. */
 export function navigation(): readonly NavigationSection[] {
   const more = resourceTypes.value
     .filter((type) => !SHOWN_ELSEWHERE.has(type.tag) && !type.list.path.includes('{') && !isBackend(type))
     .map((type) => ({ name: capital(type.plural), below: `/resources/${type.tag}`, scopes: type.list.scopes }));
-  return [...SECTIONS, { name: 'More', items: more }]
+  return [...SECTIONS, { name: 'Advanced', items: [...ADVANCED, ...more] }]
     .map(({ name, items }) => ({ name, items: items.filter(isOffered) }))
     .filter(({ items }) => items.length > 0);
 }

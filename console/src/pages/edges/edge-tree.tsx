@@ -29,6 +29,13 @@ export function routesOf(edge: Document): readonly Document[] {
   return (edge['routes'] as Document[] | undefined) ?? [];
 }
 
+/** The route of "/" stands for its site. */
+export function rootFirst(edge: Document): readonly Document[] {
+  const isRoot = ({ match }: Document): boolean => match === '/';
+  const routes = routesOf(edge);
+  return [...routes.filter(isRoot), ...routes.filter((route) => !isRoot(route))];
+}
+
 export function edgeColumns(isOpen: (id: string) => boolean, toggle: (id: string) => void): readonly Column<TreeRow>[] {
   const edgeModules = resourceType('https_edges')?.modules ?? [];
   const routeModules = resourceType('https_edge_routes')?.modules ?? [];

@@ -1,0 +1,77 @@
+import { useState } from 'preact/hooks';
+import { type Document, usePages } from '../../api/use-pages.ts';
+import { DataTable } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorNotice } from '../../components/notice.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { textAt } from '../../format/text.ts';
+import { href } from '../../router/location.ts';
+import { documentName } from '../../schema/document-name.ts';
+import { siteColumns } from './site-columns.tsx';
+import { backendsOf } from './site-health.tsx';
+import { useBackends } from './use-backends.ts';
+import { useSiteFigures } from './use-site-figures.ts';
+
+/** What this installation serves, as people think of it: a host, where it goes, who may enter, whether it works. */
+export function SitesPage() {
+  const pages = usePages('/edges/https?limit=100', 'https_edges');
+  const [filter, setFilter] = useState('');
+  const [round, setRound] = useState(0);
+  const backends = useBackends(pages.rows.flatMap(backendsOf), round);
+  const figures = useSiteFigures();
+  const wanted = filter.trim().toLowerCase();
+  const rows = pages.rows.filter((edge) => documentName(edge).toLowerCase().includes(wanted));
+  const reload = (): void => {
+    setRound(round + 1);
+    pages.reload();
+    figures.reload();
+  };
+  return (
+    <>
+      <PageHead title="Sites" hint="What this installation serves. Figures are those of the last hour.">
+        <button type="button" onClick={reload}>
+          Reload
+        </button>
+      </PageHead>
+      {pages.error !== null && <ErrorNotice error={pages.error} retry={reload} />}
+      {(pages.rows.length > 0 || filter !== '') && (
+        <div class="filters">
+          <div class="field">
+            <label for="site-filter">Filter by host</label>
+            <input
+              id="site-filter"
+              type="search"
+              value={filter}
+              onInput={(event) => setFilter(event.currentTarget.value)}
+            />
+          </div>
+          {pages.hasMore && filter !== '' && (
+            <a href={href(`/search?q=${encodeURIComponent(filter)}`)}>Search all sites for it</a>
+          )}
+        </div>
+      )}
+      <DataTable<Document>
+        label="Sites"
+        columns={siteColumns(backends, figures)}
+        rows={rows}
+        rowKey={(edge) => textAt(edge, 'id')}
+        hasMore={pages.hasMore && filter === ''}
+        isLoading={pages.isLoading}
+        loadMore={pages.loadMore}
+        empty={
+          filter === '' ? (
+            <EmptyState title="Nothing is published yet">
+              <p>A site is a host of yours that leads to a service, to an agent elsewhere, or to a fixed page.</p>
+            </EmptyState>
+          ) : (
+            <EmptyState title="No site matches the filter">
+              <button type="button" onClick={() => setFilter('')}>
+                Clear the filter
+              </button>
+            </EmptyState>
+          )
+        }
+      />
+    </>
+  );
+}

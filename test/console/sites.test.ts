@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { type Browser, chromium, type Locator } from 'playwright-core';
+import { buildConsoleIfStale } from '../../tools/build-console.ts';
+import { CHROMIUM_FLAGS, chromiumPath } from '../support/chromium.ts';
+import { LoginWorld } from '../support/login-world.ts';
+import { TEST_API_KEY } from '../support/test-world.ts';
+import { ConsoleVisitor } from './console-visitor.ts';
+
+const executablePath = chromiumPath();
+const skip = executablePath === null && 'chromium is not on the PATH: the console is NOT tested in a browser';
+/** A folder for screenshots, at three widths and in both themes. */
+const SCREENSHOTS = process.env['POSTERN_CONSOLE_SCREENSHOTS'];
+
+buildConsoleIfStale();
+const world = await LoginWorld.open({ after });
+const { baseUrl } = world.edge.world;
+const browser: Browser | null =
+  executablePath === null ? null : await chromium.launch({ executablePath, args: CHROMIUM_FLAGS });
+after(async () => browser?.close());
+const admin = browser === null ? (null as never) : await ConsoleVisitor.open(browser, baseUrl);
+const api: LoginWorld['edge']['api'] = (method, path, body) => world.edge.api(method, path, body);
+const photograph = async (name: string): Promise<void> => {
+  if (SCREENSHOTS === undefined) return;
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  await admin.photograph(join(SCREENSHOTS, name));
+};
+const row = (host: string): Locator => admin.page.locator('tr.row', { hasText: host });
+
+test('sites are listed with where they go, who may enter, their health and their traffic', { skip }, async () => {
+  await admin.signIn(TEST_API_KEY);
+  await admin.navigate('Sites');
+  await admin.page.getByRole('heading', { name: 'Nothing is published yet' }).waitFor();
+
+  const open = await world.edge.site(await world.edge.staticBackend(world.upstreamAddress), 'open.localhost');
+  for (let count = 0; count < 3; count += 1) assert.equal((await world.edge.ask(open.host)).status, 200);
+  const dead = await world.edge.site(await world.edge.staticBackend('127.0.0.1:1'), 'dead.localhost');
+  for (let count = 0; count < 2; count += 1) assert.equal((await world.edge.ask(dead.host)).status, 502);
+  const { id: group } = await api('POST', '/backends/tunnel_group', { labels: { app: 'shop' } });
+  const agents = await world.edge.site(group, 'agents.localhost');
+  const { policyId } = await world.edge.ipPolicy('allow', '203.0.113.0/24');
+  await api('PUT', `${agents.routePath}/ip_restriction`, { ip_policy_ids: [policyId] });
+  const page = await world.edge.site(await world.edge.httpResponse('soon', { status_code: 503 }), 'page.localhost');
+  await world.protect(page);
+  await api('PUT', `${page.routePath}/access`, { allow: [{ claims: { groups: ['ops'] } }, { guests: true }] });
+  await world.edge.site(undefined, 'empty.localhost');
+
+  await admin.page.getByRole('button', { name: 'Reload' }).click();
+  await row('open.localhost').getByText(world.upstreamAddress).waitFor();
+  await row('open.localhost').getByText('everybody').waitFor();
+  await row('open.localhost').getByText('working').waitFor();
+  await row('open.localhost').getByRole('cell', { name: '3', exact: true }).waitFor();
+  await row('dead.localhost').getByTitle('2 of 2 requests of the last hour failed.').getByText('failing').waitFor();
+  await row('agents.localhost').getByText('agents with app=shop').waitFor();
+  await row('agents.localhost').getByText('everybody from listed addresses').waitFor();
+  await row('agents.localhost').getByText('no agent').waitFor();
+  await row('page.localhost').getByText('a fixed page (503)').waitFor();
+  await row('page.localhost').getByText('group ops, or guests with a link').waitFor();
+  await row('empty.localhost').getByText('no target').waitFor();
+  await photograph('sites');
+  assert.deepEqual(await admin.seriousFindings(), []);
+
+  await admin.page.getByLabel('Filter by host').fill('dead');
+  await row('open.localhost').waitFor({ state: 'detached' });
+  await row('dead.localhost').getByRole('link').click();
+  await admin.page.getByRole('heading', { name: 'dead.localhost', level: 1 }).waitFor();
+});
+
+test('who may read only edges sees the sites without the rest', { skip }, async () => {
+  const { token } = await api('POST', '/api_keys', { scopes: ['edges:read'] });
+  const reader = await ConsoleVisitor.open(browser as Browser, baseUrl, { viewport: { width: 360, height: 740 } });
+  await reader.signIn(token);
+  await reader.go('/sites');
+  await reader.page.locator('tr.row', { hasText: 'open.localhost' }).getByText('unknown').waitFor();
+  assert.equal(await reader.page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+  await reader.close();
+});
