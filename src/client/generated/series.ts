@@ -87,8 +87,11 @@ export class SeriesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/series', query }, options);
   }
 
-  /** List the busiest routes. The 100 routes with the most requests, of all nodes, within the last hour. */
-  routes(options?: RequestOptions): Promise<Answer<SeriesRoutesAnswer>> {
-    return this.call({ method: 'GET', path: '/series/routes' }, options);
+  /**
+   * List the busiest routes. The routes with the most requests, of all nodes, within the last hour. Each node
+   * counts its 500 busiest.
+   */
+  routes(query?: PageQuery, options?: RequestOptions): Promise<Answer<SeriesRoutesAnswer>> {
+    return this.call({ method: 'GET', path: '/series/routes', query }, options);
   }
 }

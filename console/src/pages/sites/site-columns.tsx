@@ -27,7 +27,7 @@ export function siteColumns(
     { name: 'Who may enter', class: 'middle', cell: (edge) => <WhoMayEnter edge={edge} /> },
     {
       name: 'Health',
-      class: 'col-narrow',
+      class: 'col-button',
       cell: (edge) => <HealthChip health={healthOf(edge, backends, figures)} />,
     },
     { name: 'Requests', class: 'number col-figure', cell: (edge) => figureText(figures, edge, 'requests') },
