@@ -68,7 +68,7 @@ test('sites are listed with where they go, who may enter, their health and their
   await admin.page.getByRole('heading', { name: 'dead.localhost', level: 1 }).waitFor();
 });
 
-test('who may read only edges sees the sites without the rest', { skip }, async () => {
+test('a key that only reads edges sees the sites without targets and traffic', { skip }, async () => {
   const { token } = await api('POST', '/api_keys', { scopes: ['edges:read'] });
   const reader = await ConsoleVisitor.open(browser as Browser, baseUrl, { viewport: { width: 360, height: 740 } });
   await reader.signIn(token);

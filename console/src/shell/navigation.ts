@@ -49,7 +49,7 @@ const SECTIONS: readonly NavigationSection[] = [
   },
 ];
 
-/** Objects as the API has them, for whoever needs more than sites. */
+/** Objects as the API has them, for what sites do not show. */
 const ADVANCED: readonly NavigationItem[] = [
   { name: 'Edges and routes', below: '/edges', scopes: ['edges:read'] },
   { name: 'Backends', below: '/backends', scopes: ['backends:read'] },
