@@ -1,13 +1,29 @@
 import type { Module } from '../modules/contract/module.ts';
-import type { AdmissionStep, ModuleWith, NamedModule } from './edge-snapshot.ts';
+import type { AdmissionStep, ModuleWith, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
 import { hasHook } from './has-hook.ts';
 
 /**
  * The questions that a request must pass, from its modules in the order of traffic. Modules that recognize a requester
  * without a login are asked before the first login module: a program with a token must not be sent to a login page.
  */
-export function admissionSteps(inOrder: readonly NamedModule[], registry: readonly Module[]): readonly AdmissionStep[] {
+export function admissionSteps(inOrder: readonly NamedModule[], registry: readonly Module[]): AdmissionSteps {
+  const steps = allSteps(inOrder, registry);
+  const hasEffects = steps.some(({ admit }) => admit !== undefined);
+  const access = steps.filter(({ decidesAccess }) => decidesAccess);
+  return {
+    steps,
+    entrySteps: hasEffects ? steps.map(entry) : steps,
+    accessSteps: access.length === steps.length ? steps : access,
+  };
+}
+
+/** The lists of a route: `entrySteps` has the same places as `steps`. */
+export type AdmissionSteps = Pick<RouteSnapshot, 'steps' | 'entrySteps' | 'accessSteps'>;
+
+function allSteps(inOrder: readonly NamedModule[], registry: readonly Module[]): readonly AdmissionStep[] {
   const isLogin = (name: string): boolean => registry.some((module) => module.name === name && module.isLogin === true);
+  const decidesAccess = (name: string): boolean =>
+    registry.some((module) => module.name === name && module.decidesAccess);
   const recognizing = inOrder.filter(recognizes).map(recognition);
   const steps: AdmissionStep[] = [];
   let areRecognizingAsked = false;
@@ -16,7 +32,11 @@ export function admissionSteps(inOrder: readonly NamedModule[], registry: readon
       steps.push(...recognizing);
       areRecognizingAsked = true;
     }
-    if (decides(module)) steps.push(decision(module, isLogin(module.name)));
+    if (admits(module) && !decides(module)) throw new Error(`the ${module.name} module admits without judging`);
+    if (decides(module)) {
+      const { name } = module;
+      steps.push(decision(module, { grantsPermit: isLogin(name), decidesAccess: decidesAccess(name) }));
+    }
   }
   return steps;
 }
@@ -25,13 +45,26 @@ export function admissionSteps(inOrder: readonly NamedModule[], registry: readon
 const recognizes = hasHook('identify');
 const decides = hasHook('judge');
 const assumes = hasHook('assume');
+const admits = hasHook('admit');
 
 function recognition({ name, prepared }: ModuleWith<'identify'>): AdmissionStep {
-  return { module: name, grantsPermit: true, ask: (request) => prepared.identify(request) };
+  return { module: name, grantsPermit: true, decidesAccess: true, ask: (request) => prepared.identify(request) };
 }
 
-function decision(module: ModuleWith<'judge'>, grantsPermit: boolean): AdmissionStep {
+function decision(
+  module: ModuleWith<'judge'>,
+  facts: Pick<AdmissionStep, 'grantsPermit' | 'decidesAccess'>,
+): AdmissionStep {
   const { name, prepared } = module;
-  const step: AdmissionStep = { module: name, grantsPermit, ask: (request) => prepared.judge(request) };
-  return assumes(module) ? { ...step, assume: (request, person) => module.prepared.assume(request, person) } : step;
+  return {
+    module: name,
+    ...facts,
+    ask: (request) => prepared.judge(request),
+    ...(assumes(module) && { assume: (request, person) => module.prepared.assume(request, person) }),
+    ...(admits(module) && { admit: (request) => module.prepared.admit(request) }),
+  };
+}
+
+function entry(step: AdmissionStep): AdmissionStep {
+  return step.admit === undefined ? step : { ...step, ask: step.admit };
 }

@@ -126,7 +126,7 @@ function compileRoute(
     match: record.doc['match'] as string,
     access: own.access.length === 0 ? '' : hash('sha256', own.access.join(' '), 'base64url'),
     modules: inOrder,
-    steps: admissionSteps(inOrder, registry),
+    ...admissionSteps(inOrder, registry),
     requestChangers: inOrder
       .filter(hasHook('transformRequest'))
       .map((module) => ({ ...module, isForeignHeader: tables.foreignHeadersOf(module.name) })),

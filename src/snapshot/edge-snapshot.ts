@@ -40,8 +40,12 @@ export interface RouteSnapshot extends MatchableRoute {
   readonly edgeId: string;
   /** Enabled modules of the edge and the route, in registry order. */
   readonly modules: readonly NamedModule[];
-  /** What decides whether a request may pass, in order. */
+  /** What decides whether a request may pass, in order. Asking has no effect. */
   readonly steps: readonly AdmissionStep[];
+  /** The same for a request that a visitor has sent, with the effects of its modules; the same list if there are none. */
+  readonly entrySteps: readonly AdmissionStep[];
+  /** Those of modules that decide access; the same list if all do. */
+  readonly accessSteps: readonly AdmissionStep[];
   /** The modules that change requests, in the same order. */
   readonly requestChangers: readonly RequestChanger[];
   /** The modules that change responses, in reverse order: a response comes from the other side. */
@@ -67,6 +71,10 @@ export interface AdmissionStep {
   readonly module: string;
   /** Whether it sets the permit. Such a step is not repeated while its permit is held. */
   readonly grantsPermit: boolean;
+  /** Whether its module decides who may enter. */
+  readonly decidesAccess: boolean;
+  /** In place of `ask` in `entrySteps`, where the module has an effect: called once for each request. */
+  readonly admit?: (request: TrafficRequest) => Verdict | Promise<Verdict>;
   ask(request: TrafficRequest): Verdict | Promise<Verdict>;
   /** For explanations, where the module logs people in: see `PreparedModule.assume`. */
   readonly assume?: (request: TrafficRequest, person: AssumedPerson) => Verdict | Promise<Verdict>;

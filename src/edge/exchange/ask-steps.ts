@@ -7,9 +7,9 @@ import type { AdmissionStep } from '../../snapshot/edge-snapshot.ts';
  *
  * | who asks | which steps | a step that needs time | a refusal |
  * |---|---|---|---|
- * | `Exchange`, for a new request | all | is waited for | is the response |
- * | `Reevaluation`, for a request in progress | all; only those that grant no permit while one is held | is waited for | cuts the request |
- * | `OwnPathEntry`, for a path that a module serves | those before that module | has not admitted the request: a refusal | is the response, unless another route is open |
+ * | `Exchange`, for a new request | all, with their effects | is waited for | is the response |
+ * | `Reevaluation`, for a request in progress | those of modules that decide access; only those that grant no permit while one is held | is waited for | cuts the request |
+ * | `OwnPathEntry`, for a path that a module serves | those of modules that decide access, before that module | has not admitted the request: a refusal | is the response, unless another route is open |
  * | `ExplainedWalk`, for a request that nobody has sent | all; a login assumes the person of the question | is waited for, not long | ends the explanation |
  */
 export interface AdmissionWalk {

@@ -56,6 +56,8 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   #isDone = false;
   /** Whether a module still decides about it, and whether the configuration has changed since it was asked. */
   #awaited: 'current' | 'outdated' | null = null;
+  /** What has acted on it when it is judged from the start: each does so once. */
+  #acted: Set<string> | null = null;
   #reevaluation: Reevaluation | null = null;
   #heldBack: (() => void) | null = null;
 
@@ -113,8 +115,15 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
     }
     this.route = match.found;
     const { problem } = match.found;
-    if (problem === null) askSteps(match.found.steps, 0, this, this);
+    if (problem === null) askSteps(this.#entryOf(match.found), 0, this, this);
     else this.refuseWith(unpreparedModule(problem), problem.module, 'unprepared');
+  }
+
+  /** A module that has acted on the request, before the configuration changed, is only asked. */
+  #entryOf({ id, steps, entrySteps }: RouteSnapshot): readonly AdmissionStep[] {
+    const acted = this.#acted;
+    if (acted === null) return entrySteps;
+    return entrySteps.map((step, at) => (acted.has(actOf(id, step)) ? (steps[at] as AdmissionStep) : step));
   }
 
   passed(pass: Pass, at: number, steps: readonly AdmissionStep[]): void {
@@ -128,20 +137,28 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
 
   undecided(verdict: Promise<Verdict>, at: number, steps: readonly AdmissionStep[]): void {
     this.#awaited = 'current';
-    const askedAt = performance.now();
-    verdict.then((late) => this.#lateVerdict(late, askedAt, at, steps)).catch((error: unknown) => this.bug(error));
+    const asked = { at, steps, routeId: this.route?.id ?? '', since: performance.now() };
+    verdict.then((late) => this.#lateVerdict(late, asked)).catch((error: unknown) => this.bug(error));
   }
 
-  #lateVerdict(verdict: Verdict, askedAt: number, at: number, steps: readonly AdmissionStep[]): void {
+  #lateVerdict(verdict: Verdict, { at, steps, routeId, since }: AskedStep): void {
     if (this.#isDone) return;
     const isOutdated = this.#awaited === 'outdated';
     this.#awaited = null;
     if (isOutdated) {
+      this.#noteActs(routeId, steps.slice(0, at + 1));
       this.#judgeFromStart();
       return;
     }
-    if (this.runtime.keepsDecisions()) this.keepWait(moduleAt(steps, at), askedAt);
+    if (this.runtime.keepsDecisions()) this.keepWait(moduleAt(steps, at), since);
     afterLate(verdict, at, steps, this, this);
+  }
+
+  #noteActs(routeId: string, asked: readonly AdmissionStep[]): void {
+    const acting = asked.filter(({ admit }) => admit !== undefined);
+    if (acting.length === 0) return;
+    this.#acted ??= new Set();
+    for (const step of acting) this.#acted.add(actOf(routeId, step));
   }
 
   /** Nothing that the replaced configuration has decided counts. */
@@ -238,7 +255,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
     this.isExemptFromLogin = false;
     this.#reevaluation?.supersede();
     this.#reevaluation = new Reevaluation(this);
-    this.#reevaluation.start(route.steps, held !== null);
+    this.#reevaluation.start(route.accessSteps, held !== null);
   }
 
   /**
@@ -323,6 +340,18 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
     this.#forwarding?.abort();
     this.done();
   }
+}
+
+/** A step that needs time, and when it was asked, by `performance.now()`. */
+interface AskedStep {
+  readonly at: number;
+  readonly steps: readonly AdmissionStep[];
+  readonly routeId: string;
+  readonly since: number;
+}
+
+function actOf(routeId: string, { module }: AdmissionStep): string {
+  return `${routeId} ${module}`;
 }
 
 function moduleAt(steps: readonly AdmissionStep[], at: number): string {

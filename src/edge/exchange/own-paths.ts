@@ -124,14 +124,14 @@ function enter(
  * A module that recognizes requesters serves its paths to everybody whom the modules before have admitted, logged in
  * or not.
  */
-function stepsBefore({ modules, steps }: RouteSnapshot, serving: NamedModule | undefined): readonly AdmissionStep[] {
-  if (serving === undefined) return steps;
+function stepsBefore({ modules, accessSteps }: RouteSnapshot, serving: NamedModule | undefined): readonly AdmissionStep[] {
+  if (serving === undefined) return accessSteps;
   const before = modules.slice(0, modules.indexOf(serving));
-  const recognizes = steps.some(({ module, grantsPermit }) => grantsPermit && module === serving.name);
-  const end = steps.findIndex(
+  const recognizes = accessSteps.some(({ module, grantsPermit }) => grantsPermit && module === serving.name);
+  const end = accessSteps.findIndex(
     ({ module, grantsPermit }) => before.every(({ name }) => name !== module) || (recognizes && grantsPermit),
   );
-  return end === -1 ? steps : steps.slice(0, end);
+  return end === -1 ? accessSteps : accessSteps.slice(0, end);
 }
 
 /** Decides at once: a module that needs time has not admitted the request. */

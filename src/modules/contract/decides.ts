@@ -8,9 +8,15 @@ export interface Decides {
   /**
    * Called in registry order, and more than once for one request: for streams in flight when the configuration or the
    * requester changes, before paths that a later module serves, and by `explain` for requests that nobody sent. So the
-   * verdict depends on nothing but the request, and the call changes nothing that a visitor could notice.
+   * call changes nothing that a visitor could notice. A module that does not decide access is asked only for new
+   * requests and by `explain`: it neither cuts a stream nor stands before a path under `/.postern/`.
    */
   judge?(request: TrafficRequest): Verdict | Promise<Verdict>;
+  /**
+   * Called in place of `judge`, once for each request that a visitor sent to the route: counts, spends or computes what
+   * the others only ask about. Needs a `judge`.
+   */
+  admit?(request: TrafficRequest): Verdict | Promise<Verdict>;
 }
 
 /** What a module that decides declares beside `decidesAccess`. */

@@ -1,9 +1,8 @@
 import type { ClientSide } from '../../../src/edge/connections/client-side.ts';
 import type { ConnectionFacts } from '../../../src/edge/connections/connection-facts.ts';
 import { Exchange } from '../../../src/edge/exchange/exchange.ts';
-import type { EdgeSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
+import type { EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 import { exchangeRuntime } from './exchange-runtime.ts';
-import type { ScriptedRoute } from './scripted-route.ts';
 
 /** A request through the code of traffic, whose backend never responds. */
 export class JudgedExchange {
@@ -13,7 +12,7 @@ export class JudgedExchange {
   #status = 0;
 
   /** The first route matches every path that does not start with the letter of another: `/1`, `/2`. */
-  constructor(routes: readonly ScriptedRoute[], path = '/') {
+  constructor(routes: readonly { readonly snapshot: RouteSnapshot }[], path = '/') {
     const snapshots = routes.map(({ snapshot }) => snapshot);
     this.edge = {
       id: 'edghts_1',

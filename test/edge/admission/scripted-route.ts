@@ -21,9 +21,9 @@ export const GUEST_PATH = '/.postern/guest';
 
 /** Declarations as in the registry, which decide where each is asked. */
 export const MODULES = [
-  { name: 'first' },
-  { name: 'login', isLogin: true },
-  { name: 'access' },
+  { name: 'first', decidesAccess: true },
+  { name: 'login', decidesAccess: true, isLogin: true },
+  { name: 'access', decidesAccess: true },
 ] as unknown as readonly Module[];
 
 /** Every combination of what the four steps do. */
@@ -69,7 +69,7 @@ export class ScriptedRoute {
       edgeId: 'edghts_1',
       problem: null,
       modules,
-      steps: admissionSteps(modules, MODULES),
+      ...admissionSteps(modules, MODULES),
       requestChangers: [],
       responseChangers: [],
       backend: null,

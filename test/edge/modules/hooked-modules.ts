@@ -22,7 +22,7 @@ export class HookedModules {
     return defineModule({
       name,
       level: 'route',
-      decidesAccess: false,
+      decidesAccess: true,
       title: `The ${name} module`,
       description: 'For tests.',
       config: Type.Object({ enabled: enabledField }),

@@ -3,10 +3,12 @@ import { test } from 'node:test';
 import type { ClientSide } from '../../../src/edge/connections/client-side.ts';
 import { Exchange } from '../../../src/edge/exchange/exchange.ts';
 import type { Verdict } from '../../../src/modules/contract/decides.ts';
+import type { Module } from '../../../src/modules/contract/module.ts';
 import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
 import type { Permit } from '../../../src/modules/contract/recognizes-requesters.ts';
 import type { TrafficRequest } from '../../../src/modules/contract/traffic-request.ts';
-import type { EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
+import { admissionSteps } from '../../../src/snapshot/admission-steps.ts';
+import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 import { exchangeRuntime } from '../admission/exchange-runtime.ts';
 
 const PASS: Verdict = { isPass: true, reason: 'member' };
@@ -48,13 +50,18 @@ function underWay(isReadFirst = false, change: Promise<null> | null = null) {
       return held !== null && user.isMember ? PASS : REFUSAL;
     },
   };
+  const modules = [
+    { name: 'gives', prepared: gives },
+    { name: 'looks', prepared: looks },
+  ];
+  const registry = [
+    { name: 'gives', isLogin: true, decidesAccess: true },
+    { name: 'looks', decidesAccess: true },
+  ] as unknown as readonly Module[];
   const route = {
     problem: null,
     modules: [],
-    steps: [
-      { module: 'gives', grantsPermit: true, ask: (request: TrafficRequest) => gives.judge?.(request) },
-      { module: 'looks', grantsPermit: false, ask: (request: TrafficRequest) => looks.judge?.(request) },
-    ],
+    ...admissionSteps(modules, registry),
     requestChangers: change === null ? [] : [{ name: 'changes', prepared: { transformRequest: () => change } }],
     responseChangers: [],
     backend: {},
@@ -120,8 +127,8 @@ test('when the configuration changes, the modules decide one after the other, al
 test('a request whose slow verdict a configuration change outdates starts again under the new rules', async () => {
   const { exchange, edge, user, judged, site, answers, sent } = underWay(true);
   assert.deepEqual(judged.splice(0), ['gives']);
-  const refuses = { module: 'refuses', grantsPermit: false, ask: () => REFUSAL };
-  site.route = { ...site.route, steps: [...site.route.steps, refuses] };
+  const refuses = { module: 'refuses', grantsPermit: false, decidesAccess: true, ask: () => REFUSAL };
+  site.route = withSteps(site.route, [...site.route.steps, refuses]);
   user.isReadFirst = false;
   exchange.reevaluate(edge);
   assert.deepEqual(judged.splice(0), [], 'no second evaluation beside the pending one');
@@ -135,14 +142,15 @@ test('a request that the replaced rules would refuse late passes by the new ones
   const rehearses = {
     module: 'rehearses',
     grantsPermit: false,
+    decidesAccess: true,
     ask: (request: TrafficRequest) => {
       request.isExemptFromLogin = true;
       return { ...PASS, wouldRefuse: { reason: 'none', rule: null } } as Verdict;
     },
   };
-  const late = { module: 'late', grantsPermit: false, ask: () => Promise.resolve(REFUSAL) };
+  const late = { module: 'late', grantsPermit: false, decidesAccess: true, ask: () => Promise.resolve(REFUSAL) };
   const before = site.route;
-  site.route = { ...before, steps: [rehearses, late, ...before.steps] };
+  site.route = withSteps(before, [rehearses, late, ...before.steps]);
   await new Promise(setImmediate);
   // The first exchange went by the route without them.
   assert.deepEqual(sent.splice(0), ['old route']);
@@ -166,7 +174,7 @@ test('a request that a module still changes is not forwarded while another decid
     const [gives, ...others] = site.route.steps;
     assert.ok(gives);
     const waits = { ...gives, ask: (request: TrafficRequest) => known.then(() => gives.ask(request)) };
-    site.route = { ...site.route, steps: [waits, ...others] };
+    site.route = withSteps(site.route, [waits, ...others]);
     exchange.reevaluate(edge);
     resolve(null);
     await new Promise(setImmediate);
@@ -177,6 +185,10 @@ test('a request that a module still changes is not forwarded while another decid
     assert.deepEqual([senders, exchange.isDone], isMember ? [['au_1'], false] : [[], true]);
   }
 });
+
+function withSteps(route: RouteSnapshot, steps: readonly AdmissionStep[]): RouteSnapshot {
+  return { ...route, steps, entrySteps: steps, accessSteps: steps };
+}
 
 /** Another request on the same connection. */
 function restart({ runtime, connection, client }: Exchange): Exchange {

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Verdict } from '../../../src/modules/contract/decides.ts';
+import type { Module } from '../../../src/modules/contract/module.ts';
+import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
+import { admissionSteps } from '../../../src/snapshot/admission-steps.ts';
+import type { RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
+import { JudgedExchange } from './judged-exchange.ts';
+
+const PASS: Verdict = { isPass: true, reason: 'test' };
+const REGISTRY = ['limit', 'slow', 'limit_after'].map((name) => ({
+  name,
+  decidesAccess: name === 'slow',
+})) as unknown as readonly Module[];
+
+function routeOf(prepared: Readonly<Record<string, PreparedModule>>, id = 'edghtsrt_1'): { snapshot: RouteSnapshot } {
+  const modules = Object.entries(prepared).map(([name, each]) => ({ name, prepared: each }));
+  const rest = { problem: null, requestChangers: [], responseChangers: [], ownCookieNames: new Set() };
+  return {
+    snapshot: { id, modules, ...admissionSteps(modules, REGISTRY), ...rest } as unknown as RouteSnapshot,
+  };
+}
+
+function counting(calls: string[], name: string): PreparedModule {
+  const called = (hook: string) => (): Verdict => {
+    calls.push(`${name} ${hook}`);
+    return PASS;
+  };
+  return { judge: called('asks'), admit: called('acts') };
+}
+
+test('a request that starts again, because the configuration changes, is counted once', async () => {
+  const calls: string[] = [];
+  const slow: PreparedModule = { judge: () => new Promise(setImmediate).then(() => PASS) };
+  const modules = { limit: counting(calls, 'limit'), slow, limit_after: counting(calls, 'after') };
+  const route = routeOf(modules);
+  const judged = new JudgedExchange([route]);
+  judged.exchange.start();
+  for (let change = 0; change < 3; change += 1) {
+    judged.exchange.reevaluate(judged.edge);
+    await new Promise(setImmediate);
+  }
+  await new Promise(setImmediate);
+  assert.deepEqual(calls, ['limit acts', 'limit asks', 'limit asks', 'limit asks', 'after acts']);
+  assert.equal(judged.outcome, 'forwarded as nobody');
+});
+
+test('a request that another route takes meanwhile is counted there, too', async () => {
+  const calls: string[] = [];
+  const slow: PreparedModule = { judge: () => new Promise(setImmediate).then(() => PASS) };
+  const before = routeOf({ limit: counting(calls, 'before'), slow });
+  const after = routeOf({ limit: counting(calls, 'after') }, 'edghtsrt_2');
+  const judged = new JudgedExchange([before]);
+  judged.exchange.start();
+  Object.assign(judged.edge.routes, { match: () => ({ found: after.snapshot }) });
+  Object.assign(after.snapshot, { backend: {} });
+  judged.exchange.reevaluate(judged.edge);
+  await new Promise(setImmediate);
+  assert.deepEqual(calls, ['before acts', 'after acts']);
+});
+
+test('a route without effects has one list of steps for all who ask', () => {
+  const { snapshot } = routeOf({ slow: { judge: () => PASS } });
+  assert.equal(snapshot.entrySteps, snapshot.steps);
+  assert.equal(snapshot.accessSteps, snapshot.steps);
+});
+
+test('a module that acts without judging makes its edge refuse: nobody could ask it', () => {
+  assert.throws(() => routeOf({ limit: { admit: () => PASS } }), /limit module admits without judging/);
+});
