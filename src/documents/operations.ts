@@ -154,6 +154,8 @@ function readSchema(compiled: CompiledResource): TObject {
     properties[name] = Type.Union([Type.String(), Type.Null()], {
       description: 'Always null: only the response to the create shows it.',
     });
+  for (const name of Object.keys(resource.otherNames?.retired ?? {}))
+    properties[name] = Type.Null({ description: 'Always null. May be sent back empty.' });
   for (const module of compiled.modules) {
     properties[module.module.name] = Type.Union([moduleReadSchema(module), Type.Null()], {
       description: `${module.module.description} Null if not set.`,

@@ -6,11 +6,15 @@ import type { OtherNames } from '../resources/resource.ts';
 /** The body with the canonical field names. An alias sent beside its field must have the same value. */
 export function withOwnNames(
   body: JsonObject,
-  { aliases = {}, ignoredIfEmpty = [] }: OtherNames,
+  { aliases = {}, ignoredIfEmpty = [], retired = {} }: OtherNames,
   problems: FieldProblem[],
 ): JsonObject {
   const result: Record<string, JsonValue> = { ...body };
   for (const name of ignoredIfEmpty) if (name in result && isUnset(result[name])) delete result[name];
+  for (const [name, instead] of Object.entries(retired)) {
+    if (!isUnset(result[name])) problems.push({ path: pointerTo('', name), message: `is not available: ${instead}` });
+    delete result[name];
+  }
   for (const [alias, field] of Object.entries(aliases)) {
     const value = result[alias];
     if (value === undefined) continue;

@@ -55,6 +55,7 @@ export class Renderer {
     for (const name of Object.keys(resource.derived ?? {})) body[name] = record.doc[name] ?? null;
     // Null instead of absent: existing clients index it.
     for (const name of Object.keys(resource.shownOnce ?? {})) body[name] = null;
+    for (const name of Object.keys(resource.otherNames?.retired ?? {})) body[name] = null;
     for (const module of compiled.modules) {
       const stored = moduleRecord(module, record.id, reader);
       body[module.module.name] = stored === undefined ? null : this.module(module, stored, view);

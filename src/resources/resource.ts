@@ -135,6 +135,8 @@ export interface OtherNames {
   readonly aliases?: Readonly<Record<string, string>>;
   /** Fields that do not exist here and that clients send empty. */
   readonly ignoredIfEmpty?: readonly string[];
+  /** Fields that read null here, because other ones do their work: what to use in place of each, for the message. */
+  readonly retired?: Readonly<Record<string, string>>;
   /**
    * Fields that the retired service's Python client sends empty with every PATCH that does not name them. In requests
    * with that service's version header, empty counts as absent: a new description must not remove the event sources.

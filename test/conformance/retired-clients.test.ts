@@ -52,6 +52,22 @@ suite('PATCH with an empty value for every omitted argument', () => {
     assert.deepEqual((await world.api('PATCH', made.body.uri, { sources: [] })).body.sources, []);
   });
 
+  // As `client.edges.https_routes.update(edge_id, id, description="new")` of ngrok-api 0.19.0 sends it.
+  test('sets no module of a route that the Python client did not name', async () => {
+    const edge = await world.api('POST', '/edges/https', { hostports: ['python.localhost:443'] });
+    const { uri } = (await world.api('POST', `${edge.body.uri}/routes`, { match_type: 'path_prefix', match: '/' }))
+      .body;
+    const before = (await world.api('GET', uri)).body;
+    const python = {
+      ...{ match_type: '', match: '', description: 'new', metadata: '', backend: null, ip_restriction: null },
+      ...{ compression: null, oauth: null, saml: null, oidc: null, traffic_policy: null },
+    };
+    const headers = { 'ngrok-version': '2' };
+    const answer = await world.api('PATCH', uri, python, { version: null, headers });
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(answer.body, { ...before, description: 'new' });
+  });
+
   test('still clears what can be empty, and still rejects what a create needs', async () => {
     const made = await world.api('POST', '/event_destinations', {
       format: '',
@@ -138,4 +154,28 @@ suite('reserved domains', () => {
     const unknown = `/reserved_domains/${known.slice(0, -1)}${known.endsWith('0') ? '1' : '0'}`;
     await assertRefused(world, () => world.api('DELETE', `${unknown}/certificate`), { status: 404 });
   });
+});
+
+test('modules of the retired service without a place here read null, and only an empty value may be sent back', async () => {
+  const edge = await world.api('POST', '/edges/https', { hostports: ['no-place.localhost:443'] });
+  const { uri } = (await world.api('POST', `${edge.body.uri}/routes`, { match_type: 'path_prefix', match: '/' })).body;
+  const values = {
+    saml: [/use the oidc or the oauth module/, { idp_metadata: '<x/>' }],
+    traffic_policy: [/set the modules of the route/, { enabled: true, value: '{}' }],
+    policy: [/set the modules of the route/, { enabled: true, inbound: [], outbound: [] }],
+  } as const;
+  for (const [name, [message, value]] of Object.entries(values)) {
+    assert.equal((await world.api('GET', uri)).body[name], null);
+    for (const empty of [null, {}, '', []]) {
+      const answer = await world.api('PATCH', uri, { [name]: empty });
+      assert.deepEqual([answer.status, answer.body[name]], [200, null], answer.text);
+    }
+    await assertRefused(world, () => world.api('PATCH', uri, { [name]: value }), { status: 400, field: `/${name}` });
+    assert.match((await world.api('PATCH', uri, { [name]: value })).body.msg, message);
+    const created = { match_type: 'exact_path', match: '/x', [name]: value };
+    await assertRefused(world, () => world.api('POST', `${edge.body.uri}/routes`, created), {
+      status: 400,
+      field: `/${name}`,
+    });
+  }
 });

@@ -44,6 +44,12 @@ export interface HttpsEdgeRoute {
    * ambiguous_paths).
    */
   readonly match: string;
+  /** Always null. May be sent back empty. */
+  readonly saml: null;
+  /** Always null. May be sent back empty. */
+  readonly traffic_policy: null;
+  /** Always null. May be sent back empty. */
+  readonly policy: null;
   /** Admits a client if an allow rule of the policies matches its address and no deny rule does. Null if not set. */
   readonly ip_restriction: IpRestrictionModule | null;
   /** Requires a login at an OpenID provider. Null if not set. */

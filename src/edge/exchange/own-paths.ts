@@ -124,7 +124,10 @@ function enter(
  * A module that recognizes requesters serves its paths to everybody whom the modules before have admitted, logged in
  * or not.
  */
-function stepsBefore({ modules, accessSteps }: RouteSnapshot, serving: NamedModule | undefined): readonly AdmissionStep[] {
+function stepsBefore(
+  { modules, accessSteps }: RouteSnapshot,
+  serving: NamedModule | undefined,
+): readonly AdmissionStep[] {
   if (serving === undefined) return accessSteps;
   const before = modules.slice(0, modules.indexOf(serving));
   const recognizes = accessSteps.some(({ module, grantsPermit }) => grantsPermit && module === serving.name);

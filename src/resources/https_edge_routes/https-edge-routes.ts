@@ -4,6 +4,8 @@ import { matchKey } from '../../snapshot/canonical-path.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { matchProblem } from './match-problem.ts';
 
+const MODULES = 'set the modules of the route, such as access, ip_restriction, request_headers and redirect';
+
 /** How an edge handles requests for a path. */
 export const httpsEdgeRoutes = defineResource({
   name: 'https_edge_routes',
@@ -16,7 +18,10 @@ export const httpsEdgeRoutes = defineResource({
   eventNoun: 'https_edge_route',
   parent: { kind: 'https_edge', param: 'edge_id' },
   modules: 'route',
-  otherNames: { leftOutIfEmptyOnPatch: ['description', 'metadata'] },
+  otherNames: {
+    leftOutIfEmptyOnPatch: ['description', 'metadata'],
+    retired: { saml: 'use the oidc or the oauth module for logins', traffic_policy: MODULES, policy: MODULES },
+  },
   config: Type.Object({
     ...describedFields,
     match_type: Type.Enum(['exact_path', 'path_prefix'], {

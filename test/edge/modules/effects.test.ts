@@ -48,8 +48,7 @@ test('explanations and changes of the configuration over open streams count as n
   upstream.answer = (_request: IncomingMessage, response: ServerResponse) => void response.write('open');
   const { host, edgeId, routePath } = await world.site(await world.staticBackend(upstream.address));
   const guests = await world.route(edgeId, '/guests');
-  for (const path of [routePath, guests])
-    for (const { name } of own) await world.api('PUT', `${path}/${name}`, {});
+  for (const path of [routePath, guests]) for (const { name } of own) await world.api('PUT', `${path}/${name}`, {});
   await world.api('PUT', `${guests}/access`, { allow: [{ guests: true }] });
   const streams = [];
   for (const protocol of PROTOCOLS) {
@@ -59,10 +58,22 @@ test('explanations and changes of the configuration over open streams count as n
     assert.equal(status, 200);
     streams.push({ incoming: incoming.on('error', () => {}).resume(), outgoing: sent.outgoing });
   }
-  assert.deepEqual([limit, login], [{ asked: 0, acted: 2 }, { asked: 0, acted: 2 }]);
+  assert.deepEqual(
+    [limit, login],
+    [
+      { asked: 0, acted: 2 },
+      { asked: 0, acted: 2 },
+    ],
+  );
 
   await times(() => world.api('POST', '/explain', { url: `https://${host}/` }));
-  assert.deepEqual([limit, login], [{ asked: TIMES, acted: 2 }, { asked: TIMES, acted: 2 }]);
+  assert.deepEqual(
+    [limit, login],
+    [
+      { asked: TIMES, acted: 2 },
+      { asked: TIMES, acted: 2 },
+    ],
+  );
 
   await times((at) => world.api('PUT', `${routePath}/compression`, { enabled: at % 2 === 0 }));
   assert.deepEqual(limit, { asked: TIMES, acted: 2 }, 'a limit does not even look at a stream in progress');

@@ -16,10 +16,16 @@ export function knownPart(
   const known: Record<string, JsonValue> = {};
   for (const [name, value] of Object.entries(document) as [string, JsonValue][]) {
     const field = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
-    if (field === undefined) report.dropFields([...place, name], value, textFor(NOT_CARRIED, name, NO_SUCH_FIELD));
+    if (field === undefined || isAlwaysNull(field))
+      report.dropFields([...place, name], value, textFor(NOT_CARRIED, name, NO_SUCH_FIELD));
     else known[name] = partOf(value, field, [...place, name], report);
   }
   return known;
+}
+
+/** A field of the retired API that answers still have, without a place for its value. */
+function isAlwaysNull(field: TSchema): boolean {
+  return (field as { readonly type?: string }).type === 'null';
 }
 
 function partOf(value: JsonValue, field: TSchema, place: readonly string[], report: ImportReport): JsonValue {
