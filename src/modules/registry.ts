@@ -11,6 +11,7 @@ import { tlsTermination } from './tls_termination/tls-termination.ts';
 /**
  * Every module, in the order of traffic. The order is security: who may connect, from where, who they are, and only
  * then how the response is changed and which backend responds. Responses pass the modules in reverse order.
+ * docs/reference/modules.md has the reason for each place.
  */
 export const modules: readonly Module[] = [
   tlsTermination,

@@ -4,10 +4,11 @@ import { errorTable } from '../../../src/lib/errors.ts';
 import { bodyProblem } from '../../../src/lib/schema/decode-body.ts';
 import { declared } from '../../../src/lib/settings/setting.ts';
 import { integer } from '../../../src/lib/settings/setting-kinds.ts';
-import type { Pass, Refusal } from '../../../src/modules/contract/decides.ts';
+import type { Pass, Refusal, Verdict } from '../../../src/modules/contract/decides.ts';
 import { defineModule, enabledField } from '../../../src/modules/contract/module.ts';
 import type { ConfiguredBy } from '../../../src/modules/contract/prepare.ts';
 import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
+import type { TrafficRequest } from '../../../src/modules/contract/traffic-request.ts';
 import { permitOf } from './hooked-login.ts';
 import { hookedNotes } from './hooked-notes.ts';
 import { hookedQuestions } from './hooked-question.ts';
@@ -112,10 +113,10 @@ function prepared({ mark, maxBytes, configuredBy }: Marking, runtime: HookedRunt
       if (request.header('x-token') === 'robot') request.permit = permitOf('hooked', 'workload', 'robot');
       return PASS;
     },
-    judge: ({ path, permit }) => {
-      if (permit?.identity.email === 'eve') return DENIED;
-      if (path === '/rehearsed') return REHEARSED;
-      return path === '/refused' ? REFUSED : PASS;
+    judge,
+    admit: (request) => {
+      runtime?.count('admitted');
+      return judge(request);
     },
     upstreamHeaders: () => STANDING,
     transformRequest: (request, headers) => {
@@ -158,6 +159,12 @@ function prepared({ mark, maxBytes, configuredBy }: Marking, runtime: HookedRunt
       },
     },
   };
+}
+
+function judge({ path, permit }: TrafficRequest): Verdict {
+  if (permit?.identity.email === 'eve') return DENIED;
+  if (path === '/rehearsed') return REHEARSED;
+  return path === '/refused' ? REFUSED : PASS;
 }
 
 const STANDING = ['x-hooked-standing', '1'];

@@ -91,7 +91,11 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
   });
   assert.equal((await edge.ask(bare.host, '/.postern/hooked', post)).status, 404, 'its requests carry secrets');
   assert.equal(seen.length, before);
-  assert.match(await edge.metrics(), /^hooked_events_total\{event="request"\} [1-9]/m);
+  const metrics = await edge.metrics();
+  assert.match(metrics, /^hooked_events_total\{event="request"\} [1-9]/m);
+  const admitted = metrics.match(/^hooked_events_total\{event="admitted"\} \d+/m)?.[0];
+  await edge.api('POST', '/explain', { url: `https://${host}/` });
+  assert.ok(admitted !== undefined && (await edge.metrics()).includes(`${admitted}\n`), 'nobody has sent that');
   for (const line of ['the hooked module is open', 'the notes are open'])
     assert.ok(edge.world.logLines.some((logged) => logged.includes(line)));
 
