@@ -28,6 +28,7 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/publish/plan-addresses.ts': 'a published site that is open to addresses only has this module',
   'src/publish/edge-login.ts': 'a published site has one login module',
   'src/resources/oidc_clients/oidc-clients.ts': 'tells that routes need no client: the module is one by itself',
+  'src/resources/https_edge_routes/https-edge-routes.ts': 'tells users of another service which module replaces theirs',
   'src/resources/registry.ts': 'not the module: a folder that is named after the protocol',
   'src/identity/provider/create-provider.ts': "not the module: a field of the library's context",
   'src/main/people/route-clients.ts': 'a composition root: derives clients from the configuration of the module',

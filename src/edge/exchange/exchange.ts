@@ -56,7 +56,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   #isDone = false;
   /** Whether a module still decides about it, and whether the configuration has changed since it was asked. */
   #awaited: 'current' | 'outdated' | null = null;
-  /** What has acted on it when it is judged from the start: each does so once. */
+  /** Modules that have acted on it before the configuration changed: each acts once. */
   #acted: Set<string> | null = null;
   #reevaluation: Reevaluation | null = null;
   #heldBack: (() => void) | null = null;

@@ -4,7 +4,7 @@ import { matchKey } from '../../snapshot/canonical-path.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { matchProblem } from './match-problem.ts';
 
-const MODULES = 'set the modules of the route, such as access, ip_restriction, request_headers and redirect';
+const MODULES = 'set the modules of the route, such as access and ip_restriction';
 
 /** How an edge handles requests for a path. */
 export const httpsEdgeRoutes = defineResource({
