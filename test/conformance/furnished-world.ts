@@ -76,8 +76,10 @@ export class FurnishedWorld {
     return answer.body.id;
   }
 
-  /** Makes what an operation uses up: a change that waits can be confirmed or reverted once. */
+  /** Makes what an operation needs: a change that waits can be confirmed or reverted once, a disabled person not invited. */
   async prepare(operation: Operation): Promise<void> {
+    if (nameOf(operation) === 'user_accounts.invite')
+      await this.world.api('PATCH', `/user_accounts/${this.id('ua')}`, { active: true });
     if (!['changes.confirm', 'changes.revert'].includes(nameOf(operation))) return;
     const operations = [{ method: 'POST', path: '/ip_policies' }];
     const answer = await this.world.api('POST', '/changesets', { operations, confirm_within: '24h' });
