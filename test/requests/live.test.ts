@@ -93,6 +93,11 @@ suite('GET /live', () => {
     await edges.api('PATCH', `/api_keys/${key.id}`, { scopes: ['edges:read'] });
     await browser.send('DELETE', '/console/session');
     await eventually('both have ended', () => views.every(({ isEnded }) => isEnded));
+    // A browser reports an error for a response that is cut.
+    assert.deepEqual(
+      views.map(({ response }) => response.complete),
+      [true, true],
+    );
   });
 
   test('a key has a limit, and loses all of its views at once, also those that it never reads', async (t) => {
@@ -119,11 +124,12 @@ suite('GET /live', () => {
       await sleep(5);
     }
     await edges.api('PATCH', `/api_keys/${key.id}`, { scopes: ['edges:read'] });
-    await eventually('the connections are cut', () => {
+    await eventually('the connections are closed', () => {
       // A connection that is not read notices it when it writes.
-      for (const { response } of views) response.socket?.write('\r\n');
-      return views.every(({ isEnded }) => isEnded);
+      for (const { response } of views) response.socket.write('\r\n');
+      return views.every(({ response }) => response.socket.destroyed);
     });
+    assert.equal(views[0]?.response.complete, false, 'the one that was behind is cut');
     await edges.api('PATCH', `/api_keys/${key.id}`, { scopes });
     assert.equal(await statusFor(key), 200);
   });

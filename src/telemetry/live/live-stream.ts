@@ -10,6 +10,8 @@ const GATHER_MS = 250;
 const MAX_GATHERED = 65_536;
 /** A reader that takes nothing for so long is gone. */
 const MAX_BLOCKED_MS = 60_000;
+/** How long the last chunk may take. */
+const MAX_CLOSING_MS = 2_000;
 
 export interface LiveFilter {
   readonly host?: string;
@@ -63,6 +65,8 @@ export class LiveStream {
       'cross-origin-resource-policy': 'same-origin',
       // nginx would keep lines back until a buffer is full.
       'x-accel-buffering': 'no',
+      // The connection ends with the view: nobody is to hold it open without one.
+      connection: 'close',
     });
     response.flushHeaders();
   }
@@ -109,10 +113,28 @@ export class LiveStream {
 
   /** At once: `end` waits for a reader that never reads. */
   cut(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#forgetGathered();
     this.#response.destroy();
     this.#onEnd();
+  }
+
+  /** The reader may see nothing more. Its response is complete, so that a browser reports no error, unless it does not read. */
+  revoke(): void {
+    if (this.#isBlocked) {
+      this.cut();
+      return;
+    }
+    this.#forgetGathered();
+    this.#onEnd();
+    const response = this.#response;
+    const timer = setTimeout(() => response.destroy(), MAX_CLOSING_MS).unref();
+    response.end(() => clearTimeout(timer));
+  }
+
+  #forgetGathered(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#gathered = '';
   }
 
   end(): void {

@@ -118,7 +118,7 @@ export class LiveStreams {
     this.#ticks += 1;
     for (const stream of this.#streams) {
       if (stream.isAllowed()) stream.tick(nowMs);
-      else stream.cut();
+      else stream.revoke();
     }
     if (this.#ticks % PING_EVERY === 0) this.#send([...this.#streams], liveLine('ping', nowMs, {}));
     this.#sendTunnels(nowMs);
