@@ -21,6 +21,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   busybox: 'busybox',
   shellcheck: 'shellcheck',
   debootstrap: 'debootstrap',
+  'systemd-nspawn': 'systemd-container',
 };
 
 /**

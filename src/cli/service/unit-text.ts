@@ -51,7 +51,8 @@ function serverLines({ command, name }: UnitPlan): readonly string[] {
     // The server reports through systemd-notify, which is a child process.
     'NotifyAccess=all',
     `ExecStart=${execLine([...command, 'server'])}`,
-    'ExecReload=/bin/kill -HUP $MAINPID',
+    // The shell's own kill: a minimal Debian has no /bin/kill.
+    `ExecReload=/bin/sh -c 'kill -HUP \${MAINPID}'`,
     'Restart=always',
     'RestartSec=2',
     // A command line that the program rejects stays wrong.
