@@ -367,8 +367,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const addresses = listenedAddresses({
     ...{ api: listener.address, edge, tunnel: gateway?.address ?? null, peer: nodes.peerAddress },
   });
-  // Printed at any log level: supervisors wait for it.
-  logger.child({}, { level: 'info' }).info(
+  // Printed at any log level for supervisors, which wait for it. A person at a terminal reads the address elsewhere.
+  const isRead = options.logDestination === undefined && process.stdout.isTTY;
+  (isRead ? logger : logger.child({}, { level: 'info' })).info(
     {
       addresses: readyAddresses(addresses),
       base_url: baseUrl,

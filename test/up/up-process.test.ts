@@ -6,7 +6,7 @@ import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nonRootUser } from '../install/non-root.ts';
 import { freePortsOn, ownAddresses } from '../support/cluster/own-addresses.ts';
-import { startPostern } from '../support/server-process.ts';
+import { LAUNCHER, startPostern } from '../support/server-process.ts';
 
 suite('postern up as a process, without root', () => {
   test('names the command with sudo for ports that need it, and changes nothing', async (t) => {
@@ -42,5 +42,13 @@ suite('postern up as a process, without root', () => {
     );
     run.child.kill('SIGTERM');
     assert.equal((await run.exited).code, 0);
+
+    const typed = `'${process.execPath}' '${LAUNCHER}' up app.localhost`;
+    const person = startPostern(t, { command: ['script', '-qefc', typed, '/dev/null'], cwd, ...identity });
+    while (!person.stdout().includes('until you press Ctrl-C') && person.child.exitCode === null) await sleep(20);
+    assert.match(person.stdout(), /^nothing to change\r\n\r\nAddress: /m);
+    assert.doesNotMatch(person.stdout(), / info +ready /, 'a person sees the result, not the log');
+    person.child.kill('SIGTERM');
+    await person.exited;
   });
 });
