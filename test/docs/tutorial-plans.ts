@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ShellBlock } from './markdown.ts';
+import { type ShellBlock, shellBlocks } from './markdown.ts';
 import type { PageRun, Treatment } from './reader.ts';
 
 const RUNNING = 'the server of the test runs already, on free ports; .ci/run has "npm ci"';
@@ -13,6 +13,7 @@ const quiet = /^/;
 /** Pages that a newcomer follows one after another, in this order, on one server. */
 export const tutorialPlans: Readonly<Record<string, readonly Treatment[]>> = {
   'README.md': [
+    { custom: quickStart },
     start,
     { service: '3000' },
     { run: /^\+ edge hello\.localhost:7443$/m },
@@ -53,6 +54,14 @@ export const tutorialPlans: Readonly<Record<string, readonly Treatment[]>> = {
     { run: quiet },
   ],
 };
+
+/** test/long/minimal-debian.test.ts runs the first line, test/up/up.test.ts the second. */
+async function quickStart({ text }: ShellBlock): Promise<void> {
+  const [install, up, ...rest] = text.trimEnd().split('\n');
+  assert.equal(`${install}\n`, shellBlocks('docs/how-to/install.md')[0]?.text);
+  assert.match(up ?? '', /^sudo postern up /);
+  assert.deepEqual(rest, []);
+}
 
 async function runDoctor({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
   const { api, edge, edge_http, tunnel } = reader.ready.addresses as unknown as Record<string, string>;

@@ -195,6 +195,14 @@ suite('postern up in a terminal', () => {
     const { backends } = await world.call('GET', '/backends/static');
     assert.deepEqual(backends, [], 'backends of postern up are left');
   });
+
+  test('the command of the README publishes a host behind a login', async () => {
+    const [, line = ''] = shellBlocks('README.md')[0]?.text.split('\n') ?? [];
+    const { code, out, err } = await world.up([...at(line.split(' ').slice(3), world), '--yes']);
+    assert.equal(code, 0, err);
+    assert.match(out, /^\+ login at https:\/\/id\./m);
+    assert.equal((await world.visit(HOST)).status, 401);
+  });
 });
 
 /** A first `postern up`, until it waits for its server. */
