@@ -51,6 +51,7 @@ import type { SessionCommands } from '../resources/tunnel_sessions/tunnel-sessio
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { addProblemMetrics } from '../snapshot/problems/problem-metrics.ts';
 import type { OutboxEvent, Store, StoredRecord } from '../store/store.ts';
+import { TargetTester } from '../upstream/target-tester.ts';
 import { certificateWarning } from './certificates/certificate-warnings.ts';
 import { crlWarning } from './certificates/crl-warnings.ts';
 import { HostCertificateIndex } from './certificates/host-certificates.ts';
@@ -203,6 +204,11 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     requests: deps.requests ?? NO_REQUESTS,
     traffic: deps.traffic?.series ?? NO_TRAFFIC,
     settings: () => deps.settings ?? [],
+    targetTester: new TargetTester({
+      clock,
+      connectTimeoutMs: config.upstream_connect_timeout * 1000,
+      isAddressAllowed: (ip, port) => deps.isAddressAllowed(ip, port),
+    }),
     explain: deps.explain ?? (() => Promise.reject(new Error('no requests are served here'))),
     get destinationTester() {
       return deps.destinationTester?.() ?? null;

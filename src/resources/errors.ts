@@ -51,6 +51,10 @@ export const resourceErrors = errorTable({
     status: 409,
     explanation: 'A disabled person cannot be invited. Set "active" of the account to true first.',
   },
+  ERR_POSTERN_TOO_MANY_TESTS: {
+    status: 429,
+    explanation: 'The server has tested many addresses within the last minute. Wait as long as Retry-After says.',
+  },
   ERR_POSTERN_NO_EVENT_DELIVERY: {
     status: 503,
     explanation: 'No process of this server delivers events, so a destination cannot be tested.',

@@ -3,6 +3,7 @@ import { apiKeys } from './api_keys/api-keys.ts';
 import { appSessions } from './app_sessions/app-sessions.ts';
 import { appUsers } from './app_users/app-users.ts';
 import { backendResources } from './backend-resources.ts';
+import { backends } from './backends/backends.ts';
 import { certificateAuthorities } from './certificate_authorities/certificate-authorities.ts';
 import { changes } from './changes/changes.ts';
 import { changesets } from './changesets/changesets.ts';
@@ -42,6 +43,7 @@ const registered = [
   httpsEdges,
   httpsEdgeRoutes,
   ...backendResources,
+  backends,
   certificateAuthorities,
   tlsCertificates,
   reservedDomains,

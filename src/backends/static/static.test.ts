@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { upstreamAddressProblem } from '../../lib/net/upstream-address-problem.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { BackendSnapshot, TargetPorts } from '../backend-snapshot.ts';
 import { staticBackend } from './static.ts';
-import { upstreamAddressProblem } from './upstream-address-problem.ts';
 
 suite('static backend', () => {
   test('accepts a host or an address with a port', () => {

@@ -1,8 +1,8 @@
 import Type from 'typebox';
+import { upstreamAddressProblem } from '../../lib/net/upstream-address-problem.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { defineBackend } from '../backend.ts';
 import { staticTargets } from './static-targets.ts';
-import { upstreamAddressProblem } from './upstream-address-problem.ts';
 
 /** A fixed address. */
 export const staticBackend = defineBackend({

@@ -4,6 +4,7 @@ import { AlertsClient } from './alerts.ts';
 import { ApiKeysClient } from './api-keys.ts';
 import { AppSessionsClient } from './app-sessions.ts';
 import { AppUsersClient } from './app-users.ts';
+import { BackendsClient } from './backends.ts';
 import { CertificateAuthoritiesClient } from './certificate-authorities.ts';
 import { ChangesClient } from './changes.ts';
 import { ChangesetsClient } from './changesets.ts';
@@ -49,6 +50,7 @@ export type * from './api-keys.ts';
 export type * from './app-sessions.ts';
 export type * from './app-users.ts';
 export type * from './backend-module.ts';
+export type * from './backends.ts';
 export type * from './certificate-authorities.ts';
 export type * from './changes.ts';
 export type * from './changesets.ts';
@@ -113,6 +115,8 @@ export class Resources {
   readonly httpResponseBackends: HttpResponseBackendsClient;
   /** Forwards requests to one address. */
   readonly staticBackends: StaticBackendsClient;
+  /** Tests of addresses, before a backend has them. */
+  readonly backends: BackendsClient;
   /** A CA certificate against which the mutual TLS module verifies client certificates. */
   readonly certificateAuthorities: CertificateAuthoritiesClient;
   /** A certificate with its private key. The edge presents it for the hosts that it names. */
@@ -223,6 +227,7 @@ export class Resources {
     this.failoverBackends = new FailoverBackendsClient(transport);
     this.httpResponseBackends = new HttpResponseBackendsClient(transport);
     this.staticBackends = new StaticBackendsClient(transport);
+    this.backends = new BackendsClient(transport);
     this.certificateAuthorities = new CertificateAuthoritiesClient(transport);
     this.tlsCertificates = new TlsCertificatesClient(transport);
     this.reservedDomains = new ReservedDomainsClient(transport);

@@ -1,5 +1,6 @@
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import { openUpstream } from '../../upstream/open-upstream.ts';
+import { splitAddress } from '../../upstream/split-address.ts';
 import type { Upstream, UpstreamLimits } from '../../upstream/upstream.ts';
 
 export interface UpstreamGuards {
@@ -63,9 +64,4 @@ export class Upstreams {
 
 export function upstreamKey(address: string, isTls: boolean): string {
   return `${isTls ? 'https' : 'http'}://${address}`;
-}
-
-function splitAddress(address: string): { host: string; port: number } {
-  const separator = address.lastIndexOf(':');
-  return { host: address.slice(0, separator).replace(/^\[|\]$/g, ''), port: Number(address.slice(separator + 1)) };
 }

@@ -1,6 +1,6 @@
 import { LruMap } from '../../../lib/lru-map.ts';
+import { TokenBucket } from '../../../lib/token-bucket.ts';
 import type { ClientNetwork, NetworkSize } from './client-networks.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 /** How long a network stays suspect after a failure. */
 const SUSPECT_MS = 10 * 60_000;

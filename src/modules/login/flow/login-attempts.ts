@@ -1,9 +1,9 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
+import { TokenBucket } from '../../../lib/token-bucket.ts';
 import { type ClientNetwork, networksOf } from './client-networks.ts';
 import { type CountedNetwork, CountedNetworks } from './counted-network.ts';
 import { RecognizedClients } from './recognized-clients.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 const MAX_ISSUERS = 1_000;
 

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { hostNameProblem } from '../../lib/net/host-name.ts';
+import { hostNameProblem } from './host-name.ts';
 
 /** The problem with an upstream's `host:port`, or null. */
 export function upstreamAddressProblem(address: string): string | null {
