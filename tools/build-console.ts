@@ -23,7 +23,11 @@ const OUTPUT = join(root, 'console', 'dist');
 const MANIFEST = 'manifest.json';
 const COMPRESSED = new Set(['.js', '.css', '.html', '.svg', '.json']);
 
+/** Sources of the server that the page shares. Types leave nothing in the bundle. */
+const SHARED = ['src/publish/*.ts', 'src/lib/json.ts', 'src/lib/net/host-name.ts'];
+
 interface Metafile {
+  readonly inputs: Readonly<Record<string, unknown>>;
   readonly outputs: Readonly<Record<string, { readonly entryPoint?: string; readonly cssBundle?: string }>>;
 }
 
@@ -52,7 +56,8 @@ export function buildConsole(): void {
       `--metafile=${metafile}`,
       `--outdir=${assets}`,
     ]);
-    const { outputs } = JSON.parse(readFileSync(metafile, 'utf8')) as Metafile;
+    const { inputs, outputs } = JSON.parse(readFileSync(metafile, 'utf8')) as Metafile;
+    requireListed(Object.keys(inputs));
     rmSync(metafile);
     writeFileSync(join(scratch, 'index.html'), pageHtml(outputs));
     for (const file of filesIn(scratch)) compress(join(scratch, file));
@@ -64,6 +69,13 @@ export function buildConsole(): void {
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** A change of a source that the digest leaves out would not be built. */
+function requireListed(inputs: readonly string[]): void {
+  const shared = new Set(globSync(SHARED, { cwd: root }));
+  const unlisted = inputs.filter((path) => path.startsWith('src/') && !shared.has(path));
+  if (unlisted.length > 0) throw new Error(`the page imports ${unlisted.join(', ')}: add it to SHARED`);
 }
 
 /** Another build may have been faster, with the same result. */
@@ -133,7 +145,9 @@ function builtFrom(): string | null {
 function sourceDigest(): string {
   const digest = createHash('sha256');
   const inputs = ['console/package.json', 'tools/build-console.ts', 'package-lock.json'];
-  const sources = globSync('console/src/**', { cwd: root }).filter((path) => statSync(join(root, path)).isFile());
+  const sources = globSync(['console/src/**', ...SHARED], { cwd: root }).filter((path) =>
+    statSync(join(root, path)).isFile(),
+  );
   for (const path of [...inputs, ...sources.sort()]) digest.update(path).update(readFileSync(join(root, path)));
   return digest.digest('hex');
 }

@@ -76,13 +76,19 @@ export function loginChange(
   return { sign, body: loginBody(login, oidc) };
 }
 
-export function loginBody({ issuer, clientId, clientSecret }: WantedLogin, former: OidcModule | null): JsonObject {
+/** What most upstreams want to know about people. */
+export const USUAL_SCOPES: readonly string[] = ['openid', 'email', 'profile'];
+
+export function loginBody(
+  { issuer, clientId, clientSecret, scopes = USUAL_SCOPES }: WantedLogin,
+  former: OidcModule | null,
+): JsonObject {
   if (clientId === '') {
     const own = { enabled: true, issuer, client_id: '', client_secret: '', scopes: [] };
     return former === null ? { issuer } : { ...(former as unknown as JsonObject), ...own };
   }
   return {
-    ...(former === null ? { scopes: ['openid', 'email', 'profile'] } : (former as unknown as JsonObject)),
+    ...(former === null ? { scopes: [...scopes] } : (former as unknown as JsonObject)),
     enabled: true,
     issuer,
     client_id: clientId,

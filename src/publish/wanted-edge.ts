@@ -32,6 +32,8 @@ export interface WantedLogin {
   readonly clientId: string;
   /** Null: keep the stored one. */
   readonly clientSecret: string | null;
+  /** What a new login asks another provider for; absent: the usual ones. */
+  readonly scopes?: readonly string[];
 }
 
 /** Whom the rules let in. Each list says "only", so a person must be in all that are not empty. */

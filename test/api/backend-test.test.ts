@@ -8,7 +8,7 @@ import { TestWorld } from '../support/test-world.ts';
 const PER_MINUTE = 30;
 const clock = new MovableClock();
 const world = await TestWorld.open({ after }, { clock });
-const seen: Buffer[] = [];
+const seen: unknown[] = [];
 const service = createServer((socket) => {
   socket.on('data', (bytes) => seen.push(bytes)).on('error', () => {});
   socket.write('220 a banner that nobody may see\r\n');

@@ -23,8 +23,8 @@ const FOR_TESTS = [
 /** Types are left out: an exported function needs the names of its parameters exported, whether or not anybody imports them. */
 const VALUE = /^export (?:async )?(?:const|let|function\*?|class)\s+(\w+)/gm;
 
-test('every exported value is imported by another file of the program or its tools', () => {
-  const importers = filesIn('src/**/*.ts', 'tools/**/*.ts', 'bench/**/*.ts').filter(
+test('every exported value is imported by another file of the program, its page or its tools', () => {
+  const importers = filesIn('src/**/*.ts', 'console/src/**/*.{ts,tsx}', 'tools/**/*.ts', 'bench/**/*.ts').filter(
     (path) => !path.endsWith('.test.ts'),
   );
   const imported = new Set(importers.flatMap((path) => namesImportedBy(path)));

@@ -10,6 +10,8 @@ interface ConfirmButtonProps {
   readonly name: string;
   /** What the button says to a screen reader, where several have the same name. */
   readonly label?: string;
+  /** Name of the button in the dialog; absent: the same. */
+  readonly confirmName?: string;
   readonly question: string;
   readonly children?: ComponentChildren;
   readonly isDanger?: boolean;
@@ -23,7 +25,19 @@ interface ConfirmButtonProps {
 
 /** An act that interrupts somebody or removes something: it names its consequence before. */
 export function ConfirmButton(props: ConfirmButtonProps) {
-  const { name, label, question, children, isDanger = true, isSmall = false, done, act, offersTrial, onDone } = props;
+  const {
+    name,
+    label,
+    confirmName = name,
+    question,
+    children,
+    isDanger = true,
+    isSmall = false,
+    done,
+    act,
+    offersTrial,
+    onDone,
+  } = props;
   const [isOpen, setOpen] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
@@ -71,7 +85,7 @@ export function ConfirmButton(props: ConfirmButtonProps) {
                 disabled={isBusy}
                 onClick={() => void run()}
               >
-                {name}
+                {confirmName}
               </button>
             </>
           }

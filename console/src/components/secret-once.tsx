@@ -1,19 +1,10 @@
-import { useState } from 'preact/hooks';
+import { CopyBox } from './copy-box.tsx';
 import { Dialog } from './dialog.tsx';
 import type { ShownOnce } from './shown-once.tsx';
 
 /** A secret that the API shows once. Closing removes it from the DOM and from memory. */
 export function SecretOnce({ title, shown, onClose }: { title: string; shown: ShownOnce; onClose: () => void }) {
   const { secret, explanation } = shown;
-  const [copied, setCopied] = useState('');
-  const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(secret);
-      setCopied('Copied.');
-    } catch {
-      setCopied('The browser does not allow copying here: select the text and copy it.');
-    }
-  };
   return (
     <Dialog
       title={title}
@@ -25,15 +16,7 @@ export function SecretOnce({ title, shown, onClose }: { title: string; shown: Sh
       }
     >
       {explanation}
-      <div class="secret-once">
-        <code>{secret}</code>
-        <button type="button" onClick={() => void copy()}>
-          Copy
-        </button>
-      </div>
-      <p role="status" class="hint">
-        {copied}
-      </p>
+      <CopyBox text={secret} />
     </Dialog>
   );
 }

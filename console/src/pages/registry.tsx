@@ -14,6 +14,7 @@ import { OverviewPage } from './overview/overview-page.tsx';
 import type { PageProps } from './page-props.ts';
 import { AccountPage } from './people/account-page.tsx';
 import { PeoplePage } from './people/people-page.tsx';
+import { PublishPage } from './publish/publish-page.tsx';
 import { ResourcePage } from './resources/resource-page.tsx';
 import { ResourcesPage } from './resources/resources-page.tsx';
 import { SearchPage } from './search/search-page.tsx';
@@ -28,6 +29,7 @@ import { TunnelsPage } from './tunnels/tunnels-page.tsx';
 export const PAGES: readonly (readonly [pattern: string, page: ComponentType<PageProps>])[] = [
   ['/', OverviewPage],
   ['/sites', SitesPage],
+  ['/publish', PublishPage],
   ['/edges', EdgesPage],
   ['/edges/:edge_id', EdgePage],
   ['/edges/:edge_id/routes/:id', RoutePage],

@@ -1,4 +1,5 @@
 import { PageHead } from '../../components/page-head.tsx';
+import { PublishLink } from '../publish/publish-link.tsx';
 import { BusyRoutes } from './busy-routes.tsx';
 import { Certificates } from './certificates.tsx';
 import { Nodes } from './nodes.tsx';
@@ -9,7 +10,9 @@ import { TrafficHour } from './traffic-hour.tsx';
 export function OverviewPage() {
   return (
     <>
-      <PageHead title="Overview" />
+      <PageHead title="Overview">
+        <PublishLink />
+      </PageHead>
       <Tiles />
       <Problems />
       <TrafficHour />

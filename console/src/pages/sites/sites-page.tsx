@@ -7,6 +7,7 @@ import { PageHead } from '../../components/page-head.tsx';
 import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
+import { PublishLink } from '../publish/publish-link.tsx';
 import { siteColumns } from './site-columns.tsx';
 import { backendsOf } from './site-health.tsx';
 import { useBackends } from './use-backends.ts';
@@ -29,6 +30,7 @@ export function SitesPage() {
   return (
     <>
       <PageHead title="Sites" hint="What this installation serves. Figures are those of the last hour.">
+        {pages.rows.length > 0 && <PublishLink />}
         <button type="button" onClick={reload}>
           Reload
         </button>
@@ -62,6 +64,7 @@ export function SitesPage() {
           filter === '' ? (
             <EmptyState title="Nothing is published yet">
               <p>A site is a host of yours that leads to a service, to an agent elsewhere, or to a fixed page.</p>
+              <PublishLink />
             </EmptyState>
           ) : (
             <EmptyState title="No site matches the filter">

@@ -1,0 +1,174 @@
+import { redirectUri } from '../../../../src/publish/edge-url.ts';
+import { isAllowed } from '../../api/scopes.ts';
+import { type Choice, ChoiceList } from '../../components/choice-list.tsx';
+import { PlainField } from '../../components/form/plain-field.tsx';
+import { TimeInput } from '../../components/form/time-input.tsx';
+import { type EntryKind, hostOf, type ServerFacts, scopesOf, wantedOf } from './draft.ts';
+import { urlOf } from './publish-request.ts';
+import type { DraftProps } from './target-fields.tsx';
+
+type EntryProps = DraftProps & {
+  readonly facts: ServerFacts;
+  /** Somebody wanted to go on: what was not chosen is named. */
+  readonly isTried: boolean;
+};
+
+export function EntryFields(props: EntryProps) {
+  const { draft, onChange } = props;
+  return (
+    <ChoiceList<EntryKind>
+      legend="Who may enter"
+      name="entry"
+      value={draft.entry}
+      onChange={(entry) => onChange({ entry })}
+      choices={choicesFor(props)}
+      problem={(props.isTried && props.problems.entry) || null}
+    />
+  );
+}
+
+function choicesFor(props: EntryProps): readonly Choice<EntryKind>[] {
+  const { facts } = props;
+  return [
+    { value: 'everybody', name: 'Everybody', hint: 'No login. The service decides by itself.' },
+    {
+      value: 'own',
+      name: 'People of this installation',
+      hint: 'They sign in with the passkey of their account here.',
+      unavailable:
+        facts.ownIssuer === null
+          ? 'Not possible yet: this server has no identity host. Set identity_host, and start it again.'
+          : undefined,
+      fields: <PeopleFields {...props} />,
+    },
+    {
+      value: 'provider',
+      name: 'People of a login provider',
+      hint: 'They sign in at an OpenID provider, such as Google, Microsoft or Keycloak.',
+      fields: <ProviderFields {...props} />,
+    },
+    {
+      value: 'addresses',
+      name: 'Certain addresses',
+      hint: 'Everybody in your office or your network, without a login.',
+      unavailable: isAllowed('ip_policies:write') && isAllowed('ip_policy_rules:write') ? undefined : LACKS_SCOPE,
+      fields: (
+        <PlainField
+          id="publish-addresses"
+          label="Addresses and ranges"
+          placeholder="203.0.113.0/24, 2001:db8::/32"
+          value={props.draft.addresses}
+          problem={props.problems.addresses ?? null}
+          onChange={(addresses) => props.onChange({ addresses })}
+        />
+      ),
+    },
+    {
+      value: 'guest',
+      name: 'A guest with a link',
+      hint: 'Somebody without an account, until a time.',
+      unavailable: isAllowed('guest_links:write') ? undefined : LACKS_SCOPE,
+      fields: <GuestFields {...props} />,
+    },
+  ];
+}
+
+const LACKS_SCOPE = 'Your scopes do not allow it.';
+
+function PeopleFields({ draft, problems, onChange }: DraftProps) {
+  return (
+    <>
+      <PlainField
+        id="publish-people"
+        label="Only these people (optional)"
+        placeholder="ana@example.com, or @example.com"
+        hint="E-mail addresses or domains, with commas. Empty: everybody who can sign in."
+        value={draft.people}
+        problem={problems.people ?? null}
+        onChange={(people) => onChange({ people })}
+      />
+      <PlainField
+        id="publish-groups"
+        label="Only members of these groups (optional)"
+        placeholder="ops, support"
+        value={draft.groups}
+        onChange={(groups) => onChange({ groups })}
+      />
+    </>
+  );
+}
+
+function ProviderFields(props: EntryProps) {
+  const { draft, problems, onChange, facts } = props;
+  const host = hostOf(draft.host) || 'your-host';
+  return (
+    <>
+      <PlainField
+        id="publish-issuer"
+        label="Issuer"
+        placeholder="https://accounts.example.com"
+        value={draft.issuer}
+        problem={problems.issuer ?? null}
+        onChange={(issuer) => onChange({ issuer })}
+      />
+      <p class="hint">
+        Register an application there with the redirect URI <code class="wrap-anywhere">{redirectOf(host, props)}</code>
+      </p>
+      <PlainField
+        id="publish-client-id"
+        label="Client ID"
+        value={draft.clientId}
+        problem={problems.clientId ?? null}
+        onChange={(clientId) => onChange({ clientId })}
+      />
+      <PlainField
+        id="publish-client-secret"
+        label="Client secret"
+        type="password"
+        value={draft.clientSecret}
+        onChange={(clientSecret) => onChange({ clientSecret })}
+      />
+      <PeopleFields draft={draft} problems={problems} onChange={onChange} />
+      <PlainField
+        id="publish-scopes"
+        label="Scopes"
+        hint="What the rules above need. A provider that puts groups into tokens by itself may reject the scope groups: remove it then."
+        value={draft.scopes ?? scopesOf(draft).join(' ')}
+        onChange={(scopes) => onChange({ scopes })}
+      />
+      {facts.listenerPort !== 443 && <p class="hint">Visitors use port {facts.listenerPort}.</p>}
+    </>
+  );
+}
+
+function redirectOf(host: string, { draft, facts }: EntryProps): string {
+  const url = urlOf(wantedOf({ ...draft, host }, facts));
+  return URL.canParse(url) ? redirectUri(url) : '';
+}
+
+function GuestFields({ draft, problems, onChange }: DraftProps) {
+  return (
+    <>
+      <PlainField
+        id="publish-guest"
+        label="For whom (optional)"
+        placeholder="Ana, contractor"
+        hint="For your own use. The guest does not see it."
+        value={draft.guest}
+        onChange={(guest) => onChange({ guest })}
+      />
+      <div class="field">
+        <label for="publish-until">Until</label>
+        <TimeInput
+          id="publish-until"
+          value={draft.guestUntil}
+          describedBy="publish-until-hint"
+          onChange={(guestUntil) => onChange({ guestUntil })}
+        />
+        <span class={problems.guestUntil === undefined ? 'hint' : 'problem'} id="publish-until-hint">
+          {problems.guestUntil ?? 'At most 90 days from now.'}
+        </span>
+      </div>
+    </>
+  );
+}

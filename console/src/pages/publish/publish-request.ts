@@ -1,0 +1,75 @@
+import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
+import { isProtected } from '../../../../src/publish/edge-login.ts';
+import { edgeUrl } from '../../../../src/publish/edge-url.ts';
+import { listenerPort } from '../../../../src/publish/listener-port.ts';
+import { planEdge } from '../../../../src/publish/plan-edge.ts';
+import type { WantedEdge } from '../../../../src/publish/wanted-edge.ts';
+import { get, request } from '../../api/request.ts';
+import { isAllowed } from '../../api/scopes.ts';
+import { session } from '../../api/session-token.ts';
+import type { ServerFacts } from './draft.ts';
+
+type Current = Parameters<typeof planEdge>[1];
+
+export interface Published {
+  readonly revision: number;
+  readonly edgeId: string;
+  /** Shown only once. */
+  readonly guestUrl: string | null;
+}
+
+interface Result {
+  readonly body: { readonly id?: string; readonly url?: string; readonly hostports?: unknown } | null;
+}
+
+export async function loadFacts(): Promise<ServerFacts> {
+  const settings = isAllowed('settings:read')
+    ? (await get<{ settings: Parameters<typeof listenerPort>[0] }>('/settings')).settings
+    : [];
+  return { listenerPort: listenerPort(settings), ownIssuer: session.value?.identity_issuer ?? null };
+}
+
+/** The edge that serves the host already; null: none. */
+export async function edgeWith(host: string, port: number, abort?: AbortSignal): Promise<HttpsEdge | null> {
+  const names = [...new Set([`${host}:${port}`, `${host}:443`])].map(
+    (each) => `${JSON.stringify(each)} in obj.hostports`,
+  );
+  const filter = encodeURIComponent(names.join(' || '));
+  const page = await get<{ https_edges: readonly HttpsEdge[] }>(`/edges/https?limit=1&filter=${filter}`, abort);
+  return page.https_edges[0] ?? null;
+}
+
+/** A site of its own takes a host away from the wildcard above it, with the login there. */
+export async function wildcardWarning(wanted: WantedEdge): Promise<string | null> {
+  const { host, listenerPort, login, addresses, guests } = wanted;
+  if (login !== null || addresses !== undefined || guests !== undefined || !host.includes('.')) return null;
+  const above = `*${host.slice(host.indexOf('.'))}`;
+  const edge = await edgeWith(above, listenerPort);
+  if (edge === null || !isProtected(edge)) return null;
+  return `${above} serves ${host} now, with a login or other rules. The new site does not have them.`;
+}
+
+/** All of it in one change. A rehearsal stores nothing. */
+export async function publish(wanted: WantedEdge, { isRehearsal }: { isRehearsal: boolean }): Promise<Published> {
+  const { operations } = planEdge(wanted, await currentFor(wanted));
+  const { data } = await request<{ revision: number; results: readonly Result[] }>('POST', '/changesets', {
+    body: { operations, dry_run: isRehearsal, message: `publish ${wanted.host}` },
+  });
+  const bodies = data.results.map(({ body }) => body);
+  return {
+    revision: data.revision,
+    edgeId: bodies.find((body) => body?.hostports !== undefined)?.id ?? '',
+    guestUrl: bodies.find((body) => typeof body?.url === 'string')?.url ?? null,
+  };
+}
+
+/** What the plan compares with. The server rejects a host that is taken, so edges are not needed. */
+async function currentFor({ target }: WantedEdge): Promise<Current> {
+  if (target.kind !== 'address' || !isAllowed('backends:read')) return { edges: [], backends: [] };
+  const filter = encodeURIComponent(`obj.address == ${JSON.stringify(target.address)}`);
+  return { edges: [], backends: (await get<Pick<Current, 'backends'>>(`/backends/static?filter=${filter}`)).backends };
+}
+
+export function urlOf(wanted: WantedEdge): string {
+  return edgeUrl(wanted, { edge: null });
+}

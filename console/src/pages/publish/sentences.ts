@@ -1,0 +1,40 @@
+import { targetText } from '../../../../src/publish/plan-backend.ts';
+import type { WantedEdge } from '../../../../src/publish/wanted-edge.ts';
+import { localTime } from '../../format/times.ts';
+import { urlOf } from './publish-request.ts';
+
+/** What happens when the site is published. */
+export function sentencesOf(wanted: WantedEdge): readonly string[] {
+  const { target } = wanted;
+  const goesTo =
+    target.kind === 'page' ? 'Every request gets the page that you wrote.' : `Requests go to ${targetText(target)}.`;
+  return [`${urlOf(wanted)} will be served.`, goesTo, ...entrySentences(wanted)];
+}
+
+function entrySentences(wanted: WantedEdge): readonly string[] {
+  const { login, addresses = [], guests } = wanted;
+  const people = peopleText(wanted);
+  if (guests !== undefined) {
+    const who = guests.label === '' ? 'a guest' : guests.label;
+    return [
+      `Only browsers with a guest link may enter.`,
+      `A link for ${who} is made, for one browser, until ${localTime(guests.expiresAt)}.`,
+    ];
+  }
+  if (addresses.length > 0) return [`Everybody may enter from ${addresses.join(', ')}, and from nowhere else.`];
+  if (login === null) return ['Everybody who can reach this server may enter, without a login.'];
+  const place = login.clientId === '' ? 'with an account of this installation' : `at ${login.issuer}`;
+  const others = people === '' ? 'Everybody who can sign in there may enter.' : `Only ${people} may enter.`;
+  const asked = login.scopes === undefined ? [] : [`The login asks the provider for ${login.scopes.join(', ')}.`];
+  return [`People sign in ${place}.`, others, ...asked];
+}
+
+/** All parts count. */
+function peopleText({ emails, emailDomains, groups }: WantedEdge): string {
+  const parts = [
+    ...(emails.length > 0 ? [emails.join(', ')] : []),
+    ...(emailDomains.length > 0 ? [`people of ${emailDomains.join(', ')}`] : []),
+    ...(groups.length > 0 ? [`members of ${groups.join(' or ')}`] : []),
+  ];
+  return parts.join(' who are also ');
+}
