@@ -12,6 +12,8 @@ export interface ConfigCheck {
   readonly normalize?: (config: JsonObject) => JsonObject;
   /** Rules beyond the schema; secrets have a placeholder. */
   readonly check: (config: JsonObject) => readonly FieldProblem[];
+  /** The form of what has passed the check. */
+  readonly finish?: (config: JsonObject) => JsonObject;
 }
 
 export interface CheckedConfig {
@@ -24,7 +26,7 @@ const PLACEHOLDER = 'placeholder';
 const decoders = new WeakMap<TObject, BodyDecoder>();
 
 /** Decodes a body by its schema, as the server does. Values of secrets are not known here, and not judged. */
-export function checkConfig({ schema, body, normalize, check }: ConfigCheck): CheckedConfig {
+export function checkConfig({ schema, body, normalize, check, finish }: ConfigCheck): CheckedConfig {
   const given = [...body.secrets.keys()];
   const isAboutSecret = ({ path }: FieldProblem): boolean =>
     given.some((pointer) => path === pointer || path.startsWith(`${pointer}/`));
@@ -36,7 +38,8 @@ export function checkConfig({ schema, body, normalize, check }: ConfigCheck): Ch
     (result, [pointer, secret]) => withValue(result, pointer.slice(1).split('/'), placeholderOf(secret)),
     config,
   );
-  return { config, problems: check(whole).filter((problem) => !isAboutSecret(problem)) };
+  const found = check(whole).filter((problem) => !isAboutSecret(problem));
+  return { config: found.length === 0 ? (finish?.(config) ?? config) : config, problems: found };
 }
 
 /** The path of a problem with the names of the file. */

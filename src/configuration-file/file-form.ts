@@ -3,7 +3,7 @@ import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { type ReferenceAnnotation, referenceAnnotation } from '../lib/schema/annotations.ts';
 import { pointerTo } from '../lib/schema/field-problem.ts';
-import { isObjectSchema, secretVisibility } from '../lib/schema/schema-facts.ts';
+import { isObjectSchema, openValues, secretVisibility } from '../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault, isShownOnlyIfSet } from '../lib/schema/wire-forms.ts';
 import type { ReadSecret } from './stored-form.ts';
 
@@ -40,7 +40,7 @@ class FileForm {
   }
 
   object(schema: TObject, config: JsonObject, at: string, path: readonly string[]): JsonObject {
-    const entries: [string, JsonValue][] = [];
+    const entries: [string, JsonValue][] = Object.entries(openValues(schema, config));
     for (const [name, field] of Object.entries(schema.properties)) {
       const pointer = pointerTo(at, name);
       const shownName = fileFieldName(name, field);

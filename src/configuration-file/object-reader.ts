@@ -4,8 +4,9 @@ import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { YamlMap } from '../lib/text/yaml/yaml-node.ts';
 import type { Module } from '../modules/contract/module.ts';
 import { settingsOf } from '../modules/module-settings.ts';
+import { normalized } from '../modules/normalized.ts';
 import { MAX_METADATA_BYTES } from '../resources/resource.ts';
-import { checkConfig, shownPath } from './check-config.ts';
+import { type ConfigCheck, checkConfig, shownPath } from './check-config.ts';
 import type { FileConfig, FileObject } from './file-object.ts';
 import type { FileProblem } from './file-problem.ts';
 import { quoted } from './file-problem.ts';
@@ -68,7 +69,8 @@ export class ObjectReader {
       }
       const body = wireBody(module.config, entry.node, this.#bodyPorts(context, path));
       // Whether settings of the server allow a value is not known here.
-      const hasSettings = module.settings !== undefined || module.shared !== undefined;
+      const shared = module.shared?.some((each) => (each.settings ?? each.readsSettings) !== undefined);
+      const hasSettings = module.settings !== undefined || shared === true;
       const config = this.#config(
         context,
         path,
@@ -77,6 +79,7 @@ export class ObjectReader {
         {
           check: (decoded) =>
             hasSettings ? [] : (module.check?.(decoded as never, { settings: settingsOf(new Map(), module) }) ?? []),
+          finish: (checked) => normalized(module, checked),
         },
         entry.line,
       );
@@ -128,7 +131,7 @@ export class ObjectReader {
     path: readonly string[],
     schema: TObject,
     body: WireBody,
-    rules: { normalize?(config: JsonObject): JsonObject; check(config: JsonObject): readonly FieldProblem[] },
+    rules: Pick<ConfigCheck, 'normalize' | 'check' | 'finish'>,
     line: number = context.entry.line,
   ): FileConfig | null {
     const { config, problems } = checkConfig({ schema, body, ...rules });

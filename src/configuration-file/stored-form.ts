@@ -2,7 +2,7 @@ import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { referenceAnnotation } from '../lib/schema/annotations.ts';
 import { pointerTo } from '../lib/schema/field-problem.ts';
-import { isObjectSchema, SECRET_MASK, secretVisibility } from '../lib/schema/schema-facts.ts';
+import { isObjectSchema, openValues, SECRET_MASK, secretVisibility } from '../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault, isShownOnlyIfSet } from '../lib/schema/wire-forms.ts';
 
 /** What a reader knows about a secret: its value, that there is one, or nothing. */
@@ -25,7 +25,7 @@ export function storedForm(schema: TObject, document: JsonObject): StoredForm {
 }
 
 function objectForm(schema: TObject, document: JsonObject, at: string, secrets: Map<string, ReadSecret>): JsonObject {
-  const entries: [string, JsonValue][] = [];
+  const entries: [string, JsonValue][] = Object.entries(openValues(schema, document));
   for (const [name, field] of Object.entries(schema.properties)) {
     const pointer = pointerTo(at, name);
     const readName = referenceAnnotation(field)?.readAs;

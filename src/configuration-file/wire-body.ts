@@ -2,7 +2,7 @@ import type { TObject, TSchema } from 'typebox';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type ReferenceAnnotation, referenceAnnotation } from '../lib/schema/annotations.ts';
 import { pointerTo } from '../lib/schema/field-problem.ts';
-import { isObjectSchema, secretVisibility } from '../lib/schema/schema-facts.ts';
+import { isObjectSchema, isOpenSchema, secretVisibility } from '../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault } from '../lib/schema/wire-forms.ts';
 import { didYouMean } from '../lib/text/near-match.ts';
 import { plainValue, type YamlMap, type YamlNode } from '../lib/text/yaml/yaml-node.ts';
@@ -62,7 +62,12 @@ class BodyReader {
     for (const [shownName, { line, node }] of map.entries) {
       if (beside.includes(shownName)) continue;
       const inner = [...path, shownName];
-      const found = fields.get(shownName);
+      // Names of an open object are those of headers: a secret one is recognized in any case.
+      const found = fields.get(isOpenSchema(schema) ? shownName.toLowerCase() : shownName);
+      if (found === undefined && isOpenSchema(schema)) {
+        result.push([shownName, plainValue(node)]);
+        continue;
+      }
       if (found === undefined) {
         const known = [...fields.keys(), ...beside];
         const advice = `${didYouMean(shownName, known)} Known fields: ${known.join(', ')}`;

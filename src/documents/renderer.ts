@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { type Ref, referenceAnnotation } from '../lib/schema/annotations.ts';
-import { isObjectSchema, secretVisibility, valueWhenAbsent } from '../lib/schema/schema-facts.ts';
+import { isObjectSchema, openValues, secretVisibility, valueWhenAbsent } from '../lib/schema/schema-facts.ts';
 import { isShownOnlyIfSet } from '../lib/schema/wire-forms.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { RecordKey, StoredRecord } from '../store/store.ts';
@@ -82,7 +82,7 @@ export class Renderer {
   }
 
   #config(schema: TObject, config: JsonObject, view: View): JsonObject {
-    const body: Record<string, JsonValue> = {};
+    const body: Record<string, JsonValue> = { ...openValues(schema, config) };
     for (const name of Object.keys(schema.properties)) {
       const field = schema.properties[name] as TSchema;
       if (config[name] === undefined && isShownOnlyIfSet(field)) continue;

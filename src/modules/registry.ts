@@ -6,6 +6,8 @@ import { ipRestriction } from './ip_restriction/ip-restriction.ts';
 import { mutualTls } from './mutual_tls/mutual-tls.ts';
 import { oauth } from './oauth/oauth.ts';
 import { oidc } from './oidc/oidc.ts';
+import { requestHeaders } from './request_headers/request-headers.ts';
+import { responseHeaders } from './response_headers/response-headers.ts';
 import { tlsTermination } from './tls_termination/tls-termination.ts';
 
 /**
@@ -20,6 +22,8 @@ export const modules: readonly Module[] = [
   oidc,
   oauth,
   access,
+  responseHeaders,
   compression,
+  requestHeaders,
   backend,
 ];

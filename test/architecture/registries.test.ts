@@ -35,7 +35,7 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/main/people/console-roles.ts': 'a composition root: gives the console the rules that the module has',
 };
 /** Also ordinary words in code, so that only imports show that a file means the module. */
-const ORDINARY_WORDS = new Set(['backend', 'compression', 'access']);
+const ORDINARY_WORDS = new Set(['backend', 'compression', 'access', 'request_headers', 'response_headers']);
 
 function foldersIn(path: string): string[] {
   return readdirSync(join(projectRoot, path), { withFileTypes: true })

@@ -234,6 +234,16 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
     assert.deepEqual({ ...replaced.provider.github }.organizations, ['acme']);
     assert.deepEqual(await edgeRouteOAuthModule.get(item), replaced);
     await gone(edgeRouteOAuthModule.delete(item), `/edges/https/${edge.id}/routes/${route.id}/oauth`);
+    const { edgeRouteRequestHeadersModule, edgeRouteResponseHeadersModule } = ngrok.edgeModules;
+    const headers = { enabled: true, add: { from: 'edge' }, remove: ['x-debug'] };
+    for (const [name, service] of [
+      ['request_headers', edgeRouteRequestHeadersModule],
+      ['response_headers', edgeRouteResponseHeadersModule],
+    ] as const) {
+      assert.deepEqual(await service.replace({ ...item, module: headers } as never), headers);
+      assert.deepEqual(await service.get(item), headers);
+      await gone(service.delete(item), `/edges/https/${edge.id}/routes/${route.id}/${name}`);
+    }
     await gone(routes.delete(item), `/edges/https/${edge.id}/routes/${route.id}`);
   });
 

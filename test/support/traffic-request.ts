@@ -11,6 +11,7 @@ export function trafficRequest(
     method: method ?? 'GET',
     path: path ?? '/',
     host: 'app.example',
+    scheme: 'https',
     authority: 'app.example',
     target: '/',
     switchTo: null,

@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
 import type { FlagKind } from '../../lib/flags.ts';
-import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { isObjectSchema, isOpenSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import type { ApiFlag } from './flag.ts';
 import { kebab } from './resource-names.ts';
 
@@ -43,7 +43,7 @@ function kindOf(field: TSchema): FlagKind {
   if (type === 'boolean') return 'switch';
   if (type === 'integer' || type === 'number') return 'number';
   if (type === 'array') return 'list';
-  if (patternProperties !== undefined) return 'map';
+  if (patternProperties !== undefined || (isObjectSchema(field) && isOpenSchema(field))) return 'map';
   return type === 'object' ? 'object' : 'json';
 }
 

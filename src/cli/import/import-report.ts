@@ -26,10 +26,10 @@ export class ImportReport {
     else for (const [name, each] of set) this.dropFields([...place, name], each as JsonValue, why);
   }
 
-  /** Postern changes no headers of requests: a service may know its callers by one that the other program set or removed. */
+  /** A service may know its callers by a header that the other program set or removed. */
   noteLostHeaders(place: readonly string[]): void {
     this.note(
-      `${place.join(' > ')} changed headers of requests, and Postern does not: if your service trusts such a header, or expects that clients cannot send it, protect it in another way before you apply this`,
+      `${place.join(' > ')} changed headers of requests, and that is not carried over: if your service trusts such a header, or expects that clients cannot send it, protect it in another way before you apply this`,
     );
   }
 

@@ -18,6 +18,12 @@ import {
 } from './ip-restriction-module.ts';
 import { type OauthModule, OauthModuleClient, type OauthModuleReplace } from './oauth-module.ts';
 import { type OidcModule, OidcModuleClient, type OidcModuleReplace } from './oidc-module.ts';
+import { RequestHeadersModuleClient } from './request-headers-module.ts';
+import {
+  type ResponseHeadersModule,
+  ResponseHeadersModuleClient,
+  type ResponseHeadersModuleReplace,
+} from './response-headers-module.ts';
 
 export interface HttpsEdgeRoute {
   /** Id, starting with "edghtsrt_". */
@@ -61,8 +67,15 @@ export interface HttpsEdgeRoute {
    * by the login module of the route. Null if not set.
    */
   readonly access: AccessModule | null;
+  /**
+   * Removes headers from responses of the backend, and adds others. Pages of the edge itself keep theirs. Null if
+   * not set.
+   */
+  readonly response_headers: ResponseHeadersModule | null;
   /** Compresses responses for clients that accept compression. Null if not set. */
   readonly compression: CompressionModule | null;
+  /** Removes headers from requests, and adds others, before they reach the upstream. Null if not set. */
+  readonly request_headers: ResponseHeadersModule | null;
   /** Forwards requests to a backend. A route without an enabled backend module returns 503. Null if not set. */
   readonly backend: BackendModule | null;
 }
@@ -95,8 +108,12 @@ export interface HttpsEdgeRouteCreate {
    * by the login module of the route.
    */
   readonly access?: AccessModuleReplace | undefined;
+  /** Removes headers from responses of the backend, and adds others. Pages of the edge itself keep theirs. */
+  readonly response_headers?: ResponseHeadersModuleReplace | undefined;
   /** Compresses responses for clients that accept compression. */
   readonly compression?: CompressionModuleReplace | undefined;
+  /** Removes headers from requests, and adds others, before they reach the upstream. */
+  readonly request_headers?: ResponseHeadersModuleReplace | undefined;
   /** Forwards requests to a backend. A route without an enabled backend module returns 503. */
   readonly backend?: BackendModuleReplace | undefined;
 }
@@ -138,8 +155,12 @@ export interface HttpsEdgeRouteUpdate {
    * by the login module of the route.
    */
   readonly access?: AccessModuleReplace | undefined;
+  /** Removes headers from responses of the backend, and adds others. Pages of the edge itself keep theirs. */
+  readonly response_headers?: ResponseHeadersModuleReplace | undefined;
   /** Compresses responses for clients that accept compression. */
   readonly compression?: CompressionModuleReplace | undefined;
+  /** Removes headers from requests, and adds others, before they reach the upstream. */
+  readonly request_headers?: ResponseHeadersModuleReplace | undefined;
   /** Forwards requests to a backend. A route without an enabled backend module returns 503. */
   readonly backend?: BackendModuleReplace | undefined;
 }
@@ -150,7 +171,9 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
   readonly oidc: OidcModuleClient;
   readonly oauth: OauthModuleClient;
   readonly access: AccessModuleClient;
+  readonly responseHeaders: ResponseHeadersModuleClient;
   readonly compression: CompressionModuleClient;
+  readonly requestHeaders: RequestHeadersModuleClient;
   readonly backend: BackendModuleClient;
 
   constructor(transport: Transport) {
@@ -159,7 +182,9 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     this.oidc = new OidcModuleClient(transport);
     this.oauth = new OauthModuleClient(transport);
     this.access = new AccessModuleClient(transport);
+    this.responseHeaders = new ResponseHeadersModuleClient(transport);
     this.compression = new CompressionModuleClient(transport);
+    this.requestHeaders = new RequestHeadersModuleClient(transport);
     this.backend = new BackendModuleClient(transport);
   }
 

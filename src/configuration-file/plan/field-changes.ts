@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { isObjectSchema, type SecretVisibility, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { isObjectSchema, openValues, type SecretVisibility, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import { shownPath } from '../check-config.ts';
 import { fileFieldName } from '../file-form.ts';
 import type { ReadSecret, StoredForm } from '../stored-form.ts';
@@ -78,9 +78,13 @@ function differences(
 ): readonly FieldChange[] {
   if (secretVisibility(field) !== undefined || isSame(before, after)) return [];
   if (isObjectSchema(field) && isJsonObject(after) && (before === undefined || isJsonObject(before))) {
-    return Object.entries(field.properties).flatMap(([name, inner]) =>
-      differences(inner, before?.[name], after[name], [...path, fileFieldName(name, inner)]),
-    );
+    const open = { before: openValues(field, before ?? {}), after: openValues(field, after) };
+    return [
+      ...(isSame(open.before, open.after) ? [] : [{ path: path.join('.'), ...open }]),
+      ...Object.entries(field.properties).flatMap(([name, inner]) =>
+        differences(inner, before?.[name], after[name], [...path, fileFieldName(name, inner)]),
+      ),
+    ];
   }
   return [
     {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TObject } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { isObjectSchema, openValues, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault } from '../../lib/schema/wire-forms.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import { shownPath } from '../check-config.ts';
@@ -46,7 +46,11 @@ function valuesOf(schema: TObject, config: JsonObject, path: readonly string[]):
     const value: JsonValue | undefined = config[name];
     if (value === undefined || value === null || secretVisibility(field) !== undefined) return [];
     const inner = [...path, fileFieldName(name, field)];
-    if (isObjectSchema(field) && isJsonObject(value)) return valuesOf(field, value, inner);
+    if (isObjectSchema(field) && isJsonObject(value)) {
+      const open = openValues(field, value);
+      const shown = Object.keys(open).length === 0 ? [] : [{ path: inner.join('.'), after: open }];
+      return [...shown, ...valuesOf(field, value, inner)];
+    }
     const isImplied = hasDefault(field) && isDeepStrictEqual(value, defaultOf(field));
     return isImplied ? [] : [{ path: inner.join('.'), after: value }];
   });

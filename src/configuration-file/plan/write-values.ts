@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { pointerTo } from '../../lib/schema/field-problem.ts';
-import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { isObjectSchema, openValues, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault } from '../../lib/schema/wire-forms.ts';
 import type { ReadSecret } from '../stored-form.ts';
 import { type SecretValues, valueOfSecret, type WantedForm } from './field-changes.ts';
@@ -36,7 +36,7 @@ function fieldValue(
     const found = fieldValue(inner, value[name], pointerTo(pointer, name), sources);
     return found === undefined || found === null ? [] : [[name, found]];
   });
-  return Object.fromEntries(entries);
+  return { ...openValues(field, value), ...Object.fromEntries(entries) };
 }
 
 /** A secret that the files do not name stays as it is: one that could be read is sent back. `redirectedSecrets` has rejected new destinations. */

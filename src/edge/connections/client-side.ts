@@ -14,4 +14,14 @@ export interface ClientSide {
   readonly isBodyWhole: () => boolean;
   /** Bytes at the start of the source that a module has read: they are already counted. */
   readonly countedBytes?: number;
+  /** What modules have changed beside the headers; absent: nothing. */
+  readonly changedHead?: ChangedHead;
+}
+
+/** How the request for the upstream differs from that of the client. */
+export interface ChangedHead {
+  /** The Host for the upstream; null: that of the client. */
+  readonly host: string | null;
+  /** Headers that the edge does not add. */
+  readonly withoutForwarded: ReadonlySet<string>;
 }

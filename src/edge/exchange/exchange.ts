@@ -71,6 +71,10 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
     client.writer.onBug = (error) => this.bug(error);
   }
 
+  get scheme(): 'http' | 'https' {
+    return this.runtime.scheme;
+  }
+
   get isDone(): boolean {
     return this.#isDone;
   }

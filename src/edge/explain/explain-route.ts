@@ -1,11 +1,9 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { AssumedPerson } from '../../modules/contract/recognizes-requesters.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { edgeErrors } from '../errors.ts';
+import { ChangedRequest } from '../forwarding/changed-request.ts';
 import { forwardedRequest } from '../forwarding/forwarded-request.ts';
-import { withHeaderChange } from '../forwarding/module-headers.ts';
-import { withoutOwnCookies } from '../forwarding/own-cookies.ts';
 import { ExplainedWalk, skipped } from './explained-walk.ts';
 import type { ExplainedDecision, Explanation, HypotheticalQuestion } from './explanation.ts';
 import type { HypotheticalRequest } from './hypothetical-request.ts';
@@ -50,9 +48,9 @@ async function forwarding(
   tunnels: TunnelView,
   decisions: readonly ExplainedDecision[],
 ): Promise<Explained> {
-  let headers: HeaderList = withoutOwnCookies(request.client.head.headers);
+  const changed = new ChangedRequest(request.client);
   for (const module of route.requestChangers) {
-    const change = await module.prepared.transformRequest(request, headers);
+    const change = await module.prepared.transformRequest(request, changed.headers);
     if (change === null) continue;
     if ('refusal' in change) {
       const { status, code, reason, message } = change.refusal;
@@ -64,7 +62,7 @@ async function forwarding(
       };
     }
     // Nobody has sent a body.
-    if (!('read' in change)) headers = withHeaderChange(module, headers, change);
+    if (!('read' in change)) changed.apply(module, change);
   }
   const possible = route.backend === null ? [] : possibleTargets(route.backend, tunnels);
   if (possible.length === 0) {
@@ -78,7 +76,10 @@ async function forwarding(
     decisions,
     outcome: { ...ownAnswer(possible), targets: possible.filter(({ kind }) => kind !== 'unreachable').map(shown) },
     upstreamRequest: isForwarded
-      ? upstreamChanges(request.client.head.headers, forwardedRequest(request, request.client, headers, route))
+      ? upstreamChanges(
+          request.client.head,
+          forwardedRequest(request, changed.forwarded(request.client), changed.headers, route),
+        )
       : null,
   };
 }

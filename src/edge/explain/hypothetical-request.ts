@@ -25,6 +25,7 @@ export class HypotheticalRequest extends ReceivedRequest implements TrafficReque
   readonly nowMs: number;
   readonly clientAddress: string;
   readonly runtime: ForwardingRuntime;
+  readonly scheme: 'http' | 'https';
   readonly trace: NonNullable<ForwardableRequest['trace']> | null;
   bytesIn = 0;
   readonly tunnelNode = null;
@@ -50,6 +51,7 @@ export class HypotheticalRequest extends ReceivedRequest implements TrafficReque
     this.nowMs = nowMs;
     this.clientAddress = clientAddress;
     this.runtime = runtime;
+    this.scheme = runtime.scheme;
     this.trace = runtime.isTraced === true ? explainedTrace(head.headers) : null;
   }
 }

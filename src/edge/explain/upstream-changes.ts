@@ -1,18 +1,20 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { UpstreamRequest } from '../../upstream/upstream.ts';
+import type { RequestHead } from '../http/request-head.ts';
 
 const ASSERTION = 'postern-auth-assertion';
+const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie']);
 const JWT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/;
 
 /** How the forwarded request differs from what the client sent. */
 export function upstreamChanges(
-  sent: HeaderList,
-  { headers, standing = [] }: UpstreamRequest,
+  { headers: sent, authority: sentHost }: Pick<RequestHead, 'headers' | 'authority'>,
+  { headers, standing = [], authority }: UpstreamRequest,
 ): { readonly headersAdded: JsonObject; readonly headersRemoved: readonly string[] } {
   const before = linesByName(sent);
   const after = linesByName([...headers, ...standing.flat()]);
-  const added: Record<string, string> = {};
+  const added: Record<string, string> = authority === sentHost ? {} : { host: authority };
   for (const [name, lines] of after) {
     const fresh = lines.filter((line) => before.get(name)?.includes(line) !== true);
     if (fresh.length > 0) added[name] = fresh.map((line) => shown(name, line)).join(', ');
@@ -23,8 +25,9 @@ export function upstreamChanges(
   return { headersAdded: added, headersRemoved: removed.filter((name) => name !== 'host').sort() };
 }
 
-/** An assertion appears as its claims: nothing leaves that an upstream could accept. */
+/** An assertion appears as its claims, and credentials of a module not at all: nothing leaves that an upstream could accept. */
 function shown(name: string, value: string): string {
+  if (CREDENTIALS.has(name)) return '(hidden)';
   // Other headers may look like one: a host name has dots, too.
   const payload = name === ASSERTION ? JWT.exec(value)?.[2] : undefined;
   if (payload === undefined) return value;

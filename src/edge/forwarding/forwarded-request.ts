@@ -7,6 +7,7 @@ import type { RequestBody, RouteTaken, UpstreamRequest } from '../../upstream/up
 import type { ClientSide } from '../connections/client-side.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import { type ForwardingSettings, forwardedHeaders } from './forwarded-headers.ts';
+import { withoutNames } from './module-headers.ts';
 import { withoutOwnCookies } from './own-cookies.ts';
 
 export interface ForwardingRuntime {
@@ -44,7 +45,10 @@ export function forwardedRequest(
     standing ??= [];
     standing.push(prepared.upstreamHeaders(exchange));
   }
-  forwardedHeaders(headers, head, exchange.connection.remoteAddress, exchange.runtime);
+  const { changedHead } = client;
+  const ownHeaders = changedHead === undefined ? headers : [];
+  forwardedHeaders(ownHeaders, head, exchange.connection.remoteAddress, exchange.runtime);
+  if (changedHead !== undefined) headers.push(...withoutNames(ownHeaders, changedHead.withoutForwarded));
   headers.push('postern-request-id', exchange.id);
   const { trace = null } = exchange;
   trace?.writeTo(headers);
@@ -57,7 +61,7 @@ export function forwardedRequest(
   const request = {
     method,
     target: path.target,
-    authority,
+    authority: changedHead?.host ?? authority,
     headers,
     standing: standing ?? NONE,
     body,

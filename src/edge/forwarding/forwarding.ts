@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Target } from '../../backends/target.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { breakOff } from '../../lib/net/break-off.ts';
+import type { TrafficResponseHead } from '../../modules/contract/changes-responses.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { CLIENT_LIMIT, isUnsendable, unsendable } from '../../upstream/unsendable.ts';
 import type { ResponseHead, UpstreamExchange, UpstreamFailure, UpstreamHandler } from '../../upstream/upstream.ts';
@@ -17,7 +18,7 @@ import { notSwitched, refusedAsOpen } from '../exchange/not-switched.ts';
 import type { ResponseWriter } from '../http/response-writer.ts';
 import { TunnelUpstream } from '../tunnels/tunnel-upstream.ts';
 import { forwardedRequest } from './forwarded-request.ts';
-import { withoutOwnHeaders, withRequestId } from './own-cookies.ts';
+import { withoutOwnHeaders, withoutSetOwnCookies, withRequestId } from './own-cookies.ts';
 import { areWhole, type ChangedResponse, changedResponse, changedTrailers, changedWhole } from './response-changes.ts';
 import { SwitchedSides } from './switched-sides.ts';
 import { failureAnswer, mayTryNext } from './upstream-failures.ts';
@@ -159,7 +160,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     const ownHeaders = withRequestId(this.#withoutOwn(head.headers), this.#exchange);
     const { responseChangers } = this.#route;
     if (responseChangers.length > 0)
-      this.#changed = changedResponse(this.#exchange, responseChangers, { status, headers: ownHeaders, bodyBytes });
+      this.#changed = this.#changedBy(responseChangers, { status, headers: ownHeaders, bodyBytes });
     const changed = this.#changed;
     const headers = changed?.headers ?? ownHeaders;
     if (changed === null || changed.bodies.length === 0) {
@@ -171,9 +172,17 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     } else this.#startStreams(changed);
   }
 
+  /** A module may add cookies, but never one of ours. */
+  #changedBy(changers: RouteSnapshot['responseChangers'], head: TrafficResponseHead): ChangedResponse | null {
+    const changed = changedResponse(this.#exchange, changers, head);
+    if (changed === null) return null;
+    const headers = withoutSetOwnCookies(changed.headers, this.#route.ownCookieNames);
+    return headers === changed.headers ? changed : { ...changed, headers };
+  }
+
   #answerFixed(status: number, headers: HeaderList, body: Buffer): void {
     const head = { status, headers, bodyBytes: body.length, fixedBody: body };
-    const changed = changedResponse(this.#exchange, this.#route.responseChangers, head);
+    const changed = this.#changedBy(this.#route.responseChangers, head);
     const isLengthKnown = changed?.isLengthOpen !== true || changed.bodies.length > 0;
     if (changed === null || (isLengthKnown && areWhole(changed.bodies))) {
       this.#isOver = true;

@@ -29,27 +29,36 @@ export function assertResponseHeaders(module: string, headers: HeaderList, befor
   }
 }
 
+/** Headers about the client that the edge adds to every request, or that it never forwards. */
+export const FORWARDED: ReadonlySet<string> = new Set([
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'x-real-ip',
+  'forwarded',
+]);
+
 /** Applies a module's changes to a request's headers. Throws when it touches one that modules may not change. */
 export function withHeaderChange(module: RequestChanger, headers: HeaderList, change: HeaderChange): HeaderList {
   const { remove = NONE, set = NONE, add = NONE } = change;
-  if (set.length === 0 && add.length === 0) return withoutHeaders(module, headers, remove);
   const gone = new Set(remove);
   for (let at = 0; at < set.length; at += 2) gone.add(set[at] as string);
-  for (const name of gone) assertMayChange(module, name);
-  for (let at = 0; at < add.length; at += 2) assertMayChange(module, add[at] as string);
-  assertSendable(module, set);
-  assertSendable(module, add);
-  const kept = headers.filter((_, at) => !gone.has(headers[at - (at % 2)] as string));
-  return [...kept, ...set, ...add];
+  for (const name of gone) if (!FORWARDED.has(name)) assertMayChange(module, name);
+  for (const list of [set, add]) {
+    for (let at = 0; at < list.length; at += 2) assertMayChange(module, list[at] as string);
+    assertSendable(module, list);
+  }
+  const kept = gone.size === 0 ? headers : withoutNames(headers, gone);
+  return set.length === 0 && add.length === 0 ? kept : [...kept, ...set, ...add];
 }
 
-/** The usual change, on the path of every request with a token. */
-function withoutHeaders(module: RequestChanger, headers: HeaderList, names: readonly string[]): HeaderList {
-  for (const name of names) assertMayChange(module, name);
+export function withoutNames(headers: HeaderList, names: ReadonlySet<string>): HeaderList {
   const kept: string[] = [];
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] as string;
-    if (!names.includes(name)) kept.push(name, headers[at + 1] as string);
+    if (!names.has(name)) kept.push(name, headers[at + 1] as string);
   }
   return kept;
 }

@@ -28,6 +28,16 @@ export function withoutOwnHeaders(headers: HeaderList, ownCookieNames: OwnCookie
   return headers;
 }
 
+/** The same list where none of its lines sets one of our cookies. */
+export function withoutSetOwnCookies(headers: HeaderList, ownCookieNames: OwnCookieNames): HeaderList {
+  const isOwn = (at: number): boolean =>
+    headers[at] === 'set-cookie' && setsOwnCookie(headers[at + 1] ?? '', ownCookieNames);
+  for (let at = 0; at < headers.length; at += 2) {
+    if (isOwn(at)) return headers.filter((_, index) => !isOwn(index - (index % 2)));
+  }
+  return headers;
+}
+
 /** With the id that a visitor quotes to the operator. */
 export function withRequestId(
   headers: HeaderList,

@@ -5,8 +5,7 @@ import { BodyReader } from '../bodies/body-reader.ts';
 import { endBrokenBody } from '../bodies/broken-body.ts';
 import type { ClientSide } from '../connections/client-side.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import { withHeaderChange } from './module-headers.ts';
-import { withoutOwnCookies } from './own-cookies.ts';
+import { ChangedRequest } from './changed-request.ts';
 
 const TOO_LONG_MESSAGE = 'The body of the request is larger than this site accepts.';
 
@@ -20,7 +19,7 @@ export class RequestChanges {
   readonly #forward: (client: ClientSide, headers: HeaderList) => void;
   /** Null until a module reads the body, which few do. */
   #body: BodyReader | null = null;
-  #headers: HeaderList;
+  readonly #changed: ChangedRequest;
 
   constructor(
     exchange: Exchange,
@@ -30,7 +29,7 @@ export class RequestChanges {
     this.#exchange = exchange;
     this.#changers = changers;
     this.#forward = forward;
-    this.#headers = withoutOwnCookies(exchange.client.head.headers);
+    this.#changed = new ChangedRequest(exchange.client);
   }
 
   start(): void {
@@ -40,14 +39,15 @@ export class RequestChanges {
   #from(position: number): void {
     for (let at = position; at < this.#changers.length; at += 1) {
       const module = this.#changers[at] as RequestChanger;
-      const change = module.prepared.transformRequest(this.#exchange, this.#headers);
+      const change = module.prepared.transformRequest(this.#exchange, this.#changed.headers);
       if (change instanceof Promise) {
         this.#late(change, module, at);
         return;
       }
       if (!this.#take(change, module, at)) return;
     }
-    this.#forward(this.#body === null ? this.#exchange.client : this.#body.forwarded(), this.#headers);
+    const client = this.#body === null ? this.#exchange.client : this.#body.forwarded();
+    this.#forward(this.#changed.forwarded(client), this.#changed.headers);
   }
 
   /** Returns whether to call the next module now. */
@@ -61,7 +61,7 @@ export class RequestChanges {
       this.#late(this.#readFor(change), module, at);
       return false;
     }
-    this.#headers = withHeaderChange(module, this.#headers, change);
+    this.#changed.apply(module, change);
     return true;
   }
 

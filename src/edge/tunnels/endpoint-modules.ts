@@ -6,6 +6,7 @@ import { type AgentModule, agentModules } from '../../modules/agent-modules.ts';
 import type { AcceptedForm, AgentField } from '../../modules/contract/agent-form.ts';
 import type { CheckContext, Module } from '../../modules/contract/module.ts';
 import { type ModuleSettings, settingsOf } from '../../modules/module-settings.ts';
+import { normalized } from '../../modules/normalized.ts';
 import type { DetachedRecord } from '../../snapshot/detached-edge.ts';
 import type { EndpointModules } from '../../tunnel/messages.ts';
 
@@ -84,7 +85,7 @@ function acceptForm(module: AgentModule, form: JsonValue, endpointId: string, se
   if ('problem' in accepted) throw new ModuleRefusal(`${name}: ${accepted.problem}`);
   if (agent.schema !== undefined)
     refuseProblem(name, module.check?.(accepted.config as never, checkContext(module, server)));
-  return accepted;
+  return { ...accepted, config: normalized(module, accepted.config) };
 }
 
 function refuseProblem(module: string, [problem]: readonly FieldProblem[] = []): void {

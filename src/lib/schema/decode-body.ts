@@ -5,7 +5,7 @@ import { referenceAnnotation } from './annotations.ts';
 import { clipped } from './clipped.ts';
 import { describeProblems, type SchemaError } from './describe-problems.ts';
 import { type FieldProblem, pointerTo } from './field-problem.ts';
-import { isObjectSchema, SECRET_MASK, secretVisibility } from './schema-facts.ts';
+import { isObjectSchema, openValues, SECRET_MASK, secretVisibility } from './schema-facts.ts';
 import { createForm, defaultOf, hasDefault, isShownOnlyIfSet, patchForm } from './wire-forms.ts';
 
 /** A body of 1 MB can contain 90,000, and describing each took a second. */
@@ -238,7 +238,7 @@ function isUnsetText(field: TSchema | undefined): boolean {
 }
 
 function withDefaults(stored: TObject, value: JsonObject): JsonObject {
-  const result: Record<string, JsonValue> = {};
+  const result: Record<string, JsonValue> = { ...openValues(stored, value) };
   for (const [name, field] of Object.entries(stored.properties)) {
     const given = value[name];
     if (given !== undefined) result[name] = fillNested(field, given);

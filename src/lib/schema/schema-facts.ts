@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
-import type { JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 
 /**
  * Reads a schema as plain data. This file does not load the schema library, which takes longer than a whole command.
@@ -20,6 +20,19 @@ export function isObjectSchema(schema: TSchema): schema is TObject {
   const candidate = schema as { type?: unknown; properties?: unknown };
   return candidate.type === 'object' && typeof candidate.properties === 'object';
 }
+
+/** Whether the object also takes names that its schema does not have. */
+export function isOpenSchema(schema: TObject): boolean {
+  return typeof (schema as { readonly additionalProperties?: unknown }).additionalProperties === 'object';
+}
+
+/** The values under names that an open schema does not have; none in other objects. */
+export function openValues(schema: TObject, value: JsonObject): JsonObject {
+  if (!isOpenSchema(schema)) return NONE;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !Object.hasOwn(schema.properties, name)));
+}
+
+const NONE: JsonObject = {};
 
 /** What a field reads as in records written before it existed. */
 export function valueWhenAbsent(schema: TSchema): JsonValue {

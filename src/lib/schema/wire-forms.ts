@@ -1,6 +1,6 @@
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { referenceAnnotation, refSchema } from './annotations.ts';
-import { isObjectSchema, secretVisibility } from './schema-facts.ts';
+import { isObjectSchema, isOpenSchema, secretVisibility } from './schema-facts.ts';
 
 /**
  * A resource or module is described once, by the schema of its stored form: every field present, defaults as `default`.
@@ -41,16 +41,20 @@ export function readForm(stored: TObject): TObject {
     if (secretVisibility(field) === 'write_only') continue;
     const annotation = referenceAnnotation(field);
     if (annotation?.readAs === undefined) {
-      properties[name] = isObjectSchema(field) ? readFormOfObject(field) : withoutWriteRules(field);
+      const form = isObjectSchema(field) ? readFormOfObject(field) : withoutWriteRules(field);
+      properties[name] = isShownOnlyIfSet(field) ? Type.Optional(form) : form;
     } else {
       properties[annotation.readAs] = readFormOfReference(field);
     }
   }
-  return Type.Object(properties, described(stored));
+  const openTo = otherValues(stored);
+  return Type.Object(properties, {
+    ...described(stored),
+    ...(openTo !== null && { additionalProperties: withoutWriteRules(openTo) }),
+  });
 }
 
 function readFormOfObject(field: TObject): TSchema {
-  if (isShownOnlyIfSet(field)) return Type.Optional(readForm(field));
   return defaultOf(field) === null ? Type.Union([readForm(field), Type.Null()], described(field)) : readForm(field);
 }
 
@@ -70,7 +74,18 @@ function nestedCreateForm(field: TSchema): TSchema {
 function mapObject(schema: TObject, change: (field: TSchema) => TSchema): TObject {
   const properties: TProperties = {};
   for (const [name, field] of Object.entries(schema.properties)) properties[name] = change(field);
-  return Type.Object(properties, { ...described(schema), additionalProperties: false });
+  const openTo = otherValues(schema);
+  const { maxProperties } = schema as { readonly maxProperties?: number };
+  return Type.Object(properties, {
+    ...described(schema),
+    ...(maxProperties !== undefined && { maxProperties }),
+    additionalProperties: openTo ?? false,
+  });
+}
+
+/** Schema of the values under other names than those of the object; null: there are none. */
+function otherValues(schema: TObject): TSchema | null {
+  return isOpenSchema(schema) ? ((schema as { additionalProperties?: unknown }).additionalProperties as TSchema) : null;
 }
 
 function described(schema: TSchema): { description?: string } {

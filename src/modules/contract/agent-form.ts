@@ -70,6 +70,8 @@ export interface AgentField {
   readonly isNeeded?: true;
   /** Name of a rule in src/lib/net/field-rules.ts, for a text or each item of a list. */
   readonly rule?: 'cidr';
+  /** A list whose items may contain commas: its flag is repeated. */
+  readonly isRepeated?: true;
   /** The agent's user names PEM files; their certificates are sent. */
   readonly isCertificateFile?: true;
   readonly flag?: AgentFlag;

@@ -37,12 +37,14 @@ export type RequestTransform = HeaderChange | { readonly refusal: Refusal } | Bo
  * another module, has a bug: the request gets 500 and is not forwarded.
  */
 export interface HeaderChange {
-  /** Names to remove. */
+  /** Names to remove, also from the trailers. They may be those of `X-Forwarded-For` and others that the edge adds. */
   readonly remove?: readonly string[];
   /** Replaces every line of the same name. */
   readonly set?: HeaderList;
   /** Added after the lines of the same name. */
   readonly add?: HeaderList;
+  /** Host and port that the upstream gets in place of those that the client sent. */
+  readonly host?: string;
 }
 
 /** Holds a request back until its whole body is in memory. The bytes are then forwarded unchanged. */

@@ -50,6 +50,8 @@ export interface Module<
     DeclaresState<Settings, Runtime> {
   /** Rules that the schema cannot express: across fields, and formats. Called when a configuration is written. */
   check?(config: Static<Config>, context: CheckContext<SettingValues<Settings>>): readonly FieldProblem[];
+  /** Brings a configuration that has passed `check` into the form that is stored and shown. */
+  normalize?(config: Static<Config>): Static<Config>;
   /** Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from the rows. */
   readonly settings?: Settings;
   /** Fields that responses add, always with these values. A client may send them back. */

@@ -7,6 +7,7 @@ export interface TrafficRequest extends Requester {
   /** As forwarded, without the query. */
   readonly path: string;
   readonly host: string;
+  readonly scheme: 'http' | 'https';
   /** Host and port as the client sent them. */
   readonly authority: string;
   /** Path and query as received. */

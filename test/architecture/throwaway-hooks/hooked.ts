@@ -86,6 +86,7 @@ export const hooked = defineModule({
     if (agentNetwork?.isAddressAllowed('169.254.169.254', 80) === true) return [bodyProblem('mark', 'reaches too far')];
     return mark === 'nothing' ? [bodyProblem('mark', 'must not be "nothing"')] : [];
   },
+  normalize: (config) => ({ ...config, mark: config.mark.toLowerCase() }),
   createRuntime: (ports, settings) => HookedRuntime.open(ports, settings),
   askedClaims: () => [{ rule: 'mark', claims: ['email'] }],
   prepare: ({ mark, backend_id }, ports) => {
@@ -129,6 +130,7 @@ function prepared({ mark, maxBytes, configuredBy }: Marking, runtime: HookedRunt
           remove: ['x-unwanted'],
           set: ['x-hooked-body', String(body), 'x-hooked-who', isExemptFromLogin ? 'exempt' : (permit?.userId ?? '')],
           add: ['x-count', String(headers.length / 2)],
+          host: 'inner.example',
         }),
       };
     },

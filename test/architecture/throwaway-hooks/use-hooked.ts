@@ -32,6 +32,8 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
   assert.equal((await edge.ask(host)).status, 503, 'a module that cannot be prepared refuses');
   await edge.api('PUT', `${routePath}/hooked`, { mark: '!' });
   assert.equal((await edge.api('GET', `${routePath}/hooked`)).mark, '!');
+  assert.equal((await edge.api('PUT', `${routePath}/hooked`, { mark: 'UP' })).mark, 'up');
+  await edge.api('PUT', `${routePath}/hooked`, { mark: '!' });
 
   // Headers, a bounded body, the response's head, body and trailers.
   const forged = { 'x-hooked-body': 'forged', 'x-notes': 'forged' };
@@ -51,6 +53,7 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
   assert.equal(got['x-unwanted'], undefined);
   assert.equal(got['x-notes'], undefined);
   assert.equal(got['x-hooked-body'], 'hello');
+  assert.equal(got['host'], 'inner.example');
   assert.equal(got['x-hooked-standing'], '1');
   assert.match(String(got['x-count']), /^\d+$/);
 

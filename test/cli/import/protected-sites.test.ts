@@ -69,7 +69,7 @@ suite('a tunnel of an ngrok.yml that may have been protected is left out', () =>
         'webhook_verification: {provider: github, secret: s}',
         'Basic_Auth: ["ana:password"]',
         'constructor: x',
-        'request_header: {remove: [x-remote-user]}',
+        'request_header: {remove: [x-remote-user], other: [x]}',
       ].map((extra): Case => [`tunnel with ${extra}`, agentTunnel(extra)]),
       ['a tunnel with an internal domain', agentTunnel('').replace('a.example.com', 'a.INTERNAL')],
       ['an internal endpoint in capitals', agentEndpoint('', 'foo.INTERNAL')],

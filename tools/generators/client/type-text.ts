@@ -10,6 +10,7 @@ interface Shape {
   readonly properties?: Readonly<Record<string, TSchema>>;
   readonly required?: readonly string[];
   readonly patternProperties?: Readonly<Record<string, TSchema>>;
+  readonly additionalProperties?: TSchema | boolean;
   readonly description?: string;
 }
 
@@ -66,7 +67,10 @@ function objectType(shape: Shape, named: NamedTypes, used: Set<string>): string 
   if (values !== undefined) return `Readonly<Record<string, ${typeText(values, named, used)}>>`;
   const properties = Object.entries(shape.properties ?? {});
   if (properties.length === 0) return 'Readonly<Record<string, unknown>>';
-  return objectBody(properties, shape.required ?? [], named, used);
+  const { additionalProperties: others } = shape;
+  const body = objectBody(properties, shape.required ?? [], named, used);
+  if (typeof others !== 'object') return body;
+  return `${body.slice(0, -1)}readonly [name: string]: ${typeText(others, named, used)} | undefined;\n}`;
 }
 
 /** `{ … }` with a comment above each field. */
@@ -118,6 +122,7 @@ function shapeKey(schema: TSchema): string {
       items,
       anyOf,
       patternProperties,
+      additionalProperties,
       type,
       required,
       enum: choices,
@@ -132,6 +137,7 @@ function shapeKey(schema: TSchema): string {
       anyOf: anyOf?.map(strip),
       properties: properties && mapped(properties),
       patternProperties: patternProperties && mapped(patternProperties),
+      others: typeof additionalProperties === 'object' ? strip(additionalProperties) : undefined,
     };
   };
   const mapped = (fields: Readonly<Record<string, TSchema>>): unknown =>

@@ -20,6 +20,7 @@ export function SchemaField(given: FieldProps) {
   if (schema.type === 'string' || schema.type === 'integer' || schema.type === 'number')
     return <TextField {...props} />;
   if (schema.type === 'array') return <ListField {...props} />;
+  if (schema.type === 'object' && typeof schema.additionalProperties === 'object') return <MapField {...props} />;
   if (schema.type === 'object' && schema.properties !== undefined) {
     return (
       <fieldset class="stack-small">
@@ -34,7 +35,6 @@ export function SchemaField(given: FieldProps) {
       </fieldset>
     );
   }
-  if (schema.type === 'object' && typeof schema.additionalProperties === 'object') return <MapField {...props} />;
   return <JsonField {...props} />;
 }
 

@@ -35,13 +35,13 @@ function flagsOf({ flag, bare, fields }: CommandForm): readonly Flag[] {
   return [...own, ...fields.flatMap((field) => flagOf(field) ?? [])];
 }
 
-function flagOf({ flag, kind, isCertificateFile, isSecret }: CommandField): Flag | null {
+function flagOf({ flag, kind, isCertificateFile, isRepeated, isSecret }: CommandField): Flag | null {
   if (flag === undefined) return null;
   const isFile = isCertificateFile === true;
   return {
     ...flag,
     // A file name may contain a comma.
-    kind: isFile ? 'repeated' : KINDS[kind],
+    kind: isFile || isRepeated === true ? 'repeated' : KINDS[kind],
     ...(isFile && { isFile }),
     ...(isSecret && { isSecret }),
   };

@@ -11,7 +11,6 @@ export interface TunnelTarget {
 /** Options that do not decide who gets in. A tunnel that loses any other is left out of the file. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'circuit_breaker',
-  'response_header',
   'websocket_tcp_converter',
   'proxy_proto',
   'app_protocol',
@@ -32,6 +31,8 @@ const SAME = [
   'inspect',
   'host_header',
   'compression',
+  'request_header',
+  'response_header',
   'ip_restriction',
   'mutual_tls_cas',
 ];

@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
-import { isObjectSchema } from '../../../lib/schema/schema-facts.ts';
+import { isObjectSchema, isOpenSchema } from '../../../lib/schema/schema-facts.ts';
 import { type ImportReport, isUnset, textFor } from '../import-report.ts';
 import { NO_SUCH_FIELD, NOT_CARRIED } from './not-carried.ts';
 
@@ -15,12 +15,19 @@ export function knownPart(
 ): JsonObject {
   const known: Record<string, JsonValue> = {};
   for (const [name, value] of Object.entries(document) as [string, JsonValue][]) {
-    const field = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+    const field = Object.hasOwn(schema.properties, name) ? schema.properties[name] : otherField(schema);
     if (field === undefined || isAlwaysNull(field))
       report.dropFields([...place, name], value, textFor(NOT_CARRIED, name, NO_SUCH_FIELD));
     else known[name] = partOf(value, field, [...place, name], report);
   }
   return known;
+}
+
+/** The field of every other name in a map, such as headers by name. */
+function otherField(schema: TObject): TSchema | undefined {
+  return isOpenSchema(schema)
+    ? ((schema as { additionalProperties?: unknown }).additionalProperties as TSchema)
+    : undefined;
 }
 
 /** A field of the retired API that answers still have, without a place for its value. */

@@ -3,8 +3,6 @@ import type { JsonValue } from '../../../lib/json.ts';
 /** Why a field of the retired API has no place in Postern, by its name. */
 export const NOT_CARRIED: Readonly<Record<string, string>> = {
   circuit_breaker: 'Postern has no such module',
-  request_headers: 'Postern has no such module: set the headers in your service',
-  response_headers: 'Postern has no such module: set the headers in your service',
   webhook_verification: 'Postern has no such module: verify webhooks in your service',
   saml: 'Postern has no such module: use a login of oidc or oauth',
   websocket_tcp_converter: 'Postern has no such module',

@@ -1,0 +1,77 @@
+// Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer, ResponseInfo } from '../answer.ts';
+import type { RequestOptions, WriteOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface RequestHeadersModule {
+  /** Whether the module is applied to traffic. Default: true. */
+  readonly enabled: boolean;
+  /**
+   * Headers to add to the request, after those of "remove" were removed: at most 10, with names in lower case. A
+   * header that is already there gets a second value. Values may contain variables, such as "${conn.client_ip}";
+   * "$${" stands for "${". The values of authorization and cookie are secrets.
+   */
+  readonly add: {
+    readonly authorization?: string | undefined;
+    readonly cookie?: string | undefined;
+    readonly [name: string]: string | undefined;
+  };
+  /** Names of headers to remove from the request, with all of their values: at most 10. */
+  readonly remove: readonly string[];
+}
+
+export interface RequestHeadersModuleReplace {
+  /** Whether the module is applied to traffic. Default: true. */
+  readonly enabled?: boolean | undefined;
+  /**
+   * Headers to add to the request, after those of "remove" were removed: at most 10, with names in lower case. A
+   * header that is already there gets a second value. Values may contain variables, such as "${conn.client_ip}";
+   * "$${" stands for "${". The values of authorization and cookie are secrets.
+   */
+  readonly add?:
+    | {
+        readonly authorization?: string | undefined;
+        readonly cookie?: string | undefined;
+        readonly [name: string]: string | undefined;
+      }
+    | undefined;
+  /** Names of headers to remove from the request, with all of their values: at most 10. */
+  readonly remove?: readonly string[] | undefined;
+}
+
+/** Removes headers from requests, and adds others, before they reach the upstream. */
+export class RequestHeadersModuleClient extends ResourceClient {
+  /**
+   * Replace the Request headers module. Removes headers from requests, and adds others, before they reach the
+   * upstream. An omitted field is reset to its default.
+   */
+  replace(
+    params: { readonly edge_id: string; readonly id: string },
+    body: RequestHeadersModuleReplace = {},
+    options?: WriteOptions,
+  ): Promise<Answer<RequestHeadersModule>> {
+    return this.call(
+      { method: 'PUT', path: '/edges/https/{edge_id}/routes/{id}/request_headers', params, body },
+      options,
+    );
+  }
+
+  /**
+   * Get the Request headers module. Removes headers from requests, and adds others, before they reach the
+   * upstream. Returns 404 if the module is not set.
+   */
+  get(
+    params: { readonly edge_id: string; readonly id: string },
+    options?: RequestOptions,
+  ): Promise<Answer<RequestHeadersModule>> {
+    return this.call({ method: 'GET', path: '/edges/https/{edge_id}/routes/{id}/request_headers', params }, options);
+  }
+
+  /** Delete the Request headers module. Succeeds without effect if the module is not set. */
+  delete(params: { readonly edge_id: string; readonly id: string }, options?: WriteOptions): Promise<ResponseInfo> {
+    return this.callForNothing(
+      { method: 'DELETE', path: '/edges/https/{edge_id}/routes/{id}/request_headers', params },
+      options,
+    );
+  }
+}

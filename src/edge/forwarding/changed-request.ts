@@ -1,0 +1,51 @@
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderChange } from '../../modules/contract/changes-requests.ts';
+import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
+import type { ClientSide } from '../connections/client-side.ts';
+import { FORWARDED, withHeaderChange, withoutNames } from './module-headers.ts';
+import { withoutOwnCookies } from './own-cookies.ts';
+
+/** Host and port, as the edge accepts them from clients. */
+const AUTHORITY = /^[A-Za-z0-9._-]{1,253}(?::[1-9]\d{0,4})?$/;
+
+/** A request as modules change it, one after the other. */
+export class ChangedRequest {
+  #headers: HeaderList;
+  #host: string | null = null;
+  /** Null until a module removes one. */
+  #removed: Set<string> | null = null;
+
+  constructor(client: ClientSide) {
+    this.#headers = withoutOwnCookies(client.head.headers);
+  }
+
+  get headers(): HeaderList {
+    return this.#headers;
+  }
+
+  /** Throws when the module changes something that modules may not change. */
+  apply(module: RequestChanger, change: HeaderChange): void {
+    this.#headers = withHeaderChange(module, this.#headers, change);
+    for (const name of change.remove ?? []) {
+      this.#removed ??= new Set();
+      this.#removed.add(name);
+    }
+    if (change.host === undefined) return;
+    if (!AUTHORITY.test(change.host)) throw new Error(`the ${module.name} module sets a malformed host`);
+    this.#host = change.host;
+  }
+
+  /** The client's side as it is forwarded. Some upstreams merge trailers into the headers: what is removed is removed there, too. */
+  forwarded(client: ClientSide): ClientSide {
+    const removed = this.#removed;
+    if (removed === null && this.#host === null) return client;
+    const withoutForwarded = removed === null ? NONE : FORWARDED.intersection(removed);
+    return {
+      ...client,
+      ...(removed !== null && { trailers: () => withoutNames(client.trailers(), removed) }),
+      changedHead: { host: this.#host, withoutForwarded },
+    };
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set();

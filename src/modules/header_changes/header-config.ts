@@ -1,0 +1,51 @@
+import Type, { type TSchema } from 'typebox';
+import { secret } from '../../lib/schema/annotations.ts';
+import { enabledField } from '../contract/module.ts';
+
+/** The retired service had 5, and its successor 10. */
+export const MAX_HEADERS = 10;
+export const MAX_NAME_LENGTH = 256;
+export const MAX_VALUE_LENGTH = 4_096;
+
+const value = Type.String({ maxLength: MAX_VALUE_LENGTH });
+
+/** Headers with credentials: only callers that may read secrets see their values. Empty: not set. */
+const SECRET_NAMES = ['authorization', 'cookie'] as const;
+const secretValue = { ...secret('readable', value), default: undefined };
+
+/** The fields of both modules. */
+export function headerConfig(what: 'request' | 'response') {
+  return Type.Object({
+    enabled: enabledField,
+    add: Type.Object({ authorization: secretValue, cookie: secretValue } satisfies Record<SecretName, TSchema>, {
+      additionalProperties: value,
+      default: {},
+      maxProperties: MAX_HEADERS,
+      description: `Headers to add to the ${what}, after those of "remove" were removed: at most ${MAX_HEADERS}, with names in lower case. A header that is already there gets a second value. Values may contain variables, such as "\${conn.client_ip}"; "$\${" stands for "\${". The values of ${SECRET_NAMES.join(' and ')} are secrets.`,
+    }),
+    remove: Type.Array(Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH }), {
+      default: [],
+      maxItems: MAX_HEADERS,
+      description: `Names of headers to remove from the ${what}, with all of their values: at most ${MAX_HEADERS}.`,
+    }),
+  });
+}
+
+type SecretName = (typeof SECRET_NAMES)[number];
+
+export interface HeaderConfig {
+  readonly enabled: boolean;
+  /** Values by name. */
+  readonly add: Readonly<Record<string, string>>;
+  readonly remove: readonly string[];
+}
+
+export function isSecretName(name: string): boolean {
+  return (SECRET_NAMES as readonly string[]).includes(name);
+}
+
+/** Names in lower case. */
+export function withLowerCaseNames<Config extends HeaderConfig>(config: Config): Config {
+  const add = Object.entries(config.add).map(([name, text]) => [name.toLowerCase(), text]);
+  return { ...config, add: Object.fromEntries(add), remove: config.remove.map((name) => name.toLowerCase()) };
+}

@@ -1,0 +1,37 @@
+import { defineModule } from '../contract/module.ts';
+import { acceptHeaderLines, headerLinesSchema } from '../header_changes/agent-lines.ts';
+import { headerProblems, type Objection } from '../header_changes/check-headers.ts';
+import { headerChanges } from '../header_changes/header-changes.ts';
+import { headerConfig, withLowerCaseNames } from '../header_changes/header-config.ts';
+import { HeaderRuntime } from '../header_changes/header-runtime.ts';
+import { requestHeadersAgentForm } from './agent-form.ts';
+import { changeRequest } from './change-request.ts';
+
+const NAME = 'request_headers';
+
+/** Changes the headers that the upstream gets. */
+export const requestHeaders = defineModule({
+  name: NAME,
+  level: 'route',
+  decidesAccess: false,
+  title: 'Request headers module',
+  description: 'Removes headers from requests, and adds others, before they reach the upstream.',
+  config: headerConfig('request'),
+  example: { add: { 'x-client-address': `\${conn.client_ip}` }, remove: ['x-debug'] },
+  shared: [headerChanges],
+  createRuntime: (ports) => HeaderRuntime.open(ports),
+  check: (config) => headerProblems(config, objection),
+  normalize: withLowerCaseNames,
+  agent: { form: requestHeadersAgentForm, schema: headerLinesSchema, accept: acceptHeaderLines },
+  prepare: (config, ports) => ({ ok: true, prepared: changeRequest(config, ports) }),
+});
+
+const objection: Objection = (name, act, { add }) => {
+  if (name === 'user-agent') return 'must not contain "user-agent": it says which program the visitor uses';
+  const isForwarded = name.startsWith('x-forwarded-') || name === 'forwarded' || name === 'x-real-ip';
+  if (isForwarded && act === 'add') return `must not contain "${name}": the edge sets it, and "remove" can remove it`;
+  const replacesHost = Object.keys(add).some((each) => each.toLowerCase() === 'host');
+  if (name === 'host' && act === 'remove' && !replacesHost)
+    return 'must not contain "host", which every request needs: add "host" to replace it';
+  return null;
+};

@@ -1,0 +1,34 @@
+import { withoutMarked } from '../../lib/http/cookie-header.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { ResponseTransform, TrafficResponseHead } from '../contract/changes-responses.ts';
+import type { PreparePorts } from '../contract/prepare.ts';
+import type { PreparedModule } from '../contract/prepared-module.ts';
+import { OWN_COOKIE_MARK } from '../contract/serves-paths.ts';
+import type { TrafficRequest } from '../contract/traffic-request.ts';
+import { AddedHeaders } from '../header_changes/added-headers.ts';
+import type { HeaderConfig } from '../header_changes/header-config.ts';
+import type { HeaderRuntime } from '../header_changes/header-runtime.ts';
+
+/** Removes first, from the head and the trailers, then adds. */
+export function changeResponse(
+  { add, remove }: HeaderConfig,
+  { place, runtime }: PreparePorts<HeaderRuntime>,
+): Pick<PreparedModule, 'transform'> {
+  const added = new AddedHeaders(add, () => runtime?.leftOut('response_headers'));
+  const removed = new Set(remove);
+  const without = (headers: HeaderList): HeaderList =>
+    removed.size === 0 ? headers : headers.filter((_, at) => !removed.has(headers[at - (at % 2)] as string));
+  return {
+    transform: (request: TrafficRequest, head: TrafficResponseHead): ResponseTransform => {
+      const source = { request, headerLines: (name: string) => sentLines(request, name), response: head, place };
+      const headers = [...without(head.headers), ...(added.fixed ?? added.list(source))];
+      return { headers, createStream: null, trailers: without };
+    },
+  };
+}
+
+/** A page could read what it is sent: cookies that log the visitor in here are not in it. */
+function sentLines(request: TrafficRequest, name: string): readonly string[] {
+  const lines = request.headerLines(name);
+  return name === 'cookie' ? lines.map((line) => withoutMarked(line, OWN_COOKIE_MARK)) : lines;
+}

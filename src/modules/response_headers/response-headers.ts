@@ -1,0 +1,25 @@
+import { defineModule } from '../contract/module.ts';
+import { acceptHeaderLines, headerLinesSchema } from '../header_changes/agent-lines.ts';
+import { headerProblems } from '../header_changes/check-headers.ts';
+import { headerChanges } from '../header_changes/header-changes.ts';
+import { headerConfig, withLowerCaseNames } from '../header_changes/header-config.ts';
+import { HeaderRuntime } from '../header_changes/header-runtime.ts';
+import { responseHeadersAgentForm } from './agent-form.ts';
+import { changeResponse } from './change-response.ts';
+
+/** Changes the headers of responses of backends. */
+export const responseHeaders = defineModule({
+  name: 'response_headers',
+  level: 'route',
+  decidesAccess: false,
+  title: 'Response headers module',
+  description: 'Removes headers from responses of the backend, and adds others. Pages of the edge itself keep theirs.',
+  config: headerConfig('response'),
+  example: { add: { 'x-frame-options': 'DENY' }, remove: ['server'] },
+  shared: [headerChanges],
+  createRuntime: (ports) => HeaderRuntime.open(ports),
+  check: (config) => headerProblems(config, () => null),
+  normalize: withLowerCaseNames,
+  agent: { form: responseHeadersAgentForm, schema: headerLinesSchema, accept: acceptHeaderLines },
+  prepare: (config, ports) => ({ ok: true, prepared: changeResponse(config, ports) }),
+});
