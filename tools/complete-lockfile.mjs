@@ -2,14 +2,14 @@
  * Adds the optional platform packages to package-lock.json that npm left out because the registry did not have them when the
  * lockfile was written. `npm ci` refuses a lockfile that lacks them, although they are never installed on other platforms.
  * Then asks npm for hashes that are missing.
- *   node tools/complete-lockfile.mjs      after `npm install`; runs on any Node
+ *   node tools/complete-lockfile.mjs [FOLDER]      after `npm install` in FOLDER, such as site; runs on any Node
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const SYSTEMS = ['android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32'];
 const PROCESSORS = ['arm64', 'x64', 'arm', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64'];
-const file = new URL('../package-lock.json', import.meta.url);
+const file = new URL(`../${process.argv[2] ?? '.'}/package-lock.json`, import.meta.url);
 const lock = JSON.parse(readFileSync(file, 'utf8'));
 
 for (const owner of Object.values(lock.packages)) {

@@ -58,6 +58,7 @@ suite('docs/dependencies.md', () => {
       Server: { ...server.dependencies, ...server.optionalDependencies },
       Console: { ...page.dependencies, ...page.optionalDependencies, ...page.devDependencies },
       'Development only': server.devDependencies,
+      'Web site': manifest('site/package.json').devDependencies,
     };
     assert.deepEqual(
       Object.fromEntries([...listed].map(([section, all]) => [section, all.map(({ name }) => name).sort()])),

@@ -44,6 +44,10 @@ test('the lockfile serves x64 and arm64 and records no download address', () => 
     for (const architecture of ['x64', 'arm64'])
       assert.match(lock, new RegExp(`"node_modules/${name}-${architecture}"`));
   }
+  const site = readFileSync(join(projectRoot, 'site/package-lock.json'), 'utf8');
+  assert.doesNotMatch(site, /"resolved": "http/);
+  for (const architecture of ['x64', 'arm64'])
+    assert.match(site, new RegExp(`"node_modules/@esbuild/linux-${architecture}"`));
 });
 
 test('no data directory of a server is in the project', () => {
