@@ -34,6 +34,11 @@ export const identityErrors = errorTable({
     status: 409,
     explanation: 'The last passkey of an account cannot be removed by its owner. Add another one first.',
   },
+  ERR_POSTERN_IDENTITY_CHANGE_PENDING: {
+    status: 409,
+    explanation:
+      'A change that waits for its confirmation concerns the passkey. Try again when it is confirmed or reverted (`postern confirm`, `POST /changes/{revision}/revert`).',
+  },
   ERR_POSTERN_IDENTITY_CODE: {
     status: 403,
     explanation:

@@ -228,6 +228,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
           options.identityPages?.(identity.sessions) ??
             (await loadPart(() => import('./people/identity-pages.ts'))).openIdentityPages({
               ...{ ...base, address, sessions: identity.sessions, people: api.people },
+              consoleUrl: config.console_oidc_issuer === null ? `${baseUrl}/console/` : null,
               codesBy: config.identity_email_codes ? (mail?.queue ?? null) : null,
             }),
         );

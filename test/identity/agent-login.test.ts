@@ -145,6 +145,18 @@ suite('an agent whose people log in at the identity host', () => {
     await alone.closeAgents();
   });
 
+  test('keeps its people logged in when another node starts', async (t) => {
+    const credential = await one.credential();
+    const host = hostOf(await one.agent(credential.token));
+    const browser = one.identity.browser();
+    const asked = await browser.open(`https://${host}/`, await newPerson(one));
+    assert.equal((await decide(browser, asked)).status, 200);
+    const third = await AgentWorld.open(t, { env: shared, databaseUrl: database.url });
+    await third.edge.world.close();
+    assert.equal((await browser.ask(`https://${host}/`)).status, 200);
+    await one.closeAgents();
+  });
+
   test('needs the right to configure logins, and an identity host', async (t) => {
     const without = await alone.credential({ acl: ['configure:access'] });
     await assert.rejects(alone.agent(without.token), /"configure:oidc"/);

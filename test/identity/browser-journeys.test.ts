@@ -7,8 +7,10 @@ import { after, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { decodeJwt } from 'jose';
 import type { Page } from 'playwright-core';
+import { connect } from '../../src/agent/index.ts';
 import { buildConsoleIfStale } from '../../tools/build-console.ts';
 import { issue } from '../edge/tls/test-authority.ts';
+import { recordingUpstream } from '../edge/traffic/recording-upstream.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { IDENTITY_HOST, IDENTITY_ORIGIN, IdentityWorld } from '../support/identity-world.ts';
 import { MailServer } from '../support/mail-server.ts';
@@ -33,6 +35,7 @@ const world = await IdentityWorld.open(
   {
     env: {
       ...{ POSTERN_DOMAIN: 'example.test', POSTERN_IDENTITY_EMAIL_CODES: 'true' },
+      ...{ POSTERN_ROLES: 'api,edge,gateway', POSTERN_TUNNEL_LISTEN: '127.0.0.1:0' },
       POSTERN_SMTP_URL: mail.urlAt('localhost', `${login.user}:${login.password}@`),
       POSTERN_MAIL_FROM: 'postern@example.test',
     },
@@ -63,7 +66,7 @@ test('the first administrator comes from the link of the server to the console',
   await page.goto((await readFile(join(world.edge.world.dataDir, 'first-administrator'), 'utf8')).trim());
   await acceptInvitation(page, device);
   await tabs.examine(page, 'administrator');
-  await page.goto(`${baseUrl}/console/`);
+  await page.getByRole('link', { name: 'Open the console' }).click();
   await page.getByRole('link', { name: 'Sign in with a passkey' }).click();
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
   await page.getByText(`admin@${IDENTITY_HOST}`).first().waitFor();
@@ -110,6 +113,7 @@ test('a person signs in with a code from a real mail, and signs out everywhere',
   await phone.goto(`${IDENTITY_ORIGIN}/account`);
   await phone.getByRole('button', { name: 'Confirm with a passkey' }).waitFor();
   await phone.getByText('Another browser').waitFor();
+  assert.equal(await phone.getByRole('link', { name: 'Open the console' }).count(), 0);
   await tabs.examine(phone, 'account-by-code');
 
   await laptop.goto(`${IDENTITY_ORIGIN}/account`);
@@ -122,6 +126,30 @@ test('a person signs in with a code from a real mail, and signs out everywhere',
   // The passkey stays.
   await signIn(laptop, device);
   await laptop.getByText(`welcome to ${APP}`).waitFor();
+});
+
+test('a person is asked before the service of an agent learns who they are', { skip }, async (t) => {
+  const upstream = await recordingUpstream(t);
+  const { token } = await world.edge.api('POST', '/credentials', { description: 'Laptop of Ben' });
+  const agent = await connect({
+    serverAddr: `127.0.0.1:${world.edge.world.server.addresses.tunnel?.port ?? 0}`,
+    authtoken: token,
+    ca: [...ca],
+    tunnels: [{ proto: 'https', addr: upstream.address, domain: 'agent.example.test', modules: { oidc: {} } }],
+  });
+  t.after(() => agent.close());
+  const { url } = await world.invite('cleo@example.com', { name: 'Cleo' });
+  const page = await tabs.open();
+  await page.goto(url);
+  await acceptInvitation(page, await VirtualAuthenticator.plugInto(page));
+  await page.goto('https://agent.example.test/');
+  await page.getByText('Laptop of Ben').waitFor();
+  await tabs.examine(page, 'consent');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.waitForURL('https://agent.example.test/');
+  await page.goto(`${IDENTITY_ORIGIN}/account`);
+  await page.getByRole('button', { name: /^Withdraw for agent\.example\.test/ }).waitFor();
+  await tabs.examine(page, 'consents');
 });
 
 test('a wrong code gets advice, and leads back to the field', { skip }, async () => {

@@ -376,6 +376,38 @@ suite('my account', () => {
   });
 });
 
+suite('while a change waits for its confirmation', () => {
+  async function onTrial(operation: object) {
+    const body = { operations: [operation], confirm_within: '5m' };
+    const { pending, results } = await world.edge.api('POST', '/changesets', body);
+    const settle = (how: 'confirm' | 'revert') => world.edge.api('POST', `/changes/${pending.revision}/${how}`);
+    return { settle, result: results[0].body };
+  }
+
+  test('a person accepts the invitation to an account that it creates, which goes with the change', async () => {
+    const operation = { method: 'POST', path: '/user_accounts', body: { email: 'trial@example.com' } };
+    const { settle, result } = await onTrial(operation);
+    const browser = world.browser();
+    const answer = await browser.accept(result.invitation_url, newDevice());
+    assert.equal(answer.headers['location'], '/account?done=welcome', answer.text);
+    assert.equal((await browser.open('/account')).status, 200);
+    await settle('revert');
+    assert.equal((await browser.open('/account')).headers['location'], '/sign-in');
+  });
+
+  test('a passkey of an account that it deletes cannot be added to another one, and the page says what to do', async () => {
+    const gone = await world.person('gone@example.com');
+    const { credentialId } = gone.device;
+    const { browser } = await world.person('again@example.com');
+    const { settle } = await onTrial({ method: 'DELETE', path: `/user_accounts/${gone.id}` });
+    const answer = await browser.addPasskey(newDevice(), { credentialId });
+    assert.deepEqual([answer.status, codeOf(answer)], [409, 'ERR_POSTERN_IDENTITY_CHANGE_PENDING'], answer.text);
+    assert.match(answer.text, /nobody has confirmed yet.* Try again in a few minutes/);
+    await settle('confirm');
+    assert.equal((await browser.addPasskey(newDevice(), { credentialId })).headers['location'], '/account?done=added');
+  });
+});
+
 test('without its store, pages that need it say so, and nothing ends the server', async (t) => {
   const own = await IdentityWorld.open(t);
   const { device, browser } = await own.person('away@example.com');

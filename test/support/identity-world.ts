@@ -145,9 +145,9 @@ export class IdentityBrowser {
     return this.submit('/account/confirm', { response: JSON.stringify(device.get(options)) });
   }
 
-  async addPasskey(device: SoftAuthenticator): Promise<EdgeAnswer> {
+  async addPasskey(device: SoftAuthenticator, different: Deviations = {}): Promise<EdgeAnswer> {
     const options = await this.options<PublicKeyCredentialCreationOptionsJSON>('/account/passkeys/options');
-    return this.submit('/account/passkeys', { response: JSON.stringify(device.create(options)) });
+    return this.submit('/account/passkeys', { response: JSON.stringify(device.create(options, different)) });
   }
 
   async #ask(path: string, options: AskOptions): Promise<EdgeAnswer> {

@@ -30,6 +30,8 @@ export interface Deviations {
   readonly signCount?: number;
   readonly userHandle?: string;
   readonly isStoredOnDevice?: boolean;
+  /** Of an earlier passkey, for a new one. */
+  readonly credentialId?: string;
 }
 
 interface Credential {
@@ -96,7 +98,8 @@ export class SoftAuthenticator {
         [-3, Buffer.from(y, 'base64url')],
       ]),
     );
-    const id = randomBytes(32);
+    const id =
+      different.credentialId === undefined ? randomBytes(32) : Buffer.from(different.credentialId, 'base64url');
     this.#credential = { id: id.toString('base64url'), privateKey, cosePublicKey, userHandle: options.user.id };
     const length = Buffer.alloc(2);
     length.writeUInt16BE(id.length);

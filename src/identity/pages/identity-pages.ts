@@ -1,3 +1,4 @@
+import { PosternError } from '../../lib/errors.ts';
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import type { EmailCodes } from '../codes/email-codes.ts';
 import type { IdentityPage } from '../contracts/identity-host.ts';
@@ -10,6 +11,7 @@ import { refusalAnswer } from './refusal.ts';
 import { signInRoutes } from './sign-in/sign-in-routes.ts';
 
 const RETRY_AFTER_SECONDS = '5';
+const CHANGE_PENDING = 'ERR_POSTERN_IDENTITY_CHANGE_PENDING';
 
 /** Every page and form of the identity host. `codes`: null while the setting identity_email_codes is off. */
 export function identityPages(
@@ -31,6 +33,9 @@ async function served(ports: PagePorts, page: IdentityPage, request: WholeReques
   try {
     return await page.serve(request);
   } catch (error) {
+    if (error instanceof PosternError && error.code === CHANGE_PENDING) {
+      return refusalAnswer(request, { code: CHANGE_PENDING, title: 'Try again later', message: error.message });
+    }
     if (!ports.isStoreOutage(error)) throw error;
     return refusalAnswer(request, {
       code: 'ERR_POSTERN_IDENTITY_UNAVAILABLE',

@@ -10,6 +10,7 @@ import type {
   Person,
   PersonalPasskey,
 } from '../contracts/identity-people.ts';
+import { identityErrors } from '../errors.ts';
 import { newPasskeyMail } from './new-passkey-mail.ts';
 import { passkeyPut } from './passkey-put.ts';
 import type { PeoplePorts } from './people-ports.ts';
@@ -214,6 +215,12 @@ export class People implements IdentityPeople {
       const committed = await this.#ports.store.commit(next.write);
       if (committed.ok) return next.result;
       if (committed.reason === 'unique_key_taken') return 'taken';
+      if (committed.reason === 'change_pending') {
+        throw identityErrors.create(
+          'ERR_POSTERN_IDENTITY_CHANGE_PENDING',
+          'An administrator has made a change that nobody has confirmed yet, and it concerns this passkey. Nothing was changed. Try again in a few minutes, or ask an administrator to confirm or revert the change.',
+        );
+      }
       if (committed.reason !== 'conflict' && committed.reason !== 'parent_missing') {
         throw new Error(`a write about a person was refused: ${committed.reason}`);
       }

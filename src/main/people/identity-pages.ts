@@ -22,6 +22,8 @@ export interface IdentityPagesDependencies {
   readonly logger: Logger;
   readonly sessions: IdentitySessions;
   readonly people: IdentityPeople;
+  /** See `PagePorts`. */
+  readonly consoleUrl: string | null;
   /** Null: e-mail codes are off. */
   readonly codesBy: IdentityMail | null;
 }
@@ -31,7 +33,7 @@ const ATTEMPTS_PER_ADDRESS = 20;
 
 /** The pages of the identity host. */
 export function openIdentityPages(deps: IdentityPagesDependencies): readonly IdentityPage[] {
-  const { address, store, clock, logger, sessions, people, codesBy } = deps;
+  const { address, store, clock, logger, sessions, people, consoleUrl, codesBy } = deps;
   const { issuer, hostname } = address;
   const ksuid = createKsuidSource();
   const shared = {
@@ -51,6 +53,7 @@ export function openIdentityPages(deps: IdentityPagesDependencies): readonly Ide
       ...shared,
       party: { origin: issuer, hostname },
       sessions,
+      consoleUrl,
       challenges: new Challenges(shared),
       attempts: {
         begin: (clientAddress) =>

@@ -1,4 +1,4 @@
-import { escapedHtml } from '../../../lib/http/plain-page.ts';
+import { escapedHtml, linkButton } from '../../../lib/http/plain-page.ts';
 import type { Person, PersonalPasskey } from '../../contracts/identity-people.ts';
 import type {
   GivenConsent,
@@ -17,6 +17,8 @@ export interface AccountView {
   readonly consents: readonly GivenConsent[];
   readonly current: IdentitySession;
   readonly mayChangePasskeys: boolean;
+  /** Null: the person may not use the console. */
+  readonly consoleUrl: string | null;
   readonly done: AccountNews | null;
 }
 
@@ -39,13 +41,14 @@ export function accountNews(text: string | null): AccountNews | null {
 }
 
 export function accountPage(view: AccountView): IdentityPageContent {
-  const { account, done } = view;
+  const { account, done, consoleUrl } = view;
   const name = account.name === '' ? '' : `${escapedHtml(account.name)}, `;
   return {
     title: 'My account',
     hasScript: true,
     body: `${done === null ? '' : `<p role="status">${NEWS[done]}</p>`}
 <p>You are signed in as ${name}<strong>${escapedHtml(account.email)}</strong>.</p>
+${consoleUrl === null ? '' : linkButton('Open the console', consoleUrl)}
 <form method="post" action="/account/sign-out"><button class="button quiet">Sign out</button></form>
 ${passkeySection(view)}
 ${sessionSection(view)}

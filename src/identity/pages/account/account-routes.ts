@@ -59,6 +59,7 @@ async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeA
     consents: await ports.sessions.consents(account.id),
     current: session,
     mayChangePasskeys: mayChangePasskeys(ports, request, session),
+    consoleUrl: ports.people.hasConsoleRole(account.id) ? ports.consoleUrl : null,
     done: accountNews(queryOf(request).get('done')),
   });
   const cookie = keptBrowserCookie(request, (bytes) => ports.randomText(bytes));

@@ -1,9 +1,14 @@
 import type { ModuleLog } from '../../contract/keeps-state.ts';
 import type { LoginClientId, LoginRecords } from '../login-store.ts';
 
+/** Ids of addresses that agents publish. */
+const PUBLISHED_BY_AGENT = /^ep_/;
+
 /**
  * Ends logins whose provider or client is no longer configured on any route of their edge. The check of each request
  * rejects them anyway; this makes the API show it too. A disabled module still counts: it may be enabled again.
+ * An address of an agent keeps its logins: no record says which clients it has, and it comes back under the same id, here
+ * or at another node.
  */
 export class OrphanedLogins {
   readonly #log: ModuleLog;
@@ -29,13 +34,14 @@ export class OrphanedLogins {
   /** Handles changes made while no process was running. */
   async open(): Promise<void> {
     for (const edgeId of await this.#records.listEdgeIds()) {
+      if (PUBLISHED_BY_AGENT.test(edgeId)) continue;
       this.#edges.add(edgeId);
       await this.#end(edgeId);
     }
   }
 
   hasLogins(edgeId: string): void {
-    this.#edges.add(edgeId);
+    if (!PUBLISHED_BY_AGENT.test(edgeId)) this.#edges.add(edgeId);
   }
 
   edgeChanged(edgeId: string): void {
