@@ -2,7 +2,7 @@ import type { Check } from './check.ts';
 import type { CheckedCertificate, Facts } from './facts.ts';
 import { type Finding, findingMaker } from './finding.ts';
 import { hostsByName, namesOf, wildcardFor } from './hosts.ts';
-import { remainingTime } from './remaining-time.ts';
+import { remainingTime, SOON_MS } from './remaining-time.ts';
 
 const found = findingMaker('certificates');
 
@@ -10,6 +10,8 @@ interface KnownNames {
   readonly hosts: ReadonlyMap<string, ReadonlySet<string>>;
   /** Names in certificates that are valid now. */
   readonly valid: ReadonlySet<string>;
+  /** Names in certificates that do not expire soon. */
+  readonly lasting: ReadonlySet<string>;
 }
 
 /** Uploaded certificates. The doctor's handshake check covers what hosts actually present. */
@@ -21,7 +23,11 @@ export const certificates = {
     tls_certificates: all,
     nowMs,
   }: Pick<Facts, 'edges' | 'tls_certificates' | 'nowMs'>): Generator<Finding | null> {
-    const known = { hosts: yield* hostsByName(edges), valid: yield* validNames(all, nowMs) };
+    const known = {
+      hosts: yield* hostsByName(edges),
+      valid: yield* validNames(all, nowMs),
+      lasting: yield* validNames(all, nowMs + SOON_MS),
+    };
     for (const certificate of all) yield judge(certificate, known, nowMs);
   },
 } satisfies Check;
@@ -35,28 +41,29 @@ function judge(certificate: CheckedCertificate, known: KnownNames, nowMs: number
   if (!names.some((name) => known.hosts.has(name)))
     return found.hint(`${shown} ${words}, and covers no host of any edge`, 'delete it if it is not needed', { id });
   if (state === 'fine') return found.ok(`${shown} ${words}`);
-  if (state === 'soon') return found.warning(`${shown} ${words}`, successor, { id });
-  if (names.every((name) => isReplaced(name, known)))
+  const others = state === 'soon' ? known.lasting : known.valid;
+  if (names.every((name) => isReplaced(name, known.hosts, others)))
     return found.hint(
       `${shown} ${words}, and other certificates have replaced it`,
       `delete it: postern api tls-certificates delete ${id}`,
       { id },
     );
-  return found.problem(`${shown} ${words}`, successor, { id });
+  return found[state === 'soon' ? 'warning' : 'problem'](`${shown} ${words}`, successor, { id });
 }
 
 /** Whether other certificates cover every host that the name covers. */
-function isReplaced(name: string, { hosts, valid }: KnownNames): boolean {
-  if (valid.has(name)) return true;
+function isReplaced(name: string, hosts: KnownNames['hosts'], others: ReadonlySet<string>): boolean {
+  if (others.has(name)) return true;
   return (hosts.get(name) ?? new Set<string>())
     .values()
-    .every((host) => valid.has(host) || valid.has(wildcardFor(host)));
+    .every((host) => others.has(host) || others.has(wildcardFor(host)));
 }
 
-export function* validNames(all: readonly CheckedCertificate[], nowMs: number): Generator<null, ReadonlySet<string>> {
+/** Names in certificates that are valid at this time. */
+export function* validNames(all: readonly CheckedCertificate[], atMs: number): Generator<null, ReadonlySet<string>> {
   const valid = new Set<string>();
   for (const certificate of all) {
-    if (Date.parse(certificate.not_after) > nowMs) for (const name of namesOf(certificate)) valid.add(name);
+    if (Date.parse(certificate.not_after) > atMs) for (const name of namesOf(certificate)) valid.add(name);
     yield null;
   }
   return valid;

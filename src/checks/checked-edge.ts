@@ -19,9 +19,11 @@ export function checkedEdge(
 
 export function checkedRoute({ id, match }: Pick<CheckedRoute, 'id' | 'match'>, module: ModuleOn): CheckedRoute {
   const login = enabled(module('oidc'));
+  const rules = enabled(module('access'));
   return {
     ...{ id, match, hasBackend: enabled(module('backend')) !== null },
     issuer: login === null ? null : ((login['issuer'] ?? '') as string),
+    hasAccessRules: ['allow', 'bearer'].some((list) => hasItems(rules?.[list])),
   };
 }
 
@@ -31,6 +33,10 @@ function authorityIds(mutualTls: JsonObject | null): readonly string[] {
   return (ids ??
     (refs as readonly { readonly id: string }[] | undefined)?.map(({ id }) => id) ??
     []) as readonly string[];
+}
+
+function hasItems(list: JsonValue | undefined): boolean {
+  return Array.isArray(list) && list.length > 0;
 }
 
 function enabled(module: JsonValue | undefined): JsonObject | null {

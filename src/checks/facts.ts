@@ -83,6 +83,8 @@ export interface CheckedRoute {
   readonly hasBackend: boolean;
   /** Issuer of its login; null without a login at an OpenID provider. */
   readonly issuer: string | null;
+  /** Whether access rules choose among those who are logged in. */
+  readonly hasAccessRules: boolean;
 }
 
 export interface UnpreparedModule {

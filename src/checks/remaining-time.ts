@@ -1,5 +1,6 @@
 const DAY_MS = 86_400_000;
-const WARN_BEFORE_DAYS = 30;
+/** What expires earlier needs a successor. */
+export const SOON_MS = 30 * DAY_MS;
 
 export interface RemainingTime {
   readonly state: 'ended' | 'soon' | 'fine';
@@ -12,7 +13,7 @@ export function remainingTime(notAfterMs: number, nowMs: number): RemainingTime 
   const days = Math.floor((notAfterMs - nowMs) / DAY_MS);
   if (notAfterMs <= nowMs) return { state: 'ended', words: `expired on ${date}` };
   return {
-    state: days < WARN_BEFORE_DAYS ? 'soon' : 'fine',
+    state: notAfterMs - nowMs < SOON_MS ? 'soon' : 'fine',
     words: `expires on ${date} (${days} day${days === 1 ? '' : 's'})`,
   };
 }

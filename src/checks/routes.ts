@@ -57,12 +57,12 @@ function checkRoute(edge: CheckedEdge, route: CheckedRoute, known: KnownOfOwners
         about,
       ),
     );
-  const provider = route.issuer === null ? null : publicProvider(route.issuer);
+  const provider = route.issuer === null || route.hasAccessRules ? null : publicProvider(route.issuer);
   if (provider !== null)
     findings.push(
       found.warning(
         `${name} admits anyone with an account at ${provider}`,
-        'use a provider or tenant with only your own users, or check the identity headers upstream',
+        `name who may enter in access rules (postern api access replace --edge ${edge.id} --route ${route.id}), or use a provider or tenant with only your own users`,
         about,
       ),
     );

@@ -260,6 +260,11 @@ suite('routes and upstreams', () => {
     assert.match((await providers('https://accounts.google.com'))[0] ?? '', /^warning: .*account at Google/);
     assert.match((await providers('https://login.microsoftonline.com/common/v2.0'))[0] ?? '', /Microsoft/);
     assert.deepEqual(await providers('https://accounts.google.com', false), []);
+    await world.api('PUT', `${route}/access`, { allow: [{ email_domains: ['example.com'] }] });
+    assert.deepEqual(await providers('https://accounts.google.com'), [], 'access rules choose who enters');
+    await world.api('PUT', `${route}/access`, { deny: [{ email_domains: ['example.com'] }] });
+    assert.match((await providers('https://accounts.google.com'))[0] ?? '', /admits anyone/);
+    await world.api('DELETE', `${route}/access`);
     assert.deepEqual(
       await providers('https://login.microsoftonline.com/6babcaad-604b-40ac-a9d7-9fd97c0b779f/v2.0'),
       [],
