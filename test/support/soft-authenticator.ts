@@ -30,7 +30,7 @@ export interface Deviations {
   readonly signCount?: number;
   readonly userHandle?: string;
   readonly isStoredOnDevice?: boolean;
-  /** Of an earlier passkey, for a new one. */
+  /** A new passkey takes the id of an earlier one. */
   readonly credentialId?: string;
 }
 
