@@ -3,16 +3,13 @@ import { platform, release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atMost } from '../lib/async/deadline.ts';
 import { until } from '../lib/async/until.ts';
-import { parseListenAddress } from '../lib/net/listen-address.ts';
-import { localhostLookup } from '../lib/net/localhost-lookup.ts';
 import type { Command, Hello, Refused, Welcome } from '../tunnel/messages.ts';
 import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';
-import { upstreamSecureContext } from '../upstream/upstream-secure-context.ts';
 import { AgentError } from './agent-error.ts';
 import type { Claim, ConnectionSlot, SessionMessage, SlotOwner } from './connection-slot.ts';
-import type { GatewayAddress } from './dial-gateway.ts';
 import type { DialProblem } from './dial-problem.ts';
 import { AgentEvents, type AgentStatus } from './events.ts';
+import { gatewayAddress } from './gateway-address.ts';
 import type { GatewayConnection } from './gateway-connection.ts';
 import type { AgentHandle, AgentNode } from './handle.ts';
 import { HeldStreams } from './held-streams.ts';
@@ -357,20 +354,5 @@ function helloOf({ authtoken, agentVersion, metadata, remoteManagement }: AgentO
     os: `${platform()} ${release()}`.slice(0, 64),
     metadata: metadata ?? '',
     remote_management: remoteManagement !== false,
-  };
-}
-
-function gatewayAddress({ serverAddr, servername, ca, lookup }: AgentOptions): GatewayAddress {
-  const address = parseListenAddress(serverAddr);
-  if (address === null || address.port === 0) {
-    const message = `the server's address "${serverAddr}" is not host:port, as in tunnel.example.com:4443`;
-    throw new AgentError('ERR_POSTERN_AGENT_OPTIONS', message);
-  }
-  return {
-    ...address,
-    serverAddr,
-    servername: servername ?? address.host,
-    context: upstreamSecureContext(ca),
-    lookup: lookup ?? localhostLookup,
   };
 }

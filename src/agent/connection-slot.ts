@@ -176,8 +176,9 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     } else if (message.t === 'welcome') {
       if (isGreeting && this.#claim !== null) this.#welcomed(connection, message, this.#claim);
       else connection.fail('the server sent welcome twice');
-    } else if (isGreeting) connection.fail('the first message of the server must be welcome');
-    else if (message.t === 'nodes') this.#places.onNodes(this, message.nodes);
+    } else if (isGreeting || message.t === 'enrolled') {
+      connection.fail('the first message of the server must be welcome');
+    } else if (message.t === 'nodes') this.#places.onNodes(this, message.nodes);
     else if (message.t !== 'drain') this.#owner.onMessage(connection, message);
   }
 

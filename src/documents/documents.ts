@@ -82,6 +82,14 @@ export class Documents implements DocumentsPort {
     return this.#context.renderer.resource(this.#compiled(record.kind), record, this.reader, viewOf(principal));
   }
 
+  /**
+   * Creates a resource in exchange for another record, in one transaction: of two at the same time, one wins. `spent` is
+   * called for each attempt, and throws when that record is gone.
+   */
+  createFor(spent: () => StoredRecord, kind: string, request: OperationRequest): Promise<OperationResult> {
+    return this.#createNow(this.#compiled(kind), request, null, spent);
+  }
+
   create(compiled: CompiledResource, request: OperationRequest, parentId: string | null): Promise<OperationResult> {
     return this.once(
       request,
@@ -111,6 +119,7 @@ export class Documents implements DocumentsPort {
     compiled: CompiledResource,
     request: OperationRequest,
     parentId: string | null,
+    spent?: () => StoredRecord,
   ): Promise<OperationResult> {
     const { settings, catalog, clock, replica } = this.#context;
     const { resource } = compiled;
@@ -157,7 +166,8 @@ export class Documents implements DocumentsPort {
       attempt: () => {
         // Also when the parent was deleted since the last attempt: nothing else can make this write set conflict.
         if (parentId !== null && resource.parent !== undefined) this.require(resource.parent.kind, parentId);
-        return writeSet;
+        const deletes = beside.deletes?.filter((key) => this.reader.get(key.kind, key.id) !== undefined) ?? [];
+        return spent === undefined ? { ...writeSet, deletes } : this.#spending(spent(), writeSet, principal);
       },
       parentField: parentFieldOf(compiled),
       note: noteOf(request),
@@ -165,6 +175,16 @@ export class Documents implements DocumentsPort {
     const created = writtenRecord(committed, own) ?? this.require(compiled.kind, id);
     const answer = await this.#answer(compiled, created, { ...viewOf(principal), masked: 'clear' });
     return { ...answer, body: { ...answer.body, ...creation.shownOnce }, revision: committed.revision };
+  }
+
+  #spending(record: StoredRecord, writeSet: PlacedWriteSet, principal: Principal): PlacedWriteSet {
+    const compiled = this.#compiled(record.kind);
+    return {
+      ...writeSet,
+      expect: [asSeen(record)],
+      deletes: [deletionOf(compiled, { id: record.id, previous: configOf(compiled, record) })],
+      events: [...(writeSet.events ?? []), ...this.#deletionEvents(compiled, record, principal)],
+    };
   }
 
   get({ compiled, id, parentId }: ResourceAddress, principal: Principal): Promise<OperationResult> {

@@ -1,17 +1,15 @@
 import { within } from '../lib/async/deadline.ts';
 import { rfc3339 } from '../lib/clock.ts';
 import type { Hello } from '../tunnel/messages.ts';
-import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';
 import type { AgentConnection } from './agent-connection.ts';
 import { AgentSession } from './agent-session.ts';
 import type { ClaimRefusal, SessionRecords } from './claims.ts';
+import { isRefusedFirst, WRONG_SECRET_DELAY_MS } from './first-message.ts';
 import type { HomeAdmission, SessionClaim } from './home-admission.ts';
 import type { Credentials, GatewayPorts } from './ports.ts';
 import type { RightToServe } from './right-to-serve.ts';
 import type { SessionLife } from './session-life.ts';
 
-/** Slows down guessing of tokens. */
-const WRONG_TOKEN_DELAY_MS = 1_000;
 const REFRESH_WITHIN_MS = 2_500;
 
 /** Sessions that other nodes decide about. */
@@ -46,15 +44,7 @@ export class Admission {
 
   async hello(connection: AgentConnection, hello: Hello): Promise<void> {
     const { home } = this.#parts;
-    if (this.#parts.isClosing()) {
-      connection.refuse('ERR_POSTERN_GATEWAY_DRAINING', 'the server is being stopped; try again in a moment', true);
-      return;
-    }
-    if (hello.version !== PROTOCOL_VERSION) {
-      const message = `the server speaks protocol version ${PROTOCOL_VERSION}, but the agent version ${hello.version}: use the same release of both`;
-      connection.refuse('ERR_POSTERN_AGENT_PROTOCOL', message, false);
-      return;
-    }
+    if (isRefusedFirst(connection, hello.version, this.#parts.isClosing())) return;
     const credential = await this.#check(hello.token);
     if (credential === 'unchecked') {
       const message =
@@ -63,7 +53,7 @@ export class Admission {
       return;
     }
     if (credential === null) {
-      await new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_DELAY_MS));
+      await new Promise((resolve) => setTimeout(resolve, WRONG_SECRET_DELAY_MS));
       const message =
         'this server does not know the authtoken: check it, or create one with "postern api credentials create"';
       connection.refuse('ERR_POSTERN_AGENT_TOKEN', message, false);

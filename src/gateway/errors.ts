@@ -11,6 +11,16 @@ export const gatewayErrors = errorTable({
     status: 401,
     explanation: 'The credential of the agent was deleted. Configure the agent with another authtoken.',
   },
+  ERR_POSTERN_AGENT_INVITATION: {
+    status: 401,
+    explanation:
+      'The invitation of the agent is unknown, or it expired, was used or was revoked. Make a new one with "postern agents invite".',
+  },
+  ERR_POSTERN_AGENT_GUESSES: {
+    status: 429,
+    explanation:
+      'The server got too many wrong invitations, from this address or altogether. Wait a minute, and join again.',
+  },
   ERR_POSTERN_AGENT_PROTOCOL: {
     status: 400,
     explanation: 'Agent and server use different protocol versions. Use the same release of both.',

@@ -10,6 +10,7 @@ import type { AgentSession } from './agent-session.ts';
 import { Announcements } from './announcements.ts';
 import { NO_RECORDS, OWN_CLAIMS } from './claims.ts';
 import { applyCredentialChange } from './credential-change.ts';
+import { Enrollment } from './enrollment.ts';
 import { HomeAdmission } from './home-admission.ts';
 import { GatewayNodes } from './nodes/gateway-nodes.ts';
 import { NO_COPIES } from './nodes/session-copies.ts';
@@ -35,6 +36,7 @@ export class Gateway implements ConnectionHandler {
   readonly #life: SessionLife;
   readonly #requests: AgentRequests;
   readonly #admission: Admission;
+  readonly #enrollment: Enrollment;
   readonly #nodes: GatewayNodes | null;
   readonly #commands = new SentCommands();
   /** Null: it has not sent hello yet. */
@@ -122,6 +124,7 @@ export class Gateway implements ConnectionHandler {
       isClosing: () => this.#isDraining || this.#isSendingAway,
       nodeFields: () => nodes?.others.fields() ?? {},
     });
+    this.#enrollment = new Enrollment(ports, () => this.#isDraining || this.#isSendingAway);
     this.#unsubscribe = ports.credentials.onChange((credentialId) =>
       applyCredentialChange(credentialId, ports.credentials.get(credentialId), {
         sessions: () => [...life.all.values()],
@@ -225,18 +228,23 @@ export class Gateway implements ConnectionHandler {
   onMessage(connection: AgentConnection, message: AgentMessage): void {
     const session = this.#connections.get(connection) ?? null;
     if (session === null) {
-      if (message.t !== 'hello') connection.fail('the first message of an agent must be hello');
-      else if (this.#judged.has(connection)) connection.fail('the agent sent hello twice');
+      if (message.t !== 'hello' && message.t !== 'enroll') {
+        connection.fail('the first message of an agent must be hello');
+      } else if (this.#judged.has(connection)) connection.fail('the agent sent hello twice');
       else {
         this.#judged.add(connection);
-        this.#admission.hello(connection, message).catch((err: unknown) => {
+        const judging =
+          message.t === 'hello'
+            ? this.#admission.hello(connection, message)
+            : this.#enrollment.enroll(connection, message);
+        judging.catch((err: unknown) => {
           this.#ports.log.error({ err }, 'failed to admit an agent');
           connection.fail('the server has an internal error');
         });
       }
       return;
     }
-    if (message.t === 'hello') connection.fail('the agent sent hello twice');
+    if (message.t === 'hello' || message.t === 'enroll') connection.fail('the agent sent hello twice');
     else if (session.home === null) this.#requests.carryOut(session, connection, message);
     else this.#nodes?.holders.relay(session, connection, message);
   }

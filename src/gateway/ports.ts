@@ -15,6 +15,7 @@ export interface GatewayPorts {
   /** No tunnel has this host or one below it. */
   readonly identityHostname?: string | null;
   readonly credentials: Credentials;
+  readonly invitations: Invitations;
   /** Filled by the gateway, read by the code that serves traffic. */
   readonly table: OnlineTunnelTable;
   readonly endpoints: EndpointPublisher;
@@ -43,6 +44,28 @@ export interface Credentials {
   isCurrent(): boolean;
   /** A credential was changed or deleted. */
   onChange(listener: (credentialId: string) => void): () => void;
+}
+
+export interface RedeemRequest {
+  readonly secret: string;
+  readonly token: string;
+  /** Host name of the agent's machine, as the agent says. */
+  readonly name: string;
+  readonly address: string;
+}
+
+/** The credential of the agent. */
+export interface Redeemed {
+  readonly id: string;
+  readonly acl: readonly string[];
+}
+
+export interface Invitations {
+  /**
+   * Spends the invitation with this secret, and creates a credential with the token, in one commit. Null: it expired, was
+   * used or revoked, or never existed. Rejects without the database.
+   */
+  redeem(request: RedeemRequest): Promise<Redeemed | null>;
 }
 
 export interface GatewayEvents {

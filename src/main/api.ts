@@ -26,12 +26,14 @@ import { Renderer } from '../documents/renderer.ts';
 import { routeLogins } from '../documents/route-logins.ts';
 import { Search } from '../documents/search/search.ts';
 import { WantedTypes } from '../events/wanted-types.ts';
+import type { Invitations } from '../gateway/ports.ts';
 import type { MailQueue } from '../identity/mail/mail-queue.ts';
 import { People } from '../identity/people/people.ts';
 import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import type { Clock } from '../lib/clock.ts';
 import { PosternError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
+import type { ListenAddress } from '../lib/net/listen-address.ts';
 import { createKsuidSource } from '../lib/text/ksuid.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
 import type { ModuleNetwork } from '../modules/contract/keeps-state.ts';
@@ -52,6 +54,8 @@ import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { addProblemMetrics } from '../snapshot/problems/problem-metrics.ts';
 import type { OutboxEvent, Store, StoredRecord } from '../store/store.ts';
 import { TargetTester } from '../upstream/target-tester.ts';
+import { agentInviter } from './agents/agent-inviter.ts';
+import { redeemedInvitations } from './agents/redeemed-invitations.ts';
 import { certificateWarning } from './certificates/certificate-warnings.ts';
 import { crlWarning } from './certificates/crl-warnings.ts';
 import { HostCertificateIndex } from './certificates/host-certificates.ts';
@@ -82,6 +86,8 @@ export interface ApiDependencies {
   readonly baseUrl: string;
   /** Names of agents' tunnels that an edge with this host would take over. */
   tunnelNamesUnder(host: string): readonly string[];
+  /** Where this process listens for agents; null: it does not, or not yet. */
+  tunnelListen?(): ListenAddress | null;
   readonly problems: ProblemIndex;
   /** Where the server may connect. */
   readonly isAddressAllowed: ModuleNetwork['isAddressAllowed'];
@@ -121,6 +127,7 @@ export interface OpenedApi extends ApiHandler {
   renewCertificate(id: string, pair: FilePair): Promise<void>;
   /** The event that reports a change of a managed certificate; none when no subscription wants it. */
   certificateEvent(type: CertificateEventType, record: Pick<StoredRecord, 'id' | 'doc'>): readonly OutboxEvent[];
+  readonly invitations: Invitations;
   /** Runs an operation of the API as the local operator. */
   readonly operatorCall: OperatorCall;
   /** As the operator would: an ordinary change. */
@@ -145,6 +152,11 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const consoleScopesOf = identityScopes(config, catalog.scopes);
   const settings: ResourceSettings = {
     ...resourceSettings(config, catalog, (host) => deps.tunnelNamesUnder(host)),
+    inviteAgent: agentInviter({
+      ...{ config, replica, clock },
+      listen: () => deps.tunnelListen?.() ?? null,
+      nodes: () => deps.nodes?.membership.nodes() ?? [],
+    }),
     identity: identityFacts(config, deps.mail ?? null),
     consoleScopesOf,
   };
@@ -173,6 +185,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     ports: (): OperationPorts => ports,
   };
   const documents = new Documents(context);
+  const invitations = redeemedInvitations(context, replica);
   const learningClient = routeLogins({
     ...{ replica, modules: catalog.modules },
     moduleSettings: config.moduleSettings,
@@ -332,11 +345,13 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
         config: { ...config, certificate_pem, private_key_pem },
       }));
     },
+    invitations,
     certificateEvent: (type, record) =>
       certificateEvent(type, record, { ...ports, accountId: store.accountId, isWanted }),
     close: async () => {
       webConsole.close();
       people?.close();
+      invitations.close();
       await api.close();
       await reverter.close();
       await chain.close();
@@ -358,7 +373,7 @@ function resourceSettings(
   config: Config,
   catalog: Catalog,
   tunnelNamesUnder: ResourceSettings['tunnelNamesUnder'],
-): Omit<ResourceSettings, 'identity' | 'consoleScopesOf'> {
+): Omit<ResourceSettings, 'identity' | 'consoleScopesOf' | 'inviteAgent'> {
   return {
     // Port 0 means "any free one": only the edge will know which.
     edgePorts: config.edge_listen.some(({ port }) => port === 0) ? null : config.edge_listen.map(({ port }) => port),

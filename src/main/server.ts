@@ -201,6 +201,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     destinationTester: () => delivery?.tester ?? null,
     // A server that is linked to no other one shares its lists with those that are through the store.
     ...(links !== null && { online: directory.online }),
+    tunnelListen: () => gateway?.address ?? null,
     tunnelNamesUnder: (host) => gateway?.gateway.namesUnder(host) ?? [],
     sessionCommands: options.sessionCommands ?? {
       send: (id, command) => gateway?.gateway.command(id, command) ?? Promise.resolve('unreachable'),
@@ -286,6 +287,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       internalCa,
       endpoints,
       events,
+      invitations: api.invitations,
       table: tunnels,
       clients: clientsOf('tunnel'),
       sockets,

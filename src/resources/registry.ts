@@ -1,3 +1,4 @@
+import { agentInvitations } from './agent_invitations/agent-invitations.ts';
 import { alerts } from './alerts/alerts.ts';
 import { apiKeys } from './api_keys/api-keys.ts';
 import { appSessions } from './app_sessions/app-sessions.ts';
@@ -59,6 +60,7 @@ const registered = [
   tunnelSessions,
   endpoints,
   credentials,
+  agentInvitations,
   apiKeys,
   eventSubscriptions,
   eventSources,

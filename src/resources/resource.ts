@@ -223,8 +223,18 @@ export interface ResourceSettings {
   readonly eventTypes: readonly string[];
   /** Null: identity is off. */
   readonly identity: IdentityFacts | null;
+  /** The line for an agent with this secret. `gateway` null: the address at which agents usually dial. */
+  inviteAgent(gateway: string | null, secret: string): AgentInvitationLine | { readonly problem: string };
   /** Scopes of the console role that a person with these claims gets at the identity host; none without a role. */
   consoleScopesOf(claims: JsonObject): readonly string[];
+}
+
+export interface AgentInvitationLine {
+  readonly line: string;
+  /** `host:port` in it. */
+  readonly gateway: string;
+  /** Null: the gateway's certificate is not from the internal CA. */
+  readonly caSha256: string | null;
 }
 
 /** What the settings say about the identity host. */

@@ -20,6 +20,16 @@ const hello = Type.Object({
   join: Type.Optional(claim),
 });
 
+/** Instead of hello: exchanges the secret of an invitation for a credential with the token that the agent chose. */
+const enroll = Type.Object({
+  t: Type.Literal('enroll'),
+  version: Type.Integer({ minimum: 1 }),
+  secret: text(64),
+  token: text(256),
+  /** Host name of the agent's machine. */
+  name: text(253),
+});
+
 /** Modules of an ephemeral endpoint by name. The server decodes each by the module's own form. */
 const endpointModules = Type.Record(Type.String(), Type.Unknown());
 
@@ -76,6 +86,12 @@ const welcome = Type.Object({
 });
 /** The other nodes have changed. */
 const nodes = Type.Object({ t: Type.Literal('nodes'), nodes: otherNodes });
+/** The token is valid from now on. */
+const enrolled = Type.Object({
+  t: Type.Literal('enrolled'),
+  credential: text(64),
+  acl: Type.Array(text(520), { maxItems: 1_000 }),
+});
 const refused = Type.Object({
   t: Type.Literal('refused'),
   code: text(128),
@@ -110,6 +126,8 @@ const drain = Type.Object({
 });
 
 export type Hello = Static<typeof hello>;
+export type Enroll = Static<typeof enroll>;
+export type Enrolled = Static<typeof enrolled>;
 export type Bind = Static<typeof bind>;
 export type EndpointModules = Static<typeof endpointModules>;
 export type Welcome = Static<typeof welcome>;
@@ -119,9 +137,10 @@ export type Bound = Static<typeof bound>;
 export type Unbound = Static<typeof unbound>;
 export type Command = Static<typeof command>;
 export type Done = Static<typeof done>;
-export type AgentMessage = Hello | Bind | Static<typeof unbind> | Static<typeof bye> | Done;
+export type AgentMessage = Hello | Enroll | Bind | Static<typeof unbind> | Static<typeof bye> | Done;
 export type GatewayMessage =
   | Welcome
+  | Enrolled
   | Refused
   | Bound
   | Unbound
@@ -137,8 +156,8 @@ export type Decoded<Message> =
 
 type Decoder = { Check(value: unknown): boolean };
 
-const agentDecoders = decoders({ hello, bind, unbind, bye, done });
-const gatewayDecoders = decoders({ welcome, refused, bound, unbound, command, drain, nodes });
+const agentDecoders = decoders({ hello, enroll, bind, unbind, bye, done });
+const gatewayDecoders = decoders({ welcome, enrolled, refused, bound, unbound, command, drain, nodes });
 
 /** Unknown fields are ignored, so that either end can be newer than the other. */
 export function decodeAgentMessage(line: string): Decoded<AgentMessage> {

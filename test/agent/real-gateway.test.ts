@@ -40,6 +40,7 @@ async function realGateway(t: TestContext) {
         refresh: () => Promise.resolve(),
         onChange: () => () => {},
       },
+      invitations: { redeem: () => Promise.resolve(null) },
       table,
       endpoints: {
         isCoveredByEdge: () => false,

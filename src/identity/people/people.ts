@@ -1,6 +1,7 @@
 import { rfc3339 } from '../../lib/clock.ts';
 import { emailAddress } from '../../lib/text/email-address.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
+import { RecordIndex } from '../../replica/record-index.ts';
 import type { RecordPut, StoredRecord, WriteSet } from '../../store/store.ts';
 import type {
   FoundInvitation,
@@ -29,7 +30,6 @@ import {
   USER_INVITATION_KIND,
   useId,
 } from './people-records.ts';
-import { RecordIndex } from './record-index.ts';
 
 /** As API keys have it. */
 const ALL_SCOPES = '*';

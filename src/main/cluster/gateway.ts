@@ -9,7 +9,7 @@ import { Gateway } from '../../gateway/gateway.ts';
 
 import type { ClusterPorts } from '../../gateway/nodes/cluster-ports.ts';
 import type { OnlineTunnelTable } from '../../gateway/online-tunnel-table.ts';
-import type { GatewayEvents } from '../../gateway/ports.ts';
+import type { GatewayEvents, Invitations } from '../../gateway/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import {
   closing,
@@ -54,6 +54,7 @@ export interface GatewayDependencies {
   readonly endpoints: EndpointPublisher;
   readonly table: OnlineTunnelTable;
   readonly events: GatewayEvents;
+  readonly invitations: Invitations;
   readonly clients: ArrivingClients;
   readonly sockets: ListeningSockets;
   readonly membership: Membership;
@@ -97,6 +98,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     region: config.region,
     domain: config.domain,
     identityHostname: identityAddress(config.identity_host)?.hostname ?? null,
+    invitations: deps.invitations,
     credentials: credentialDirectory(replica, othersWrites(store, replica, deps.news)),
     table,
     endpoints,

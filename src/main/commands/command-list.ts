@@ -95,6 +95,18 @@ export const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'agent',
+    part: 'Agent',
+    summary: 'join a server with an invitation',
+    load: async () => {
+      const [{ createAgentCommand }, { joinPorts }] = await Promise.all([
+        import('../../cli/agent/join/join-command.ts'),
+        import('./join-ports.ts'),
+      ]);
+      return createAgentCommand(joinPorts());
+    },
+  },
+  {
     name: 'config',
     part: 'Agent',
     summary: "check an agent's configuration file",
@@ -285,6 +297,18 @@ export const COMMANDS: readonly CommandRow[] = [
     part: 'Traffic and people',
     summary: 'invite people who sign in with passkeys, disable or remove them',
     load: () => piped(async () => (await import('../../cli/users/users-command.ts')).usersCommand),
+  },
+  {
+    name: 'agents',
+    part: 'Traffic and people',
+    summary: 'invite agents on other machines, and list agents',
+    load: async () => {
+      const [{ createAgentsCommand }, api] = await Promise.all([
+        import('../../cli/agents/agents-command.ts'),
+        loadApiCommand(),
+      ]);
+      return createAgentsCommand(api);
+    },
   },
   {
     name: 'nodes',

@@ -1,14 +1,19 @@
-import Type from 'typebox';
+import Type, { type TArray, type TString } from 'typebox';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
 import type { Store } from '../../store/store.ts';
 import { ownerId } from '../owner-id.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { aclRuleProblem, CONFIGURE_EXAMPLE } from './acl-rule-problem.ts';
+import { CREDENTIAL_PREFIX } from './credential-token.ts';
 import { isNarrowerAcl } from './narrower-acl.ts';
 
 export interface CredentialPorts {
   readonly store: Pick<Store, 'presence'>;
+}
+
+export function aclField(description: string): TArray<TString> {
+  return Type.Array(Type.String({ maxLength: 520 }), { default: [], maxItems: 1000, description });
 }
 
 /** Authtokens of agents. */
@@ -25,11 +30,9 @@ export const credentials = defineResource({
   eventNoun: 'tunnel_credential',
   config: Type.Object({
     ...describedFields,
-    acl: Type.Array(Type.String({ maxLength: 520 }), {
-      default: [],
-      maxItems: 1000,
-      description: `Permissions of agents with this token. "bind:app.example.com", "bind:*.example.com" and "bind:env=prod" allow host names and labels; without a "bind:" rule, all are allowed. "${CONFIGURE_EXAMPLE}" and "configure:*" allow modules on the endpoints of agents; without a "configure:" rule, all are allowed.`,
-    }),
+    acl: aclField(
+      `Permissions of agents with this token. "bind:app.example.com", "bind:*.example.com" and "bind:env=prod" allow host names and labels; without a "bind:" rule, all are allowed. "${CONFIGURE_EXAMPLE}" and "configure:*" allow modules on the endpoints of agents; without a "configure:" rule, all are allowed.`,
+    ),
   }),
   derived: { owner_id: ownerId },
   shownOnce: {
@@ -45,7 +48,7 @@ export const credentials = defineResource({
   },
   isRevocation: (config, previous) => config === null || isNarrowerAcl(config.acl, previous.acl),
   onCreate: (_config, ports) => {
-    const token = ports.newToken('postern_cr_');
+    const token = ports.newToken(CREDENTIAL_PREFIX);
     return { internal: { token_hash: hashToken(token) }, shownOnce: { token } };
   },
   uniqueKeys: (_config, _owner, extra) => [

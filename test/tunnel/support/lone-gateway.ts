@@ -57,6 +57,7 @@ export async function loneGateway(test: Cleanup, ports: Partial<GatewayPorts>): 
       refresh: () => Promise.resolve(),
       onChange: () => () => {},
     },
+    invitations: { redeem: () => Promise.resolve(null) },
     table,
     endpoints: {
       isCoveredByEdge: () => false,

@@ -1,5 +1,5 @@
-import type { Replica } from '../../replica/replica.ts';
-import type { StoredRecord } from '../../store/store.ts';
+import type { StoredRecord } from '../store/store.ts';
+import type { Replica } from './replica.ts';
 
 /** Records of one kind by another key than their id. It follows the replica. */
 export class RecordIndex {

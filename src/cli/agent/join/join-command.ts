@@ -1,0 +1,122 @@
+import { join } from 'node:path';
+import { AgentError } from '../../../agent/agent-error.ts';
+import { usage } from '../../../lib/flags.ts';
+import { hashToken } from '../../../lib/text/token-hash.ts';
+import { type Invitation, readInvitationLine } from '../../../tunnel/invitation-line.ts';
+import { printable } from '../../api/cell-text.ts';
+import type { Command, CommandContext } from '../../command.ts';
+import { type CommandSyntax, INVALID_USAGE } from '../../command-syntax.ts';
+import { isAgreed } from '../../is-agreed.ts';
+import { type ParsedCommand, parseCommand } from '../../parse-command.ts';
+import { fileFlag, YES } from '../../shared-flags.ts';
+import { readCertificates } from '../certificates.ts';
+import { configPlaces, findConfigFile } from '../config/find-config.ts';
+import { FlagValues } from '../flag-values.ts';
+import type { JoinPorts } from './join-ports.ts';
+import { JoinedFile } from './joined-file.ts';
+import { nextCommand } from './next-command.ts';
+
+const SYNTAX: CommandSyntax = {
+  name: 'agent',
+  about: 'Gives the agent on this machine a token of its own.',
+  subcommands: [
+    {
+      name: 'join',
+      operands: '[INVITATION]',
+      about: 'exchange a line of "postern agents invite" for a token, and write it to the configuration file',
+      flags: [
+        fileFlag('config', 'Configuration file to write; its other lines stay as they are.', {
+          default: './postern.yml if it exists, otherwise ~/.config/postern/postern.yml',
+        }),
+        fileFlag('root-ca', 'PEM file with the CA of the gateway, for an invitation that names none.', {
+          kind: 'repeated',
+        }),
+        YES,
+      ],
+    },
+  ],
+  notes: [
+    'Without INVITATION, the command reads it from standard input. It dials the gateway that the line names and compares its CA with the hash in the line. Only then does it send the secret. The file is readable for this user only.',
+  ],
+  examples: ['postern agent join pstn-…', 'postern agent join --config /etc/postern/postern.yml < invitation'],
+  exitCodes: { 0: 'the agent has a token', 1: 'failed, or answered with no', 2: INVALID_USAGE },
+};
+
+const EXIT_DECLINED = 1;
+/** The same line does not work later either. */
+const FINAL_CODES: ReadonlySet<string> = new Set(['ERR_POSTERN_AGENT_INVITATION', 'ERR_POSTERN_AGENT_CERTIFICATE']);
+
+export function createAgentCommand(ports: JoinPorts): Command {
+  return {
+    syntax: SYNTAX,
+    run: async (args, context) => {
+      const parsed = parseCommand(SYNTAX, args);
+      const line = await lineOf(parsed, context, ports);
+      const reading = readInvitationLine(line);
+      if (!reading.ok) throw usage(reading.problem);
+      return joinGateway(reading.invitation, parsed, context, ports);
+    },
+  };
+}
+
+async function joinGateway(
+  invitation: Invitation,
+  parsed: ParsedCommand,
+  context: CommandContext,
+  ports: JoinPorts,
+): Promise<number> {
+  const flags = new FlagValues(parsed);
+  const file = await fileOf(flags, context, ports);
+  const { gateway } = invitation;
+  if (file.current !== null) {
+    if (!flags.has('yes') && context.ask === undefined) {
+      throw usage(`${file.path} has a token already, and there is no terminal to ask: add --yes to replace it`);
+    }
+    const question = `${file.path} has a token for ${printable(file.current)}. Replace it?`;
+    if (!(await isAgreed(parsed, context, question))) {
+      context.warn('postern: nothing was changed, and the invitation was not used');
+      return EXIT_DECLINED;
+    }
+  }
+  const roots = flags.repeated('root-ca');
+  const ca = roots.length === 0 ? undefined : await readCertificates(roots, '--root-ca', ports.files);
+  const token = await file.pendingToken(hashToken(invitation.secret), () => ports.newToken());
+  context.warn(`Joining ${gateway} …`);
+  const enrolment = await ports
+    .enroll({ invitation, token, name: ports.hostName, ca })
+    .catch(async (error: unknown) => {
+      if (error instanceof AgentError && FINAL_CODES.has(error.code)) await file.forgetPending();
+      throw error instanceof AgentError ? new AgentError(error.code, printable(error.message)) : error;
+    });
+  await file.save({ serverAddr: gateway, token, authority: enrolment.authority ?? ca?.join('') ?? null });
+  context.warn(
+    `This machine has joined ${gateway} as ${printable(enrolment.credentialId)}. ${file.path} has its token.`,
+  );
+  for (const name of ['POSTERN_AUTHTOKEN', 'POSTERN_SERVER_ADDR']) {
+    if (context.env[name]) context.warn(`postern: ${name} is set and takes precedence over the file: unset it`);
+  }
+  const isFound = !flags.has('config');
+  context.warn('Publish a local service, here on port 3000:');
+  context.print(`${nextCommand(enrolment.acl)}${isFound ? '' : ` --config ${file.path}`}`);
+  return 0;
+}
+
+async function lineOf({ positionals }: ParsedCommand, context: CommandContext, ports: JoinPorts): Promise<string> {
+  const [line, ...more] = positionals;
+  // The printed command, quoted or not.
+  if (more.length > 0) throw usage('postern agent join takes one invitation: copy the line that starts with pstn-');
+  if (line !== undefined && line !== '-') return line;
+  return (await context.ask?.('Invitation: ')) ?? ports.readStdin();
+}
+
+async function fileOf(flags: FlagValues, context: CommandContext, { files }: JoinPorts): Promise<JoinedFile> {
+  const named = flags.text('config');
+  if (named !== null) {
+    const path = await files.resolve(named);
+    const found = (await files.exists(path)) ? await findConfigFile(path, context.env, files) : null;
+    return new JoinedFile(path, found?.text ?? null, files);
+  }
+  const found = await findConfigFile(undefined, context.env, files);
+  const [, home = join(files.home, '.config', 'postern', 'postern.yml')] = configPlaces(context.env, files.home);
+  return new JoinedFile(await files.resolve(found?.path ?? home), found?.text ?? null, files);
+}

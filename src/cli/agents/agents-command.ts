@@ -1,0 +1,126 @@
+import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { isLoopbackHost, parseListenAddress } from '../../lib/net/listen-address.ts';
+import { printable } from '../api/cell-text.ts';
+import { openTransport } from '../api/open-transport.ts';
+import { runWithApi } from '../api/run-with-api.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { outputFlag } from '../output/output-format.ts';
+import { type ParsedCommand, parseCommand } from '../parse-command.ts';
+import { CONNECTION, switchFlag, textFlag } from '../shared-flags.ts';
+
+const PATH = '/agent_invitations';
+/** What each list is in the API. */
+const LISTS: Readonly<Record<string, string>> = { list: 'tunnel-sessions', invitations: 'agent-invitations' };
+
+const SYNTAX: CommandSyntax = {
+  name: 'agents',
+  about: 'Connects agents on other machines to this server.',
+  subcommands: [
+    {
+      name: 'invite',
+      about: 'print a line that gives an agent on another machine its token, once and within ten minutes',
+      flags: [
+        {
+          name: 'host',
+          kind: 'list',
+          hint: 'HOST,…',
+          description: 'Host names that the agent may use, such as app.example.com or *.builds.example.com.',
+        },
+        {
+          name: 'label',
+          kind: 'list',
+          hint: 'NAME=VALUE',
+          description: 'Labels that tunnels of the agent may have.',
+        },
+        switchFlag('any-host', 'Allow all host names and labels, without a warning.'),
+        textFlag('description', 'TEXT', 'Name of the credential; the host name of the machine follows it.'),
+        textFlag('gateway', 'HOST:PORT', 'Address that the agent dials.', {
+          default: 'tunnel_address, otherwise tunnel_names and tunnel_listen of the server',
+        }),
+      ],
+    },
+    { name: 'list', about: 'list connected agents', flags: [outputFlag()] },
+    { name: 'invitations', about: 'list invitations that were not used', flags: [outputFlag()] },
+    { name: 'revoke', operands: 'INVITATION_ID', about: 'end an invitation that was not used' },
+  ],
+  groups: [CONNECTION],
+  notes: [
+    'The line contains the address of the gateway, the hash of its CA and a secret, and no token. Pass it on like a password: whoever runs it first is the agent. Tokens of agents that have joined are credentials: "postern api credentials list" shows them, and "postern api credentials delete" ends one.',
+  ],
+  examples: ['postern agents invite --host app.example.com', "postern agents invite --host '*.builds.example.com'"],
+  exitCodes: API_EXIT_CODES,
+};
+
+/** Invitations for agents, and short forms of API commands. */
+export function createAgentsCommand(api: Command): Command {
+  return {
+    syntax: SYNTAX,
+    run: (args, context) => {
+      const parsed = parseCommand(SYNTAX, args);
+      const listed = LISTS[parsed.subcommand ?? ''];
+      if (listed !== undefined) return api.run([listed, 'list', ...args.slice(1)], context);
+      if (parsed.subcommand === 'revoke') return revoke(parsed, context);
+      return invite(parsed, context);
+    },
+  };
+}
+
+function invite(parsed: ParsedCommand, context: CommandContext): Promise<number> {
+  const body = bodyOf(parsed);
+  return runWithApi(context, async () => {
+    const transport = await openTransport(parsed, context);
+    const { text } = await transport.send({ method: 'POST', path: PATH, body });
+    const { invitation, gateway, ca_sha256: pinned } = JSON.parse(text) as Readonly<Record<string, string | null>>;
+    const address = printable(gateway ?? '');
+    context.warn(`Run this on the other machine within ten minutes. It works once, and dials ${address}:`);
+    context.print(`postern agent join ${printable(invitation ?? '')}`);
+    for (const note of notes(address, pinned ?? null, parsed)) context.warn(note);
+    return 0;
+  });
+}
+
+function notes(gateway: string, pinned: string | null, parsed: ParsedFlags): readonly string[] {
+  const { host = '' } = parseListenAddress(gateway) ?? {};
+  return [
+    ...(isLoopbackHost(host)
+      ? [
+          `postern: ${gateway} works on this machine only: set tunnel_listen and tunnel_names on the server, or use --gateway HOST:PORT`,
+        ]
+      : []),
+    ...(pinned === null
+      ? [
+          'postern: the gateway has a certificate of its own, so the agent trusts the CAs of its system; for others, add --root-ca FILE there',
+        ]
+      : []),
+    ...(parsed.values.has('host') || parsed.values.has('label') || isOn(parsed, 'any-host')
+      ? []
+      : ['postern: without --host, the agent may use every host name and label that no edge has']),
+  ];
+}
+
+function bodyOf({ flags, values }: ParsedFlags): JsonObject {
+  const itemsOf = (name: string): readonly string[] =>
+    (values.get(name) ?? []).flatMap((list) => list.split(',')).map((item) => item.trim());
+  const subjects = ['host', 'label'].flatMap(itemsOf);
+  if (subjects.includes('')) throw usage('--host and --label must not be empty');
+  const wrong = itemsOf('label').find((label) => !label.includes('='));
+  if (wrong !== undefined) throw usage(`--label ${JSON.stringify(wrong)} is not NAME=VALUE`);
+  const given = ['description', 'gateway'].filter((name) => flags.has(name));
+  return {
+    acl: subjects.map((subject) => `bind:${subject}`),
+    ...Object.fromEntries(given.map((name) => [name, flags.get(name) ?? ''])),
+  };
+}
+
+function revoke(parsed: ParsedCommand, context: CommandContext): Promise<number> {
+  const [id, ...more] = parsed.positionals;
+  if (id === undefined || more.length > 0) throw usage('postern agents revoke needs the id of one invitation');
+  return runWithApi(context, async () => {
+    const transport = await openTransport(parsed, context);
+    await transport.send({ method: 'DELETE', path: `${PATH}/${encodeURIComponent(id)}` });
+    context.print(`${printable(id)} is revoked`);
+    return 0;
+  });
+}

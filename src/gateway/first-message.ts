@@ -1,0 +1,17 @@
+import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';
+import type { AgentConnection } from './agent-connection.ts';
+
+/** Slows down guessing of tokens and of invitations. */
+export const WRONG_SECRET_DELAY_MS = 1_000;
+
+/** Refuses the first message of an agent that this process cannot serve, whoever sent it. */
+export function isRefusedFirst(connection: AgentConnection, version: number, isClosing: boolean): boolean {
+  if (isClosing) {
+    connection.refuse('ERR_POSTERN_GATEWAY_DRAINING', 'the server is being stopped; try again in a moment', true);
+    return true;
+  }
+  if (version === PROTOCOL_VERSION) return false;
+  const message = `the server speaks protocol version ${PROTOCOL_VERSION}, but the agent version ${version}: use the same release of both`;
+  connection.refuse('ERR_POSTERN_AGENT_PROTOCOL', message, false);
+  return true;
+}

@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, realpath, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { enroll } from '../../agent/enrollment/enroll.ts';
+import type { JoinPorts } from '../../cli/agent/join/join-ports.ts';
+import { writeDurably } from '../../lib/process/durable-file.ts';
+import { CREDENTIAL_PREFIX } from '../../resources/credentials/credential-token.ts';
+import { agentPorts } from './agent-ports.ts';
+
+const PRIVATE_FILE = 0o600;
+const PRIVATE_DIRECTORY = 0o700;
+
+export function joinPorts(): JoinPorts {
+  return {
+    files: {
+      ...agentPorts().files,
+      resolve: (path) => realpath(path).catch(() => resolve(path)),
+      writePrivate: async (path, content) => {
+        await mkdir(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY });
+        await writeDurably(path, content, PRIVATE_FILE);
+      },
+      remove: (path) => rm(path, { force: true }),
+    },
+    hostName: hostname(),
+    enroll,
+    newToken: () => `${CREDENTIAL_PREFIX}${randomBytes(32).toString('base64url')}`,
+    readStdin: () => text(process.stdin),
+  };
+}
