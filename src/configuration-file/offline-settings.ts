@@ -15,7 +15,7 @@ export function offlineSettings(config: JsonObject): ResourceSettings {
     eventTypes: eventTypesIn(config),
     identity: null,
     consoleScopesOf: () => [],
-    inviteAgent: () => ({ problem: 'needs a server' }),
+    inviteAgent: () => Promise.resolve({ problem: 'needs a server' }),
   };
 }
 

@@ -11,6 +11,7 @@ suite('the role operator', () => {
   test('writes no resource whose responses contain a token or a link', () => {
     const granting = resources.filter((each) => each.type === 'configuration' && each.shownOnce !== undefined);
     assert.deepEqual(granting.map(({ name }) => name).sort(), [
+      'agent_invitations',
       'api_keys',
       'credentials',
       'guest_links',

@@ -133,11 +133,11 @@ export class Documents implements DocumentsPort {
     const nowMs = clock.nowMs();
     const id = this.#context.newId(resource.idPrefix);
     const creation =
-      resource.onCreate?.(checked as never, {
+      (await resource.onCreate?.(checked as never, {
         ...{ id, principal, settings, nowMs, reader: this.reader },
         newToken: (prefix) => this.#context.newToken(prefix),
         mac: (purpose, data) => this.#context.store.mac(purpose, data),
-      }) ?? {};
+      })) ?? {};
     if ('problems' in creation) throw invalidBody(creation.problems);
     const config = { ...checked, ...creation.config };
     const extra = {

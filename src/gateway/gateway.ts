@@ -74,7 +74,8 @@ export class Gateway implements ConnectionHandler {
             tcpPorts: () => this.#tcpPorts,
             requests: () => this.#requests,
             admission: () => home,
-            connections: () => this.#connections.keys(),
+            // Strangers learn no address, and an agent expects its welcome first.
+            connections: () => this.#connections.keys().filter((each) => this.#connections.get(each) !== null),
             registered: (connection, session) => this.#registered(connection, session),
             commandHere: (sessionId, command) => this.#commandHere(sessionId, command),
             isLeaving: () => this.#isDraining || this.#isSendingAway,

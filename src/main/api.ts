@@ -38,6 +38,7 @@ import { createKsuidSource } from '../lib/text/ksuid.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
 import type { ModuleNetwork } from '../modules/contract/keeps-state.ts';
 import type { OwnIssuer } from '../modules/login/own-issuer.ts';
+import type { InternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
@@ -83,6 +84,7 @@ export interface ApiDependencies {
   readonly logger: Logger;
   readonly requestLogger: RequestLogger;
   readonly health: Health;
+  readonly internalCa: () => Promise<InternalCa>;
   readonly baseUrl: string;
   /** Names of agents' tunnels that an edge with this host would take over. */
   tunnelNamesUnder(host: string): readonly string[];
@@ -153,7 +155,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const settings: ResourceSettings = {
     ...resourceSettings(config, catalog, (host) => deps.tunnelNamesUnder(host)),
     inviteAgent: agentInviter({
-      ...{ config, replica, clock },
+      ...{ config, replica, clock, internalCa: deps.internalCa },
       listen: () => deps.tunnelListen?.() ?? null,
       nodes: () => deps.nodes?.membership.nodes() ?? [],
     }),

@@ -188,6 +188,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     ownIssuer,
     isAddressAllowed,
     mail: mail?.queue ?? null,
+    internalCa,
     health,
     baseUrl,
     problems,

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import type { InternalCa } from './internal-ca.ts';
 import { storedAuthorities } from './stored-authorities.ts';
 
-export const INTERNAL_CA_KIND = 'internal_ca';
+const KIND = 'internal_ca';
 
 /** The CAs of the server, opened when they are first needed: a process without edge, gateway and API certificate needs none. */
 export function internalCaOf(parts: {
@@ -21,7 +21,7 @@ export function internalCaOf(parts: {
   let opened: Promise<InternalCa> | null = null;
   const open = async (): Promise<InternalCa> => {
     const { openInternalCa } = await loadPart(() => import('./internal-ca.ts'));
-    const records = storedAuthorities(store, replica, INTERNAL_CA_KIND);
+    const records = storedAuthorities(store, replica, KIND);
     return openInternalCa({ records, dataDir: config.data_dir, domain: config.domain, clock, log });
   };
   return () => {

@@ -86,7 +86,7 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
   /** A conflict with the current state, as a message: 409. `previous` is null for a create. */
   conflict?(config: Static<Config>, previous: Static<Config> | null, settings: ResourceSettings): string | null;
   /** Computes derived fields and issues tokens. Problems reject the create. */
-  onCreate?(config: Static<Config>, ports: CreatePorts): Creation | { readonly problems: readonly FieldProblem[] };
+  onCreate?(config: Static<Config>, ports: CreatePorts): Created | Promise<Created>;
   /** Computes derived fields again after a change of the configuration. Problems reject the change. */
   onChange?(
     config: Static<Config>,
@@ -173,6 +173,8 @@ export interface CreatePorts {
   mac(purpose: string, data: string): string;
 }
 
+export type Created = Creation | { readonly problems: readonly FieldProblem[] };
+
 export interface Creation {
   readonly derived?: JsonObject;
   /** Stored with the resource and never shown. */
@@ -224,7 +226,7 @@ export interface ResourceSettings {
   /** Null: identity is off. */
   readonly identity: IdentityFacts | null;
   /** The line for an agent with this secret. `gateway` null: the address at which agents usually dial. */
-  inviteAgent(gateway: string | null, secret: string): AgentInvitationLine | { readonly problem: string };
+  inviteAgent(gateway: string | null, secret: string): Promise<AgentInvitationLine | { readonly problem: string }>;
   /** Scopes of the console role that a person with these claims gets at the identity host; none without a role. */
   consoleScopesOf(claims: JsonObject): readonly string[];
 }

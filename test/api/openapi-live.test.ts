@@ -16,6 +16,7 @@ const CREATES = [
   'ip_policies.create',
   'ip_policy_rules.create',
   'credentials.create',
+  'agent_invitations.create',
   'api_keys.create',
   'service_accounts.create',
   'service_account_tokens.create',

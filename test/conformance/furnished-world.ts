@@ -168,6 +168,7 @@ export class FurnishedWorld {
     const { headers } = await this.world.api('POST', '/ip_policies', { description: 'to undo' });
     this.#revision = headers.get('postern-revision') ?? assert.fail('a write without its revision');
     await this.create('/credentials', { description: 'furnished' });
+    await this.create('/agent_invitations', { gateway: 'gateway.example.com:7444' });
     await this.create('/api_keys', { description: 'furnished' });
     const account = await this.create('/service_accounts', { name: 'furnished' });
     await this.create('/service_account_tokens', { service_account_id: account });

@@ -6,9 +6,10 @@ import { Webhook } from 'standardwebhooks';
 import { startServerProcess } from '../support/server-process.ts';
 import { firstOf } from '../support/share-of-cases.ts';
 import { readPage, type ShellBlock } from './markdown.ts';
-import type { PageRun, Treatment } from './reader.ts';
+import type { PageRun, Reader, Treatment } from './reader.ts';
 import { replaceBySignal, replaceServer } from './replace-server.ts';
 import { changeSites, startWithSites } from './sites-server.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface Plan {
   readonly blocks: readonly Treatment[];
@@ -293,11 +294,12 @@ END`,
     ],
   },
   'docs/how-to/connect-a-remote-agent.md': {
-    alsoRunBy: 'test/cli/agent-process.test.ts',
+    setup: postern,
     blocks: [
       { run: /tunnel_names: \[?.*gateway\.example\.com/ },
-      { custom: createAgentToken },
+      { custom: joinElsewhere },
       { custom: dialFromElsewhere },
+      { run: /^postern_cr_\S+$/m },
     ],
   },
   'docs/how-to/run-as-a-service.md': {
@@ -438,26 +440,35 @@ async function restrict({ text }: ShellBlock, { terminal }: PageRun): Promise<vo
   assert.match(answer, /ERR_POSTERN_ADDRESS_NOT_ALLOWED/);
 }
 
-async function createAgentToken({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
-  const output = await terminal.run(text);
-  const token = /^postern_cr_\S+$/m.exec(output)?.[0] ?? '';
-  assert.notEqual(token, '', output);
-  await writeFile(join(reader.folder, 'agent-token'), token);
+/** Another machine: a folder with nothing of the server's. */
+function elsewhere(reader: Reader): Terminal {
+  const folder = join(reader.folder, 'elsewhere');
+  return reader.terminal({ HOME: folder, POSTERN_SERVER_ADDR: '', POSTERN_API_URL: '' }, folder);
+}
+const posternElsewhere = 'postern() { node ../bin/postern.mjs "$@"; }';
+
+/** The reader pastes what the first command printed. */
+async function joinElsewhere({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  const output = await terminal.run(`mkdir elsewhere\n${text}`);
+  const printed = /^postern agent join pstn-\S+$/m.exec(output)?.[0] ?? assert.fail(output);
+  const other = elsewhere(reader);
+  try {
+    const joined = await other.run(`${posternElsewhere}\n${printed}`);
+    assert.match(joined, /^postern http 3000 --domain app\.builds\.example\.com$/m);
+    const again = await other.run(`${printed} --yes || true`);
+    assert.match(again, /the invitation does not work/);
+    assert.match(await other.run('stat -c %a .config/postern/postern.yml'), /^600$/m);
+  } finally {
+    await other.close();
+  }
 }
 
-/** A separate folder: the copied file is all that the agent has of the server. */
-async function dialFromElsewhere({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
-  await terminal.run('mkdir elsewhere && cp postern-cas.pem elsewhere');
-  // The one that the page made, with its limits.
-  const TOKEN = (await readFile(join(reader.folder, 'agent-token'), 'utf8')).trim();
-  const elsewhere = reader.terminal({ TOKEN, POSTERN_SERVER_ADDR: '' }, join(reader.folder, 'elsewhere'));
+async function dialFromElsewhere({ text }: ShellBlock, { reader }: PageRun): Promise<void> {
+  const other = elsewhere(reader);
   try {
-    const command = text
-      .replace('bin/postern.mjs', join(reader.folder, 'bin', 'postern.mjs'))
-      .replace('gateway.example.com:7444', reader.env['POSTERN_SERVER_ADDR'] ?? '');
-    await elsewhere.start(command, /https:\/\/app\.builds\.example\.com:\d+/);
+    await other.start(`${posternElsewhere}\n${text}`, /https:\/\/app\.builds\.example\.com:\d+/);
   } finally {
-    await elsewhere.close();
+    await other.close();
   }
 }
 

@@ -37,6 +37,7 @@ async function causeAll(world: EventWorld): Promise<{ caused: Map<string, string
     }),
     await life('domain', '/reserved_domains', { domain: 'a.example.com' }),
     await life('tunnel_credential', '/credentials', {}),
+    await life('agent_invitation', '/agent_invitations', { gateway: 'gateway.example.com:7444' }),
     await life('backend', '/backends/static', { address: 'localhost:80' }),
     await life('event_subscription', '/event_subscriptions', {}),
     await life('event_destination', '/event_destinations', {

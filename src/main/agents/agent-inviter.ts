@@ -8,20 +8,17 @@ import {
   parseListenAddress,
 } from '../../lib/net/listen-address.ts';
 import type { NodeRow } from '../../nodes/node.ts';
-import { internalCaPlaces } from '../../pki/internal-ca-places.ts';
+import type { InternalCa } from '../../pki/internal-ca.ts';
 import { ManagedCertificates } from '../../pki/managed-certificates.ts';
-import { INTERNAL_CA_KIND } from '../../pki/server-internal-ca.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { ResourceSettings } from '../../resources/resource.ts';
 import { invitationLine } from '../../tunnel/invitation-line.ts';
 
 interface InviterParts {
-  readonly config: Pick<
-    Config,
-    'tunnel_address' | 'tunnel_names' | 'tunnel_listen' | 'tunnel_tls_cert' | 'domain' | 'data_dir'
-  >;
-  readonly replica: Pick<Replica, 'get' | 'all' | 'onChange'>;
+  readonly config: Pick<Config, 'tunnel_address' | 'tunnel_names' | 'tunnel_tls_cert' | 'domain'>;
+  readonly replica: Pick<Replica, 'all' | 'onChange'>;
   readonly clock: Clock;
+  readonly internalCa: () => Promise<InternalCa>;
   /** Where this process listens for agents. */
   listen(): ListenAddress | null;
   nodes(): readonly Pick<NodeRow, 'tunnelAddress' | 'status'>[];
@@ -29,16 +26,15 @@ interface InviterParts {
 
 /** Makes the lines of invitations. */
 export function agentInviter(parts: InviterParts): ResourceSettings['inviteAgent'] {
-  return (wanted, secret) => {
+  return async (wanted, secret) => {
     const gateway = wanted ?? usualGateway(parts);
     if (gateway === null) {
       return {
         problem: 'is required, because this server has no listener for agents: name the host:port of one that has',
       };
     }
-    const trust = trustOf(gateway, parts);
-    if ('problem' in trust) return trust;
-    return { ...trust, gateway, line: invitationLine({ gateway, secret, ...trust }) };
+    const caSha256 = await authorityOf(gateway, parts);
+    return { gateway, caSha256, line: invitationLine({ gateway, secret, caSha256 }) };
   };
 }
 
@@ -53,22 +49,16 @@ function usualGateway({ config, listen, nodes }: InviterParts): string | null {
   return formatListenAddress({ host: isWildcardHost(own.host) ? config.domain : own.host, port: own.port });
 }
 
-/** What the agent can check the gateway's certificate against. */
-function trustOf(
+/** What the agent can check the gateway's certificate against. Null: the authorities of its system. */
+async function authorityOf(
   gateway: string,
-  { config, replica, clock }: InviterParts,
-): { readonly caSha256: string | null } | { readonly problem: string } {
+  { config, replica, clock, internalCa }: InviterParts,
+): Promise<string | null> {
   const host = parseListenAddress(gateway)?.host ?? '';
-  if (config.tunnel_tls_cert !== INTERNAL_CERTIFICATE || hasManaged(host, replica, clock.nowMs())) {
-    return { caSha256: null };
-  }
+  if (config.tunnel_tls_cert !== INTERNAL_CERTIFICATE || hasManaged(host, replica, clock.nowMs())) return null;
   // The gateway's certificate has addresses such as 127.0.0.1, so the CA for the domain cannot sign it.
-  const { id } = internalCaPlaces(config.data_dir, config.domain).other;
-  const certificate = replica.get(INTERNAL_CA_KIND, id)?.doc['certificate'];
-  if (typeof certificate !== 'string') {
-    return { problem: 'cannot be named yet: no server with the role "gateway" was started on this store' };
-  }
-  return { caSha256: new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase() };
+  const { otherCaPem } = await internalCa();
+  return new X509Certificate(otherCaPem).fingerprint256.replaceAll(':', '').toLowerCase();
 }
 
 /** Whether the gateway presents a certificate from an ACME server for this name. */

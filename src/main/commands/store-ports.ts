@@ -60,6 +60,7 @@ async function createKey(
     served: () => null,
     tunnelNamesUnder: () => [],
     ownIssuer: null,
+    internalCa: () => Promise.reject(new Error('no agent is invited here')),
     isAddressAllowed: () => false,
   });
   opened.defer(() => api.close());

@@ -9,7 +9,7 @@ import type { RecordKey } from '../../store/store.ts';
 import { coversScope } from '../covers-scope.ts';
 import { aclRuleProblem } from '../credentials/acl-rule-problem.ts';
 import { aclField } from '../credentials/credentials.ts';
-import { type CreatePorts, type Creation, defineResource, describedFields, timestamp } from '../resource.ts';
+import { type Created, type CreatePorts, defineResource, describedFields, timestamp } from '../resource.ts';
 import { AGENT_INVITATION_KIND, type InvitationInternal, invitationOf } from './invitation-record.ts';
 
 const LIFETIME_MS = 600_000;
@@ -56,7 +56,11 @@ export const agentInvitations = defineResource({
       examples: ['pstn-EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleEXAMPLEexampleEXAMPLE'],
     }),
   },
-  example: { description: 'build machines', acl: ['bind:*.builds.example.com'] },
+  example: {
+    description: 'build machines',
+    acl: ['bind:*.builds.example.com'],
+    gateway: 'gateway.example.com:7444',
+  },
   check: ({ acl, gateway }) => [
     ...problemAt('acl', acl.map(aclRuleProblem).find((each) => each !== null) ?? null),
     ...problemAt('gateway', gateway === '' ? null : gatewayProblem(gateway)),
@@ -76,12 +80,12 @@ export const agentInvitations = defineResource({
   ],
 });
 
-function create(
+async function create(
   { gateway: wanted }: AgentInvitation,
   { principal, settings, nowMs, reader, newToken }: CreatePorts,
-): Creation | { readonly problems: readonly FieldProblem[] } {
+): Promise<Created> {
   const secret = Buffer.from(newToken(''), 'base64url').subarray(0, SECRET_BYTES).toString('base64url');
-  const made = settings.inviteAgent(wanted === '' ? null : wanted, secret);
+  const made = await settings.inviteAgent(wanted === '' ? null : wanted, secret);
   if ('problem' in made) return { problems: problemAt('gateway', made.problem) };
   const { apiKeyId, person, identity } = principal;
   const internal: InvitationInternal = {
