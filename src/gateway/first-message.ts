@@ -4,7 +4,7 @@ import type { AgentConnection } from './agent-connection.ts';
 /** Slows down guessing of tokens and of invitations. */
 export const WRONG_SECRET_DELAY_MS = 1_000;
 
-/** Refuses the first message of an agent that this process cannot serve, whoever sent it. */
+/** Refuses a first message that this process cannot serve, with a right secret or a wrong one. */
 export function isRefusedFirst(connection: AgentConnection, version: number, isClosing: boolean): boolean {
   if (isClosing) {
     connection.refuse('ERR_POSTERN_GATEWAY_DRAINING', 'the server is being stopped; try again in a moment', true);

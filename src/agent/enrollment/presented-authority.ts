@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { connect, type DetailedPeerCertificate } from 'node:tls';
+import { messageOf } from '../../lib/error-text.ts';
+import { type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { ALPN } from '../../tunnel/protocol.ts';
 import { AgentError } from '../agent-error.ts';
 import type { GatewayAddress } from '../dial-gateway.ts';
@@ -43,13 +45,16 @@ function presentedChain(
       reject(new AgentError(problem.code, problem.message));
       socket.destroy();
     };
+    const owner: ListenerOwner = {
+      contain: (error) => fail({ code: 'ERR_POSTERN_AGENT_CERTIFICATE', message: messageOf(error) }),
+    };
     const timer = setTimeout(() => fail(dialTimeout(serverAddr, timeoutMs)), timeoutMs);
-    socket.once('secureConnect', () => {
+    listenOnce(socket, 'secureConnect', owner, () => {
       resolve(chainOf(socket.getPeerCertificate(true)));
       socket.destroy();
     });
-    socket.on('error', (error) => fail(dialProblem(error, { serverAddr, servername }, null)));
-    socket.once('close', () => {
+    listen(socket, 'error', owner, (error: Error) => fail(dialProblem(error, { serverAddr, servername }, null)));
+    listenOnce(socket, 'close', owner, () => {
       clearTimeout(timer);
       fail({ code: 'ERR_POSTERN_AGENT_UNREACHABLE', message: `${serverAddr} closed the connection: try again` });
     });

@@ -47,7 +47,7 @@ const SYNTAX: CommandSyntax = {
   ],
   groups: [CONNECTION],
   notes: [
-    'The line contains the address of the gateway, the hash of its CA and a secret, and no token. Pass it on like a password: whoever runs it first is the agent. Tokens of agents that have joined are credentials: "postern api credentials list" shows them, and "postern api credentials delete" ends one.',
+    'The line contains the address of the gateway, the hash of its CA and a secret, and no token. Pass it on like a password: the first machine that runs it gets the token. Tokens of agents that have joined are credentials: "postern api credentials list" shows them, and "postern api credentials delete" ends one.',
   ],
   examples: ['postern agents invite --host app.example.com', "postern agents invite --host '*.builds.example.com'"],
   exitCodes: API_EXIT_CODES,

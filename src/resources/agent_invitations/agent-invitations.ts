@@ -66,7 +66,7 @@ export const agentInvitations = defineResource({
     ...problemAt('gateway', gateway === '' ? null : gatewayProblem(gateway)),
   ],
   isRevocation: (invitation) => invitation === null,
-  // Whoever makes an invitation gives away a credential.
+  // An invitation gives away a credential.
   authorize: ({ scopes }, invitation, previous) =>
     invitation === null || previous !== null || coversScope(scopes, CREDENTIALS_WRITE)
       ? null
