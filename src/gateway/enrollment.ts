@@ -1,6 +1,6 @@
-import { TokenBucket } from '../lib/token-bucket.ts';
 import { LruMap } from '../lib/lru-map.ts';
 import { ownerOf } from '../lib/net/address-owner.ts';
+import { TokenBucket } from '../lib/token-bucket.ts';
 import type { Enroll } from '../tunnel/messages.ts';
 import type { AgentConnection } from './agent-connection.ts';
 import { isRefusedFirst, WRONG_SECRET_DELAY_MS } from './first-message.ts';

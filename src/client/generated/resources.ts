@@ -1,5 +1,6 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Transport } from '../transport.ts';
+import { AgentInvitationsClient } from './agent-invitations.ts';
 import { AlertsClient } from './alerts.ts';
 import { ApiKeysClient } from './api-keys.ts';
 import { AppSessionsClient } from './app-sessions.ts';
@@ -45,6 +46,7 @@ import { UserAccountsClient } from './user-accounts.ts';
 import { WeightedBackendsClient } from './weighted-backends.ts';
 
 export type * from './access-module.ts';
+export type * from './agent-invitations.ts';
 export type * from './alerts.ts';
 export type * from './api-keys.ts';
 export type * from './app-sessions.ts';
@@ -161,6 +163,13 @@ export class Resources {
    * Deleting the credential ends its tunnel sessions.
    */
   readonly credentials: CredentialsClient;
+  /**
+   * A line that an agent on another machine exchanges for a credential of its own, once and within ten minutes
+   * ("postern agent join"). It contains the address of the gateway, the hash of its CA, and a secret that is
+   * stored as a hash; only the response to the create shows it. The exchange deletes the invitation and creates
+   * the credential in one change. Deleting the invitation revokes it.
+   */
+  readonly agentInvitations: AgentInvitationsClient;
   /** A key for this API. Its token is shown only once, in the response to the create, and stored as a hash. */
   readonly apiKeys: ApiKeysClient;
   /** A set of event types and the destinations that receive them. */
@@ -245,6 +254,7 @@ export class Resources {
     this.tunnelSessions = new TunnelSessionsClient(transport);
     this.endpoints = new EndpointsClient(transport);
     this.credentials = new CredentialsClient(transport);
+    this.agentInvitations = new AgentInvitationsClient(transport);
     this.apiKeys = new ApiKeysClient(transport);
     this.eventSubscriptions = new EventSubscriptionsClient(transport);
     this.eventSources = new EventSourcesClient(transport);
