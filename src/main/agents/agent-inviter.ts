@@ -20,8 +20,8 @@ interface InviterParts {
   readonly clock: Clock;
   readonly internalCa: () => Promise<InternalCa>;
   /** Where this process listens for agents. */
-  listen(): ListenAddress | null;
-  nodes(): readonly Pick<NodeRow, 'tunnelAddress' | 'status'>[];
+  readonly listen: () => ListenAddress | null;
+  readonly nodes: () => readonly Pick<NodeRow, 'tunnelAddress' | 'status'>[];
 }
 
 /** Makes the lines of invitations. */

@@ -80,11 +80,9 @@ export const agentInvitations = defineResource({
   ],
 });
 
-async function create(
-  { gateway: wanted }: AgentInvitation,
-  { principal, settings, nowMs, reader, newToken }: CreatePorts,
-): Promise<Created> {
-  const secret = Buffer.from(newToken(''), 'base64url').subarray(0, SECRET_BYTES).toString('base64url');
+async function create({ gateway: wanted }: AgentInvitation, ports: CreatePorts): Promise<Created> {
+  const { principal, settings, nowMs, reader } = ports;
+  const secret = Buffer.from(ports.newToken(''), 'base64url').subarray(0, SECRET_BYTES).toString('base64url');
   const made = await settings.inviteAgent(wanted === '' ? null : wanted, secret);
   if ('problem' in made) return { problems: problemAt('gateway', made.problem) };
   const { apiKeyId, person, identity } = principal;
