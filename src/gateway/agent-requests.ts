@@ -21,7 +21,11 @@ export class AgentRequests {
     this.#parts = parts;
   }
 
-  carryOut(session: AgentSession, connection: SessionConnection, message: Exclude<AgentMessage, { t: 'hello' }>): void {
+  carryOut(
+    session: AgentSession,
+    connection: SessionConnection,
+    message: Exclude<AgentMessage, { t: 'hello' | 'enroll' }>,
+  ): void {
     const { life, commands } = this.#parts;
     // Agents send nothing before they have read the welcome.
     session.secretReceived();

@@ -112,7 +112,11 @@ export class HolderSide {
   }
 
   /** Sends the request to the session's home. */
-  relay(session: AgentSession, connection: AgentConnection, request: Exclude<AgentMessage, { t: 'hello' }>): void {
+  relay(
+    session: AgentSession,
+    connection: AgentConnection,
+    request: Exclude<AgentMessage, { t: 'hello' | 'enroll' }>,
+  ): void {
     const box = this.outbox(session.home ?? '');
     const number = this.connections.number(connection);
     this.connections.opened(connection, request);

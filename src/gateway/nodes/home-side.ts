@@ -226,8 +226,9 @@ export class HomeSide implements SessionCopies {
       return;
     }
     const decoded = decodeAgentMessage(JSON.stringify(line['message'] ?? null));
-    if (!decoded.ok || !('message' in decoded) || decoded.message.t === 'hello') return;
-    this.#parts.requests().carryOut(session, connection, decoded.message);
+    if (!decoded.ok || !('message' in decoded)) return;
+    const { message } = decoded;
+    if (message.t !== 'hello' && message.t !== 'enroll') this.#parts.requests().carryOut(session, connection, message);
   }
 
   #closed(sessionId: string, connection: RemoteConnection): void {

@@ -1,7 +1,7 @@
 import type { AgentMessage } from '../../tunnel/messages.ts';
 import type { AgentConnection } from '../agent-connection.ts';
 
-type Request = Exclude<AgentMessage, { t: 'hello' }>;
+type Request = Exclude<AgentMessage, { t: 'hello' | 'enroll' }>;
 
 interface Held {
   readonly number: number;
