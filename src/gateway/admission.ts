@@ -1,11 +1,11 @@
 import { within } from '../lib/async/deadline.ts';
 import { rfc3339 } from '../lib/clock.ts';
 import type { Hello } from '../tunnel/messages.ts';
-import type { AgentConnection } from './agent-connection.ts';
 import { AgentSession } from './agent-session.ts';
 import type { ClaimRefusal, SessionRecords } from './claims.ts';
 import { isRefusedFirst, WRONG_SECRET_DELAY_MS } from './first-message.ts';
 import type { HomeAdmission, SessionClaim } from './home-admission.ts';
+import type { LocalConnection } from './local-connection.ts';
 import type { Credentials, GatewayPorts } from './ports.ts';
 import type { RightToServe } from './right-to-serve.ts';
 import type { SessionLife } from './session-life.ts';
@@ -16,7 +16,7 @@ const REFRESH_WITHIN_MS = 2_500;
 export interface SessionsElsewhere {
   /** `here`: this node has become its home. `unknown`: no node has it. */
   admit(
-    connection: AgentConnection,
+    connection: LocalConnection,
     sessionId: string,
     claim: SessionClaim,
   ): Promise<'admitted' | 'here' | 'unknown' | ClaimRefusal>;
@@ -42,7 +42,7 @@ export class Admission {
     this.#parts = parts;
   }
 
-  async hello(connection: AgentConnection, hello: Hello): Promise<void> {
+  async hello(connection: LocalConnection, hello: Hello): Promise<void> {
     const { home } = this.#parts;
     if (isRefusedFirst(connection, hello.version, this.#parts.isClosing())) return;
     const credential = await this.#check(hello.token);
@@ -93,7 +93,7 @@ export class Admission {
   }
 
   /** The session, if this node decides about it. */
-  async #find(connection: AgentConnection, id: string, claim: SessionClaim): Promise<AgentSession | null | 'answered'> {
+  async #find(connection: LocalConnection, id: string, claim: SessionClaim): Promise<AgentSession | null | 'answered'> {
     const { life, elsewhere } = this.#parts;
     const known = life.all.get(id);
     if (elsewhere === null || known?.home === null) return known ?? null;
@@ -107,7 +107,7 @@ export class Admission {
     return found?.home === null ? found : null;
   }
 
-  async #start(connection: AgentConnection, hello: Hello, credentialId: string): Promise<void> {
+  async #start(connection: LocalConnection, hello: Hello, credentialId: string): Promise<void> {
     const { ports, life, home, records } = this.#parts;
     const id = ports.newId('ts');
     const startedAt = rfc3339(ports.clock.nowMs());

@@ -1,6 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import type { AgentLink } from '../edge/tunnels/online-tunnels.ts';
 import { until } from '../lib/async/until.ts';
 import { reportBug } from '../lib/bug-report.ts';
 import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
@@ -11,16 +10,10 @@ import { cancelStream } from '../lib/http2/reset.ts';
 import { SHARED_SESSION } from '../lib/http2/shared-session.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
-import { type AgentMessage, decodeAgentMessage, type GatewayMessage } from '../tunnel/messages.ts';
+import { decodeAgentMessage, type GatewayMessage } from '../tunnel/messages.ts';
 import { CONTROL_AUTHORITY, CONTROL_PATH, HELLO_TIMEOUT_MS } from '../tunnel/protocol.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
-import type { SessionConnection } from './session-connection.ts';
-
-export interface ConnectionHandler {
-  onMessage(connection: AgentConnection, message: AgentMessage): void;
-  /** Called once. `reason` is null when the agent left cleanly. */
-  onClosed(connection: AgentConnection, reason: string | null): void;
-}
+import type { ConnectionHandler, LocalConnection } from './local-connection.ts';
 
 const MAX_STREAMS = 1_000;
 const TCP_PROBE_AFTER_MS = 30_000;
@@ -34,11 +27,11 @@ const FLUSH_WITHIN_MS = 1_000;
  * open, hello is expected), *serving*, *retired* (no new streams), *closed*. It does not trust the peer: everything is
  * bounded, and a peer that breaks a rule is disconnected with a reason.
  */
-export class AgentConnection implements AgentLink, SessionConnection, ListenerOwner {
+export class AgentConnection implements LocalConnection, ListenerOwner {
   readonly remoteAddress: string;
   readonly #socket: TLSSocket;
   readonly #session: ClientHttp2Session;
-  readonly #handler: ConnectionHandler;
+  readonly #handler: ConnectionHandler<AgentConnection>;
   readonly #windows: SessionWindows;
   readonly #liveness: Liveness;
   readonly #greetingTimer: NodeJS.Timeout;
@@ -50,7 +43,7 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
   #isClosed = false;
   #reason: string | null = null;
 
-  constructor(socket: TLSSocket, handler: ConnectionHandler, remoteAddress: string) {
+  constructor(socket: TLSSocket, handler: ConnectionHandler<AgentConnection>, remoteAddress: string) {
     this.#socket = socket;
     this.#handler = handler;
     this.remoteAddress = remoteAddress;
@@ -226,6 +219,6 @@ export class AgentConnection implements AgentLink, SessionConnection, ListenerOw
 }
 
 /** Waits for requests in progress, up to `timeoutMs`. */
-export function untilIdle(connections: () => Iterable<AgentConnection>, timeoutMs: number): Promise<boolean> {
+export function untilIdle(connections: () => Iterable<LocalConnection>, timeoutMs: number): Promise<boolean> {
   return until(() => ![...connections()].some((connection) => connection.active > 0), timeoutMs);
 }

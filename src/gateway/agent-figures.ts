@@ -1,5 +1,10 @@
 import type { AgentFigures } from '../telemetry/live/tunnel-figures.ts';
-import type { AgentSession } from './agent-session.ts';
+import type { LocalConnection } from './local-connection.ts';
+
+interface ConnectedSession {
+  readonly id: string;
+  readonly local: readonly LocalConnection[];
+}
 
 /** Pings take a moment of this process; the other connections have their turn later. */
 const MAX_PINGS = 200;
@@ -8,7 +13,7 @@ const MAX_PINGS = 200;
  * Also measures the round trips for the next call: connections that carry traffic are not pinged otherwise. Null: the
  * agent is not connected here.
  */
-export function* agentFigures(sessions: Iterable<AgentSession>): Generator<AgentFigures | null> {
+export function* agentFigures(sessions: Iterable<ConnectedSession>): Generator<AgentFigures | null> {
   let pings = 0;
   for (const { id, local } of sessions) {
     if (local.length === 0) {

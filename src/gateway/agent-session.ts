@@ -1,8 +1,8 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AgentLink } from '../edge/tunnels/online-tunnels.ts';
 import type { Hello } from '../tunnel/messages.ts';
-import type { AgentConnection } from './agent-connection.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
+import type { LocalConnection } from './local-connection.ts';
 import type { ReservedTunnel } from './nodes/session-record.ts';
 import { ALWAYS, type RightToServe } from './right-to-serve.ts';
 import type { RemoteSessionConnection, SessionConnection } from './session-connection.ts';
@@ -25,7 +25,7 @@ export class AgentSession {
   /** Tunnels that it had on a node that is gone, until the agent binds them again. */
   readonly reserved = new Map<string, ReservedTunnel>();
   /** Connections of this node. */
-  readonly local: AgentConnection[] = [];
+  readonly local: LocalConnection[] = [];
   /** At home: connections of other nodes. */
   readonly remote: RemoteSessionConnection[] = [];
   /** The node that decides about it. Null: this one. */
@@ -106,7 +106,7 @@ export class AgentSession {
 
   /** The connection with the fewest streams, among those of this node that accept more and were not tried. */
   link(tried?: readonly AgentLink[]): AgentLink | null {
-    let best: AgentConnection | null = null;
+    let best: LocalConnection | null = null;
     for (const connection of this.local) {
       if (!connection.hasRoom || tried?.includes(connection) === true) continue;
       if (best === null || connection.active < best.active) best = connection;

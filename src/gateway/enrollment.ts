@@ -2,8 +2,8 @@ import { LruMap } from '../lib/lru-map.ts';
 import { ownerOf } from '../lib/net/address-owner.ts';
 import { TokenBucket } from '../lib/token-bucket.ts';
 import type { Enroll } from '../tunnel/messages.ts';
-import type { AgentConnection } from './agent-connection.ts';
 import { isRefusedFirst, WRONG_SECRET_DELAY_MS } from './first-message.ts';
+import type { LocalConnection } from './local-connection.ts';
 import type { GatewayPorts, Redeemed, RedeemRequest } from './ports.ts';
 
 /** Invitations that do not work, per minute: from one address, and from all of them. */
@@ -27,7 +27,7 @@ export class Enrollment {
     this.#isClosing = isClosing;
   }
 
-  async enroll(connection: AgentConnection, { version, secret, token, name }: Enroll): Promise<void> {
+  async enroll(connection: LocalConnection, { version, secret, token, name }: Enroll): Promise<void> {
     if (isRefusedFirst(connection, version, this.#isClosing())) return;
     const attempt = this.#attempt(connection.remoteAddress);
     if (attempt === null) {

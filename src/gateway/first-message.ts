@@ -1,11 +1,11 @@
 import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';
-import type { AgentConnection } from './agent-connection.ts';
+import type { LocalConnection } from './local-connection.ts';
 
 /** Slows down guessing of tokens and of invitations. */
 export const WRONG_SECRET_DELAY_MS = 1_000;
 
 /** Refuses a first message that this process cannot serve, with a right secret or a wrong one. */
-export function isRefusedFirst(connection: AgentConnection, version: number, isClosing: boolean): boolean {
+export function isRefusedFirst(connection: LocalConnection, version: number, isClosing: boolean): boolean {
   if (isClosing) {
     connection.refuse('ERR_POSTERN_GATEWAY_DRAINING', 'the server is being stopped; try again in a moment', true);
     return true;

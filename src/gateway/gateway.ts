@@ -3,7 +3,7 @@ import { peerOf } from '../lib/net/proxy-protocol/arriving-clients.ts';
 import type { AgentFigures } from '../telemetry/live/tunnel-figures.ts';
 import type { AgentMessage } from '../tunnel/messages.ts';
 import { Admission } from './admission.ts';
-import { AgentConnection, type ConnectionHandler, untilIdle } from './agent-connection.ts';
+import { AgentConnection, untilIdle } from './agent-connection.ts';
 import { agentFigures } from './agent-figures.ts';
 import { AgentRequests } from './agent-requests.ts';
 import type { AgentSession } from './agent-session.ts';
@@ -12,8 +12,9 @@ import { NO_RECORDS, OWN_CLAIMS } from './claims.ts';
 import { applyCredentialChange } from './credential-change.ts';
 import { Enrollment } from './enrollment.ts';
 import { HomeAdmission } from './home-admission.ts';
+import type { ConnectionHandler, LocalConnection } from './local-connection.ts';
 import { GatewayNodes } from './nodes/gateway-nodes.ts';
-import { NO_COPIES } from './nodes/session-copies.ts';
+import { alsoInWorkers, NO_COPIES } from './nodes/session-copies.ts';
 import { onlineKeys } from './online-keys.ts';
 import type { GatewayCounts, GatewayPorts } from './ports.ts';
 import { Presence } from './presence.ts';
@@ -40,11 +41,11 @@ export class Gateway implements ConnectionHandler {
   readonly #nodes: GatewayNodes | null;
   readonly #commands = new SentCommands();
   /** Null: it has not sent hello yet. */
-  readonly #connections = new Map<AgentConnection, AgentSession | null>();
+  readonly #connections = new Map<LocalConnection, AgentSession | null>();
   /** The unidentified ones, oldest first. */
-  readonly #unknown = new Set<AgentConnection>();
+  readonly #unknown = new Set<LocalConnection>();
   /** Connections whose hello is being checked. */
-  readonly #judged = new WeakSet<AgentConnection>();
+  readonly #judged = new WeakSet<LocalConnection>();
   readonly #unsubscribe: () => void;
   #isDraining = false;
   #isSendingAway = false;
@@ -90,7 +91,7 @@ export class Gateway implements ConnectionHandler {
       announcements: new Announcements(announcer, { nodeId: bootId, region }),
       claims,
       records,
-      copies: nodes?.copies ?? NO_COPIES,
+      copies: nodes === null ? NO_COPIES : alsoInWorkers(nodes.copies, ports.workers),
     });
     this.#life = life;
     this.#names = new TunnelNames({
@@ -168,7 +169,11 @@ export class Gateway implements ConnectionHandler {
 
   /** Takes over a connection after its TLS handshake. */
   accept(socket: TLSSocket, remoteAddress: string = peerOf(socket).address): void {
-    const connection = new AgentConnection(socket, this, remoteAddress);
+    this.arrived(new AgentConnection(socket, this, remoteAddress));
+  }
+
+  /** A connection that has not said hello. */
+  arrived(connection: LocalConnection): void {
     this.#connections.set(connection, null);
     this.#unknown.add(connection);
     if (this.#unknown.size <= MAX_UNKNOWN) return;
@@ -226,7 +231,7 @@ export class Gateway implements ConnectionHandler {
     this.#nodes?.close();
   }
 
-  onMessage(connection: AgentConnection, message: AgentMessage): void {
+  onMessage(connection: LocalConnection, message: AgentMessage): void {
     const session = this.#connections.get(connection) ?? null;
     if (session === null) {
       if (message.t !== 'hello' && message.t !== 'enroll') {
@@ -250,7 +255,7 @@ export class Gateway implements ConnectionHandler {
     else this.#nodes?.holders.relay(session, connection, message);
   }
 
-  onClosed(connection: AgentConnection, reason: string | null): void {
+  onClosed(connection: LocalConnection, reason: string | null): void {
     const session = this.#connections.get(connection) ?? null;
     this.#connections.delete(connection);
     this.#commands.lost(connection);
@@ -268,7 +273,7 @@ export class Gateway implements ConnectionHandler {
     return connection === undefined ? Promise.resolve('unreachable') : this.#commands.send(connection, command);
   }
 
-  #registered(connection: AgentConnection, session: AgentSession): void {
+  #registered(connection: LocalConnection, session: AgentSession): void {
     this.#connections.set(connection, session);
     this.#unknown.delete(connection);
     connection.greeted();

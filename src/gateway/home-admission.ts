@@ -1,8 +1,8 @@
 import type { Welcome } from '../tunnel/messages.ts';
-import { CONNECTIONS_PER_SESSION, MAX_CONNECTIONS_PER_SESSION } from '../tunnel/protocol.ts';
-import { AgentConnection } from './agent-connection.ts';
+import { CONNECTIONS_PER_SESSION, MAX_CONNECTIONS_PER_SESSION, MAX_WANTED_CONNECTIONS } from '../tunnel/protocol.ts';
 import type { AgentFacts, AgentSession } from './agent-session.ts';
 import type { ClaimRefusal, SessionRecords } from './claims.ts';
+import type { LocalConnection } from './local-connection.ts';
 import type { GatewayPorts } from './ports.ts';
 import type { Presence } from './presence.ts';
 import type { RemoteSessionConnection } from './session-connection.ts';
@@ -19,12 +19,12 @@ export interface SessionClaim {
 }
 
 interface HomeAdmissionParts {
-  readonly ports: Pick<GatewayPorts, 'region' | 'log' | 'events'>;
+  readonly ports: Pick<GatewayPorts, 'region' | 'log' | 'events' | 'workers'>;
   readonly life: SessionLife;
   readonly presence: Presence;
   readonly records: SessionRecords;
   /** The connection belongs to the session from now on. */
-  registered(connection: AgentConnection, session: AgentSession): void;
+  registered(connection: LocalConnection, session: AgentSession): void;
 }
 
 /** Adds connections to sessions that this node decides about, whichever node has the connection. */
@@ -42,7 +42,7 @@ export class HomeAdmission {
   /** For the owner of the session. */
   async admit(
     session: AgentSession,
-    connection: AgentConnection | RemoteSessionConnection,
+    connection: LocalConnection | RemoteSessionConnection,
     { how, hello }: Pick<SessionClaim, 'how' | 'hello'>,
   ): Promise<Welcome | ClaimRefusal> {
     if (how === 'join' && (await this.#isFull(session))) {
@@ -74,7 +74,7 @@ export class HomeAdmission {
   /** `secret` is given for a new session, which was stored with it. */
   async attach(
     session: AgentSession,
-    connection: AgentConnection | RemoteSessionConnection,
+    connection: LocalConnection | RemoteSessionConnection,
     how: 'new' | 'resumed' | 'joined',
     hello: AgentFacts,
     secret: string | null = how === 'joined' ? null : session.newSecret(),
@@ -82,7 +82,7 @@ export class HomeAdmission {
     const { ports, life, presence, records } = this.#parts;
     if (session.offlineTimer !== null) clearTimeout(session.offlineTimer);
     session.offlineTimer = null;
-    if (connection instanceof AgentConnection) {
+    if (!('nodeId' in connection)) {
       session.local.push(connection);
       this.#parts.registered(connection, session);
     } else session.remote.push(connection);
@@ -104,8 +104,13 @@ export class HomeAdmission {
       secret,
       generation: session.generation,
       region: ports.region,
-      connections: CONNECTIONS_PER_SESSION,
+      connections: wantedConnections(ports.workers?.count ?? 1),
       resumed: how !== 'new',
     };
   }
+}
+
+/** So many that most workers have one: a request in such a worker needs no other thread. */
+function wantedConnections(workers: number): number {
+  return Math.max(CONNECTIONS_PER_SESSION, Math.min(workers, MAX_WANTED_CONNECTIONS));
 }

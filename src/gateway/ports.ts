@@ -25,8 +25,16 @@ export interface GatewayPorts {
   readonly cluster?: ClusterPorts | undefined;
   /** Tells other nodes. Absent: there are none. */
   readonly announcer?: Announcer | undefined;
+  /** Threads that have the connections of agents. Absent: the gateway's own thread has them. */
+  readonly workers?: GatewayWorkers | undefined;
   /** An agent connected, bound a tunnel or left: for events. */
   readonly events: GatewayEvents;
+}
+
+export interface GatewayWorkers {
+  readonly count: number;
+  /** Resolves when all of them have heard of everything that has happened so far. */
+  settled(): Promise<void>;
 }
 
 export interface GatewayLog {

@@ -1,8 +1,8 @@
-import type { AgentConnection } from './agent-connection.ts';
 import type { AgentSession } from './agent-session.ts';
 import type { Announcements } from './announcements.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
 import type { Claims, SessionRecords } from './claims.ts';
+import type { LocalConnection } from './local-connection.ts';
 import type { SessionCopies } from './nodes/session-copies.ts';
 import type { GatewayPorts } from './ports.ts';
 import type { Presence } from './presence.ts';
@@ -35,6 +35,7 @@ export class SessionLife {
     const { announcements } = this.#parts;
     if (session.isOnline && (session.home === null || session.local.length > 0)) announcements.session(session);
     else announcements.sessionGone(session);
+    for (const connection of session.local) connection.belongsTo?.(session.id, session.home === null);
     for (const tunnel of session.tunnels.values()) this.route(tunnel);
   }
 
@@ -66,7 +67,7 @@ export class SessionLife {
   }
 
   /** A connection of this node is gone. */
-  closed(connection: AgentConnection, session: AgentSession, reason: string | null): void {
+  closed(connection: LocalConnection, session: AgentSession, reason: string | null): void {
     const at = session.local.indexOf(connection);
     if (at !== -1) session.local.splice(at, 1);
     this.lostOne(session, reason);

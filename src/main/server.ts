@@ -155,7 +155,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     ask: (question) => workers?.ask(question) ?? NO_THREADS.ask(question),
   });
   const { history, requests } = recorded;
-  const here = ownTunnels(tunnels, directory.directory, () => gateway);
+  const here = ownTunnels(tunnels, directory.directory, () => (workers === null ? gateway : null));
   const shown = { ...recorded, clock, logger, replica, membership, problems, ownTunnels: here };
   const traffic = openTraffic(shown);
   const base = { config, store, replica, news: nodes.news, catalog, registry, clock, logger, requestLogger };
@@ -270,6 +270,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const threads = workerCount > 1 ? await inWorkers() : null;
   workers = threads?.workers ?? null;
   log.beforeFlush(() => workers?.flushLogs());
+  // After the gateway's end: workers have the connections of agents.
+  opened.defer(() => threads?.close());
   if (threads !== null) directory.directory.follow(threads.onlineTunnels);
   const edge = config.roles.includes('edge') ? (threads ?? (await openEdge(edgeParts))) : null;
   opened.defer(() => edge?.drain(0));
@@ -296,6 +298,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       announcer: directory.announcer,
       ...(links !== null && { cluster: { membership, links, directory: directory.directory, store: store.nodes } }),
       owned,
+      workers: threads?.agents ?? null,
     });
     own.addControl(gateway.address);
   }

@@ -24,6 +24,8 @@ export interface TlsPair {
 /** Source of a listener's certificate for as long as it runs: certificates expire before servers stop. */
 export interface TlsSource {
   readonly current: TlsPair;
+  /** Names for which a certificate from an ACME server comes first. */
+  readonly managedNames: readonly string[];
   /** The context of a name with a certificate from an ACME server; undefined: `current` is presented. */
   contextFor(serverName: string): SecureContext | undefined;
   onChange(listener: (pair: TlsPair) => void): void;
@@ -104,8 +106,10 @@ async function openTlsSource(
   if (certPath !== INTERNAL_CERTIFICATE && keyPath !== null)
     return renewing(await fileProvider({ setting, certPath, keyPath }), onProblem);
   const source = renewing(await internalProvider(await internalCa(), clock, names), onProblem);
-  const managed = new ManagedContexts({ records, clock, names: names().hosts, onProblem });
+  const managedNames = names().hosts;
+  const managed = new ManagedContexts({ records, clock, names: managedNames, onProblem });
   return {
+    managedNames,
     get current() {
       return source.current;
     },
@@ -135,6 +139,7 @@ function renewing(provider: TlsProvider, onProblem: (error: unknown) => void): T
     get current() {
       return current;
     },
+    managedNames: [],
     contextFor: () => undefined,
     onChange: (listener) => {
       listeners.push(listener);

@@ -35,6 +35,8 @@ export const PING_AFTER_MS = 5_000;
 export const DEAD_AFTER_MS = 12_000;
 
 export const CONNECTIONS_PER_SESSION = 2;
+/** A server with several workers asks for one connection for each, up to this number. */
+export const MAX_WANTED_CONNECTIONS = 4;
 /** Including those that are being replaced. */
 export const MAX_CONNECTIONS_PER_SESSION = 16;
 /** Nodes that a `welcome` or `nodes` message may list beside the sender. */

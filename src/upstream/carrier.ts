@@ -45,4 +45,6 @@ export interface RequestChannel {
 export interface ChannelRequest {
   readonly hasBody: boolean;
   readonly mayHaveTrailers: boolean;
+  /** It was lost on another way: the main thread does not repeat it. */
+  readonly isRepeat?: boolean;
 }

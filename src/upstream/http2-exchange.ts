@@ -42,7 +42,7 @@ export interface StreamLink extends CarrierLink {
   /** The connection has ended, and requests that nobody has answered go to another one. Absent: the owner of the link sees to it. */
   readonly isLost?: boolean;
   /** Another node, or a thread of this one, which tells by which node it passes a request on. */
-  readonly relay?: 'node' | 'thread';
+  readonly relay?: 'node' | 'thread' | 'holder';
   /** For requests that switch no protocol. Absent: each is a stream. Null: it has just ended. */
   readonly channel?: RequestChannel | null;
 }
@@ -62,6 +62,8 @@ export interface Http2ExchangeParts {
   readonly request: UpstreamRequest;
   readonly handler: UpstreamHandler;
   readonly isRetry: boolean;
+  /** It was lost on another way. */
+  readonly isRepeat?: boolean;
   /** The other end asks for the body: until then another one can still receive the request. */
   readonly awaitsBodyWanted?: boolean;
 }
@@ -133,7 +135,8 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     const channel = switchTo === null ? link.channel : undefined;
     try {
       if (channel === null) throw new ChannelOverError();
-      if (channel !== undefined) return channel.open(headers, { hasBody, mayHaveTrailers }, this);
+      if (channel !== undefined)
+        return channel.open(headers, { hasBody, mayHaveTrailers, isRepeat: this.#parts?.isRepeat === true }, this);
       const endStream = !hasBody && switchTo === null;
       const stream = link.request(neverIndexed(headers), { endStream, waitForTrailers: mayHaveTrailers });
       return switchTo === null ? new Http2Carrier(stream, link, this) : new Http2SwitchCarrier(stream, link, this);

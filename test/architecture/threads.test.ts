@@ -12,8 +12,16 @@ const OF_WORKERS = [
   'src/main/workers/shared-clock.ts',
   'src/main/data-plane/',
   'src/main/version.ts',
+  'src/gateway/agent-connection.ts',
+  'src/gateway/agent-figures.ts',
+  'src/gateway/agent-handshakes.ts',
   'src/nodes/channel/',
+  'src/nodes/hop/',
+  'src/nodes/links/feed-followers.ts',
+  'src/nodes/links/gathered-message.ts',
+  'src/nodes/links/incoming-link.ts',
   'src/nodes/links/outgoing-link.ts',
+  'src/nodes/links/served-calls.ts',
   'src/nodes/links/peer-',
   'src/store/errors.ts',
   'src/store/keyring.ts',
@@ -30,7 +38,7 @@ const OF_WORKERS = [
 const OF_ANY_THREAD =
   /^src\/(backends|edge|lib|logging|modules|pki|replica|revocation|snapshot|telemetry|tracing|tunnel|upstream)\//;
 
-test('a worker reaches no store, no API, no gateway and no other part that only the main thread may run', () => {
+test('a worker reaches no store, no API, no session of an agent and no other part that only the main thread may run', () => {
   const reached = reachedFrom(productFiles(), [WORKER]);
   assert.ok(reached.has('src/edge/edge.ts'), 'it must reach the edge');
   assert.deepEqual(

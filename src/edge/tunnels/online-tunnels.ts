@@ -35,8 +35,11 @@ export interface OnlineTunnel {
   refused?(): void;
 }
 
-/** Another node, or the main thread, which tries all ways to the agent itself. */
-export type Relay = 'node' | 'thread';
+/**
+ * `node`: another node. `thread`: the main thread, which tries all ways to the agent itself. `holder`: for the main
+ * thread, a worker that has the agent's connection.
+ */
+export type Relay = 'node' | 'thread' | 'holder';
 
 /** One connection to an agent. `postern-tunnel` routes a stream to one of the agent's tunnels. */
 export interface AgentLink {

@@ -162,7 +162,7 @@ export class RawConnection implements ListenerOwner {
 
   /** Nothing was sent yet. A node that no longer has the tunnel refuses the stream, and a broken link to it is lost. */
   #askElsewhere(link: AgentLink, isGone: boolean): boolean {
-    this.#isRefusedByNode ||= isGone;
+    this.#isRefusedByNode ||= isGone && link.relay !== 'holder';
     this.#tried ??= [];
     this.#tried.push(link);
     return this.#ask();

@@ -13,6 +13,11 @@ export class TriedWays {
   #lastResort: AgentLink | null = null;
   #losses = 0;
 
+  /** What was sent on one of them was lost. */
+  get hasLost(): boolean {
+    return this.#losses > 0;
+  }
+
   get isLast(): boolean {
     return this.#tried.length >= MAX_TRIES;
   }
@@ -32,7 +37,7 @@ export class TriedWays {
   mayRepeat({ relay }: AgentLink): boolean {
     this.#losses += 1;
     if (relay === 'thread') return false;
-    return this.#losses <= (relay === undefined ? MAX_REPEATS : MAX_REPEATS_BY_PEERS);
+    return this.#losses <= (relay === 'node' ? MAX_REPEATS_BY_PEERS : MAX_REPEATS);
   }
 
   /** Null: no way is left. */
@@ -56,5 +61,5 @@ export class TriedWays {
  * main thread has tried all ways itself.
  */
 function isWorthAnotherTry({ relay }: AgentLink, wasRefused: boolean): boolean {
-  return relay === undefined ? wasRefused : relay === 'node' && !wasRefused;
+  return relay === 'node' ? !wasRefused : relay !== 'thread' && wasRefused;
 }

@@ -174,7 +174,8 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     const isRetry = this.#ways?.isLast === true;
     try {
       const request = awaitsBodyWanted ? withHopTrace(this.#request) : this.#request;
-      this.#inner = this.#upstream.sendOn(link, { request, handler: this, isRetry, awaitsBodyWanted });
+      const isRepeat = this.#ways?.hasLost === true;
+      this.#inner = this.#upstream.sendOn(link, { request, handler: this, isRetry, isRepeat, awaitsBodyWanted });
       const { routeTaken } = this.#request;
       if (routeTaken !== undefined) {
         routeTaken.tunnelNode = link.nodeName ?? null;

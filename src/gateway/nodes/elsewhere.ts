@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { within } from '../../lib/async/deadline.ts';
 import type { SessionsElsewhere } from '../admission.ts';
-import type { AgentConnection } from '../agent-connection.ts';
 import type { ClaimRefusal } from '../claims.ts';
 import type { SessionClaim } from '../home-admission.ts';
+import type { LocalConnection } from '../local-connection.ts';
 import type { RightToServe } from '../right-to-serve.ts';
 import type { SessionLife } from '../session-life.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
@@ -35,7 +35,7 @@ export class Elsewhere implements SessionsElsewhere {
     this.#parts = parts;
   }
 
-  async admit(connection: AgentConnection, sessionId: string, claim: SessionClaim): Promise<Outcome> {
+  async admit(connection: LocalConnection, sessionId: string, claim: SessionClaim): Promise<Outcome> {
     const deadlineMs = performance.now() + PATIENCE_MS;
     while (performance.now() < deadlineMs && !connection.isClosed) {
       const homeId = await this.#find(sessionId);
@@ -52,7 +52,7 @@ export class Elsewhere implements SessionsElsewhere {
   }
 
   /** A node that has handed the session over no longer knows the session. The directory follows a moment later. */
-  async #atHome(connection: AgentConnection, sessionId: string, claim: SessionClaim, homeId: string) {
+  async #atHome(connection: LocalConnection, sessionId: string, claim: SessionClaim, homeId: string) {
     const { holderSide, cluster } = this.#parts;
     const outcome = await holderSide.admit(connection, sessionId, claim, homeId);
     if (outcome !== 'unknown') return outcome;

@@ -1,9 +1,9 @@
 import { atMost } from '../../lib/async/deadline.ts';
-import type { AgentConnection } from '../agent-connection.ts';
 import type { AgentRequests } from '../agent-requests.ts';
 import type { AgentSession } from '../agent-session.ts';
 import { nameKey, portKey } from '../bound-tunnel.ts';
 import type { HomeAdmission } from '../home-admission.ts';
+import type { LocalConnection } from '../local-connection.ts';
 import type { GatewayPorts } from '../ports.ts';
 import type { Presence } from '../presence.ts';
 import type { CommandOutcome, SentCommands } from '../sent-commands.ts';
@@ -38,8 +38,8 @@ export interface GatewayNodesParts {
   readonly tcpPorts: () => TunnelPorts;
   readonly requests: () => AgentRequests;
   readonly admission: () => HomeAdmission;
-  connections(): Iterable<AgentConnection>;
-  registered(connection: AgentConnection, session: AgentSession): void;
+  connections(): Iterable<LocalConnection>;
+  registered(connection: LocalConnection, session: AgentSession): void;
   commandHere(sessionId: string, command: SessionCommand): Promise<CommandOutcome>;
   /** Whether this node is leaving: sessions then move to the nodes that their agents connected to. */
   isLeaving(): boolean;

@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { PeerRefusal } from '../../nodes/links/peer-links.ts';
 import { type AgentMessage, decodeGatewayMessage, type Welcome } from '../../tunnel/messages.ts';
-import type { AgentConnection } from '../agent-connection.ts';
 import type { AgentSession } from '../agent-session.ts';
 import type { BoundTunnel } from '../bound-tunnel.ts';
 import type { ClaimRefusal } from '../claims.ts';
 import type { GatewayErrorCode } from '../errors.ts';
 import type { SessionClaim } from '../home-admission.ts';
+import type { LocalConnection } from '../local-connection.ts';
 import type { GatewayPorts } from '../ports.ts';
 import type { SessionLife } from '../session-life.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
@@ -31,7 +31,7 @@ export interface HolderSideParts {
   readonly ports: Pick<GatewayPorts, 'endpoints' | 'log' | 'region'>;
   readonly cluster: ClusterPorts;
   readonly life: () => SessionLife;
-  registered(connection: AgentConnection, session: AgentSession): void;
+  registered(connection: LocalConnection, session: AgentSession): void;
   nodeFields(): object;
   /** This node becomes the home: the old home handed the session over, and keeps the `connections` it lists. */
   onTaken(session: AgentSession, epoch: number, from: string, connections: JsonObject): void;
@@ -71,7 +71,7 @@ export class HolderSide {
 
   /** `unreachable`: the home did not answer. */
   async admit(
-    connection: AgentConnection,
+    connection: LocalConnection,
     sessionId: string,
     claim: SessionClaim,
     homeId: string,
@@ -114,7 +114,7 @@ export class HolderSide {
   /** Sends the request to the session's home. */
   relay(
     session: AgentSession,
-    connection: AgentConnection,
+    connection: LocalConnection,
     request: Exclude<AgentMessage, { t: 'hello' | 'enroll' }>,
   ): void {
     const box = this.outbox(session.home ?? '');
@@ -127,7 +127,7 @@ export class HolderSide {
     });
   }
 
-  closed(session: AgentSession, connection: AgentConnection): void {
+  closed(session: AgentSession, connection: LocalConnection): void {
     const number = this.connections.number(connection);
     this.connections.delete(connection);
     this.#push(session, { session: session.id, connection: number, do: 'closed' });
@@ -200,7 +200,7 @@ export class HolderSide {
     if (session.home !== null) this.outbox(session.home).push(line);
   }
 
-  #forget(connection: AgentConnection): 'unreachable' {
+  #forget(connection: LocalConnection): 'unreachable' {
     this.connections.delete(connection);
     return 'unreachable';
   }
@@ -269,7 +269,7 @@ export class HolderSide {
     if (tunnel.endpointId !== null) this.#parts.ports.endpoints.withdraw(tunnel.endpointId);
   }
 
-  #toAgent(connection: AgentConnection, line: JsonObject): void {
+  #toAgent(connection: LocalConnection, line: JsonObject): void {
     const reason = textOf(line['reason']);
     if (line['do'] === 'send') {
       const decoded = decodeGatewayMessage(JSON.stringify(line['message'] ?? null));

@@ -1,5 +1,5 @@
 import type { AgentMessage } from '../../tunnel/messages.ts';
-import type { AgentConnection } from '../agent-connection.ts';
+import type { LocalConnection } from '../local-connection.ts';
 
 type Request = Exclude<AgentMessage, { t: 'hello' | 'enroll' }>;
 
@@ -11,11 +11,11 @@ interface Held {
 
 /** Connections of this node whose sessions have their home elsewhere, with the numbers that the home knows. */
 export class LocalConnections {
-  readonly #byNumber = new Map<number, AgentConnection>();
-  readonly #held = new Map<AgentConnection, Held>();
+  readonly #byNumber = new Map<number, LocalConnection>();
+  readonly #held = new Map<LocalConnection, Held>();
   #last = 0;
 
-  number(connection: AgentConnection): number {
+  number(connection: LocalConnection): number {
     const known = this.#held.get(connection);
     if (known !== undefined) return known.number;
     this.#last += 1;
@@ -24,27 +24,27 @@ export class LocalConnections {
     return this.#last;
   }
 
-  get(number: unknown): AgentConnection | undefined {
+  get(number: unknown): LocalConnection | undefined {
     return typeof number === 'number' ? this.#byNumber.get(number) : undefined;
   }
 
-  delete(connection: AgentConnection): void {
+  delete(connection: LocalConnection): void {
     const held = this.#held.get(connection);
     this.#held.delete(connection);
     if (held !== undefined) this.#byNumber.delete(held.number);
   }
 
-  opened(connection: AgentConnection, request: Request): void {
+  opened(connection: LocalConnection, request: Request): void {
     this.#held.get(connection)?.open.set(keyOf(request), request);
   }
 
   /** The home has carried out the request. A bind counts as carried out when its answer arrives. */
-  settled(connection: AgentConnection, key: string): void {
+  settled(connection: LocalConnection, key: string): void {
     this.#held.get(connection)?.open.delete(key);
   }
 
   /** Removes and returns the open requests, for a new home that carries them out. */
-  takeOpen(connection: AgentConnection): readonly Request[] {
+  takeOpen(connection: LocalConnection): readonly Request[] {
     const open = this.#held.get(connection)?.open;
     const requests = [...(open?.values() ?? [])];
     open?.clear();

@@ -1,6 +1,6 @@
 import type { Welcome } from '../../tunnel/messages.ts';
 import { MAX_OTHER_NODES } from '../../tunnel/protocol.ts';
-import type { AgentConnection } from '../agent-connection.ts';
+import type { LocalConnection } from '../local-connection.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
 
 type OtherNode = NonNullable<Welcome['nodes']>[number];
@@ -11,7 +11,7 @@ export class OtherNodes {
   readonly #stop: () => void;
   #told: string;
 
-  constructor(membership: ClusterPorts['membership'], connections: () => Iterable<AgentConnection>) {
+  constructor(membership: ClusterPorts['membership'], connections: () => Iterable<LocalConnection>) {
     this.#membership = membership;
     this.#told = JSON.stringify(this.#list());
     this.#stop = membership.onChange(() => {

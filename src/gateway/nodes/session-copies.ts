@@ -1,5 +1,6 @@
 import type { AgentSession } from '../agent-session.ts';
 import type { BoundTunnel } from '../bound-tunnel.ts';
+import type { GatewayWorkers } from '../ports.ts';
 
 /** Copies of this node's sessions on other nodes that have connections of the same agents. */
 export interface SessionCopies {
@@ -7,6 +8,19 @@ export interface SessionCopies {
   /** Resolves once no other node serves the tunnel: each has confirmed the end, or no longer has a grant. */
   tunnelGone(tunnel: BoundTunnel): Promise<void>;
   sessionEnded(session: AgentSession): Promise<void>;
+}
+
+/** Workers of this node may serve sessions too. */
+export function alsoInWorkers(copies: SessionCopies, workers: GatewayWorkers | undefined): SessionCopies {
+  if (workers === undefined) return copies;
+  const both = async (elsewhere: Promise<void>): Promise<void> => {
+    await Promise.all([elsewhere, workers.settled()]);
+  };
+  return {
+    tunnelChanged: (tunnel) => copies.tunnelChanged(tunnel),
+    tunnelGone: (tunnel) => both(copies.tunnelGone(tunnel)),
+    sessionEnded: (session) => both(copies.sessionEnded(session)),
+  };
 }
 
 export const NO_COPIES: SessionCopies = {

@@ -1,25 +1,16 @@
 import { createServer as createTcpServer, type Socket } from 'node:net';
-import { createServer, type TLSSocket, type TlsOptions } from 'node:tls';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
 import { identityAddress } from '../../config/identity-settings.ts';
 import type { Config } from '../../config/schema.ts';
 import type { EndpointPublisher } from '../../edge/tunnels/endpoints.ts';
+import { AgentHandshakes, ownerOf } from '../../gateway/agent-handshakes.ts';
 import { Gateway } from '../../gateway/gateway.ts';
-
 import type { ClusterPorts } from '../../gateway/nodes/cluster-ports.ts';
 import type { OnlineTunnelTable } from '../../gateway/online-tunnel-table.ts';
 import type { GatewayEvents, Invitations } from '../../gateway/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
-import {
-  closing,
-  ignoreErrors,
-  type ListenerOwner,
-  listen,
-  listenPer,
-  reporting,
-} from '../../lib/guarded-listeners.ts';
-import { Handshakes } from '../../lib/net/handshakes.ts';
+import { ignoreErrors, listenPer } from '../../lib/guarded-listeners.ts';
 import type { ListenAddress } from '../../lib/net/listen-address.ts';
 import type { ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
@@ -28,19 +19,16 @@ import type { Membership } from '../../nodes/membership/membership.ts';
 import type { NodeNews } from '../../nodes/news/node-news.ts';
 import type { InternalCa } from '../../pki/internal-ca.ts';
 import { shareTunnelNames } from '../../pki/shared-tunnel-names.ts';
-import { openTunnelTls } from '../../pki/tls-source.ts';
+import { openTunnelTls, type TlsSource } from '../../pki/tls-source.ts';
 import type { Replica } from '../../replica/replica.ts';
 import { credentialDirectory } from '../../resources/credentials/credential-directory.ts';
 import type { Store } from '../../store/store.ts';
-import { ALPN } from '../../tunnel/protocol.ts';
 import type { MovingAgents } from '../handover/hand-over.ts';
 import { listenOn } from '../sockets/listener.ts';
 import type { ListeningSockets } from '../sockets/listening-sockets.ts';
+import type { AgentTls } from '../workers/agent-orders.ts';
+import type { WorkerAgents } from '../workers/worker-agents.ts';
 import { othersWrites } from './others-writes.ts';
-
-const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Handshakes in progress. */
-const MAX_HANDSHAKES = 1_000;
 
 export interface GatewayDependencies {
   readonly config: Config;
@@ -61,6 +49,8 @@ export interface GatewayDependencies {
   /** The other nodes. Absent: there are none. */
   readonly cluster?: ClusterPorts | undefined;
   readonly announcer?: Announcer | undefined;
+  /** Threads that have the connections of agents. Null: this one has them. */
+  readonly workers: WorkerAgents | null;
   /** Resolves when no other process works on an SQLite store. */
   readonly owned: Promise<void>;
 }
@@ -107,6 +97,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     events: deps.events,
     cluster: deps.cluster,
     announcer: deps.announcer,
+    workers: deps.workers ?? undefined,
   });
   addMetrics(registry, gateway);
   const tlsProblem = (err: unknown): void =>
@@ -121,35 +112,17 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
       shareNames: (own) => shareTunnelNames(own, { store, replica, clock, onProblem: tlsProblem }),
     }),
   });
-  const options: TlsOptions = {
-    minVersion: 'TLSv1.2',
-    ALPNProtocols: [ALPN],
-    ...tls.current,
-    SNICallback: (name, done) => done(null, tls.contextFor(name)),
-    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-  };
-  const server = createServer(options);
-  tls.onChange((pair) => server.setSecureContext({ minVersion: 'TLSv1.2', ...pair }));
-  const handshakes = new Handshakes(MAX_HANDSHAKES);
-  const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'tunnel listener');
-  listenPer(server, 'secureConnection', ownerOf, (socket: TLSSocket) => {
-    const address = handshakes.ended(socket);
-    ignoreErrors(socket);
-    if (address !== null && socket.alpnProtocol === ALPN) gateway.accept(socket, address);
-    else socket.destroy();
-  });
-  listen(server, 'tlsClientError', reporting('tunnel listener'), (error: Error, socket: TLSSocket) => {
-    logger.debug({ err: error, ip: handshakes.ended(socket) }, 'TLS handshake with an agent failed');
-    socket.destroy();
-  });
-  // The TLS server never listens: a proxy's header comes before TLS.
-  const listener = createTcpServer();
-  listenPer(listener, 'connection', ownerOf, (socket: Socket) =>
-    deps.clients.admit(socket, (client) => {
-      handshakes.began(socket, client.address);
-      server.emit('connection', socket);
-    }),
-  );
+  const { workers } = deps;
+  const pair = (): AgentTls => ({ ...tls.current, managedNames: tls.managedNames });
+  const accept =
+    workers === null ? acceptHere(deps, tls, gateway) : (socket: Socket) => workers.accept(ignoreErrors(socket));
+  if (workers !== null) {
+    await workers.open(gateway, pair());
+    tls.onChange(() => workers.useTls(pair()));
+  }
+  // A socket from which nothing was read can be handed to a worker.
+  const listener = createTcpServer({ pauseOnConnect: workers !== null });
+  listenPer(listener, 'connection', ownerOf, accept);
   const address = await deps.sockets.open(listener, 'tunnel_listen', config.tunnel_listen);
   return {
     address,
@@ -175,6 +148,16 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
       tls.close();
     },
   };
+}
+
+function acceptHere({ clients, logger }: GatewayDependencies, tls: TlsSource, gateway: Gateway) {
+  const handshakes = new AgentHandshakes({
+    ...{ clients, tls: tls.current, threads: 1, log: logger },
+    contextFor: (name) => tls.contextFor(name),
+    onAgent: (socket, address) => gateway.accept(socket, address),
+  });
+  tls.onChange((pair) => handshakes.use(pair));
+  return (socket: Socket): void => handshakes.accept(socket);
 }
 
 /** Several tunnels may have the same labels. */

@@ -7,7 +7,7 @@ import { revisionOf } from '../../store/revision-of.ts';
 import type { Change, StoredRecord } from '../../store/store.ts';
 import { UnservedChanges } from './unserved-changes.ts';
 import { WorkerMetrics } from './worker-metrics.ts';
-import type { EdgeListenerName, MainMethods, WorkerMethods } from './worker-protocol.ts';
+import type { HandedListenerName, MainMethods, WorkerMethods } from './worker-protocol.ts';
 import { type StartedWith, WorkerThread } from './worker-thread.ts';
 
 export interface EdgeWorkersOptions {
@@ -19,13 +19,15 @@ export interface EdgeWorkersOptions {
   /** Lines of workers. */
   readonly writeLog: (text: string) => void;
   /** For one worker. */
-  readonly methods: () => Omit<MainMethods, 'served' | 'unlinked'>;
+  readonly methods: (index: number) => Omit<MainMethods, 'served' | 'unlinked'>;
   /** All records of the replica, as they are when the iteration reaches them. */
   readonly records: () => Iterable<StoredRecord>;
   /** The worker's end of its connection for streams to agents. */
   readonly link: (index: number) => Promise<Socket>;
   /** Tells a new worker the rest, before it serves. */
   readonly introduce: (worker: WorkerThread) => Promise<void>;
+  /** All of them are about to end. */
+  readonly leave: () => void;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
@@ -41,7 +43,7 @@ const MAX_RETRY_MS = 5_000;
 const MAX_WAITING = 4_096;
 
 interface WaitingSocket {
-  readonly listener: EdgeListenerName;
+  readonly listener: HandedListenerName;
   readonly socket: Socket;
 }
 
@@ -63,7 +65,7 @@ export class EdgeWorkers {
   #isWatched = false;
   #isDraining = false;
 
-  /** `connections`: shared memory, one count for each worker. */
+  /** `connections`: shared memory, two counts for each worker: visitors, agents. */
   constructor(options: EdgeWorkersOptions, connections: SharedArrayBuffer) {
     this.#options = options;
     this.#connections = new Int32Array(connections);
@@ -82,21 +84,22 @@ export class EdgeWorkers {
     }
   }
 
-  /** Goes to the worker with the fewest connections. */
-  accept(listener: EdgeListenerName, socket: Socket): void {
-    const worker = this.#leastBusy();
+  /** Goes to the worker with the fewest connections. Those of agents count apart, so that each agent has several workers. */
+  accept(listener: HandedListenerName, socket: Socket): void {
+    const offset = listener === 'tunnel' ? this.#options.count : 0;
+    const worker = this.#leastBusy(offset);
     if (worker === null) {
       if (this.#waiting.length < MAX_WAITING && !this.#isDraining) this.#waiting.push({ listener, socket });
       else socket.destroy();
       return;
     }
     if (socket.destroyed) return;
-    Atomics.add(this.#connections, worker.index, 1);
+    Atomics.add(this.#connections, offset + worker.index, 1);
     try {
       worker.calls.tell('accept', [listener, socket], [socket as never]);
     } catch {
       // The client has reset it.
-      Atomics.sub(this.#connections, worker.index, 1);
+      Atomics.sub(this.#connections, offset + worker.index, 1);
       socket.destroy();
     }
   }
@@ -132,9 +135,14 @@ export class EdgeWorkers {
     for (const worker of this.#living()) worker.flushLog();
   }
 
-  /** Open connections of each. */
+  /** Open connections of visitors of each. */
   get connectionCounts(): readonly number[] {
-    return this.#ready().map((worker) => this.#count(worker));
+    return this.#ready().map((worker) => this.#count(worker, 0));
+  }
+
+  /** Open connections of agents of each. */
+  get agentCounts(): readonly number[] {
+    return this.#ready().map((worker) => this.#count(worker, this.#options.count));
   }
 
   /** Text of the metrics page. */
@@ -164,13 +172,20 @@ export class EdgeWorkers {
   }
 
   /** Resolves when all have done it, or have ended. */
-  async callAll(name: 'loginsReset' | 'writeActivity'): Promise<void> {
+  async callAll(name: 'loginsReset' | 'writeActivity' | 'ping'): Promise<void> {
     await Promise.allSettled(this.#living().map(({ calls }) => calls.call(name)));
   }
 
   async drain(timeoutMs: number, how: EdgeDrainOptions | undefined): Promise<void> {
     this.#isDraining = true;
     await Promise.allSettled(this.#living().map(({ calls }) => calls.call('drain', timeoutMs, how)));
+  }
+
+  /** After `drain`, when no agent is left. */
+  async close(): Promise<void> {
+    this.#isDraining = true;
+    this.#options.leave();
+    await Promise.allSettled(this.#living().map(({ calls }) => calls.call('leave')));
     await this.#close();
   }
 
@@ -191,8 +206,8 @@ export class EdgeWorkers {
 
   async #start(index: number): Promise<void> {
     const { startOf, methods, writeLog } = this.#options;
-    Atomics.store(this.#connections, index, 0);
-    const worker = new WorkerThread(startOf(index), methods(), {
+    for (const offset of [0, this.#options.count]) Atomics.store(this.#connections, offset + index, 0);
+    const worker = new WorkerThread(startOf(index), methods(index), {
       onLog: writeLog,
       onServed: (number) => this.#unserved.served(worker, number),
       onUnlinked: () => this.#linkAgain(worker),
@@ -290,16 +305,16 @@ export class EdgeWorkers {
     }
   }
 
-  #leastBusy(): WorkerThread | null {
+  #leastBusy(offset: number): WorkerThread | null {
     let least: WorkerThread | null = null;
     for (const worker of this.#workers) {
       if (worker === null || worker.state !== 'ready') continue;
-      if (least === null || this.#count(worker) < this.#count(least)) least = worker;
+      if (least === null || this.#count(worker, offset) < this.#count(least, offset)) least = worker;
     }
     return least;
   }
 
-  #count({ index }: WorkerThread): number {
-    return Atomics.load(this.#connections, index);
+  #count({ index }: WorkerThread, offset: number): number {
+    return Atomics.load(this.#connections, offset + index);
   }
 }

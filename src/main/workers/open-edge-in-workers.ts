@@ -36,6 +36,7 @@ import { openHandingListener } from './handing-listener.ts';
 import { LeavesOnce } from './leaves.ts';
 import { LinkedWorkers } from './linked-workers.ts';
 import { newClockOffset, publishOffset } from './shared-clock.ts';
+import { WorkerAgents } from './worker-agents.ts';
 import { WorkerEndpoints } from './worker-endpoints.ts';
 import type { EdgeListenerName } from './worker-protocol.ts';
 
@@ -54,6 +55,10 @@ export interface OpenedWorkers extends OpenedEdge {
   readonly workers: EdgeWorkers;
   /** Hears of tunnels that come and go. */
   readonly onlineTunnels: DirectoryListener;
+  /** The connections of agents. */
+  readonly agents: WorkerAgents;
+  /** After `drain`, and after the gateway's. */
+  close(): Promise<void>;
 }
 
 const PUBLISH_EVERY_MS = 50;
@@ -97,9 +102,10 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
     plainConnections: SharedTally.memory(count),
   };
   const tunnelStreams = SharedTally.memory(count);
-  const connections = new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT);
+  const connections = new SharedArrayBuffer(2 * count * Int32Array.BYTES_PER_ELEMENT);
   const ticketSecret = deps.ticketSecret === undefined ? randomBytes(32) : null;
-  const workers = new EdgeWorkers(
+  const agents = new WorkerAgents(count, () => workers);
+  const workers: EdgeWorkers = new EdgeWorkers(
     {
       count,
       startOf: (index) => ({
@@ -121,8 +127,10 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
       }),
       release: (index) => {
         for (const tally of [...Object.values(tallies), tunnelStreams]) SharedTally.clear(tally, index);
+        agents.ended(index);
       },
-      methods: () => ({
+      methods: (index) => ({
+        ...agents.reportsOf(index),
         ...attemptsOfWorker(deps.attempts),
         commit: (writeSet) => deps.store.commit(writeSet),
         refresh: () => replica.refresh(),
@@ -145,7 +153,11 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
       writeLog: deps.writeLog,
       records: () => recordsOf(replica),
       link: (index) => links.link(index),
-      introduce: (worker) => endpoints.introduce(worker),
+      introduce: async (worker) => {
+        await endpoints.introduce(worker);
+        await agents.introduce(worker);
+      },
+      leave: () => agents.leave(),
       log: logger,
     },
     connections,
@@ -164,7 +176,7 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
   });
   const metrics = new EdgeMetrics(deps.registry, { requests: () => 0, streams: () => 0, connections: () => 0 });
   const ksuid = createKsuidSource();
-  // Ports of tcp tunnels stay in this thread, which also has the connections of agents.
+  // Ports of tcp tunnels stay in this thread, which reaches agents through the workers that have their connections.
   const tunnels = createTunnelTraffic({
     tunnels: {
       online: deps.tunnels,
@@ -212,7 +224,17 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
   opening.defer(() => http.close());
   opening.defer(() => gate.close());
   await workers.open();
+  opening.defer(() => workers.close());
   const opened = opening.move();
+  let drained: Promise<void> | null = null;
+  const drain: OpenedWorkers['drain'] = async (timeoutMs, how) => {
+    gate.close();
+    const closed = [https.close(), http.close()];
+    const endsAtMs = performance.now() + timeoutMs;
+    tunnels.startDraining();
+    await Promise.all([workers.drain(timeoutMs, how), tunnels.drain(() => Math.max(0, endsAtMs - performance.now()))]);
+    await Promise.all(closed);
+  };
   return {
     https: https.addresses,
     http: http.addresses,
@@ -220,24 +242,18 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
     workers,
     endpoints,
     onlineTunnels: endpoints,
+    agents,
     tunnelSockets: () => tunnelSocketsOf(tunnels.ports),
     admit: () => {
       workers.tell('ownAddresses', own.list());
       gate.open();
     },
     isPassthrough: (host) => tunnels.passthroughFor(host) !== undefined,
-    drain: async (timeoutMs, how) => {
-      gate.close();
-      const closed = [https.close(), http.close()];
-      const endsAtMs = performance.now() + timeoutMs;
-      tunnels.startDraining();
-      await Promise.all([
-        workers.drain(timeoutMs, how),
-        tunnels.drain(() => Math.max(0, endsAtMs - performance.now())),
-      ]);
-      await Promise.all(closed);
-      await opened.disposeAsync();
+    drain: (timeoutMs, how) => {
+      drained ??= drain(timeoutMs, how);
+      return drained;
     },
+    close: () => opened.disposeAsync(),
   };
 }
 

@@ -29,8 +29,8 @@ export class WorkerEndpoints implements EndpointPublisher, DirectoryListener {
     this.#hooks = hooks;
   }
 
-  onListed({ id, announced: { labels, forwardsTo } }: DirectoryTunnel): void {
-    const tunnel = { id, labels, forwardsTo };
+  onListed({ id, sessionId, announced: { labels, forwardsTo } }: DirectoryTunnel): void {
+    const tunnel = { id, labels, forwardsTo, sessionId };
     this.#tunnels.set(id, tunnel);
     this.#workers.tell('tunnelOnline', tunnel);
   }

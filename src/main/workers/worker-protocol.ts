@@ -15,6 +15,7 @@ import type { RequestFacts } from '../../telemetry/facts/request-facts.ts';
 import type { BackendCounts } from '../../telemetry/metrics/backend-traffic.ts';
 import type { RecordedRequest } from '../../telemetry/requests/recorded-request.ts';
 import type { OwnAddressList } from '../../upstream/own-addresses.ts';
+import type { AgentOrder, AgentReports, AgentTls } from './agent-orders.ts';
 import type { AttemptMethods } from './attempts-of-worker.ts';
 
 /** What a worker knows when its thread starts. */
@@ -43,11 +44,13 @@ export interface WorkerStart {
   readonly logPort: MessagePort;
   /** Set once it has sent all of them. */
   readonly logFlushed: SharedArrayBuffer;
-  /** Open connections of each worker. */
+  /** Open connections of visitors of each worker, then those of agents. */
   readonly connections: SharedArrayBuffer;
 }
 
 export type EdgeListenerName = 'https' | 'http';
+/** `tunnel`: of agents. */
+export type HandedListenerName = EdgeListenerName | 'tunnel';
 
 export type LoginMethod = {
   [Name in keyof LoginRecords]: LoginRecords[Name] extends (...args: never[]) => Promise<unknown> ? Name : never;
@@ -58,6 +61,7 @@ export interface ToldTunnel {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>> | null;
   readonly forwardsTo: string;
+  readonly sessionId: string;
 }
 
 /** What a worker does for the main thread. */
@@ -72,7 +76,12 @@ export interface WorkerMethods {
   tunnelOffline(id: string): void;
   publish(endpoint: NewEndpoint): Promise<Publication>;
   withdraw(endpointId: string): void;
-  accept(listener: EdgeListenerName, socket: Socket): void;
+  accept(listener: HandedListenerName, socket: Socket): void;
+  /** It has connections of agents from now on. `socket`: its end of a connection for streams from the main thread to them. */
+  holdAgents(tls: AgentTls, socket: Socket): Promise<void>;
+  agentTls(tls: AgentTls): void;
+  agentDo(number: number, order: AgentOrder): void;
+  agentAlive(number: number, withinMs: number): Promise<boolean>;
   /** A part of many changes, which take effect together with the rest in `show`. */
   gather(changes: readonly Change[]): void;
   /** The worker answers with `served` and the same number. */
@@ -94,11 +103,14 @@ export interface WorkerMethods {
   ping(): void;
   /** Sends buffered log lines, and sets `logFlushed`. */
   flushLog(): void;
+  /** Visitors leave. Agents stay: requests of other nodes may need them. */
   drain(timeoutMs: number, how: EdgeDrainOptions | undefined): Promise<void>;
+  /** The thread is about to end. */
+  leave(): Promise<void>;
 }
 
 /** What the main thread does for a worker. */
-export interface MainMethods extends AttemptMethods {
+export interface MainMethods extends AttemptMethods, AgentReports {
   served(number: number): void;
   /** Its connection for streams to agents has ended: it gets another by `link`. */
   unlinked(): void;

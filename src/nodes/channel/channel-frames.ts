@@ -32,6 +32,8 @@ export const MAX_PAYLOAD_BYTES = MAX_TEXT_BYTES + HEAD_NUMBER_BYTES;
 /** Bits of a request's number. */
 export const HAS_BODY = 1;
 export const MAY_HAVE_TRAILERS = 2;
+/** From a worker: the agent may have got it once, on a connection of the worker's own. */
+export const IS_REPEAT = 4;
 /** Added to the status of a response without body and trailers. */
 export const IS_ENDED = 0x80_00;
 

@@ -4,6 +4,7 @@ import { Channel, type ChannelOwner, headIn } from './channel.ts';
 import {
   ChannelViolation,
   HAS_BODY,
+  IS_REPEAT,
   isKnownType,
   listOf,
   MAY_HAVE_TRAILERS,
@@ -19,6 +20,7 @@ export interface ReceivedRequest {
   readonly raw: readonly string[];
   readonly hasBody: boolean;
   readonly mayHaveTrailers: boolean;
+  readonly isRepeat: boolean;
 }
 
 /** Null: this node does not have the tunnel. Otherwise `start` follows, once the stream is part of the channel. */
@@ -67,7 +69,12 @@ export class IncomingChannel extends Channel {
     // A connection is a stream of its own.
     if (raw[0] !== ':method' || raw[1] === 'CONNECT') throw new ChannelViolation('a request without a proper method');
     this.#accept(
-      { raw, hasBody: (flags & HAS_BODY) !== 0, mayHaveTrailers: (flags & MAY_HAVE_TRAILERS) !== 0 },
+      {
+        raw,
+        hasBody: (flags & HAS_BODY) !== 0,
+        mayHaveTrailers: (flags & MAY_HAVE_TRAILERS) !== 0,
+        isRepeat: (flags & IS_REPEAT) !== 0,
+      },
       { channel: this, id },
     );
   }

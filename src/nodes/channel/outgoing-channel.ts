@@ -8,6 +8,7 @@ import { ChannelCarrier } from './channel-carrier.ts';
 import {
   ChannelViolation,
   HAS_BODY,
+  IS_REPEAT,
   isKnownType,
   MAY_HAVE_TRAILERS,
   REQUEST,
@@ -40,13 +41,14 @@ export class OutgoingChannel extends Channel implements RequestChannel {
     return this.#isAccepted && !this.isEnded;
   }
 
-  open(headers: HeaderList, { hasBody, mayHaveTrailers }: ChannelRequest, carried: Carried): Carrier {
+  open(headers: HeaderList, { hasBody, mayHaveTrailers, isRepeat }: ChannelRequest, carried: Carried): Carrier {
     const text = requestText(headers);
     const id = this.#nextId;
     this.#nextId += 1;
     const carrier = new ChannelCarrier({ channel: this, id }, carried);
     this.add(carrier);
-    const flags = (hasBody ? HAS_BODY : 0) + (mayHaveTrailers ? MAY_HAVE_TRAILERS : 0);
+    const flags =
+      (hasBody ? HAS_BODY : 0) + (mayHaveTrailers ? MAY_HAVE_TRAILERS : 0) + (isRepeat === true ? IS_REPEAT : 0);
     this.output.head(REQUEST, id, flags, text);
     return carrier;
   }

@@ -1,7 +1,6 @@
 import { type ClientHttp2Stream, constants, type Http2Stream } from 'node:http2';
 import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../../lib/bug-report.ts';
-import { firstValue } from '../../lib/http/header-list.ts';
 import { sendTrailers } from '../../lib/http2/heads.ts';
 import { neverIndexed } from '../../lib/http2/never-indexed.ts';
 import { resetStream } from '../../lib/http2/reset.ts';
@@ -22,6 +21,7 @@ import {
 } from '../channel/channel-frames.ts';
 import { type ChannelPlace, ChannelStream } from '../channel/channel-stream.ts';
 import type { ReceivedRequest } from '../channel/incoming-channel.ts';
+import { AnnouncedLength } from './announced-length.ts';
 
 export interface ChannelHopParts {
   readonly tunnel: OnlineTunnel;
@@ -51,8 +51,7 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
   /** The stream to the agent. Null before it is open and after it has closed. */
   #agent: ClientHttp2Stream | null = null;
   #isRequestWhole: boolean;
-  /** Bytes that are missing of a request body whose length is known. */
-  #requestBytesLeft: number | null = null;
+  readonly #length: AnnouncedLength | null;
   #isResponseWhole = false;
   #isEndSent = false;
   #hasHead = false;
@@ -70,12 +69,11 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
     this.#trace = trace;
     this.#request = request;
     this.#isRequestWhole = !request.hasBody;
+    this.#length = request.hasBody ? new AnnouncedLength(request) : null;
   }
 
   start(): void {
     const { raw, hasBody, mayHaveTrailers } = this.#request;
-    const length = hasBody && !mayHaveTrailers ? firstValue(raw, 'content-length') : undefined;
-    if (length !== undefined) this.#requestBytesLeft = Number(length);
     const agent = this.#open(raw, { endStream: !hasBody, waitForTrailers: hasBody && mayHaveTrailers });
     if (agent === null) return;
     this.#agent = agent;
@@ -109,8 +107,7 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
   onChunk(chunk: Buffer): boolean {
     bufferPassed(chunk.length);
     if (this.#isRequestWhole) throw new ChannelViolation('data after the end of a request');
-    if (this.#requestBytesLeft !== null) this.#requestBytesLeft -= chunk.length;
-    if ((this.#requestBytesLeft ?? 0) < 0) throw new ChannelViolation('more data than the request announced');
+    this.#length?.passed(chunk.length);
     const agent = this.#agent;
     // The service reads no more. The other node may have to send the whole body before it reads the response.
     return agent?.writable === true ? agent.write(chunk) : true;
@@ -118,7 +115,7 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
 
   onSendersEnd(text: string): void {
     if (this.#isRequestWhole) throw new ChannelViolation('two ends of one request');
-    if ((this.#requestBytesLeft ?? 0) > 0) throw new ChannelViolation('less data than the request announced');
+    this.#length?.ended();
     this.#requestTrailers = listOf(text);
     this.#isRequestWhole = true;
     if (this.#agent?.writable === true) this.#agent.end();

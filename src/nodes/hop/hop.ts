@@ -102,7 +102,7 @@ export class Hop implements StreamTaker {
   #open(options: { readonly endStream: boolean; readonly waitForTrailers: boolean }): ClientHttp2Stream | null {
     const raw = this.#raw;
     // The header of a trace is for nodes.
-    const isForAgent = this.#link.relay === undefined && raw.includes(HOP_TRACE_HEADER);
+    const isForAgent = this.#link.relay !== 'node' && raw.includes(HOP_TRACE_HEADER);
     try {
       return this.#link.request(neverIndexed(isForAgent ? withoutHopTrace(raw) : raw), options);
     } catch (error) {
@@ -281,8 +281,7 @@ export class Hop implements StreamTaker {
     this.#link.release();
     this.#tunnel.inFlight -= 1;
     this.#tunnel.use.hopsInFlight -= 1;
-    // A node that no longer has the tunnel refuses the stream, and a broken link to it is lost.
-    const mayGoElsewhere = this.#isUntouched && !this.#isBroken && !peer.closed && this.#link.relay === 'node';
+    const mayGoElsewhere = this.#isUntouched && !this.#isBroken && !peer.closed && this.#isNotTaken();
     if (mayGoElsewhere && this.#takeNextLink()) {
       this.#start();
       return;
@@ -292,6 +291,12 @@ export class Hop implements StreamTaker {
     else if (!this.#isRequestWhole) closeComplete(peer);
     // Data that waits would keep the stream alive, with its share of the session's window.
     if (!this.#isRequestWhole) readMore(peer);
+  }
+
+  /** A node or worker that no longer has the tunnel refuses the stream, and a broken link to a node is lost. */
+  #isNotTaken(): boolean {
+    const { relay } = this.#link;
+    return relay === 'node' || (relay === 'holder' && this.#agent?.rstCode === NGHTTP2_REFUSED_STREAM);
   }
 
   #onPeerClose(): void {

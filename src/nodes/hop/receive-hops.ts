@@ -51,7 +51,7 @@ export function receiveHops(
   };
 }
 
-/** Serves requests of other nodes, which arrive on the channel, in the same way. */
+/** Serves requests of other nodes, and in a worker those of the main thread, which arrive on the channel, in the same way. */
 export function receiveChannelHops(local: OnlineTunnels, tracing: HopTracing | null = null): ChannelRequestHandler {
   return (request, place) => {
     const { raw } = request;
@@ -59,9 +59,11 @@ export function receiveChannelHops(local: OnlineTunnels, tracing: HopTracing | n
     const link = tunnel?.link() ?? null;
     if (tunnel === undefined || link === null) return null;
     const traced = lastValue(raw, HOP_TRACE_HEADER);
-    if (traced === undefined) return new ChannelHop(place, { tunnel, link, trace: null, request });
-    const trace = tracing?.begin(traced, tunnel.id) ?? null;
-    return new ChannelHop(place, { tunnel, link, trace, request: { ...request, raw: withoutHopTrace(raw) } });
+    const trace = traced === undefined ? null : (tracing?.begin(traced, tunnel.id) ?? null);
+    const forAgent = traced === undefined ? request : { ...request, raw: withoutHopTrace(raw) };
+    // A worker of this node has the agent's connection.
+    if (link.relay === 'holder') return new RelayedHop(place, { tunnel, request: forAgent, forNode: { trace } });
+    return new ChannelHop(place, { tunnel, link, trace, request: forAgent });
   };
 }
 

@@ -5,7 +5,7 @@ import { reportBug } from '../../lib/bug-report.ts';
 import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
 import { neverIndexed } from '../../lib/http2/never-indexed.ts';
 import { bufferPassed } from '../../lib/net/passing-buffers.ts';
-import { HOP_TRACE_HEADER, withoutHopTrace } from '../../tracing/hop-trace.ts';
+import { HOP_TRACE_HEADER, type HopTrace, withoutHopTrace } from '../../tracing/hop-trace.ts';
 import type { Carried, Carrier } from '../../upstream/carrier.ts';
 import { Http2Carrier } from '../../upstream/http2-carrier.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
@@ -23,6 +23,7 @@ import {
 } from '../channel/channel-frames.ts';
 import { type ChannelPlace, ChannelStream } from '../channel/channel-stream.ts';
 import type { ReceivedRequest } from '../channel/incoming-channel.ts';
+import { AnnouncedLength } from './announced-length.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR } = constants;
 const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
@@ -30,16 +31,23 @@ const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 export interface RelayedHopParts {
   readonly tunnel: OnlineTunnel;
   readonly request: ReceivedRequest;
+  /** The request is another node's, for an agent that is connected to a worker. Absent: it is a worker's. */
+  readonly forNode?: { readonly trace: HopTrace | null };
 }
 
 /**
- * A request of a worker: copied from the worker's channel to an agent's connection or to another node's channel, and
- * back. It changes nothing, and has no deadlines: the worker has them. Like `TunnelExchange` it tries further ways to the
- * agent when one refuses or loses the request.
+ * A request of a worker, copied from its channel to that of another worker or node with a connection of the agent, and
+ * back; or a request of another node, copied to a worker. It changes nothing, and has no deadlines: the thread with the
+ * client has them. For a worker it tries further ways to the agent when one refuses or loses the request, like
+ * `TunnelExchange`. For a node it tries further ones only when one refuses it: that node repeats what was lost.
  */
 export class RelayedHop extends ChannelStream implements Carried {
   readonly #tunnel: OnlineTunnel;
   readonly #request: ReceivedRequest;
+  readonly #isForNode: boolean;
+  readonly #length: AnnouncedLength | null;
+  /** Null: nothing is recorded, or the trace has ended. */
+  #trace: HopTrace | null;
   #link: AgentLink | null = null;
   /** Null until the first way fails. */
   #ways: TriedWays | null = null;
@@ -54,15 +62,18 @@ export class RelayedHop extends ChannelStream implements Carried {
   #isEndSent = false;
   #informational = 0;
 
-  constructor(place: ChannelPlace, { tunnel, request }: RelayedHopParts) {
+  constructor(place: ChannelPlace, { tunnel, request, forNode }: RelayedHopParts) {
     super(place, INITIAL_CREDIT_BYTES, 0);
     this.#tunnel = tunnel;
     this.#request = request;
     this.#isRequestWhole = !request.hasBody;
+    this.#isForNode = forNode !== undefined;
+    this.#length = forNode !== undefined && request.hasBody ? new AnnouncedLength(request) : null;
+    this.#trace = forNode?.trace ?? null;
   }
 
   start(): void {
-    if (!this.#send(this.#tunnel.link())) this.reset(NGHTTP2_REFUSED_STREAM);
+    if (!this.#send(this.#tunnel.link())) this.#resetOwn(NGHTTP2_REFUSED_STREAM);
   }
 
   /** False when no way to the agent is left. */
@@ -84,7 +95,7 @@ export class RelayedHop extends ChannelStream implements Carried {
     } catch (error) {
       if (isSessionOver(error)) return false;
       if (!isUnsendable(error)) throw error;
-      this.reset(NGHTTP2_PROTOCOL_ERROR);
+      this.#resetOwn(NGHTTP2_PROTOCOL_ERROR);
       return true;
     }
     this.#link = link;
@@ -98,18 +109,18 @@ export class RelayedHop extends ChannelStream implements Carried {
 
   #open(link: AgentLink): Carrier {
     const { raw, hasBody, mayHaveTrailers } = this.#request;
-    if (link.channel) return link.channel.open(raw, { hasBody, mayHaveTrailers }, this);
     // The header of a trace is for other nodes.
-    const forAgent = raw.includes(HOP_TRACE_HEADER) ? withoutHopTrace(raw) : raw;
+    const forAgent = link.relay !== 'node' && raw.includes(HOP_TRACE_HEADER) ? withoutHopTrace(raw) : raw;
+    if (link.channel) return link.channel.open(forAgent, { hasBody, mayHaveTrailers }, this);
     const options = { endStream: !hasBody, waitForTrailers: hasBody && mayHaveTrailers };
     return new Http2Carrier(link.request(neverIndexed(forAgent), options), link, this);
   }
 
   /** As `TunnelExchange` decides it. */
   #sendAgain(link: AgentLink, wasRefused: boolean): boolean {
-    const { raw, hasBody } = this.#request;
+    const { raw, hasBody, isRepeat } = this.#request;
     if (this.#hasBytes || this.#isBodyTaken) return false;
-    if (!wasRefused && (hasBody || !isSafe(raw[1] ?? ''))) return false;
+    if (!wasRefused && (hasBody || isRepeat || this.#isForNode || !isSafe(raw[1] ?? ''))) return false;
     this.#ways ??= new TriedWays();
     if (!wasRefused && !this.#ways.mayRepeat(link)) return false;
     this.#ways.failed(link, wasRefused);
@@ -125,6 +136,7 @@ export class RelayedHop extends ChannelStream implements Carried {
   onChunk(chunk: Buffer): boolean {
     bufferPassed(chunk.length);
     if (this.#isRequestWhole) throw new ChannelViolation('data after the end of a request');
+    this.#length?.passed(chunk.length);
     this.#isBodyTaken = true;
     // The other end needs no more of it.
     return this.#carrier?.write(chunk) ?? true;
@@ -132,6 +144,7 @@ export class RelayedHop extends ChannelStream implements Carried {
 
   onSendersEnd(text: string): void {
     if (this.#isRequestWhole) throw new ChannelViolation('two ends of one request');
+    this.#length?.ended();
     this.#isRequestWhole = true;
     this.#isBodyTaken = true;
     this.#carrier?.end(listOf(text));
@@ -140,6 +153,7 @@ export class RelayedHop extends ChannelStream implements Carried {
 
   onReset(): void {
     this.leave();
+    this.#ended(false);
     this.#letGo(true);
   }
 
@@ -175,6 +189,7 @@ export class RelayedHop extends ChannelStream implements Carried {
   onResponse(status: number, raw: HeaderList, isEnded: boolean): number | null {
     this.#hasBytes = true;
     this.#isHeadAll = isEnded;
+    this.#trace?.answered(status);
     this.#sendHead(RESPONSE, isEnded ? status + IS_ENDED : status, raw);
     const length = this.#link?.relay === undefined ? firstValue(raw, 'content-length') : undefined;
     return length === undefined ? null : Number(length);
@@ -204,7 +219,7 @@ export class RelayedHop extends ChannelStream implements Carried {
     const link = this.#link;
     this.#letGo(false);
     if (link !== null && this.#sendAgain(link, code === NGHTTP2_REFUSED_STREAM)) return;
-    this.reset(code === 0 ? NGHTTP2_CANCEL : code);
+    this.#resetOwn(code === 0 ? NGHTTP2_CANCEL : code);
   }
 
   contain(error: unknown): void {
@@ -230,7 +245,7 @@ export class RelayedHop extends ChannelStream implements Carried {
   }
 
   #breakOff(code: number): void {
-    this.reset(code);
+    this.#resetOwn(code);
     this.#letGo(true);
   }
 
@@ -244,6 +259,18 @@ export class RelayedHop extends ChannelStream implements Carried {
   }
 
   #leaveIfOver(): void {
-    if (this.#isRequestWhole && this.#isEndSent) this.leave();
+    if (!this.#isRequestWhole || !this.#isEndSent) return;
+    this.leave();
+    this.#ended(true);
+  }
+
+  #resetOwn(code: number): void {
+    this.reset(code);
+    this.#ended(false);
+  }
+
+  #ended(isWhole: boolean): void {
+    this.#trace?.ended(isWhole);
+    this.#trace = null;
   }
 }

@@ -37,7 +37,7 @@ export interface Served {
 /** Each reset is a visitor of the other node who went away, and any number of resets may be legitimate. */
 const UNLIMITED_RESETS = 2 ** 31;
 /** The other node pings, and gives a silent link up sooner. These timings only clean up. */
-const TIMINGS = { pingMs: null, silentMs: 2 * PEER_SILENT_MS };
+const SILENT_MS = 2 * PEER_SILENT_MS;
 
 /** A connection that another node dialled. That node opens all streams: calls, feeds, and streams for agents here. */
 export class IncomingLink implements LivenessOwner, ChannelOwner {
@@ -59,7 +59,13 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
   #active = 0;
   #isClosed = false;
 
-  constructor(socket: Socket, nodeId: string, served: Served, onClosed: (link: IncomingLink) => void) {
+  constructor(
+    socket: Socket,
+    nodeId: string,
+    served: Served,
+    onClosed: (link: IncomingLink) => void,
+    silentMs: number = SILENT_MS,
+  ) {
     this.nodeId = nodeId;
     this.#socket = socket;
     this.#served = served;
@@ -81,7 +87,7 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     this.#session = session;
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     this.#windows = new SessionWindows(session);
-    this.#liveness = new PeerLiveness(socket, session, this, TIMINGS);
+    this.#liveness = new PeerLiveness(socket, session, this, { pingMs: null, silentMs });
     type Head = IncomingHttpHeaders;
     listen(session, 'stream', this, (stream: ServerHttp2Stream, head: Head, _flags: number, raw: readonly string[]) =>
       this.#stream(stream, head, raw),

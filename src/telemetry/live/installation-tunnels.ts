@@ -70,7 +70,7 @@ async function busiest({ tunnels, agents }: AllFigures, lane: SliceLane): Promis
   };
 }
 
-/** Threads have visitors, and no agents. */
+/** With threads, only they have visitors and agents. */
 function withThreads(own: NodeTunnels, threads: readonly NodeTunnels[]): NodeTunnels {
   if (threads.length === 0) return own;
   const tunnels = new Map(own.tunnels.map((each) => [each.id, each]));
@@ -79,7 +79,9 @@ function withThreads(own: NodeTunnels, threads: readonly NodeTunnels[]): NodeTun
     const known = tunnels.get(each.id);
     if (known !== undefined) tunnels.set(each.id, sumOf(known, each));
   }
-  return { ...own, tunnels: [...tunnels.values()] };
+  const agents = new Map<string, AgentFigures>();
+  for (const each of threads.flatMap((thread) => thread.agents)) agents.set(each.id, bothOf(agents.get(each.id), each));
+  return { tunnels: [...tunnels.values()], agents: [...own.agents, ...agents.values()] };
 }
 
 /** One that went and came back between two slices was found twice. */
@@ -95,6 +97,16 @@ function sumOf(one: TunnelFigures | undefined, other: TunnelFigures): TunnelFigu
     bytesIn: one.bytesIn + other.bytesIn,
     bytesOut: one.bytesOut + other.bytesOut,
     inProgress: one.inProgress + other.inProgress,
+  };
+}
+
+function bothOf(one: AgentFigures | undefined, other: AgentFigures): AgentFigures {
+  if (one === undefined) return other;
+  return {
+    id: one.id,
+    roundTripsMs: [...one.roundTripsMs, ...other.roundTripsMs],
+    bytesReceived: one.bytesReceived + other.bytesReceived,
+    bytesSent: one.bytesSent + other.bytesSent,
   };
 }
 

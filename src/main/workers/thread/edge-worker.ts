@@ -42,10 +42,13 @@ import { createOwnIssuer } from '../../data-plane/own-issuer.ts';
 import { proxiedClients } from '../../data-plane/proxied-clients.ts';
 import { openServerTracing, SEND_REST_WITHIN_MS } from '../../data-plane/tracing.ts';
 import { tallyIn } from '../../data-plane/traffic.ts';
+import type { AgentTls } from '../agent-orders.ts';
 import { remoteBudgets } from '../attempts-of-worker.ts';
 import { Board } from '../board.ts';
 import { sharedClock } from '../shared-clock.ts';
-import type { MainMethods, WorkerMethods, WorkerStart } from '../worker-protocol.ts';
+import type { HandedListenerName, MainMethods, WorkerMethods, WorkerStart } from '../worker-protocol.ts';
+import { HeldAgents } from './held-agents.ts';
+import { HeldLink } from './held-link.ts';
 import { OwnQuestions } from './own-questions.ts';
 import { remoteLogins } from './remote-logins.ts';
 import { SentInBatches } from './sent-in-batches.ts';
@@ -75,13 +78,18 @@ function run(start: WorkerStart): void {
   const tunnels = new WorkerTunnels({
     onBroken: () => main.tell('unlinked', []),
     isUnsettled: () => board.isUnsettled,
+    mayServe: () => board.mayServe,
+    agents: () => agents,
     streams: new SharedTally(start.tunnelStreams, start.index),
   });
   const connections = new Int32Array(start.connections);
   const log = createLog(config.log_level, { write: (text) => start.logPort.postMessage(text) }, node);
   const logFlushed = new Int32Array(start.logFlushed);
   const gathered: Change[] = [];
+  const ready = Promise.withResolvers<OpenedWorker>();
   let opened: OpenedWorker | null = null;
+  let agents: HeldAgents | null = null;
+  let heldLink: HeldLink | null = null;
   let settled: Promise<unknown> = Promise.resolve();
 
   async function open(): Promise<void> {
@@ -111,7 +119,7 @@ function run(start: WorkerStart): void {
     const series = new TrafficSeries(clock);
     tallyIn(series, history);
     new InstallationSeries(series, questions, clock);
-    const used = () => ({ tunnels: tunnelFigures(tunnels, NO_TUNNELS), agents: [] });
+    const used = () => ({ tunnels: tunnelFigures(tunnels, NO_TUNNELS), agents: agents?.figures() ?? [] });
     new InstallationTunnels(used, questions, new SliceLane());
     const store = {
       commit: (writeSet: Parameters<MainMethods['commit']>[0]) => main.call('commit', writeSet),
@@ -192,9 +200,22 @@ function run(start: WorkerStart): void {
       assembled,
       registry,
       accept: (listener, socket) => {
-        listenOnce(socket, 'close', reporting('worker'), () => Atomics.sub(connections, start.index, 1));
-        listeners[listener].accept(socket);
+        const at = start.index + (listener === 'tunnel' ? start.count : 0);
+        listenOnce(socket, 'close', reporting('worker'), () => Atomics.sub(connections, at, 1));
+        if (listener !== 'tunnel') listeners[listener].accept(socket);
+        else if (agents === null) socket.destroy();
+        else agents.accept(socket);
       },
+      holdAgents: (tls) =>
+        new HeldAgents(tls, {
+          ...{ clients: clientsOf('tunnel'), records: replica, clock, log: logger, threads: start.count },
+          main: {
+            agentArrived: (...args) => main.tell('agentArrived', args),
+            agentSaid: (...args) => main.tell('agentSaid', args),
+            agentClosed: (...args) => main.tell('agentClosed', args),
+            agentActive: (...args) => main.tell('agentActive', args),
+          },
+        }),
       ask: (question) => questions.ask(question),
       watch: (isWatched) => {
         unwatch?.();
@@ -210,9 +231,14 @@ function run(start: WorkerStart): void {
         await assembled.close();
         await tracing?.close(SEND_REST_WITHIN_MS);
         log.flush();
-        await freeSessions();
       },
     };
+    ready.resolve(opened);
+  }
+
+  async function holdAgents(tls: AgentTls, socket: Socket): Promise<void> {
+    agents = (await ready.promise).holdAgents(tls);
+    heldLink = new HeldLink(socket, tunnels.held, (why) => log.logger.warn({ why }, 'the main thread broke the rules'));
   }
 
   /** The runtime aborts if a thread ends while an ended HTTP/2 session waits to be freed (decision 21). */
@@ -243,6 +269,10 @@ function run(start: WorkerStart): void {
     publish: (endpoint) =>
       opened?.assembled.edge.endpoints.publish(endpoint) ?? Promise.reject(new Error('the worker is not open')),
     withdraw: (id) => opened?.assembled.edge.endpoints.withdraw(id),
+    holdAgents,
+    agentTls: (tls) => agents?.useTls(tls),
+    agentDo: (number, order) => agents?.carryOut(number, order),
+    agentAlive: (number, withinMs) => agents?.isAlive(number, withinMs) ?? Promise.resolve(false),
     accept: (listener, socket) => (opened === null ? void socket.destroy() : opened.accept(listener, socket)),
     gather: (changes) => void gathered.push(...changes),
     show: (number, changes) => void show(number, changes),
@@ -264,6 +294,12 @@ function run(start: WorkerStart): void {
       Atomics.notify(logFlushed, 0);
     },
     drain: (timeoutMs, how) => opened?.drain(timeoutMs, how) ?? Promise.resolve(),
+    leave: async () => {
+      agents?.close();
+      heldLink?.close();
+      log.flush();
+      await freeSessions();
+    },
   };
   const main = new ThreadCalls<MainMethods>(parentPort as NonNullable<typeof parentPort>, methods);
 }
@@ -271,7 +307,8 @@ function run(start: WorkerStart): void {
 interface OpenedWorker {
   readonly assembled: AssembledEdge;
   readonly registry: Registry;
-  accept(listener: 'https' | 'http', socket: Socket): void;
+  accept(listener: HandedListenerName, socket: Socket): void;
+  holdAgents(tls: AgentTls): HeldAgents;
   ask(question: JsonObject): Promise<JsonObject>;
   watch(isWatched: boolean): void;
   drain: WorkerMethods['drain'];

@@ -6,6 +6,7 @@ import { OutgoingLink } from '../../../nodes/links/outgoing-link.ts';
 import { LabelIndex } from '../../../tunnel/label-index.ts';
 import { TunnelUse } from '../../../tunnel/tunnel-use.ts';
 import type { ToldTunnel } from '../worker-protocol.ts';
+import type { HeldAgents } from './held-agents.ts';
 
 /** A busy main thread delays everything, and that is no reason to cut the streams to agents. */
 const MAIN_SILENT_MS = 30_000;
@@ -14,13 +15,17 @@ export interface WorkerTunnelsOptions {
   /** The main thread has to make another connection. */
   onBroken(): void;
   isUnsettled(): boolean;
+  /** Whether this node may serve names of agents now. */
+  mayServe(): boolean;
+  /** Connections of agents that this worker has. Null: it has none yet. */
+  agents(): Pick<HeldAgents, 'link' | 'isHome'> | null;
   /** Counts what all workers send to a tunnel. */
   readonly streams: SharedTally;
 }
 
 /**
- * The tunnels that are online, in a worker. The main thread has the connections of agents, and passes streams on like
- * another node does.
+ * The tunnels that are online, in a worker. Streams go over a connection of the agent to this worker. If it has none, the
+ * main thread passes them on like another node does.
  */
 export class WorkerTunnels implements OnlineTunnels {
   readonly #byId = new Map<string, WorkerTunnel>();
@@ -79,13 +84,25 @@ export class WorkerTunnels implements OnlineTunnels {
     return up.promise;
   }
 
-  online({ id, labels, forwardsTo }: ToldTunnel): void {
+  /** Those with a connection of their agent to this worker, for streams of the main thread. */
+  readonly held: OnlineTunnels = {
+    generation: 0,
+    matching: () => [],
+    get: (tunnelId) => this.#byId.get(tunnelId)?.held,
+  };
+
+  online(told: ToldTunnel): void {
+    const { id, labels } = told;
     const known = this.#byId.get(id);
-    if (known?.forwardsTo === forwardsTo) return;
+    if (known?.forwardsTo === told.forwardsTo && known.sessionId === told.sessionId) return;
     if (known !== undefined) this.offline(id);
-    const tunnel = new WorkerTunnel({ id, labels, forwardsTo }, labels === null ? null : this.#options.streams, () =>
-      this.#byId.get(id) === tunnel ? this.#link : null,
-    );
+    const isKnown = (): boolean => this.#byId.get(id) === tunnel;
+    const tunnel: WorkerTunnel = new WorkerTunnel(told, labels === null ? null : this.#options.streams, {
+      main: () => (isKnown() ? this.#link : null),
+      own: (tried) => (isKnown() ? (this.#options.agents()?.link(told.sessionId, tried) ?? null) : null),
+      // Only the home of a session knows without asking whether its names may be served.
+      mayServe: () => this.#options.mayServe() && this.#options.agents()?.isHome(told.sessionId) === true,
+    });
     this.#generation += 1;
     this.#byId.set(id, tunnel);
     if (labels !== null) this.#byLabel.add(tunnel, labels);
@@ -100,23 +117,35 @@ export class WorkerTunnels implements OnlineTunnels {
   }
 }
 
+/** Ways to the agent of a tunnel: null while there is none, and once the tunnel is offline. */
+interface WorkerWays {
+  main(): AgentLink | null;
+  own(tried: readonly AgentLink[] | undefined): AgentLink | null;
+  mayServe(): boolean;
+}
+
 class WorkerTunnel implements OnlineTunnel {
   readonly id: string;
   readonly labels: ToldTunnel['labels'];
   readonly forwardsTo: string;
+  readonly sessionId: string;
+  /** As the main thread uses it, for visitors of other threads and nodes, who count their streams themselves. */
+  readonly held: OnlineTunnel;
   readonly use = new TunnelUse();
   readonly #streams: SharedTally | null;
-  readonly #link: () => AgentLink | null;
+  readonly #ways: WorkerWays;
   readonly #breaker = new TunnelCircuitBreaker();
   #inFlight = 0;
 
-  /** `link`: null while there is none, and once the tunnel is offline. `streams`: null for one that is in no group. */
-  constructor({ id, labels, forwardsTo }: ToldTunnel, streams: SharedTally | null, link: () => AgentLink | null) {
+  /** `streams`: null for one that is in no group. */
+  constructor({ id, labels, forwardsTo, sessionId }: ToldTunnel, streams: SharedTally | null, ways: WorkerWays) {
     this.id = id;
     this.labels = labels;
     this.forwardsTo = forwardsTo;
+    this.sessionId = sessionId;
     this.#streams = streams;
-    this.#link = link;
+    this.#ways = ways;
+    this.held = { id, forwardsTo, inFlight: 0, use: new TunnelUse(), link: (tried) => ways.own(tried) };
   }
 
   get inFlight(): number {
@@ -136,7 +165,7 @@ class WorkerTunnel implements OnlineTunnel {
 
   /** The main thread knows the tunnel and refuses its streams: it may not serve it now. */
   get isSuspended(): boolean {
-    return this.#breaker.isOpen && this.#link() !== null;
+    return this.#breaker.isOpen && this.#ways.main() !== null;
   }
 
   mayTry(): boolean {
@@ -148,7 +177,10 @@ class WorkerTunnel implements OnlineTunnel {
   }
 
   link(tried?: readonly AgentLink[]): AgentLink | null {
-    const link = this.#link();
+    // A name belongs to one agent in the whole installation; labels to all that have them.
+    const own = this.labels === null && !this.#ways.mayServe() ? null : this.#ways.own(tried);
+    if (own !== null) return own;
+    const link = this.#ways.main();
     return link === null || !link.hasRoom || tried?.includes(link) === true ? null : link;
   }
 }

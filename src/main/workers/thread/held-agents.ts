@@ -1,0 +1,169 @@
+import type { Socket } from 'node:net';
+import type { AgentLink } from '../../../edge/tunnels/online-tunnels.ts';
+import { AgentConnection } from '../../../gateway/agent-connection.ts';
+import { agentFigures } from '../../../gateway/agent-figures.ts';
+import { AgentHandshakes } from '../../../gateway/agent-handshakes.ts';
+import type { ConnectionHandler } from '../../../gateway/local-connection.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { ignoreErrors } from '../../../lib/guarded-listeners.ts';
+import type { ArrivingClients } from '../../../lib/net/proxy-protocol/arriving-clients.ts';
+import type { ManagedRecords } from '../../../pki/managed-certificates.ts';
+import { ManagedContexts } from '../../../pki/managed-contexts.ts';
+import type { AgentFigures } from '../../../telemetry/live/tunnel-figures.ts';
+import type { AgentMessage } from '../../../tunnel/messages.ts';
+import type { AgentOrder, AgentReports, AgentTls } from '../agent-orders.ts';
+
+export interface HeldAgentsOptions {
+  readonly clients: ArrivingClients;
+  readonly records: ManagedRecords;
+  readonly clock: Clock;
+  readonly log: { debug(fields: object, message: string): void; error(fields: object, message: string): void };
+  /** Workers that share limits. */
+  readonly threads: number;
+  readonly main: AgentReports;
+}
+
+interface Held {
+  readonly number: number;
+  sessionId: string | null;
+}
+
+interface HeldSession {
+  readonly id: string;
+  readonly local: AgentConnection[];
+  /** This node decides about it. */
+  isHome: boolean;
+}
+
+/**
+ * The connections of agents that this worker has: it does TLS, HTTP/2 and pings, and carries streams. The gateway in the
+ * main thread gets all messages of agents, and decides what happens to each connection.
+ */
+export class HeldAgents implements ConnectionHandler<AgentConnection> {
+  readonly #options: HeldAgentsOptions;
+  readonly #byNumber = new Map<number, AgentConnection>();
+  readonly #held = new Map<AgentConnection, Held>();
+  readonly #sessions = new Map<string, HeldSession>();
+  readonly #managed: ManagedContexts;
+  readonly #handshakes: AgentHandshakes;
+  #lastNumber = 0;
+
+  constructor(tls: AgentTls, options: HeldAgentsOptions) {
+    const { clients, records, clock, log, threads } = options;
+    this.#options = options;
+    const onProblem = (err: unknown): void => log.error({ err }, 'failed to use a certificate for agents');
+    this.#managed = new ManagedContexts({ records, clock, names: tls.managedNames, onProblem });
+    this.#handshakes = new AgentHandshakes({
+      ...{ clients, tls, threads, log },
+      contextFor: (name) => this.#managed.contextFor(name),
+      onAgent: (socket, remoteAddress) => this.#arrived(new AgentConnection(socket, this, remoteAddress)),
+    });
+  }
+
+  accept(socket: Socket): void {
+    this.#handshakes.accept(ignoreErrors(socket));
+  }
+
+  useTls(tls: AgentTls): void {
+    this.#handshakes.use(tls);
+  }
+
+  /** The connection with the fewest streams, among those of this worker. */
+  link(sessionId: string, tried: readonly AgentLink[] | undefined): AgentLink | null {
+    let best: AgentConnection | null = null;
+    for (const connection of this.#sessions.get(sessionId)?.local ?? []) {
+      if (!connection.hasRoom || tried?.includes(connection) === true) continue;
+      if (best === null || connection.active < best.active) best = connection;
+    }
+    return best;
+  }
+
+  isHome(sessionId: string): boolean {
+    return this.#sessions.get(sessionId)?.isHome === true;
+  }
+
+  figures(): Iterable<AgentFigures | null> {
+    return agentFigures(this.#sessions.values());
+  }
+
+  isAlive(number: number, withinMs: number): Promise<boolean> {
+    return this.#byNumber.get(number)?.isAlive(withinMs) ?? Promise.resolve(false);
+  }
+
+  carryOut(number: number, order: AgentOrder): void {
+    const connection = this.#byNumber.get(number);
+    if (connection === undefined) return;
+    switch (order.do) {
+      case 'belong':
+        this.#belongs(connection, order.sessionId, order.isHome);
+        return;
+      case 'send':
+        connection.send(order.message);
+        return;
+      case 'refuse':
+        connection.refuse(order.code, order.message, order.retry);
+        return;
+      case 'fail':
+        connection.fail(order.reason);
+        return;
+      case 'drain':
+        connection.drain();
+        // With streams, it closes after the last one.
+        this.#options.main.agentActive(number, connection.active);
+        return;
+      case 'greeted':
+      case 'close':
+      case 'sendAway':
+      case 'retire':
+        connection[order.do]();
+    }
+  }
+
+  onMessage(connection: AgentConnection, message: AgentMessage): void {
+    const held = this.#held.get(connection);
+    if (held !== undefined) this.#options.main.agentSaid(held.number, message);
+  }
+
+  onClosed(connection: AgentConnection, reason: string | null): void {
+    const held = this.#held.get(connection);
+    if (held === undefined) return;
+    this.#held.delete(connection);
+    this.#byNumber.delete(held.number);
+    this.#leaveSession(connection, held);
+    this.#options.main.agentClosed(held.number, reason);
+  }
+
+  /** The thread is about to end. */
+  close(): void {
+    this.#handshakes.close();
+    this.#managed.close();
+    for (const connection of this.#byNumber.values()) connection.fail('the server is being stopped');
+  }
+
+  #arrived(connection: AgentConnection): void {
+    this.#lastNumber += 1;
+    this.#byNumber.set(this.#lastNumber, connection);
+    this.#held.set(connection, { number: this.#lastNumber, sessionId: null });
+    this.#options.main.agentArrived(this.#lastNumber, connection.remoteAddress);
+  }
+
+  #belongs(connection: AgentConnection, sessionId: string, isHome: boolean): void {
+    const held = this.#held.get(connection);
+    if (held === undefined) return;
+    if (held.sessionId !== sessionId) this.#leaveSession(connection, held);
+    const known = this.#sessions.get(sessionId);
+    const session = known ?? { id: sessionId, local: [], isHome };
+    session.isHome = isHome;
+    if (known === undefined) this.#sessions.set(sessionId, session);
+    if (held.sessionId === null) session.local.push(connection);
+    held.sessionId = sessionId;
+  }
+
+  #leaveSession(connection: AgentConnection, held: Held): void {
+    const session = held.sessionId === null ? undefined : this.#sessions.get(held.sessionId);
+    held.sessionId = null;
+    if (session === undefined) return;
+    session.local.splice(session.local.indexOf(connection), 1);
+    if (session.local.length === 0) this.#sessions.delete(session.id);
+  }
+}
