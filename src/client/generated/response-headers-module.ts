@@ -12,7 +12,9 @@ export interface ResponseHeadersModule {
    * "$${" stands for "${". The values of authorization and cookie are secrets.
    */
   readonly add: {
+    /** Value with credentials. "": not set. */
     readonly authorization?: string | undefined;
+    /** Value with credentials. "": not set. */
     readonly cookie?: string | undefined;
     readonly [name: string]: string | undefined;
   };
@@ -30,7 +32,9 @@ export interface ResponseHeadersModuleReplace {
    */
   readonly add?:
     | {
+        /** Value with credentials. "": not set. */
         readonly authorization?: string | undefined;
+        /** Value with credentials. "": not set. */
         readonly cookie?: string | undefined;
         readonly [name: string]: string | undefined;
       }

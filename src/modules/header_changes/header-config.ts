@@ -7,18 +7,21 @@ export const MAX_HEADERS = 10;
 export const MAX_NAME_LENGTH = 256;
 export const MAX_VALUE_LENGTH = 4_096;
 
-const value = Type.String({ maxLength: MAX_VALUE_LENGTH });
+const length = { maxLength: MAX_VALUE_LENGTH };
 
 /** Headers with credentials: only callers that may read secrets see their values. Empty: not set. */
 const SECRET_NAMES = ['authorization', 'cookie'] as const;
-const secretValue = { ...secret('readable', value), default: undefined };
+const secretValue = {
+  ...secret('readable', Type.String({ ...length, description: 'Value with credentials. "": not set.' })),
+  default: undefined,
+};
 
 /** The fields of both modules. */
 export function headerConfig(what: 'request' | 'response') {
   return Type.Object({
     enabled: enabledField,
     add: Type.Object({ authorization: secretValue, cookie: secretValue } satisfies Record<SecretName, TSchema>, {
-      additionalProperties: value,
+      additionalProperties: Type.String(length),
       default: {},
       maxProperties: MAX_HEADERS,
       description: `Headers to add to the ${what}, after those of "remove" were removed: at most ${MAX_HEADERS}, with names in lower case. A header that is already there gets a second value. Values may contain variables, such as "\${conn.client_ip}"; "$\${" stands for "\${". The values of ${SECRET_NAMES.join(' and ')} are secrets.`,
