@@ -1,3 +1,4 @@
+import { goneSince } from '../api/server-presence.ts';
 import type { LiveState } from '../api/use-live.ts';
 import { Chip, type Tone } from './chip.tsx';
 
@@ -10,7 +11,7 @@ const STATES: Readonly<Record<LiveState, readonly [text: string, tone: Tone]>> =
 };
 
 export function LiveChip({ state }: { state: LiveState }) {
-  const [text, tone] = STATES[state];
+  const [text, tone] = STATES[goneSince.value === null ? state : 'waiting'];
   return (
     <span class="line" role="status">
       <Chip tone={tone}>{text}</Chip>

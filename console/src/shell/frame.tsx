@@ -1,8 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { goneSince } from '../api/server-presence.ts';
 import { path } from '../router/location.ts';
 import { CurrentPage } from './current-page.tsx';
 import { PendingBanner } from './pending-banner.tsx';
+import { ServerBanner } from './server-banner.tsx';
 import { SideNav } from './side-nav.tsx';
 import { TopBar } from './top-bar.tsx';
 
@@ -29,7 +31,8 @@ export function Frame() {
             isOpen.value = false;
           }}
         />
-        <main id="content" tabIndex={-1}>
+        <main id="content" tabIndex={-1} class={goneSince.value === null ? '' : 'stale'}>
+          <ServerBanner />
           <PendingBanner />
           <CurrentPage />
         </main>

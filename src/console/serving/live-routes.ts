@@ -15,6 +15,7 @@ const TOPICS: ReadonlyMap<string, readonly string[]> = new Map([
   ['requests', ['requests:read']],
   ['tunnels', ['tunnels:read']],
   ['tunnel_traffic', ['tunnels:read', 'tunnel_sessions:read']],
+  ['pulse', []],
 ]);
 const DEFAULT_TOPICS = 'overview,requests,tunnels';
 const QUERY = Type.Object(

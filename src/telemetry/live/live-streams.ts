@@ -8,6 +8,8 @@ const TICK_MS = 1000;
 const GATHERED = ['overview', 'tunnel_traffic'] as const;
 const GATHER_EVERY = 2;
 const PING_EVERY = 15;
+/** Every second, so that a page notices soon that the server is gone. */
+const PULSE = 'pulse';
 const MAX_STREAMS = 100;
 /** One key or person cannot take all places. Colleagues may share a key, each with several pages. */
 const MAX_STREAMS_OF_OWNER = 20;
@@ -121,6 +123,7 @@ export class LiveStreams {
       else stream.revoke();
     }
     if (this.#ticks % PING_EVERY === 0) this.#send([...this.#streams], liveLine('ping', nowMs, {}));
+    this.#send(this.#with(PULSE), liveLine(PULSE, nowMs, {}));
     this.#sendTunnels(nowMs);
     if (this.#ticks % GATHER_EVERY === 0) for (const topic of GATHERED) this.#sendGathered(topic, this.#with(topic));
     this.#askOthers();
