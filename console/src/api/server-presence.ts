@@ -6,7 +6,7 @@ export const goneSince = signal<number | null>(null);
 
 /**
  * The server sends a pulse every second. After a silence, one attempt decides: both together take less than three
- * seconds, also when no packet arrives any more.
+ * seconds, also when packets no longer arrive.
  */
 const SILENCE_MS = 1_800;
 const ATTEMPT_MS = 1_000;

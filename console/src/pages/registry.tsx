@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact';
+import { lazyPage } from '../components/lazy-page.tsx';
 import { AccessPage } from './access/access-page.tsx';
 import { BackendsPage } from './backends/backends-page.tsx';
 import { CertificatesPage } from './certificates/certificates-page.tsx';
@@ -14,7 +15,6 @@ import { OverviewPage } from './overview/overview-page.tsx';
 import type { PageProps } from './page-props.ts';
 import { AccountPage } from './people/account-page.tsx';
 import { PeoplePage } from './people/people-page.tsx';
-import { PublishPage } from './publish/publish-page.tsx';
 import { ResourcePage } from './resources/resource-page.tsx';
 import { ResourcesPage } from './resources/resources-page.tsx';
 import { SearchPage } from './search/search-page.tsx';
@@ -29,7 +29,7 @@ import { TunnelsPage } from './tunnels/tunnels-page.tsx';
 export const PAGES: readonly (readonly [pattern: string, page: ComponentType<PageProps>])[] = [
   ['/', OverviewPage],
   ['/sites', SitesPage],
-  ['/publish', PublishPage],
+  ['/publish', lazyPage(async () => (await import('./publish/publish-page.tsx')).PublishPage)],
   ['/edges', EdgesPage],
   ['/edges/:edge_id', EdgePage],
   ['/edges/:edge_id/routes/:id', RoutePage],
