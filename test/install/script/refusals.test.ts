@@ -101,7 +101,7 @@ suite('install.sh needs a proof of who made the release', { skip }, () => {
     assert.match(refused.err, /the signature cannot be checked: .*use https and curl/);
     assert.deepEqual(plain.files(), []);
     assert.equal((await plain.install()).code, 0);
-    const secure = await installerWorld(t, { machine: BUSYBOX });
+    const secure = await installerWorld(t, { machine: WGET });
     const unchecked = { POSTERN_SIGNING_KEY: '', POSTERN_DOWNLOAD_URL: 'https://127.0.0.1:1' };
     const fetched = {
       wget: 'case $1 in --help) echo "BusyBox v1.35" ;; *) while [ "$1" != -O ]; do shift; done; echo x > "$2" ;; esac',
