@@ -4,11 +4,11 @@ import { type ReferenceAnnotation, referenceAnnotation } from '../lib/schema/ann
 import { pointerTo } from '../lib/schema/field-problem.ts';
 import { isObjectSchema, isOpenSchema, secretVisibility } from '../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault } from '../lib/schema/wire-forms.ts';
+import { parseSecretReference, SECRET_FORMS, type SecretReference } from '../lib/secret-reference.ts';
 import { didYouMean } from '../lib/text/near-match.ts';
 import { plainValue, type YamlMap, type YamlNode } from '../lib/text/yaml/yaml-node.ts';
 import { fileFieldName } from './file-form.ts';
 import { quoted } from './file-problem.ts';
-import { parseSecretReference, SECRET_FORMS, type SecretReference } from './secret-reference.ts';
 
 /** A secret of the file: where its value is, or empty to remove it. A map of secrets has one for each name. */
 export type FileSecret = PlacedSecret | '' | ReadonlyMap<string, PlacedSecret | ''>;

@@ -6,7 +6,7 @@ import { type InstallationDocuments, type InstalledObject, installedObjects } fr
 import { type FormPorts, fileForm } from './file-form.ts';
 import { FORMAT_VERSION, SCHEMA_FILE } from './format.ts';
 import { impliedBy } from './object-names.ts';
-import { SecretNames } from './secret-reference.ts';
+import { SecretNames } from './secret-names.ts';
 import { type Section, sections } from './sections.ts';
 import { type ReadSecret, storedForm } from './stored-form.ts';
 import { unknownFields } from './unknown-fields.ts';

@@ -1,12 +1,12 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
+import { retryAtMs } from '../../lib/http/retry-after.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { AccountKey } from './account-key.ts';
 import { AcmeFailure } from './acme-failure.ts';
 import { type AcmeResponse, acmeRequest, foreignOrigin, parsedJson } from './acme-transport.ts';
 import { type Directory, readDirectory } from './directory.ts';
 import { failureOf, problemOf } from './problem.ts';
-import { retryAtMs } from './retry-after.ts';
 import { signedMessage } from './signed-message.ts';
 
 export interface Signer {

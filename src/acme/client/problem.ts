@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
+import { shownText } from '../../lib/text/shown-text.ts';
 import type { AcmeErrorCode } from '../errors.ts';
-import { AcmeFailure, shownText } from './acme-failure.ts';
+import { AcmeFailure } from './acme-failure.ts';
 
 const PREFIX = 'urn:ietf:params:acme:error:';
 
