@@ -12,6 +12,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'systemd-notify': 'systemd',
   chromium: 'chromium',
   pebble: 'pebble',
+  named: 'bind9',
+  mandoc: 'mandoc',
   faketime: 'faketime',
   haproxy: 'haproxy',
   nginx: 'nginx-light libnginx-mod-stream',

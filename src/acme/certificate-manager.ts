@@ -3,6 +3,7 @@ import type { Change, Store, StoredRecord } from '../store/store.ts';
 import { type Due, dueOf, type WorkerView } from './due.ts';
 import { WANTED_KINDS, type WantedNames, wantedNames } from './names/wanted-names.ts';
 import { checkRenewal, type JobOutcome, runCertificateJob } from './orders/certificate-job.ts';
+import { abandonRecords, recordsOf } from './orders/challenge-record.ts';
 import { Lease, LeaseLost } from './orders/lease.ts';
 import type { OrderPorts } from './orders/order-ports.ts';
 import { reconcile } from './reconcile.ts';
@@ -107,14 +108,15 @@ export class CertificateManager {
   }
 
   async #reconcile(): Promise<void> {
-    const { clock, replica, store, ownNames, hook, newId } = this.#options;
+    const { clock, replica, store, ownNames, dns, newId } = this.#options;
     const nowMs = clock.nowMs();
     // Set first: a change while this runs asks for another one.
     this.#reconcileAtMs = nowMs + RECONCILE_MS;
     try {
-      const wanted: WantedNames = await wantedNames({ replica, ownNames, hasDnsHook: hook !== null, nowMs });
+      const wanted: WantedNames = await wantedNames({ replica, ownNames, hasDns: dns !== null, nowMs });
       const viewOf = (id: string): WorkerView => this.#viewOf(id);
-      const isIncomplete = await reconcile(wanted, { store, replica, nowMs, viewOf, newId });
+      const removed = (doc: ManagedCertificateDoc): void => this.#abandon(doc);
+      const isIncomplete = await reconcile(wanted, { store, replica, nowMs, viewOf, newId, removed });
       const nextMs = Math.min(
         wanted.changesAtMs ?? Number.POSITIVE_INFINITY,
         isIncomplete ? nowMs + RECONCILE_AGAIN_MS : Number.POSITIVE_INFINITY,
@@ -124,6 +126,14 @@ export class CertificateManager {
       this.#reconcileAtMs = 0;
       throw error;
     }
+  }
+
+  /** Beside everything else: a provider may take minutes. */
+  #abandon(doc: ManagedCertificateDoc): void {
+    if (recordsOf(doc).length === 0) return;
+    const key = `abandoned ${doc.hostname}`;
+    const ended = abandonRecords(doc, this.#options, this.#closing.signal).finally(() => this.#running.delete(key));
+    this.#running.set(key, ended);
   }
 
   async #startDue(): Promise<void> {

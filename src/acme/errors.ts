@@ -35,12 +35,22 @@ export const acmeErrors = errorTable({
   ERR_POSTERN_ACME_NO_CHALLENGE: {
     status: 403,
     explanation:
-      'The ACME server offers none of the challenges in acme_challenges for the name. Add one that it offers; wildcards need acme_dns_hook.',
+      'The ACME server offers none of the challenges in acme_challenges for the name. Add one that it offers; wildcards need acme_dns or acme_dns_hook.',
+  },
+  ERR_POSTERN_ACME_DNS_PROVIDER: {
+    status: 502,
+    explanation:
+      'A DNS record for dns-01 could not be published with the provider in acme_dns, or no zone of acme_dns has the name. The message has the reason of the provider. The order is retried. `postern doctor` tries the credentials.',
+  },
+  ERR_POSTERN_ACME_DNS_NOT_VISIBLE: {
+    status: 504,
+    explanation:
+      'The DNS record for dns-01 was published, but not all name servers of the zone show it within acme_dns_timeout. The ACME server was not asked to look. The same order is continued with the next attempt.',
   },
   ERR_POSTERN_ACME_DNS_HOOK: {
     status: 502,
     explanation:
-      'The executable in acme_dns_hook could not be started, failed, or ran longer than acme_dns_hook_timeout.',
+      'The executable in acme_dns_hook, or in a hook of acme_dns, could not be started, failed, or ran longer than acme_dns_hook_timeout.',
   },
   ERR_POSTERN_ACME_PENDING: {
     status: 504,

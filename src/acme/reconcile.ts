@@ -15,6 +15,8 @@ export interface ReconcileOptions {
   readonly nowMs: number;
   readonly viewOf: (recordId: string) => WorkerView;
   readonly newId: () => string;
+  /** The record of a name was removed. */
+  readonly removed: (doc: ManagedCertificateDoc) => void;
 }
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -63,7 +65,8 @@ async function adjust(record: StoredRecord, wanted: WantedName | null, options: 
   if (leasedUntilMs(doc.worker, viewOf(id)) !== null) return false;
   const expect = [{ kind, id, revision }];
   if (change === 'remove') {
-    await store.commit({ expect, deletes: [{ kind, id }, ...challengeKeys(replica, doc.hostname)] });
+    const { ok } = await store.commit({ expect, deletes: [{ kind, id }, ...challengeKeys(replica, doc.hostname)] });
+    if (ok) options.removed(doc);
   } else {
     await store.commit({ expect, puts: [managedPut(id, { ...doc, ...change, worker: null }, record.secrets)] });
   }

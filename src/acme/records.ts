@@ -58,6 +58,8 @@ export type ManagedCertificateDoc = {
   readonly job: CertificateJob | null;
   /** The order in flight. It is resumed after a crash instead of being repeated. */
   readonly order: OrderInFlight | null;
+  /** DNS records that could not be removed. The next attempt tries again. Absent: none. */
+  readonly dns_leftovers?: readonly StoredDnsRecord[];
   /** Lease: one node at a time works on a name. Every commit of the worker expects the revision of the record. */
   readonly worker: CertificateWorker | null;
 };
@@ -83,9 +85,12 @@ export type OrderInFlight = {
   readonly state: 'creating' | 'validating' | 'finalizing';
   readonly created_at: string;
   readonly challenge_type: ChallengeType | null;
-  /** A DNS record that the hook has to remove. */
-  readonly dns_record: { readonly fqdn: string; readonly value: string } | null;
+  /** A DNS record that has to be removed. */
+  readonly dns_record: StoredDnsRecord | null;
 };
+
+/** A TXT record where it really is, after CNAME records were followed. */
+export type StoredDnsRecord = { readonly fqdn: string; readonly value: string };
 
 export type CertificateWorker = {
   readonly boot_id: string;

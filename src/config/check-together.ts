@@ -42,14 +42,17 @@ export function checkTogether(config: Config): void {
   }
 }
 
-function checkAcme({ acme_eab_key_id, acme_eab_key, acme_challenges, acme_dns_hook, acme_directory }: Config): void {
+function checkAcme(config: Config): void {
+  const { acme_eab_key_id, acme_eab_key, acme_challenges, acme_directory } = config;
   if ((acme_eab_key_id === null) !== (acme_eab_key === null)) {
     const [missing, given] =
       acme_eab_key === null ? ['acme_eab_key', 'acme_eab_key_id'] : ['acme_eab_key_id', 'acme_eab_key'];
     throw together(`${given} is set without ${missing}: external account binding needs both`);
   }
-  if (acme_challenges.includes('dns-01') && acme_dns_hook === null) {
-    throw together('acme_challenges has dns-01: set acme_dns_hook to the executable that publishes the DNS records');
+  if (acme_challenges.includes('dns-01') && config.acme_dns_hook === null && config.acme_dns.length === 0) {
+    throw together(
+      'acme_challenges has dns-01: set acme_dns to the DNS providers of your zones, or acme_dns_hook to an executable that publishes the DNS records',
+    );
   }
   if (acme_directory.length === 0) throw together('acme_directory is empty: list at least one directory URL');
 }

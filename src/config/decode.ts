@@ -15,6 +15,11 @@ export function decodeSetting(name: string, raw: unknown, source: string): unkno
   const wire = typeof raw === 'string' ? fromText(setting, raw) : raw;
   const value = Check(setting.kind.schema, wire) ? setting.kind.decode(wire as WireValue) : undefined;
   if (value !== undefined) return value;
+  const problem = setting.kind.problem?.(wire) ?? null;
+  if (problem !== null) {
+    const details = { setting: name };
+    throw configErrors.create('ERR_POSTERN_CONFIG_VALUE', `${name} (${source}): ${problem}`, { details });
+  }
   const shown = setting.secrecy === 'public' ? ` is ${describe(raw)}` : ' has an invalid value';
   const message = `${name} (${source})${shown}; allowed: ${setting.kind.allowed}`;
   throw configErrors.create('ERR_POSTERN_CONFIG_VALUE', message, { details: { setting: name } });

@@ -1,5 +1,6 @@
 import type { DestinationStream } from 'pino';
 import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
+import type { DnsLookup } from '../dns/servers/dns-lookup.ts';
 import type { IdentityPage } from '../identity/contracts/identity-host.ts';
 import type { IdentitySessions } from '../identity/contracts/identity-sessions.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -22,6 +23,8 @@ export interface ServerOptions {
   readonly modules?: readonly Module[];
   /** Replaces the system's resolver in diagnoses of failed certificate orders. */
   readonly resolveName?: ResolveName;
+  /** Replaces the system's resolver where records of dns-01 are published. */
+  readonly dnsLookup?: DnsLookup;
   /** Settings in effect, with secrets masked, for GET /settings. */
   readonly settings?: readonly JsonObject[];
   /** Where listening sockets come from; by default they are new. */

@@ -317,6 +317,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
           registry,
           certificateEvent: (type, record) => api.certificateEvent(type, record),
           resolveName: options.resolveName,
+          dnsLookup: options.dnsLookup,
         });
   opened.defer(() => acme?.close());
 

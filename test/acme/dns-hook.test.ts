@@ -4,14 +4,16 @@ import { once } from 'node:events';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { DnsHook } from '../../src/acme/orders/dns-hook.ts';
+import type { ChallengeRecords } from '../../src/dns/challenge-records.ts';
+import { runHook } from '../../src/dns/providers/hook/run-hook.ts';
 import { hasFailed, isIssued, untilManaged } from '../support/acme/acme-world.ts';
 import { startFakeAcme } from '../support/acme/fake-acme-server.ts';
 import { openNode } from '../support/acme/manager-world.ts';
 import type { Cleanup } from '../support/cleanup.ts';
+import { challengeRecords } from '../support/dns/challenge-records.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const RECORD = { fqdn: '_acme-challenge.example.com', value: 'a-value; touch /tmp/owned' };
+const RECORD = { name: '_acme-challenge.example.com', value: 'a-value; touch /tmp/owned' };
 const none = new AbortController().signal;
 
 /** An executable with this shell script. */
@@ -25,11 +27,16 @@ async function script(test: Cleanup, lines: string): Promise<{ path: string; fil
 
 const env = { PATH: process.env['PATH'], HOME: '/root', POSTERN_ACME_EAB_KEY: 'secret', PGPASSWORD: 'secret' };
 
+/** A server that publishes all records with the executable. */
+function hookRecords(hookPath: string): ChallengeRecords {
+  return challengeRecords([], {}, { hookPath });
+}
+
 suite('the DNS hook', () => {
   test('gets command, name and value as arguments, no shell and no secrets', async (context) => {
     const { path, file } = await script(context, 'printf "%s\\n" "$#" "$@" > args; env > env');
-    await new DnsHook({ path, timeoutMs: 30_000, env }).run('present', RECORD, none);
-    assert.equal(await readFile(file('args'), 'utf8'), `3\npresent\n${RECORD.fqdn}\n${RECORD.value}\n`);
+    await runHook({ path, timeoutMs: 30_000, env }, 'present', RECORD, none);
+    assert.equal(await readFile(file('args'), 'utf8'), `3\npresent\n${RECORD.name}\n${RECORD.value}\n`);
     const seen = await readFile(file('env'), 'utf8');
     assert.match(seen, /^PATH=/m);
     assert.doesNotMatch(seen, /POSTERN|secret/);
@@ -37,7 +44,7 @@ suite('the DNS hook', () => {
 
   test('is killed with everything that it started when it takes too long', async (context) => {
     const { path, file } = await script(context, 'sleep 300 & echo $! > child; wait');
-    const run = new DnsHook({ path, timeoutMs: 1_500, env }).run('present', RECORD, none);
+    const run = runHook({ path, timeoutMs: 1_500, env }, 'present', RECORD, none);
     await assert.rejects(run, /ran longer than 1\.5 s \(acme_dns_hook_timeout\) and was killed/);
     const pid = Number(await readFile(file('child'), 'utf8'));
     await context.waitFor(() => assert.throws(() => process.kill(pid, 0), /ESRCH/), { timeout: 10_000 });
@@ -46,44 +53,44 @@ suite('the DNS hook', () => {
   test('is killed when the server stops', async (context) => {
     const { path } = await script(context, 'sleep 300');
     const stopping = new AbortController();
-    const run = new DnsHook({ path, timeoutMs: 60_000, env }).run('present', RECORD, stopping.signal);
+    const run = runHook({ path, timeoutMs: 60_000, env }, 'present', RECORD, stopping.signal);
     stopping.abort();
     await assert.rejects(run, /the server is stopping/);
   });
 
   test('fails with its exit code and the last line that it wrote', async (context) => {
     const { path } = await script(context, 'echo first >&2; echo "zone \x1b[31mnot found" >&2; exit 3');
-    const run = new DnsHook({ path, timeoutMs: 30_000, env }).run('present', RECORD, none);
+    const run = runHook({ path, timeoutMs: 30_000, env }, 'present', RECORD, none);
     await assert.rejects(run, /present _acme-challenge\.example\.com failed: it exited with 3: zone +\[31mnot found$/);
   });
 
   test('that leaves a process behind does not delay the order', async (context) => {
     const { path, file } = await script(context, 'sleep 300 & echo $! > child');
-    await new DnsHook({ path, timeoutMs: 30_000, env }).run('present', RECORD, none);
+    await runHook({ path, timeoutMs: 30_000, env }, 'present', RECORD, none);
     process.kill(Number(await readFile(file('child'), 'utf8')), 'SIGKILL');
   });
 
   test('that does not exist is named in the message', async () => {
-    const run = new DnsHook({ path: '/does/not/exist', timeoutMs: 1_000, env }).run('present', RECORD, none);
+    const run = runHook({ path: '/does/not/exist', timeoutMs: 1_000, env }, 'present', RECORD, none);
     await assert.rejects(run, /cannot be started \(ENOENT\): check the path and that it is executable/);
   });
 
   test('that lies below a file fails like one that does not exist', async (context) => {
     const { path } = await script(context, 'exit 0');
-    const run = new DnsHook({ path: `${path}/hook`, timeoutMs: 1_000, env }).run('present', RECORD, none);
-    await assert.rejects(run, { name: 'AcmeFailure', message: /cannot be started \(ENOTDIR\)/ });
+    const run = runHook({ path: `${path}/hook`, timeoutMs: 1_000, env }, 'present', RECORD, none);
+    await assert.rejects(run, { name: 'DnsFailure', message: /cannot be started \(ENOTDIR\)/ });
   });
 
   test('does not end the process when there are no file descriptors left', async () => {
-    const hook = new URL('../../src/acme/orders/dns-hook.ts', import.meta.url);
+    const hook = new URL('../../src/dns/providers/hook/run-hook.ts', import.meta.url);
     const program = `
-      const { DnsHook } = await import(${JSON.stringify(hook.href)});
+      const { runHook } = await import(${JSON.stringify(hook.href)});
       const { openSync } = await import('node:fs');
       try { for (;;) openSync('/dev/null'); } catch {}
-      const hook = new DnsHook({ path: '/bin/true', timeoutMs: 10000, env: {} });
-      const record = { fqdn: '_acme-challenge.example.com', value: 'v' };
-      await hook.run('present', record, new AbortController().signal).catch((error) => {
-        process.exitCode = error.name === 'AcmeFailure' && error.message.includes('(EMFILE)') ? 7 : 8;
+      const settings = { path: '/bin/true', timeoutMs: 10000, env: {} };
+      const record = { name: '_acme-challenge.example.com', value: 'v' };
+      await runHook(settings, 'present', record, new AbortController().signal).catch((error) => {
+        process.exitCode = error.name === 'DnsFailure' && error.message.includes('(EMFILE)') ? 7 : 8;
       });
       await new Promise((resolve) => setImmediate(resolve));`;
     const limited = spawn('/bin/sh', ['-c', 'ulimit -n 128; exec "$@"', 'sh', process.execPath, '-e', program], {
@@ -98,8 +105,8 @@ suite('an order by dns-01', () => {
   test('presents and cleans up for a wildcard, while other names keep the configured challenges', async (context) => {
     const fake = await startFakeAcme(context);
     const { path, file } = await script(context, 'echo "$1 $2 $3" >> calls');
-    const hook = new DnsHook({ path, timeoutMs: 30_000, env });
-    const node = await openNode(context, { servers: [fake], hook });
+    const dns = hookRecords(path);
+    const node = await openNode(context, { servers: [fake], dns });
     await node.edge('*.example.com', 'example.com');
     const doc = await untilManaged(node, '*.example.com', isIssued);
     await untilManaged(node, 'example.com', isIssued);
@@ -114,8 +121,8 @@ suite('an order by dns-01', () => {
   test('of a name and of its wildcard take turns: a hook may keep one value only', async (context) => {
     const fake = await startFakeAcme(context);
     const { path, file } = await script(context, 'echo $1 >> calls; sleep 0.3; echo end >> calls');
-    const hook = new DnsHook({ path, timeoutMs: 30_000, env });
-    const node = await openNode(context, { servers: [fake], hook, challenges: ['dns-01'] });
+    const dns = hookRecords(path);
+    const node = await openNode(context, { servers: [fake], dns, challenges: ['dns-01'] });
     await node.edge('*.example.com', 'example.com');
     for (const host of ['*.example.com', 'example.com']) await untilManaged(node, host, isIssued);
     const one = 'present\nend\ncleanup\nend\n';
@@ -125,8 +132,8 @@ suite('an order by dns-01', () => {
   test('fails with the message of the hook, and cleans up', async (context) => {
     const fake = await startFakeAcme(context);
     const { path, file } = await script(context, 'echo $1 >> calls; [ $1 = cleanup ] || exit 4');
-    const hook = new DnsHook({ path, timeoutMs: 30_000, env });
-    const node = await openNode(context, { servers: [fake], hook });
+    const dns = hookRecords(path);
+    const node = await openNode(context, { servers: [fake], dns });
     await node.edge('*.example.com');
     const { job, order } = await untilManaged(node, '*.example.com', hasFailed);
     assert.equal(job?.error_code, 'ERR_POSTERN_ACME_DNS_HOOK');

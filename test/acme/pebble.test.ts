@@ -3,12 +3,15 @@ import { X509Certificate } from 'node:crypto';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import type { DnsLookup } from '../../src/dns/servers/dns-lookup.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { certificatesIn } from '../../src/lib/pki/describe-certificate.ts';
 import { hasFailed, isIssued, managedRecord, untilManaged } from '../support/acme/acme-world.ts';
 import { MovedClock } from '../support/acme/manager-world.ts';
 import { type Pebble, pebbleIsMissing, startPebble } from '../support/acme/pebble.ts';
 import type { Cleanup } from '../support/cleanup.ts';
+import { startBind } from '../support/dns/bind.ts';
+import { SECRETS } from '../support/dns/challenge-records.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
 import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -27,6 +30,7 @@ async function openWorld(
   pebble: Pebble,
   env: Readonly<Record<string, string>> = {},
   clock: Clock = systemClock,
+  dnsLookup?: DnsLookup,
 ): Promise<EdgeWorld> {
   const edge = await EdgeWorld.open(
     cleanup,
@@ -36,7 +40,7 @@ async function openWorld(
       POSTERN_ACME_CA_FILE: pebble.caFile,
       ...env,
     },
-    { resolveName: async () => ['127.0.0.1'], clock },
+    { resolveName: async () => ['127.0.0.1'], clock, ...(dnsLookup !== undefined && { dnsLookup }) },
   );
   const { addresses } = edge.world.server;
   pebble.tls.targets.splice(0, 1, addresses.edge?.port ?? 0);
@@ -134,6 +138,38 @@ cleanup) ${post} "{\\"host\\":\\"$2.\\"}" ${pebble.dnsUrl}/clear-txt ;;\nesac\n`
     await edge.edge('next.example.com');
     await untilManaged(node, 'next.example.com', isIssued);
     assert.notEqual(secret(), first);
+  });
+});
+
+suite('wildcards with DNS UPDATE at BIND 9, from a real ACME server', { skip }, async () => {
+  const bind = await startBind({ after }, ['dns.example.com', 'example.net']);
+  const pebble = await startPebble({ after }, { dnsServer: `127.0.0.1:${bind.port}` });
+  const options = { provider: 'rfc2136', server: `127.0.0.1:${bind.port}`, key_name: 'postern' };
+
+  test('are issued together with the domain itself, and leave no record', async (context) => {
+    const keyFile = join(await tempDir(context), 'key');
+    await writeFile(keyFile, `${SECRETS.TSIG}\n`);
+    const zone = { ...options, key: `$\{file:${keyFile}}` };
+    const env = {
+      POSTERN_ACME_CHALLENGES: 'dns-01',
+      POSTERN_ACME_DNS: JSON.stringify({ 'dns.example.com': zone, 'example.net': zone }),
+    };
+    const edge = await openWorld(context, pebble, env, systemClock, bind.lookup);
+    const hosts = ['dns.example.com', '*.dns.example.com', 'example.net', '*.example.net', 'www.example.net'];
+    await edge.edge(...hosts);
+    for (const host of hosts) {
+      const doc = await untilManaged(edge.world.server, host, isIssued);
+      assert.equal(certificatesIn(doc.certificate_pem as string)[0]?.subjectAltName, `DNS:${host}`);
+      assert.equal(doc.challenge_type, 'dns-01');
+    }
+    for (const name of [
+      '_acme-challenge.dns.example.com',
+      '_acme-challenge.example.net',
+      '_acme-challenge.www.example.net',
+    ])
+      assert.deepEqual(await bind.values(name), []);
+    assert.ok(!edge.world.logLines.join('').includes(SECRETS.TSIG));
+    await edge.connect('shop.example.net', { ca: [await pebble.root()] });
   });
 });
 

@@ -2,13 +2,14 @@
 export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   // Modules declare settings in their folders; config reads the rows off the registry.
-  config: ['lib', 'modules'],
+  config: ['lib', 'modules', 'dns'],
   logging: ['lib', 'config'],
   // One file, for its types: the interface of logins, which the store implements.
   store: ['lib', 'modules'],
   replica: ['lib', 'store'],
   pki: ['lib', 'config', 'store', 'replica'],
-  acme: ['lib', 'store', 'replica'],
+  dns: ['lib'],
+  acme: ['lib', 'dns', 'store', 'replica'],
   backends: ['lib', 'upstream'],
   revocation: ['lib'],
   modules: ['lib', 'backends', 'revocation'],
@@ -48,6 +49,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   publish: ['lib', 'client'],
   cli: [
     'lib',
+    'dns',
     'acme',
     'config',
     'checks',
@@ -66,6 +68,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'store',
     'replica',
     'pki',
+    'dns',
     'acme',
     'backends',
     'revocation',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { backendRecordKinds } from '../../src/backends/record-kinds.ts';
 import { backends } from '../../src/backends/registry.ts';
+import { dnsProviders } from '../../src/dns/providers/registry.ts';
 import { destinationKinds } from '../../src/events/destinations/registry.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { sharedRuntimes } from '../../src/modules/shared-runtimes.ts';
@@ -72,6 +73,16 @@ test('a resource names the ports that it uses, never the whole bag', () => {
 test('every backend kind and destination kind has a folder of its name', () => {
   assert.deepEqual(foldersIn('src/backends'), backends.map((backend) => backend.name).sort());
   assert.deepEqual(foldersIn('src/events/destinations'), destinationKinds.map((kind) => kind.name).sort());
+});
+
+test('every DNS provider has a folder of its name, with a definition, tests and a README', () => {
+  assert.deepEqual(foldersIn('src/dns/providers'), dnsProviders.map(({ name }) => name).sort());
+  for (const { name } of dnsProviders) {
+    const there = filesIn(`src/dns/providers/${name}/*`).map((path) => path.split('/')[4]);
+    for (const file of ['README.md', `${name}.ts`]) assert.ok(there.includes(file), `${name} lacks ${file}`);
+    // The hook is tested where its processes are.
+    assert.ok(there.includes(`${name}.test.ts`) || name === 'hook', `${name} has no test`);
+  }
 });
 
 test('every backend kind has a definition, tests and a README named after its folder', () => {

@@ -194,6 +194,12 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: quiet },
       { run: /intranet\.example\.com[\s\S]*old-clients\.example\.com/ },
       { run: /acme_directory:[\s\S]*ca\.example\.com/ },
+    ],
+  },
+  'docs/how-to/get-wildcard-certificates.md': {
+    alsoRunBy: 'test/acme',
+    blocks: [
+      { run: /acme_dns: .*cloudflare.*file:\/etc\/postern\/dns-token/ },
       { run: /present TXT _acme-challenge\.example\.com example-value/ },
     ],
   },

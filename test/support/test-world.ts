@@ -36,6 +36,7 @@ export interface WorldOptions {
   /** Replaces the registry. */
   readonly modules?: readonly Module[];
   readonly resolveName?: ServerOptions['resolveName'];
+  readonly dnsLookup?: ServerOptions['dnsLookup'];
   /** The test reaches into the thread that serves. */
   readonly isInOneThread?: true;
   /** Replaces the pages of the identity host. */
@@ -118,6 +119,7 @@ export class TestWorld {
       ...(options.monotonicMs !== undefined && { monotonicMs: options.monotonicMs }),
       ...(options.modules !== undefined && { modules: options.modules }),
       ...(options.resolveName !== undefined && { resolveName: options.resolveName }),
+      ...(options.dnsLookup !== undefined && { dnsLookup: options.dnsLookup }),
       ...(options.identityPages !== undefined && { identityPages: options.identityPages }),
       // With a gateway, commands go to agents.
       ...(!env.POSTERN_ROLES.includes('gateway') && {

@@ -7,10 +7,7 @@ const NOW = Date.parse('2026-11-15T12:00:00Z');
 
 type Given = Readonly<Record<string, readonly object[]>>;
 
-async function wanted(
-  given: Given,
-  { ownNames = [], hasDnsHook = false }: { ownNames?: string[]; hasDnsHook?: boolean } = {},
-) {
+async function wanted(given: Given, { ownNames = [], hasDns = false }: { ownNames?: string[]; hasDns?: boolean } = {}) {
   const all = (kind: string): StoredRecord[] =>
     (given[kind] ?? []).map((doc, index) => ({
       kind,
@@ -20,7 +17,7 @@ async function wanted(
       doc: doc as never,
       secrets: null,
     }));
-  return wantedNames({ replica: { all }, ownNames, hasDnsHook, nowMs: NOW });
+  return wantedNames({ replica: { all }, ownNames, hasDns, nowMs: NOW });
 }
 
 const names = async (...given: Parameters<typeof wanted>): Promise<string[]> =>
@@ -52,7 +49,7 @@ suite('wanted names', () => {
   test('include wildcards only with a DNS hook', async () => {
     const given = { https_edge: [edge('*.example.com', 'example.com')] };
     assert.deepEqual(await names(given), ['example.com']);
-    assert.deepEqual(await names(given, { hasDnsHook: true }), ['*.example.com', 'example.com']);
+    assert.deepEqual(await names(given, { hasDns: true }), ['*.example.com', 'example.com']);
   });
 
   test('leave out names with an uploaded certificate that is valid now', async () => {

@@ -23,7 +23,7 @@ export interface WantedOptions {
   readonly replica: Pick<Replica, 'all'>;
   readonly ownNames: readonly string[];
   /** Whether wildcards can be ordered. */
-  readonly hasDnsHook: boolean;
+  readonly hasDns: boolean;
   readonly nowMs: number;
 }
 
@@ -39,7 +39,7 @@ interface Policy {
  * The names to order certificates for: only those that somebody configured. Names in handshakes and names that agents
  * choose are not among them.
  */
-export async function wantedNames({ replica, ownNames, hasDnsHook, nowMs }: WantedOptions): Promise<WantedNames> {
+export async function wantedNames({ replica, ownNames, hasDns, nowMs }: WantedOptions): Promise<WantedNames> {
   const uploaded = new CertificateNames();
   const policies = new Map<string, Policy>();
   const hosts = new Set<string>();
@@ -59,7 +59,7 @@ export async function wantedNames({ replica, ownNames, hasDnsHook, nowMs }: Want
   let changesAtMs: number | null = null;
   for (const name of own) hosts.add(name);
   await inSlices(hosts, (host) => {
-    if (!isPublicName(host) || (host.startsWith('*.') && !hasDnsHook)) return;
+    if (!isPublicName(host) || (host.startsWith('*.') && !hasDns)) return;
     // As at the edge: the domain itself decides, then the wildcard above it.
     const policy = policies.get(host) ?? policies.get(`*${host.slice(host.indexOf('.'))}`);
     if (policy?.authority === 'internal') return;

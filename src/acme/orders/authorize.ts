@@ -11,6 +11,7 @@ import {
   challengeId,
   type OrderInFlight,
 } from '../records.ts';
+import { cleanUp, dnsPlace, publishDnsRecord } from './challenge-record.ts';
 import { dnsDiagnosis } from './dns-diagnosis.ts';
 import type { Lease } from './lease.ts';
 import type { OrderingAccount } from './open-order.ts';
@@ -33,25 +34,20 @@ export async function authorize(
   if (authorization.status === 'valid') return;
   const challenge = chosenChallenge(lease, ports, at, authorization);
   if (authorization.status !== 'pending') throw await refused(lease, ports, challenge, authorization);
-  const prove = () => validate(lease, ports, at, { url, challenge });
-  if (challenge.type !== 'dns-01') return prove();
-  await ports.hookTurns.run(dnsName(lease.doc.hostname), async () => {
+  const prove = (fqdn: string | null) => validate(lease, ports, at, { url, challenge, fqdn });
+  if (challenge.type !== 'dns-01' || ports.dns === null) return prove(null);
+  const fqdn = await dnsPlace(ports.dns, lease.doc.hostname);
+  await ports.dns.inTurn(fqdn, async () => {
     try {
-      await prove();
+      await prove(fqdn);
     } catch (error) {
       const isOver = error instanceof AcmeFailure && !error.isOrderAlive && !at.signal.aborted;
-      if (isOver) await removeDnsRecord(lease, ports, at.signal);
+      if (isOver) await cleanUp(lease, ports, at.signal);
       throw error;
     }
-    await removeDnsRecord(lease, ports, at.signal);
+    // In the same turn as its publication: a hook may remove all values of the name.
+    await cleanUp(lease, ports, at.signal);
   });
-}
-
-/** In the same turn as its publication: a hook may remove all values of the name. */
-async function removeDnsRecord(lease: Lease, ports: OrderPorts, signal: AbortSignal): Promise<void> {
-  await cleanUp(lease, ports, signal);
-  const order = lease.doc.order as OrderInFlight;
-  await lease.save({ order: { ...order, dns_record: null } });
 }
 
 /** Why an invalid order failed, if one of its authorizations did. */
@@ -74,15 +70,18 @@ export async function failedAuthorization(
 interface Validation {
   readonly url: string;
   readonly challenge: Challenge;
+  /** Name of the DNS record; null: the challenge needs none. */
+  readonly fqdn: string | null;
 }
 
 async function validate(
   lease: Lease,
   ports: OrderPorts,
   at: OrderingAccount & { readonly polling: Polling },
-  { url, challenge }: Validation,
+  { url, challenge, fqdn }: Validation,
 ): Promise<void> {
-  await publish(lease, ports, at, challenge);
+  if (fqdn === null) await publish(lease, ports, at, challenge);
+  else await publishDnsRecord(lease, ports, at, { fqdn, value: dnsValue(keyAuthorizationOf(at, challenge)) });
   if (challenge.status === 'pending') {
     await ports.wait(ports.propagationMs, at.signal);
     await at.orders.answer(challenge);
@@ -98,41 +97,21 @@ async function validate(
 async function publish(
   lease: Lease,
   ports: OrderPorts,
-  { account, signal }: OrderingAccount,
+  at: OrderingAccount,
   { type, token }: Challenge,
 ): Promise<void> {
   const { hostname } = lease.doc;
   const order = lease.doc.order as OrderInFlight;
-  const keyAuthorization = `${token}.${account.key.thumbprint}`;
-  if (type === 'dns-01') {
-    const value = createHash('sha256').update(keyAuthorization).digest('base64url');
-    const record = { fqdn: dnsName(hostname), value };
-    // Stored first: the node that continues after a crash knows what to remove.
-    await lease.save({ order: { ...order, challenge_type: type, dns_record: record } });
-    await ports.hook?.run('present', record, signal);
-    return;
-  }
   const nowMs = ports.clock.nowMs();
   const doc: AcmeChallengeDoc = {
     hostname,
     type: type as AcmeChallengeDoc['type'],
     token,
-    key_authorization: keyAuthorization,
+    key_authorization: keyAuthorizationOf(at, { token }),
     // By our clock alone: the server's may differ.
     expires_at: rfc3339(nowMs + CHALLENGE_MS),
   };
   await lease.save({ order: { ...order, challenge_type: doc.type } }, { puts: [challengePut(doc)] });
-}
-
-/** Removes what was published for the order. A hook's failure is only logged: the certificate does not depend on it. */
-export async function cleanUp(lease: Lease, ports: OrderPorts, signal: AbortSignal): Promise<void> {
-  const record = lease.doc.order?.dns_record ?? null;
-  if (record === null || ports.hook === null) return;
-  try {
-    await ports.hook.run('cleanup', record, signal);
-  } catch (err) {
-    ports.log.warn({ hostname: lease.doc.hostname, err }, 'failed to remove a DNS record of ACME');
-  }
 }
 
 /** Challenge records of the name that exist. */
@@ -191,6 +170,10 @@ async function refused(
   return new AcmeFailure('ERR_POSTERN_ACME_CHALLENGE', message, { problem: failed?.problem?.type ?? null });
 }
 
-function dnsName(hostname: string): string {
-  return `_acme-challenge.${hostname.startsWith('*.') ? hostname.slice(2) : hostname}`;
+function keyAuthorizationOf({ account }: OrderingAccount, { token }: Pick<Challenge, 'token'>): string {
+  return `${token}.${account.key.thumbprint}`;
+}
+
+function dnsValue(keyAuthorization: string): string {
+  return createHash('sha256').update(keyAuthorization).digest('base64url');
 }

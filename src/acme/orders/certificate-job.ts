@@ -3,8 +3,9 @@ import { AcmeFailure } from '../client/acme-failure.ts';
 import { renewalId } from '../client/issued-certificate.ts';
 import { renewalWindow } from '../client/renewal-info.ts';
 import type { CertificateJob, ManagedCertificateDoc } from '../records.ts';
-import { challengeKeys, cleanUp } from './authorize.ts';
+import { challengeKeys } from './authorize.ts';
 import { backOffMs } from './back-off.ts';
+import { cleanUp, removeLeftovers } from './challenge-record.ts';
 import { issue } from './issue.ts';
 import type { Lease } from './lease.ts';
 import type { OrderPorts } from './order-ports.ts';
@@ -30,6 +31,7 @@ export async function runCertificateJob(
   signal: AbortSignal,
 ): Promise<JobOutcome> {
   const messages: string[] = [];
+  await removeLeftovers(lease, ports, signal);
   await dropForeignOrder(lease, ports, signal);
   for (;;) {
     const index = nextDirectory(lease.doc, ports);

@@ -5,7 +5,8 @@ import { AcmeOrders, type Order } from '../client/acme-orders.ts';
 import { type IssuedCertificate, issuedCertificate } from '../client/issued-certificate.ts';
 import { problemText } from '../client/problem.ts';
 import { type ManagedCertificateDoc, NEXT_PRIVATE_KEY, type OrderInFlight, PRIVATE_KEY } from '../records.ts';
-import { authorize, challengeKeys, cleanUp, failedAuthorization } from './authorize.ts';
+import { authorize, challengeKeys, failedAuthorization } from './authorize.ts';
+import { cleanUp } from './challenge-record.ts';
 import type { Lease } from './lease.ts';
 import { type OrderingAccount, openOrder } from './open-order.ts';
 import type { OrderPorts } from './order-ports.ts';
@@ -61,7 +62,7 @@ async function advance(lease: Lease, ports: OrderPorts, at: At, order: Order): P
     await cleanUp(lease, ports, signal);
     const inFlight = lease.doc.order as OrderInFlight;
     await lease.save(
-      { order: { ...inFlight, state: 'finalizing', dns_record: null } },
+      { order: { ...inFlight, state: 'finalizing' } },
       { deletes: challengeKeys(ports.replica, hostname) },
     );
     const { certificateRequest } = await loadPart(() => import('../client/certificate-request.ts'));

@@ -1,4 +1,4 @@
-import type { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
+import type { ChallengeRecords } from '../../dns/challenge-records.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { OutboxEvent } from '../../store/store.ts';
@@ -6,7 +6,6 @@ import type { Accounts } from '../accounts.ts';
 import type { AcmeServer } from '../client/acme-server.ts';
 import type { ChallengeType, ManagedCertificateDoc } from '../records.ts';
 import type { ResolveName } from './dns-diagnosis.ts';
-import type { DnsHook } from './dns-hook.ts';
 
 export type CertificateEventType = 'certificate_issued.v0' | 'certificate_failed.v0' | 'certificate_expiring.v0';
 
@@ -20,9 +19,8 @@ export interface OrderPorts {
   readonly directories: readonly string[];
   readonly challenges: readonly ChallengeType[];
   readonly profile: string | null;
-  readonly hook: DnsHook | null;
-  /** By FQDN: a name and its wildcard use the same DNS record, and hooks may keep one value only. */
-  readonly hookTurns: KeyedMutex;
+  /** Null: the settings have neither a provider nor a hook. */
+  readonly dns: ChallengeRecords | null;
   readonly resolve: ResolveName;
   /** Other nodes need this long to learn of a challenge that they have to answer. */
   readonly propagationMs: number;

@@ -12,6 +12,7 @@ import type { CommandContext } from '../command.ts';
 import { checkKey, checkReach } from './checks/api.ts';
 import { checkBackends } from './checks/backends.ts';
 import { checkDataDir } from './checks/data-dir.ts';
+import { checkDnsZones } from './checks/dns-zones.ts';
 import { checkHandshakes } from './checks/handshakes.ts';
 import { checkHosts } from './checks/hosts.ts';
 import { checkListeners, checkPorts } from './checks/listeners.ts';
@@ -38,11 +39,12 @@ export async function examine(examination: Examination): Promise<readonly Findin
     isLocal: url === null || isOnThisMachine(url),
     nowMs: ports.nowMs(),
   };
+  const dnsZones = () => checkDnsZones(installation, { env: examination.context.env });
   if (url !== null && installation.isLocal) trustCas(await ports.internalAuthorities(config));
   const reached = url === null ? unknownUrl() : await checkReach(url, () => ports.nowMs());
   const findings = [...(await checkDataDir(installation, reached.isAnswering)), ...reached.findings];
   if (url === null || !reached.isAnswering)
-    return [...checkSettings(installation), ...findings, ...(await checkPorts(installation))];
+    return [...checkSettings(installation), ...findings, ...(await checkPorts(installation)), ...(await dnsZones())];
   const answered = await withKey({ ...examination, url }, installation);
   // A server that tells about its own settings knows them best.
   const ofServer = answered.filter(({ check }) => check === settings.name);
@@ -50,6 +52,7 @@ export async function examine(examination: Examination): Promise<readonly Findin
     ...(ofServer.length === 0 ? checkSettings(installation) : ofServer),
     ...findings,
     ...(await checkListeners(installation)),
+    ...(await dnsZones()),
     ...answered.filter(({ check }) => check !== settings.name),
   ];
 }

@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { secretSentTo } from '../../lib/schema/annotations.ts';
 import { pointerTo } from '../../lib/schema/field-problem.ts';
 import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { SECRET_FORMS } from '../../lib/secret-reference.ts';
 import { shownPath } from '../check-config.ts';
-import { SECRET_FORMS } from '../secret-reference.ts';
 import type { StoredForm } from '../stored-form.ts';
 import type { WantedForm } from './field-changes.ts';
 

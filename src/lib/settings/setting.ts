@@ -12,6 +12,8 @@ export interface SettingKind<Value> {
   readonly allowed: string;
   /** Returns `undefined` to reject. Called with values that match the schema. */
   decode(wire: WireValue): Value | undefined;
+  /** What is wrong with a rejected value, without repeating it: it follows the name of the setting in the message. */
+  problem?(wire: unknown): string | null;
   encode(value: Value): WireValue;
 }
 

@@ -7,10 +7,11 @@ import { CertificateManager } from '../../acme/certificate-manager.ts';
 import { openAcmeFetch } from '../../acme/client/acme-fetch.ts';
 import { AcmeServer } from '../../acme/client/acme-server.ts';
 import { type ResolveName, resolveName } from '../../acme/orders/dns-diagnosis.ts';
-import { DnsHook } from '../../acme/orders/dns-hook.ts';
 import { identityAddress } from '../../config/identity-settings.ts';
 import { type Config, INTERNAL_CERTIFICATE } from '../../config/schema.ts';
-import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
+import { ChallengeRecords } from '../../dns/challenge-records.ts';
+import { createProviderFetch } from '../../dns/provider-api.ts';
+import { type DnsLookup, systemDnsLookup } from '../../dns/servers/dns-lookup.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import type { Replica } from '../../replica/replica.ts';
@@ -26,6 +27,7 @@ export interface AcmeDependencies {
   readonly registry: Registry;
   readonly certificateEvent: OpenedApi['certificateEvent'];
   readonly resolveName?: ResolveName | undefined;
+  readonly dnsLookup?: DnsLookup | undefined;
 }
 
 export interface OpenedAcme {
@@ -60,7 +62,7 @@ export function openAcme(deps: AcmeDependencies): OpenedAcme {
     return server;
   };
   const directories = config.acme_directory;
-  const { acme_eab_key_id: keyId, acme_eab_key: key, acme_dns_hook: hookPath } = config;
+  const { acme_eab_key_id: keyId, acme_eab_key: key } = config;
   manager = new CertificateManager({
     store,
     replica,
@@ -84,14 +86,10 @@ export function openAcme(deps: AcmeDependencies): OpenedAcme {
     directories,
     challenges: config.acme_challenges,
     profile: config.acme_profile,
-    hook:
-      hookPath === null
-        ? null
-        : new DnsHook({ path: hookPath, timeoutMs: config.acme_dns_hook_timeout * 1000, env: process.env }),
-    hookTurns: new KeyedMutex(),
+    dns: challengeRecords(deps),
     resolve: deps.resolveName ?? resolveName,
     propagationMs: store.engine === 'postgres' ? PROPAGATION_MS : 0,
-    wait: (ms, signal) => sleep(ms, undefined, { signal }),
+    wait,
     random: Math.random,
     event: (type, id, doc) => deps.certificateEvent(type, { id, doc }),
     log,
@@ -103,6 +101,29 @@ export function openAcme(deps: AcmeDependencies): OpenedAcme {
       client.close();
     },
   };
+}
+
+/** Null: the settings have neither a provider nor a hook. */
+function challengeRecords({ config, clock, dnsLookup }: AcmeDependencies): ChallengeRecords | null {
+  const { acme_dns: zones, acme_dns_hook: hookPath } = config;
+  if (zones.length === 0 && hookPath === null) return null;
+  return new ChallengeRecords({
+    zones,
+    hookPath,
+    lookup: dnsLookup ?? systemDnsLookup(),
+    visibleMs: config.acme_dns_timeout * 1000,
+    ports: {
+      fetch: createProviderFetch(),
+      wait,
+      nowMs: () => clock.nowMs(),
+      env: process.env,
+      hookTimeoutMs: config.acme_dns_hook_timeout * 1000,
+    },
+  });
+}
+
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal });
 }
 
 /** Names that clients and agents dial, where the listener would otherwise have a certificate of the internal CA. */

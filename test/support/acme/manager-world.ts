@@ -3,7 +3,6 @@ import { Accounts, type AccountsOptions } from '../../../src/acme/accounts.ts';
 import { CertificateManager, type ManagerOptions } from '../../../src/acme/certificate-manager.ts';
 import { openAcmeFetch } from '../../../src/acme/client/acme-fetch.ts';
 import { AcmeServer } from '../../../src/acme/client/acme-server.ts';
-import { KeyedMutex } from '../../../src/lib/async/keyed-mutex.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { createKsuidSource } from '../../../src/lib/text/ksuid.ts';
 import { Replica } from '../../../src/replica/replica.ts';
@@ -116,8 +115,7 @@ export async function openNode(test: Cleanup, options: NodeOptions): Promise<Acm
     directories,
     challenges: ['tls-alpn-01', 'http-01'],
     profile: null,
-    hook: null,
-    hookTurns: new KeyedMutex(),
+    dns: null,
     resolve: async () => ['127.0.0.1'],
     propagationMs: 0,
     wait: (ms, signal) => sleep(Math.min(ms, 20), undefined, { signal }),

@@ -34,6 +34,8 @@ export interface PebbleOptions {
   /** Requires external account binding with one of these keys, by id. */
   readonly boundKeys?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
+  /** HOST:PORT of the name server that it asks, instead of its own. */
+  readonly dnsServer?: string;
 }
 
 const START_MS = 120_000;
@@ -78,12 +80,17 @@ export async function startPebble(test: Cleanup, options: PebbleOptions = {}): P
     ...['-dns01', `127.0.0.1:${dnsPort}`, '-management', `127.0.0.1:${dnsManagementPort}`],
     ...['-http01', none, '-https01', none, '-tlsalpn01', none, '-defaultIPv4', '127.0.0.1', '-defaultIPv6', none],
   ]);
-  const server = runs(test, 'pebble', ['-strict', '-config', config, '-dnsserver', `127.0.0.1:${dnsPort}`], {
-    PEBBLE_VA_NOSLEEP: '1',
-    PEBBLE_WFE_NONCEREJECT: String(options.rejectedNonces ?? 20),
-    PEBBLE_AUTHZREUSE: '0',
-    ...options.env,
-  });
+  const server = runs(
+    test,
+    'pebble',
+    ['-strict', '-config', config, '-dnsserver', options.dnsServer ?? `127.0.0.1:${dnsPort}`],
+    {
+      PEBBLE_VA_NOSLEEP: '1',
+      PEBBLE_WFE_NONCEREJECT: String(options.rejectedNonces ?? 20),
+      PEBBLE_AUTHZREUSE: '0',
+      ...options.env,
+    },
+  );
   const get = (url: string) => getText(url, leaf.caPem);
   const directoryUrl = `https://127.0.0.1:${acmePort}/dir`;
   await untilAnswers(() => get(directoryUrl), server.log);

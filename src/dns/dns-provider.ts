@@ -1,0 +1,66 @@
+import type { GuardedFetch } from '../lib/http/guarded-fetch.ts';
+
+/** A TXT record. Other values of the name belong to others, and stay. */
+export interface TxtRecord {
+  /** In lower case, without a final dot. */
+  readonly name: string;
+  readonly value: string;
+}
+
+/** An option of a provider in the setting `acme_dns`. */
+export interface ProviderOption {
+  /** For the operator. The documentation is generated from it. */
+  readonly description: string;
+  /** Secrets are references to a variable or file, and other options are plain text. */
+  readonly kind: 'text' | 'secret';
+  readonly isRequired: boolean;
+  /** Whether a value is allowed; secrets are not asked for. */
+  readonly accepts?: (value: string) => boolean;
+}
+
+/** One zone of the setting `acme_dns`. */
+export interface DnsZone {
+  /** In lower case, without a final dot. */
+  readonly zone: string;
+  readonly provider: string;
+  /** As in the setting: secrets are references. */
+  readonly options: Readonly<Record<string, string>>;
+}
+
+export interface ProviderPorts {
+  readonly fetch: GuardedFetch;
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly nowMs: () => number;
+  /** Addresses of a host. */
+  readonly addressesOf: (host: string) => Promise<readonly string[]>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly hookTimeoutMs: number;
+}
+
+export interface OpenedZone extends DnsZone {
+  readonly ports: ProviderPorts;
+  /** Reads the secret each time: a file may change while the server runs. Rejects with a DnsFailure. */
+  secret(option: string): Promise<string>;
+}
+
+/** Changes records of one zone. Everything rejects with a DnsFailure. */
+export interface ZoneRecords {
+  /** Resolves when the provider has accepted the value. A value that is there already stays once. */
+  add(record: TxtRecord, signal: AbortSignal): Promise<void>;
+  /** A missing value is fine. */
+  remove(record: TxtRecord, signal: AbortSignal): Promise<void>;
+  /** Tries the credentials without changing anything. Resolves to what was found, for the doctor. */
+  check(signal: AbortSignal): Promise<string>;
+}
+
+/** A kind of DNS service: one folder in `providers`, and one line in its registry. */
+export interface DnsProvider {
+  /** Name in the setting, and of the folder. */
+  readonly name: string;
+  readonly title: string;
+  readonly options: Readonly<Record<string, ProviderOption>>;
+  /** It waits itself until the record is visible, and may keep one value per name only, so orders take turns. */
+  readonly isHook: boolean;
+  /** Loaded with the first record. */
+  load(): Promise<(zone: OpenedZone) => ZoneRecords>;
+}
