@@ -3,6 +3,7 @@ import type { TObject } from 'typebox';
 import { invalidBody } from '../documents/errors.ts';
 import { canWrite, hasScope, requireScopes, scopesNeeded } from '../documents/scopes.ts';
 import { checkIds } from '../documents/well-formed-ids.ts';
+import { withParts } from '../lib/async/missing-part.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { createDecoder } from '../lib/schema/decode-body.ts';
 import { refuseWithout } from '../resources/errors.ts';
@@ -114,7 +115,8 @@ export function operationHandler<Ports>(
       isLegacyClient: admission.version.isLegacyClient,
       address: request.ip,
     };
-    const run = (): OperationResult | Promise<OperationResult> => operation.run(described, ports);
+    const runOnce = (): OperationResult | Promise<OperationResult> => operation.run(described, ports);
+    const run = operation.body === undefined ? runOnce : () => withParts(runOnce);
     const again = async (): Promise<OperationResult> => {
       const now = await authenticate(request);
       requireScopes(now.principal, scopes);

@@ -2,9 +2,9 @@ import type { TObject } from 'typebox';
 import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { YamlMap } from '../lib/text/yaml/yaml-node.ts';
+import { moduleProblems, normalized } from '../modules/checked-config.ts';
 import type { Module } from '../modules/contract/module.ts';
 import { settingsOf } from '../modules/module-settings.ts';
-import { normalized } from '../modules/normalized.ts';
 import { MAX_METADATA_BYTES } from '../resources/resource.ts';
 import { type ConfigCheck, checkConfig, shownPath } from './check-config.ts';
 import type { FileConfig, FileObject } from './file-object.ts';
@@ -78,7 +78,7 @@ export class ObjectReader {
         body,
         {
           check: (decoded) =>
-            hasSettings ? [] : (module.check?.(decoded as never, { settings: settingsOf(new Map(), module) }) ?? []),
+            hasSettings ? [] : moduleProblems(module, decoded, { settings: settingsOf(new Map(), module) as never }),
           finish: (checked) => normalized(module, checked),
         },
         entry.line,

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import type { BodyDecoder } from '../lib/schema/decode-body.ts';
 import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
+import { moduleProblems, normalized } from '../modules/checked-config.ts';
 import { settingsOf } from '../modules/module-settings.ts';
-import { normalized } from '../modules/normalized.ts';
 import { MAX_METADATA_BYTES, type ResourceSettings } from '../resources/resource.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { invalidBody } from './errors.ts';
@@ -98,7 +98,7 @@ function moduleConfig(
   );
   if (problems.length > 0) return config;
   const context = { settings: settingsOf(settings.moduleSettings, module.module) };
-  problems.push(...(module.module.check?.(config as never, context) ?? []));
+  problems.push(...moduleProblems(module.module, config, context));
   return problems.length === 0 ? normalized(module.module, config) : config;
 }
 

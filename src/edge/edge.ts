@@ -40,6 +40,7 @@ import { LOOK_EVERY_MS, SlowSenders } from './limits/slow-senders.ts';
 import { answerChallenge } from './listeners/answer-challenge.ts';
 import { redirectToHttps } from './listeners/redirect-to-https.ts';
 import { accessLine, unreadLine, unreadReason } from './reports/access-log.ts';
+import { moduleDecisions } from './reports/module-decisions.ts';
 import { countedRequest, recordedRequest, recordedUnread } from './reports/record-request.ts';
 import { requestSpans } from './reports/request-spans.ts';
 import type { AcmeChallenge, AcmeChallenges } from './tls/acme-challenges.ts';
@@ -189,7 +190,8 @@ export function createEdge(options: EdgeOptions): Edge {
       options.backendTraffic?.finished(exchange);
       exchange.counter?.ended(exchange.bytesIn, exchange.bytesOut);
       accessLog?.(accessLine(exchange, seconds));
-      if (traffic?.wantsRequests() === true) traffic.requestComplete(accessLine(exchange, seconds));
+      if (traffic?.wantsRequests() === true)
+        traffic.requestComplete({ ...accessLine(exchange, seconds), decisions: moduleDecisions(exchange) });
       if (history?.isWanted === true) history.record(recordedRequest(exchange, seconds * 1000, recording));
       else history?.tally(countedRequest(exchange, seconds * 1000));
       if (tracing === null) return;

@@ -9,6 +9,7 @@ import { oidc } from './oidc/oidc.ts';
 import { requestHeaders } from './request_headers/request-headers.ts';
 import { responseHeaders } from './response_headers/response-headers.ts';
 import { tlsTermination } from './tls_termination/tls-termination.ts';
+import { userAgentFilter } from './user_agent_filter/user-agent-filter.ts';
 
 /**
  * Every module, in the order of traffic. The order is security: who may connect, from where, who they are, and only
@@ -19,6 +20,7 @@ export const modules: readonly Module[] = [
   tlsTermination,
   mutualTls,
   ipRestriction,
+  userAgentFilter,
   oidc,
   oauth,
   access,

@@ -1,4 +1,5 @@
 import Type, { type TObject, type TSchema } from 'typebox';
+import { modules } from '../modules/registry.ts';
 
 const text = (description: string): TSchema => Type.String({ description });
 const textOrNull = (description: string): TSchema => Type.Union([Type.String(), Type.Null()], { description });
@@ -12,6 +13,20 @@ const shared = {
   bytes_out: number('Bytes that the client received.'),
   duration_ms: number('How long it took.'),
 };
+
+/** The decision of every module that decides about requests. */
+const decisions: Readonly<Record<string, TSchema>> = Object.fromEntries(
+  modules
+    .filter(({ decidesAccess, reasons }) => decidesAccess || reasons !== undefined)
+    .map(({ name }) => [
+      `${name}.decision`,
+      Type.Optional(
+        Type.Enum(['allow', 'block', 'invalid'], {
+          description: `Decision of the ${name} module of the route: "allow", "block", or "invalid" if it was not asked. Absent if the route does not have it.`,
+        }),
+      ),
+    ]),
+);
 
 /** The object of `http_request_complete.v0`. */
 export const requestObjectSchema: TObject = Type.Object({
@@ -30,6 +45,7 @@ export const requestObjectSchema: TObject = Type.Object({
   access_rule: textOrNull('Rule that decided; null if none did.'),
   error_code: textOrNull('Code of the error; null if there was none.'),
   refused_by: textOrNull('Module that rejected the request; null if none did.'),
+  ...decisions,
 });
 
 /** The object of `tcp_connection_closed.v0`. */

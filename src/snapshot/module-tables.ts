@@ -2,6 +2,8 @@ import type { Module } from '../modules/contract/module.ts';
 import { moduleNameOf, moduleRecordKey } from '../modules/module-record-key.ts';
 import { foreignHeaders, nameMatcher } from '../modules/reserved-names.ts';
 import { namesOf } from '../modules/shared-runtimes.ts';
+import type { StoredRecord } from '../store/store.ts';
+import { configOf } from './record-config.ts';
 
 /** A module with the kind of its records. */
 export interface PlacedModule {
@@ -25,6 +27,7 @@ export class ModuleTables {
   readonly #positions: ReadonlyMap<string, number>;
   readonly #foreignHeaders = new Map<string, (name: string) => boolean>();
   readonly #modules: readonly Module[];
+  readonly #loading: ReadonlyMap<string, Module>;
 
   constructor(modules: readonly Module[], kinds: { readonly edge: string; readonly route: string }) {
     const placed = (level: Module['level']): readonly PlacedModule[] =>
@@ -38,6 +41,23 @@ export class ModuleTables {
     this.isReservedCookie = nameMatcher(modules.flatMap((module) => namesOf(module, 'reservedCookies')));
     this.#positions = new Map(modules.map(({ name }, position) => [name, position]));
     this.#modules = modules;
+    const loading = [...this.edgeModules, ...this.routeModules].filter(({ module }) => module.load !== undefined);
+    this.#loading = new Map(loading.map(({ module, kind }) => [kind, module]));
+  }
+
+  /** Kinds of records whose modules load a part of the program. */
+  get loadingKinds(): Iterable<string> {
+    return this.#loading.keys();
+  }
+
+  /** Loads what these records need; null: nothing is missing. */
+  load(records: Iterable<StoredRecord>): Promise<unknown> | null {
+    if (this.#loading.size === 0) return null;
+    const missing = Array.from(records, (record) => {
+      const isUsed = record.doc['enabled'] !== false;
+      return isUsed ? (this.#loading.get(record.kind)?.load?.(configOf(record) as never) ?? null) : null;
+    }).filter((part) => part !== null);
+    return missing.length === 0 ? null : Promise.all(missing);
   }
 
   /** The place of a module in the order of traffic. */

@@ -52,6 +52,8 @@ export class Snapshots {
   #next: Compilation | null = null;
   /** Swapped edges whose listeners have not been notified yet. */
   readonly #untold = new Map<string, EdgeSwap>();
+  /** Parts of the program that are being loaded for modules. */
+  #loading: Promise<void> | null = null;
   #isClosed = false;
 
   private constructor(replica: FollowedReplica, definitions: Definitions, budget: SliceBudget, isLazy: boolean) {
@@ -71,14 +73,23 @@ export class Snapshots {
     budget: SliceBudget = new SliceLane(),
   ): Promise<Snapshots> {
     const snapshots = new Snapshots(replica, definitions, budget, false);
+    await snapshots.#loadAll();
     const edgeIds = Array.from(replica.all(EDGE_KIND), ({ id }) => id);
     await snapshots.#run(new Compilation(edgeIds, []));
     return snapshots;
   }
 
   /** Compiles an edge when it is asked for the first time: for a thread that serves a part of the connections. */
-  static lazy(replica: FollowedReplica, definitions: Definitions): Snapshots {
-    return new Snapshots(replica, definitions, new SliceLane(), true);
+  static async lazy(replica: FollowedReplica, definitions: Definitions): Promise<Snapshots> {
+    const snapshots = new Snapshots(replica, definitions, new SliceLane(), true);
+    await snapshots.#loadAll();
+    return snapshots;
+  }
+
+  /** Parts of the program that the modules of the stored edges need. */
+  async #loadAll(): Promise<void> {
+    const { tables } = this.#definitions;
+    for (const kind of tables.loadingKinds) await tables.load(this.#replica.all(kind));
   }
 
   /** Resolves when the changes of a revision that the replica has shown are served; null: they already are. */
@@ -209,8 +220,26 @@ export class Snapshots {
   #follow(changes: readonly Change[]): void {
     const revisions = new Set<number>();
     for (const change of changes) revisions.add(revisionOf(change));
-    if (changes.length <= MAX_RESOLVED_AT_ONCE) this.#affect(changes, revisions);
+    this.#load(changes);
+    if (changes.length <= MAX_RESOLVED_AT_ONCE && this.#loading === null) this.#affect(changes, revisions);
     else this.#affectInSlices(changes, revisions);
+  }
+
+  /** While a part is loaded, no edge is compiled: its modules could not be prepared. The previous ones serve meanwhile. */
+  #load(changes: readonly Change[]): void {
+    const records = changes.flatMap((change) => (change.op === 'put' ? [change.record] : []));
+    const missing = this.#definitions.tables.load(records);
+    if (missing === null) return;
+    const loading: Promise<void> = Promise.all([this.#loading, missing]).then(
+      () => this.#loaded(loading),
+      // The modules that need it say so, and refuse.
+      () => this.#loaded(loading),
+    );
+    this.#loading = loading;
+  }
+
+  #loaded(loading: Promise<void>): void {
+    if (this.#loading === loading) this.#loading = null;
   }
 
   /** Finding the edges of 50,000 changes takes as long as compiling some hundred edges. */
@@ -274,6 +303,7 @@ export class Snapshots {
   async #run(first: Compilation): Promise<void> {
     for (let compilation: Compilation | null = first; compilation !== null; ) {
       this.#running = compilation;
+      while (this.#loading !== null) await this.#loading;
       const slice = new TimeSlice(this.#budget);
       const compile = (edgeId: string): CompiledEdge => this.#compile(edgeId);
       const affectedBy = (changes: readonly Change[]): Set<string> => this.#affectedBy(changes);

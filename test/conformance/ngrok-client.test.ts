@@ -240,6 +240,11 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
     assert.deepEqual({ ...replaced.provider.github }.organizations, ['acme']);
     assert.deepEqual(await edgeRouteOAuthModule.get(item), replaced);
     await gone(edgeRouteOAuthModule.delete(item), `/edges/https/${edge.id}/routes/${route.id}/oauth`);
+    const { edgeRouteUserAgentFilterModule: agents } = ngrok.edgeModules;
+    const filter = { enabled: true, allow: ['^$'], deny: ['(?i)bot'] };
+    assert.deepEqual(await agents.replace({ ...item, module: filter } as never), filter);
+    assert.deepEqual(await agents.get(item), filter);
+    await gone(agents.delete(item), `/edges/https/${edge.id}/routes/${route.id}/user_agent_filter`);
     const { edgeRouteRequestHeadersModule, edgeRouteResponseHeadersModule } = ngrok.edgeModules;
     const headers = { enabled: true, add: { from: 'edge' }, remove: ['x-debug'] };
     for (const [name, service] of [

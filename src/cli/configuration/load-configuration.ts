@@ -2,6 +2,7 @@ import type { FileProblem } from '../../configuration-file/file-problem.ts';
 import type { NotGiven } from '../../configuration-file/plan/keep-secrets.ts';
 import { type Configuration, readConfiguration } from '../../configuration-file/read-configuration.ts';
 import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
+import { withParts } from '../../lib/async/missing-part.ts';
 import type { CommandContext } from '../command.ts';
 import { printProblems } from './print-problems.ts';
 import { readFiles } from './read-files.ts';
@@ -29,7 +30,8 @@ export async function readChecked(
   paths: readonly string[],
   env: CommandContext['env'],
 ): Promise<LoadedConfiguration | { readonly problems: readonly FileProblem[] }> {
-  const configuration = readConfiguration(await readFiles(paths));
+  const texts = await readFiles(paths);
+  const configuration = await withParts(() => readConfiguration(texts));
   const { values, notGiven, problems } = await resolveSecrets(configuration.objects, env);
   const all = [...configuration.problems, ...problems];
   return all.length === 0 ? { configuration, secrets: values, notGiven } : { problems: all };

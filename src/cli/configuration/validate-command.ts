@@ -1,4 +1,5 @@
 import { validateConfiguration } from '../../configuration-file/validate-configuration.ts';
+import { withParts } from '../../lib/async/missing-part.ts';
 import { isOn } from '../../lib/flags.ts';
 import { readProgramFile } from '../../lib/program-files.ts';
 import type { Command } from '../command.ts';
@@ -35,7 +36,7 @@ export const validateCommand: Command = {
       return 0;
     }
     const files = await readFiles(pathsOf(parsed, 'validate'));
-    const problems = validateConfiguration(files, { isPartial: isOn(parsed, 'partial') });
+    const problems = await withParts(() => validateConfiguration(files, { isPartial: isOn(parsed, 'partial') }));
     printProblems(problems, context);
     if (problems.length > 0) return EXIT_INVALID;
     context.print(`${files.length === 1 ? 'the file is' : `${files.length} files are`} valid`);

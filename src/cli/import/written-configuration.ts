@@ -1,16 +1,22 @@
 import type { InstallationDocuments } from '../../configuration-file/documents.ts';
 import { validateConfiguration } from '../../configuration-file/validate-configuration.ts';
 import { writeConfigurationFile } from '../../configuration-file/write-configuration-file.ts';
+import { withParts } from '../../lib/async/missing-part.ts';
 import type { ImportReport } from './import-report.ts';
 import type { Imported } from './sources.ts';
 
 /** Documents as a configuration file. What the file cannot have, and what "postern validate" rejects, is reported. */
-export function writtenConfiguration(documents: InstallationDocuments, origin: string, report: ImportReport): Imported {
+export async function writtenConfiguration(
+  documents: InstallationDocuments,
+  origin: string,
+  report: ImportReport,
+): Promise<Imported> {
   const { text, secrets, omitted } = writeConfigurationFile(documents, {
     header: [`Imported from ${origin} by "postern import"`],
   });
   for (const { place, why } of omitted) report.drop([place], why);
-  for (const { line, problem } of validateConfiguration([{ name: 'file', text }])) {
+  const problems = await withParts(() => validateConfiguration([{ name: 'file', text }]));
+  for (const { line, problem } of problems) {
     report.note(`line ${line} of the file ${problem}`);
   }
   const counts = Object.entries(documents)

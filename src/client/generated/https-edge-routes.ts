@@ -24,6 +24,11 @@ import {
   ResponseHeadersModuleClient,
   type ResponseHeadersModuleReplace,
 } from './response-headers-module.ts';
+import {
+  type UserAgentFilterModule,
+  UserAgentFilterModuleClient,
+  type UserAgentFilterModuleReplace,
+} from './user-agent-filter-module.ts';
 
 export interface HttpsEdgeRoute {
   /** Id, starting with "edghtsrt_". */
@@ -58,6 +63,11 @@ export interface HttpsEdgeRoute {
   readonly policy: null;
   /** Admits a client if an allow rule of the policies matches its address and no deny rule does. Null if not set. */
   readonly ip_restriction: IpRestrictionModule | null;
+  /**
+   * Refuses requests by their User-Agent: those that a pattern of "deny" matches and none of "allow", and those
+   * without one. Null if not set.
+   */
+  readonly user_agent_filter: UserAgentFilterModule | null;
   /** Requires a login at an OpenID provider. Null if not set. */
   readonly oidc: OidcModule | null;
   /** Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch. Null if not set. */
@@ -99,6 +109,11 @@ export interface HttpsEdgeRouteCreate {
   readonly match: string;
   /** Admits a client if an allow rule of the policies matches its address and no deny rule does. */
   readonly ip_restriction?: IpRestrictionModuleReplace | undefined;
+  /**
+   * Refuses requests by their User-Agent: those that a pattern of "deny" matches and none of "allow", and those
+   * without one.
+   */
+  readonly user_agent_filter?: UserAgentFilterModuleReplace | undefined;
   /** Requires a login at an OpenID provider. */
   readonly oidc?: OidcModuleReplace | undefined;
   /** Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch. */
@@ -146,6 +161,11 @@ export interface HttpsEdgeRouteUpdate {
   readonly match?: string | undefined;
   /** Admits a client if an allow rule of the policies matches its address and no deny rule does. */
   readonly ip_restriction?: IpRestrictionModuleReplace | undefined;
+  /**
+   * Refuses requests by their User-Agent: those that a pattern of "deny" matches and none of "allow", and those
+   * without one.
+   */
+  readonly user_agent_filter?: UserAgentFilterModuleReplace | undefined;
   /** Requires a login at an OpenID provider. */
   readonly oidc?: OidcModuleReplace | undefined;
   /** Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch. */
@@ -168,6 +188,7 @@ export interface HttpsEdgeRouteUpdate {
 /** A path of an edge, with the modules that process its requests. */
 export class HttpsEdgeRoutesClient extends ResourceClient {
   readonly ipRestriction: IpRestrictionModuleClient;
+  readonly userAgentFilter: UserAgentFilterModuleClient;
   readonly oidc: OidcModuleClient;
   readonly oauth: OauthModuleClient;
   readonly access: AccessModuleClient;
@@ -179,6 +200,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
   constructor(transport: Transport) {
     super(transport);
     this.ipRestriction = new IpRestrictionModuleClient(transport);
+    this.userAgentFilter = new UserAgentFilterModuleClient(transport);
     this.oidc = new OidcModuleClient(transport);
     this.oauth = new OauthModuleClient(transport);
     this.access = new AccessModuleClient(transport);

@@ -98,6 +98,7 @@ export type * from './tunnel-group-backends.ts';
 export type * from './tunnel-sessions.ts';
 export type * from './tunnels.ts';
 export type * from './user-accounts.ts';
+export type * from './user-agent-filter-module.ts';
 export type * from './weighted-backends.ts';
 
 /** Every resource of the API. */

@@ -3,10 +3,10 @@ import { FIELD_RULES } from '../../lib/net/field-rules.ts';
 import { createDecoder } from '../../lib/schema/decode-body.ts';
 import { type FieldProblem, fieldName } from '../../lib/schema/field-problem.ts';
 import { type AgentModule, agentModules } from '../../modules/agent-modules.ts';
+import { moduleProblems, normalized } from '../../modules/checked-config.ts';
 import type { AcceptedForm, AgentField } from '../../modules/contract/agent-form.ts';
 import type { CheckContext, Module } from '../../modules/contract/module.ts';
 import { type ModuleSettings, settingsOf } from '../../modules/module-settings.ts';
-import { normalized } from '../../modules/normalized.ts';
 import type { DetachedRecord } from '../../snapshot/detached-edge.ts';
 import type { EndpointModules } from '../../tunnel/messages.ts';
 
@@ -84,7 +84,7 @@ function acceptForm(module: AgentModule, form: JsonValue, endpointId: string, se
   const accepted = agent.accept?.(decoded, endpointId, settings) ?? { config: decoded, records: [] };
   if ('problem' in accepted) throw new ModuleRefusal(`${name}: ${accepted.problem}`);
   if (agent.schema !== undefined)
-    refuseProblem(name, module.check?.(accepted.config as never, checkContext(module, server)));
+    refuseProblem(name, moduleProblems(module, accepted.config, checkContext(module, server)));
   return { ...accepted, config: normalized(module, accepted.config) };
 }
 
@@ -101,7 +101,7 @@ function decodeForm(module: AgentModule, form: JsonObject, server: ModuleServer)
   const { schema } = module.agent;
   const decoded = createDecoder(schema ?? module.config).decode(form);
   const context = checkContext(module, server);
-  const checked = decoded.ok && schema === undefined ? (module.check?.(decoded.value as never, context) ?? []) : [];
+  const checked = decoded.ok && schema === undefined ? moduleProblems(module, decoded.value, context) : [];
   const [problem] = decoded.ok ? checked : decoded.problems;
   if (decoded.ok && problem === undefined) return decoded.value;
   throw new ModuleRefusal(`${module.name}: ${fieldName(problem?.path ?? '')} ${problem?.message ?? ''}`);

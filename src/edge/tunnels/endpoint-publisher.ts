@@ -1,4 +1,5 @@
 import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
+import { withParts } from '../../lib/async/missing-part.ts';
 import { formatListenAddress, isWildcardHost, type PortRange } from '../../lib/net/listen-address.ts';
 import { isPass } from '../../modules/contract/decides.ts';
 import type { CheckContext, Module } from '../../modules/contract/module.ts';
@@ -62,7 +63,11 @@ export class Endpoints implements EndpointPublisher {
     return this.#options.snapshots.findEdge(host)?.isExact === true ? undefined : found;
   }
 
-  async publish(endpoint: NewEndpoint): Promise<Publication> {
+  publish(endpoint: NewEndpoint): Promise<Publication> {
+    return withParts(() => this.#publish(endpoint));
+  }
+
+  async #publish(endpoint: NewEndpoint): Promise<Publication> {
     try {
       if (this.#published.has(endpoint.id)) throw new Error(`${endpoint.id} is published already`);
       if (endpoint.proto === 'tcp') return await this.#publishTcp(endpoint, this.#compile(endpoint));

@@ -92,8 +92,9 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
   const ambiguousPaths = new AmbiguousPaths(config.ambiguous_paths, config.ambiguous_paths_pass_hosts);
   const { moduleSettings } = config;
   const definitions = { modules, kindOfId, runtimes: runtimes.byModule, moduleSettings, ambiguousPaths };
-  const snapshots =
-    parts.isLazy === true ? Snapshots.lazy(replica, definitions) : await Snapshots.open(replica, definitions);
+  const snapshots = await (parts.isLazy === true
+    ? Snapshots.lazy(replica, definitions)
+    : Snapshots.open(replica, definitions));
   compiled = snapshots;
   if (parts.ownHost !== null) snapshots.serveOwnHost(parts.ownHost);
   const ca = await parts.internalCa();

@@ -50,6 +50,11 @@ export interface Module<
     DeclaresState<Settings, Runtime> {
   /** Rules that the schema cannot express: across fields, and formats. Called when a configuration is written. */
   check?(config: Static<Config>, context: CheckContext<SettingValues<Settings>>): readonly FieldProblem[];
+  /**
+   * Loads a part of the program that only some configurations need; null: it is loaded. Runs before `check` and `prepare`
+   * get the configuration, so that a part that nobody uses takes no time and no memory.
+   */
+  load?(config: Static<Config>): Promise<void> | null;
   /** Brings a configuration that has passed `check` into the form that is stored and shown. */
   normalize?(config: Static<Config>): Static<Config>;
   /** Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from the rows. */

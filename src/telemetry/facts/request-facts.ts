@@ -27,4 +27,9 @@ export type RequestFacts = {
   readonly access_rule?: string;
   readonly error_code?: string;
   readonly refused_by?: string;
+  /** For events: what each module that decides said, by its name. */
+  readonly decisions?: Readonly<Record<string, ModuleDecision>>;
 };
+
+/** `invalid`: it was not asked. */
+export type ModuleDecision = 'allow' | 'block' | 'invalid';

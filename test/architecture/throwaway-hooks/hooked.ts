@@ -36,6 +36,8 @@ const DENIED: Refusal = {
   accessRule: 'deny[0]',
 };
 
+let isPartLoaded = false;
+
 /** Uses every hook of a route's module. `throwaway-module.test.ts` copies this folder into a copy of `src/modules`. */
 export const hooked = defineModule({
   name: 'hooked',
@@ -86,10 +88,17 @@ export const hooked = defineModule({
     if (agentNetwork?.isAddressAllowed('169.254.169.254', 80) === true) return [bodyProblem('mark', 'reaches too far')];
     return mark === 'nothing' ? [bodyProblem('mark', 'must not be "nothing"')] : [];
   },
+  load: () => {
+    if (isPartLoaded) return null;
+    return new Promise<void>((resolve) => setTimeout(resolve, 5)).then(() => {
+      isPartLoaded = true;
+    });
+  },
   normalize: (config) => ({ ...config, mark: config.mark.toLowerCase() }),
   createRuntime: (ports, settings) => HookedRuntime.open(ports, settings),
   askedClaims: () => [{ rule: 'mark', claims: ['email'] }],
   prepare: ({ mark, backend_id }, ports) => {
+    if (!isPartLoaded) throw new Error('the part is not loaded');
     const { runtime, settings, place, configuredBy } = ports;
     if (mark === '') {
       return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message: 'the mark is missing' } };

@@ -33,6 +33,7 @@ const SAME = [
   'compression',
   'request_header',
   'response_header',
+  'user_agent_filter',
   'ip_restriction',
   'mutual_tls_cas',
 ];

@@ -6,7 +6,6 @@ export const NOT_CARRIED: Readonly<Record<string, string>> = {
   webhook_verification: 'Postern has no such module: verify webhooks in your service',
   saml: 'Postern has no such module: use a login of oidc or oauth',
   websocket_tcp_converter: 'Postern has no such module',
-  user_agent_filter: 'Postern has no such module',
   traffic_policy: 'Postern has no policies: use its modules',
   policy: 'Postern has no policies: use its modules',
 };
