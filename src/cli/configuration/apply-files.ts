@@ -4,11 +4,11 @@ import type { FileProblem } from '../../configuration-file/file-problem.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { printable } from '../api/cell-text.ts';
 import type { CommandContext } from '../command.ts';
-import type { ApiSender } from './api-sender.ts';
 import { readChecked } from './load-configuration.ts';
 import { operationHint } from './operation-hint.ts';
 import { summaryText } from './plan-lines.ts';
 import { CONFLICTS, preparePlan } from './prepare-plan.ts';
+import type { ApiSender } from './read-installation.ts';
 
 export interface FilesToApply {
   readonly paths: readonly string[];

@@ -11,9 +11,8 @@ import type { Configuration } from '../../configuration-file/read-configuration.
 import { sectionOf } from '../../configuration-file/sections.ts';
 import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { ApiSender } from './api-sender.ts';
 import type { Progress } from './progress.ts';
-import { readInstallation } from './read-installation.ts';
+import { type ApiSender, readInstallation } from './read-installation.ts';
 
 /** Large changesets take the server a while. */
 export const CHANGESET_TIMEOUT_MS = 600_000;

@@ -1,10 +1,16 @@
 import { queryString } from '../../client/fill-path.ts';
+import type { RequestOptions } from '../../client/request-options.ts';
 import { nextQuery } from '../../client/resource-client.ts';
+import type { ApiRequest, RawAnswer } from '../../client/transport.ts';
+
+/** What plans need of the API: a connection has it, and so has a server that asks itself. */
+export interface ApiSender {
+  send(request: ApiRequest, options?: Pick<RequestOptions, 'timeoutMs'>): Promise<Pick<RawAnswer, 'text'>>;
+}
 
 import type { InstallationDocuments } from '../../configuration-file/documents.ts';
 import { listedKinds } from '../../configuration-file/sections.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { ApiSender } from './api-sender.ts';
 
 export interface Installation {
   readonly documents: InstallationDocuments;

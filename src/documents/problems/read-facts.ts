@@ -32,11 +32,11 @@ export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
   /** State of an authority's revocation list. */
   crlFields(record: StoredRecord): Pick<CheckedAuthority, 'crl_status' | 'crl_next_update' | 'crl_error'>;
   peers(): readonly PeerStatus[];
-  /** Modules that reject all traffic, with the ids of their edges and routes. */
   /** Those that are raised and not dismissed. */
   readonly alerts: () => readonly CheckedAlert[];
   /** What is wrong with logins, by route. */
   readonly loginTroubles: (slice: TimeSlice) => Promise<ReadonlyMap<string, readonly LoginTrouble[]>>;
+  /** Modules that reject all traffic, with the ids of their edges and routes. */
   readonly unprepared: () => Iterable<UnpreparedModule & { readonly ownerId: string }>;
 }
 

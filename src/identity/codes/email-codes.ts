@@ -4,8 +4,7 @@ import { LruMap } from '../../lib/lru-map.ts';
 import { isSameSecret } from '../../lib/text/is-same-secret.ts';
 import type { IdentityMail } from '../contracts/identity-mail.ts';
 import type { IdentityPeople, Person } from '../contracts/identity-people.ts';
-import { codeMail } from './code-mail.ts';
-import { newCode, typedCode } from './code-text.ts';
+import { codeMail, newCode, typedCode } from './code-text.ts';
 
 const VALID_MS = 10 * 60_000;
 const MAX_TRIES = 5;

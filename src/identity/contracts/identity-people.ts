@@ -1,3 +1,5 @@
+import type { JsonObject } from '../../lib/json.ts';
+
 /** A person with an account, as the replica knows it now. */
 export interface Person {
   readonly id: string;
@@ -71,4 +73,18 @@ export interface IdentityPeople {
   signOut(accountId: string): Promise<void>;
   /** `last_login_at` of the account. */
   recordLogin(accountId: string, atMs: number): Promise<void>;
+}
+
+/** What logins need to know of people, from memory. */
+export interface IdentityPeopleReader {
+  /** Null: there is no such person, or they may not log in. */
+  find(accountId: string): KnownPerson | null;
+}
+
+export interface KnownPerson {
+  /** Changes when anything below changes. */
+  readonly revision: number;
+  /** `sub`, `email`, `email_verified`, `name`, `groups`. */
+  readonly claims: JsonObject;
+  readonly groups: readonly string[];
 }

@@ -1,5 +1,5 @@
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
-import type { CeremonyProblem } from '../passkeys/ceremony-problem.ts';
+import type { CeremonyProblem } from '../passkeys/ceremony.ts';
 import type { PagePorts } from './page-ports.ts';
 import { refusalAnswer } from './refusal.ts';
 

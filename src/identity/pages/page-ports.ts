@@ -1,7 +1,7 @@
 import type { IdentityPeople } from '../contracts/identity-people.ts';
 import type { IdentitySessions } from '../contracts/identity-sessions.ts';
+import type { RelyingParty } from '../passkeys/ceremony.ts';
 import type { Challenges } from '../passkeys/challenges.ts';
-import type { RelyingParty } from '../passkeys/relying-party.ts';
 
 /** What the pages of the identity host use. */
 export interface PagePorts {

@@ -5,10 +5,8 @@ import {
 } from '@simplewebauthn/server';
 import type { IdentityPeople, Person, PersonalPasskey } from '../contracts/identity-people.ts';
 import { authenticationAnswer, clientDataOf } from './browser-answer.ts';
-import type { CeremonyProblem } from './ceremony-problem.ts';
+import { CEREMONY_TIMEOUT_MS, type CeremonyProblem, isUserVerified, type RelyingParty } from './ceremony.ts';
 import type { AnsweredChallenge, ChallengeScope, Challenges } from './challenges.ts';
-import { CEREMONY_TIMEOUT_MS, type RelyingParty } from './relying-party.ts';
-import { isUserVerified } from './user-verified.ts';
 
 export interface AuthenticationPorts {
   readonly party: RelyingParty;

@@ -7,10 +7,14 @@ import {
 import { decodeAttestationObject, isoCBOR } from '@simplewebauthn/server/helpers';
 import type { NewPasskey, Person, PersonalPasskey } from '../contracts/identity-people.ts';
 import { clientDataOf, registrationAnswer } from './browser-answer.ts';
-import type { CeremonyProblem } from './ceremony-problem.ts';
+import {
+  CEREMONY_TIMEOUT_MS,
+  type CeremonyProblem,
+  isUserVerified,
+  PASSKEY_ALGORITHMS,
+  type RelyingParty,
+} from './ceremony.ts';
 import type { ChallengeScope, Challenges } from './challenges.ts';
-import { CEREMONY_TIMEOUT_MS, PASSKEY_ALGORITHMS, type RelyingParty } from './relying-party.ts';
-import { isUserVerified } from './user-verified.ts';
 
 export interface RegistrationPorts {
   readonly party: RelyingParty;

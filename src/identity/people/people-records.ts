@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { emailAddress } from '../../lib/text/email-address.ts';
 import { linkSecrets } from '../../lib/text/link-secret.ts';
-import type { StoredRecord, UniqueKey } from '../../store/store.ts';
+import type { RecordPut, StoredRecord, UniqueKey } from '../../store/store.ts';
 
 export const USER_ACCOUNT_KIND = 'user_account';
 export const PASSKEY_KIND = 'passkey';
@@ -111,4 +111,16 @@ export function lastLoginOf(record: StoredRecord | undefined): string | null {
 /** Claims of a login. Only administrators change addresses: that is what verified means here. */
 export function accountClaims({ id, email, name, groups }: Omit<UserAccount, 'record' | 'isActive'>): JsonObject {
   return { sub: id, email, email_verified: true, name, groups };
+}
+
+export function passkeyPut(id: string, accountId: string, doc: PasskeyDoc): RecordPut {
+  return {
+    kind: PASSKEY_KIND,
+    id,
+    parent: accountId,
+    doc: { ...doc },
+    secrets: null,
+    uniqueKeys: [credentialKey(doc.credential_id)],
+    references: [],
+  };
 }

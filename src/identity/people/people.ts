@@ -1,8 +1,11 @@
-import { rfc3339 } from '../../lib/clock.ts';
+import { type Clock, rfc3339 } from '../../lib/clock.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { emailAddress } from '../../lib/text/email-address.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
 import { RecordIndex } from '../../replica/record-index.ts';
-import type { RecordPut, StoredRecord, WriteSet } from '../../store/store.ts';
+import type { Replica } from '../../replica/replica.ts';
+import type { OutboxEvent, RecordPut, Store, StoredRecord, WriteSet } from '../../store/store.ts';
+import type { PersonalMail } from '../contracts/identity-mail.ts';
 import type {
   FoundInvitation,
   IdentityPeople,
@@ -13,8 +16,6 @@ import type {
 } from '../contracts/identity-people.ts';
 import { identityErrors } from '../errors.ts';
 import { newPasskeyMail } from './new-passkey-mail.ts';
-import { passkeyPut } from './passkey-put.ts';
-import type { PeoplePorts } from './people-ports.ts';
 import {
   accountClaims,
   accountOf,
@@ -25,6 +26,7 @@ import {
   PASSKEY_KIND,
   PASSKEY_USE_KIND,
   passkeyOf,
+  passkeyPut,
   USER_ACCOUNT_KIND,
   USER_ACCOUNT_USE_KIND,
   USER_INVITATION_KIND,
@@ -38,6 +40,22 @@ const ALL = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 const MAX_TRIES = 10;
 /** Every sign-in would be a write of its own. */
 const LOGIN_NOTED_EVERY_MS = 60_000;
+
+export interface PeoplePorts {
+  readonly store: Pick<Store, 'commit' | 'mac'>;
+  readonly replica: Replica;
+  readonly clock: Clock;
+  /** The identity host: without its port, and with it. */
+  readonly address: { readonly hostname: string; readonly issuer: string };
+  newId(prefix: string): string;
+  /** Null: mail is off, or too many mails wait. */
+  mail(mail: PersonalMail): RecordPut | null;
+  passkeyEvent(type: 'passkey_created.v0' | 'passkey_deleted.v0', record: StoredRecord): readonly OutboxEvent[];
+  /** As an administrator can, by wish of the person. */
+  signOut(person: Pick<Person, 'id' | 'email'>): Promise<void>;
+  /** Scopes of the role that the setting console_roles gives a person with these claims; none without a role. */
+  consoleScopesOf(claims: JsonObject): readonly string[];
+}
 
 type Attempt<Result> = { readonly done: Result } | { readonly write: WriteSet; readonly result: Result };
 

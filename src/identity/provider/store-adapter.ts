@@ -2,7 +2,7 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { IdentityStore } from '../../store/store.ts';
-import type { IdentityPeopleReader } from '../contracts/identity-people-reader.ts';
+import type { IdentityPeopleReader } from '../contracts/identity-people.ts';
 import { currentRequest } from './current-request.ts';
 import type { IdentityClients } from './identity-clients.ts';
 import { providerSession, providerSessionId } from './provider-session.ts';

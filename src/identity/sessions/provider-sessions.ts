@@ -5,7 +5,7 @@ import { type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
 import { queryOf, type WholeAnswer, type WholeRequest } from '../../lib/http/whole-request.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { IdentityArtifact, IdentityStore, RecordKey } from '../../store/store.ts';
-import type { IdentityPeopleReader } from '../contracts/identity-people-reader.ts';
+import type { IdentityPeopleReader } from '../contracts/identity-people.ts';
 import type {
   GivenConsent,
   IdentitySession,

@@ -1,5 +1,5 @@
 import type { IdentityHost } from '../../identity/contracts/identity-host.ts';
-import type { IdentityPeopleReader } from '../../identity/contracts/identity-people-reader.ts';
+import type { IdentityPeopleReader } from '../../identity/contracts/identity-people.ts';
 import { ownFetch } from '../../identity/host/own-fetch.ts';
 import { accountClaims, accountOf, USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
 import type { OwnIssuer } from '../../modules/login/own-issuer.ts';

@@ -1,4 +1,6 @@
+import type { HeaderList } from '../../../lib/http/header-list.ts';
 import { escapedHtml, linkButton } from '../../../lib/http/plain-page.ts';
+import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
 import type { Person, PersonalPasskey } from '../../contracts/identity-people.ts';
 import type {
   GivenConsent,
@@ -6,7 +8,8 @@ import type {
   ShownApplication,
   ShownSession,
 } from '../../contracts/identity-sessions.ts';
-import type { IdentityPageContent } from '../page-answer.ts';
+import type { OwnForm } from '../own-form.ts';
+import { type IdentityPageContent, redirectAnswer } from '../page-answer.ts';
 import { shownTime } from '../shown-time.ts';
 import { WITHOUT_SCRIPT } from '../sign-in/sign-in-page.ts';
 
@@ -38,6 +41,18 @@ export type AccountNews = keyof typeof NEWS;
 /** The query of the page names what was done: only one of our own sentences is shown. */
 export function accountNews(text: string | null): AccountNews | null {
   return text !== null && Object.hasOwn(NEWS, text) ? (text as AccountNews) : null;
+}
+
+/** A form of the account page, sent by the person who is signed in. */
+export interface AccountForm extends OwnForm {
+  readonly request: WholeRequest;
+  readonly session: IdentitySession;
+  readonly account: Person;
+}
+
+/** Back to the page, which says what was done. */
+export function toAccount(done: AccountNews, headers: HeaderList = []): WholeAnswer {
+  return redirectAnswer(`/account?done=${done}`, headers);
 }
 
 export function accountPage(view: AccountView): IdentityPageContent {

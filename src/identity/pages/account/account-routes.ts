@@ -7,8 +7,7 @@ import { ownForm } from '../own-form.ts';
 import { pageAnswer, redirectAnswer } from '../page-answer.ts';
 import type { PagePorts } from '../page-ports.ts';
 import { refusalAnswer } from '../refusal.ts';
-import { type AccountForm, toAccount } from './account-form.ts';
-import { accountNews, accountPage } from './account-page.ts';
+import { type AccountForm, accountNews, accountPage, toAccount } from './account-page.ts';
 import {
   addPasskey,
   confirm,

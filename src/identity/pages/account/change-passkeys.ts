@@ -8,7 +8,7 @@ import { deviceName } from '../device-name.ts';
 import { jsonAnswer } from '../page-answer.ts';
 import type { PagePorts } from '../page-ports.ts';
 import { refusalAnswer } from '../refusal.ts';
-import { type AccountForm, toAccount } from './account-form.ts';
+import { type AccountForm, toAccount } from './account-page.ts';
 import { confirmationCookie, mayChangePasskeys } from './recent-passkey.ts';
 
 const MAX_NAME = 64;
