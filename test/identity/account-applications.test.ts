@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type HostBrowser, IDENTITY_ISSUER, IdentityWorld } from './identity-world.ts';
+import { HostBrowser, IDENTITY_ISSUER, openWithoutProof } from './without-proof.ts';
 
-const world = await IdentityWorld.open({ after });
+const world = await openWithoutProof({ after });
 const [wiki, shop] = [await world.site(), await world.site()];
 
 /** What the forms of the account page name, for each application of each session. */
@@ -18,8 +18,8 @@ const statusAt = async (browser: HostBrowser, host: string): Promise<number> =>
   (await browser.ask(`https://${host}/`)).status;
 
 test('a person ends one application of a session, and nothing else ends', async () => {
-  const id = await world.person('ana@example.com');
-  const [laptop, phone] = [world.browser(), world.browser()];
+  const id = await world.account('ana@example.com');
+  const [laptop, phone] = [new HostBrowser(world.edge), new HostBrowser(world.edge)];
   for (const browser of [laptop, phone]) {
     await browser.open(`https://${wiki.host}/`, id);
     await browser.open(`https://${shop.host}/`, null);
@@ -44,11 +44,11 @@ test('a person ends one application of a session, and nothing else ends', async 
 });
 
 test("somebody else's applications are out of reach, and what does not exist ends nothing", async () => {
-  const victim = world.browser();
-  await victim.open(`https://${wiki.host}/`, await world.person('victim@example.com'));
+  const victim = new HostBrowser(world.edge);
+  await victim.open(`https://${wiki.host}/`, await world.account('victim@example.com'));
   const [target] = await applicationsOf(victim);
-  const thief = world.browser();
-  await thief.open(`https://${wiki.host}/`, await world.person('thief@example.com'));
+  const thief = new HostBrowser(world.edge);
+  await thief.open(`https://${wiki.host}/`, await world.account('thief@example.com'));
   assert(target !== undefined);
   await thief.submit('/account/applications/end', target);
   for (const application of ['', '__proto__', 'constructor', shop.edgeId]) {

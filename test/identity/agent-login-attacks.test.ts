@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { AgentWorld, assertAsked, decide, hostOf, type Page, submitDecision } from './agent-world.ts';
-import { type HostBrowser, IDENTITY_ISSUER } from './identity-world.ts';
+import { HostBrowser, IDENTITY_ISSUER } from './without-proof.ts';
 
 const world = await AgentWorld.open({ after });
 const credential = await world.credential();
@@ -11,12 +11,12 @@ const host = hostOf(agent);
 let people = 0;
 function newPerson(): Promise<string> {
   people += 1;
-  return world.identity.person(`person-${people}@example.com`);
+  return world.identity.account(`person-${people}@example.com`);
 }
 
 /** A browser at the page that names host and agent. */
 async function asked(at = host): Promise<{ readonly browser: HostBrowser; readonly page: Page }> {
-  const browser = world.identity.browser();
+  const browser = new HostBrowser(world.identity.edge);
   const page = await browser.open(`https://${at}/`, await newPerson());
   assertAsked(page, at, at === host ? credential : { id: 'cr_' });
   return { browser, page };
@@ -77,7 +77,7 @@ suite('the page that names an agent cannot be skipped', () => {
     ]) {
       assert.equal((await submitDecision(browser, page.url, { headers })).status, 403);
     }
-    const stranger = world.identity.browser();
+    const stranger = new HostBrowser(world.identity.edge);
     const { page: theirs } = await asked();
     assert.equal((await submitDecision(stranger, page.url)).status, 400);
     assert.equal((await submitDecision(browser, theirs.url)).status, 400);
@@ -94,7 +94,7 @@ suite('the page that names an agent cannot be skipped', () => {
   });
 
   test('with a request that waits for a sign-in', async () => {
-    const browser = world.identity.browser();
+    const browser = new HostBrowser(world.identity.edge);
     const url = await authorization(browser, host);
     const { headers } = await browser.ask(url);
     const waiting = new URL(String(headers['location']), url);
@@ -141,7 +141,7 @@ suite('an agent', () => {
     const other = await world.agent((await world.credential()).token, { domain: 'theirs.localhost' });
     const { browser, page } = await asked();
     await decide(browser, page);
-    const client = async (at: string) => (await authorization(world.identity.browser(), at)).searchParams;
+    const client = async (at: string) => (await authorization(new HostBrowser(world.identity.edge), at)).searchParams;
     const [own, ofEdge, ofOther] = [await client(host), await client(site.host), await client('theirs.localhost')];
     const hosts = [host, site.host, 'theirs.localhost', 'evil.localhost', 'id.localhost'];
     for (const params of [own, ofEdge, ofOther]) {
@@ -162,7 +162,7 @@ suite('an agent', () => {
     for (const clientId of [site.edgeId, 'postern-console']) {
       const modules = { oidc: { issuer: IDENTITY_ISSUER, client_id: clientId, client_secret: 'x' } };
       const named = await world.agent(credential.token, { domain: 'named.localhost', modules });
-      const browser = world.identity.browser();
+      const browser = new HostBrowser(world.identity.edge);
       const answer = await browser.ask(await authorization(browser, 'named.localhost'));
       assert.deepEqual([answer.status, answer.headers['location']], [400, undefined], clientId);
       await named.close();
@@ -171,7 +171,7 @@ suite('an agent', () => {
 
   test('is no longer a client once it is gone', async () => {
     const short = await world.agent(credential.token, { domain: 'short.localhost' });
-    const browser = world.identity.browser();
+    const browser = new HostBrowser(world.identity.edge);
     const url = await authorization(browser, 'short.localhost');
     await short.close();
     assert.equal((await browser.ask(url)).status, 400);

@@ -4,7 +4,7 @@ import { after, suite, test } from 'node:test';
 import { Http2Clients } from '../support/http2-clients.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { AgentWorld, assertAsked, decide, hostOf } from './agent-world.ts';
-import { IDENTITY_ISSUER } from './identity-world.ts';
+import { HostBrowser, IDENTITY_ISSUER } from './without-proof.ts';
 
 const postgres = await startPostgres();
 const database = await freshDatabase(postgres);
@@ -18,7 +18,7 @@ after(() => postgres.stop());
 let people = 0;
 function newPerson(world: AgentWorld, groups: readonly string[] = []): Promise<string> {
   people += 1;
-  return world.identity.person(`person-${people}@example.com`, groups);
+  return world.identity.account(`person-${people}@example.com`, groups);
 }
 
 suite('an agent whose people log in at the identity host', () => {
@@ -38,7 +38,7 @@ suite('an agent whose people log in at the identity host', () => {
         await visitors.edge.world.server.replica.refresh();
         await known(visitors, host);
         const clients = version === 'HTTP/2' ? new Http2Clients(visitors.edge) : visitors.edge;
-        const browser = visitors.identity.browser(clients);
+        const browser = new HostBrowser(clients);
         const asked = await browser.open(`https://${host}/page?x=1`, person);
         assertAsked(asked, host, credential);
         assert.ok(asked.text.includes('Laptop of &lt;Ben&gt;'), asked.text);
@@ -47,7 +47,7 @@ suite('an agent whose people log in at the identity host', () => {
         const { url, headers } = JSON.parse(page.text);
         assert.deepEqual([url, headers['postern-auth-user-id'] === undefined], ['/page?x=1', false]);
         // Another browser of the same person signs in, and is not asked again.
-        const second = visitors.identity.browser(clients);
+        const second = new HostBrowser(clients);
         assert.equal((await second.open(`https://${host}/`, person)).status, 200);
         await agent.close();
       });
@@ -58,7 +58,7 @@ suite('an agent whose people log in at the identity host', () => {
     const [first, second] = [await alone.credential(), await alone.credential()];
     const host = 'shop.localhost';
     const person = await newPerson(alone);
-    const browser = alone.identity.browser();
+    const browser = new HostBrowser(alone.identity.edge);
     const agent = await alone.agent(first.token, { domain: host });
     await decide(browser, await browser.open(`https://${host}/`, person));
     await agent.close();
@@ -77,7 +77,7 @@ suite('an agent whose people log in at the identity host', () => {
   test('learns nothing when the person cancels, and they are asked again', async () => {
     const credential = await alone.credential();
     const host = hostOf(await alone.agent(credential.token));
-    const browser = alone.identity.browser();
+    const browser = new HostBrowser(alone.identity.edge);
     const asked = await browser.open(`https://${host}/`, await newPerson(alone));
     const page = await decide(browser, asked, 'cancel');
     assert.deepEqual([page.status, page.headers['postern-error-code']], [403, 'ERR_POSTERN_LOGIN_DENIED'], page.text);
@@ -89,7 +89,7 @@ suite('an agent whose people log in at the identity host', () => {
     const credential = await alone.credential();
     const host = hostOf(await alone.agent(credential.token));
     const person = await newPerson(alone);
-    const browser = alone.identity.browser();
+    const browser = new HostBrowser(alone.identity.edge);
     await decide(browser, await browser.open(`https://${host}/`, person));
     await alone.edge.api('POST', `/user_accounts/${person}/sign_out`, {});
     assertAsked(await browser.open(`https://${host}/`, person), host, credential);
@@ -102,7 +102,7 @@ suite('an agent whose people log in at the identity host', () => {
       hostOf(await alone.agent(credential.token)),
       hostOf(await alone.agent(credential.token, { domain: 'kept.localhost' })),
     ];
-    const [ana, ben] = [alone.identity.browser(), alone.identity.browser()];
+    const [ana, ben] = [new HostBrowser(alone.identity.edge), new HostBrowser(alone.identity.edge)];
     const person = await newPerson(alone);
     await decide(ben, await ben.open(`https://${host}/`, await newPerson(alone)));
     await decide(ana, await ana.open(`https://${host}/`, person));
@@ -122,11 +122,11 @@ suite('an agent whose people log in at the identity host', () => {
     const credential = await alone.credential();
     const modules = { oidc: { login_parameters: { prompt: 'login' } } };
     const host = hostOf(await alone.agent(credential.token, { modules }));
-    const browser = alone.identity.browser();
+    const browser = new HostBrowser(alone.identity.edge);
     const asked = await browser.open(`https://${host}/`, await newPerson(alone));
     assertAsked(asked, host, credential);
     assert.equal((await decide(browser, asked)).status, 200);
-    await assert.rejects(alone.identity.browser().open(`https://${host}/`, null), /a proof is asked for/);
+    await assert.rejects(new HostBrowser(alone.identity.edge).open(`https://${host}/`, null), /a proof is asked for/);
     await alone.closeAgents();
   });
 
@@ -138,7 +138,7 @@ suite('an agent whose people log in at the identity host', () => {
       [['support'], 200],
       [['sales'], 403],
     ] as const) {
-      const browser = alone.identity.browser();
+      const browser = new HostBrowser(alone.identity.edge);
       const asked = await browser.open(`https://${host}/`, await newPerson(alone, groups));
       assert.equal((await decide(browser, asked)).status, status);
     }
@@ -148,7 +148,7 @@ suite('an agent whose people log in at the identity host', () => {
   test('keeps its people logged in when another node starts', async (t) => {
     const credential = await one.credential();
     const host = hostOf(await one.agent(credential.token));
-    const browser = one.identity.browser();
+    const browser = new HostBrowser(one.identity.edge);
     const asked = await browser.open(`https://${host}/`, await newPerson(one));
     assert.equal((await decide(browser, asked)).status, 200);
     const third = await AgentWorld.open(t, { env: shared, databaseUrl: database.url });

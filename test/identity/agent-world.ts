@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { type AgentHandle, connect, type TunnelSpec } from '../../src/agent/index.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import type { EdgeAnswer } from '../support/edge-clients.ts';
-import { type HostBrowser, IDENTITY_HOST, IDENTITY_ISSUER, IdentityWorld } from './identity-world.ts';
-
-type OpenOptions = NonNullable<Parameters<typeof IdentityWorld.open>[1]>;
+import type { IdentityWorld, IdentityWorldOptions } from '../support/identity-world.ts';
+import { type HostBrowser, IDENTITY_HOST, IDENTITY_ISSUER, openWithoutProof } from './without-proof.ts';
 
 /** A server whose agents let people log in at its identity host. */
 export class AgentWorld {
@@ -15,12 +14,12 @@ export class AgentWorld {
     this.identity = identity;
   }
 
-  static async open(test: Cleanup, { env, ...options }: OpenOptions = {}): Promise<AgentWorld> {
+  static async open(test: Cleanup, { env, ...options }: IdentityWorldOptions = {}): Promise<AgentWorld> {
     const holder: { world?: AgentWorld } = {};
     // Before the server's own hook: agents would reconnect repeatedly while it closes.
     test.after(() => holder.world?.closeAgents() ?? Promise.resolve());
     const gateway = { POSTERN_ROLES: 'api,edge,gateway', POSTERN_TUNNEL_LISTEN: '127.0.0.1:0' };
-    const world = new AgentWorld(await IdentityWorld.open(test, { env: { ...gateway, ...env }, ...options }));
+    const world = new AgentWorld(await openWithoutProof(test, { env: { ...gateway, ...env }, ...options }));
     holder.world = world;
     return world;
   }

@@ -14,7 +14,7 @@ import {
   type ServerMetadata,
   tokenRevocation,
 } from 'openid-client';
-import { type HostBrowser, IDENTITY_ISSUER, IdentityWorld } from './identity-world.ts';
+import { HostBrowser, IDENTITY_ISSUER, openWithoutProof } from './without-proof.ts';
 
 const CALLBACK = 'https://wiki.example.com/callback';
 const heard: string[] = [];
@@ -26,7 +26,7 @@ await new Promise<void>((resolve) => {
   application.listen(0, '127.0.0.1', resolve);
 });
 after(() => application.close());
-const world = await IdentityWorld.open({ after });
+const world = await openWithoutProof({ after });
 
 /** The identity host as an application on the internet reaches it, through the edge. */
 async function throughEdge(url: string, init: RequestInit): Promise<Response> {
@@ -85,8 +85,8 @@ async function logIn(
 
 test('an application logs people in, refreshes with rotation, and hears at once that they were disabled', async () => {
   const configuration = await configurationOf();
-  const ana = await world.person('ana@example.com', ['ops']);
-  const { tokens } = await logIn(configuration, world.browser(), ana);
+  const ana = await world.account('ana@example.com', ['ops']);
+  const { tokens } = await logIn(configuration, new HostBrowser(world.edge), ana);
   const first = await tokens();
   const { sub, groups, sid } = (first.claims() ?? {}) as Readonly<Record<string, unknown>>;
   assert.deepEqual([sub, groups], [ana, ['ops']]);
@@ -103,8 +103,8 @@ test('an application logs people in, refreshes with rotation, and hears at once 
 
 test('an application that a person signs out of hears of it, and its tokens end', async () => {
   const [wiki, shop] = [await configurationOf(), await configurationOf()];
-  const browser = world.browser();
-  const id = await world.person('leaves@example.com');
+  const browser = new HostBrowser(world.edge);
+  const id = await world.account('leaves@example.com');
   const left = await (await logIn(wiki, browser, id)).tokens();
   const kept = await (await logIn(shop, browser, id)).tokens();
   const { text } = await browser.open(`${IDENTITY_ISSUER}/account`, null);
@@ -124,7 +124,7 @@ test('an application that a person signs out of hears of it, and its tokens end'
 test("an application revokes its own tokens and nobody else's, and the library prints no notice", async (t) => {
   const printed = t.mock.method(console, 'info', () => {});
   const own = await configurationOf();
-  const { tokens } = await logIn(own, world.browser(), await world.person('revoked@example.com'));
+  const { tokens } = await logIn(own, new HostBrowser(world.edge), await world.account('revoked@example.com'));
   const { refresh_token: given = '' } = await tokens();
   const other = await configurationOf();
   await assert.rejects(tokenRevocation(other, given), { error: 'invalid_request' });
@@ -139,8 +139,8 @@ test("an application revokes its own tokens and nobody else's, and the library p
 });
 
 test('only people of the allowed groups may log in, and nobody without groups', async () => {
-  const browser = world.browser();
-  const ben = await world.person('ben@example.com', ['sales']);
+  const browser = new HostBrowser(world.edge);
+  const ben = await world.account('ben@example.com', ['sales']);
   for (const [allow_groups, error] of [
     [[], 'access_denied'],
     [['ops'], 'access_denied'],
@@ -155,8 +155,8 @@ test('only people of the allowed groups may log in, and nobody without groups', 
 
 test('a public client has no secret and needs PKCE, and a used refresh token ends the login', async () => {
   const configuration = await configurationOf({ public: true });
-  const cleo = await world.person('cleo@example.com');
-  const { tokens } = await logIn(configuration, world.browser(), cleo);
+  const cleo = await world.account('cleo@example.com');
+  const { tokens } = await logIn(configuration, new HostBrowser(world.edge), cleo);
   const first = await tokens();
   const second = await refreshTokenGrant(configuration, first.refresh_token ?? '');
   await assert.rejects(refreshTokenGrant(configuration, first.refresh_token ?? ''));
@@ -165,9 +165,9 @@ test('a public client has no secret and needs PKCE, and a used refresh token end
 
 test('an application that asks for scopes which do not exist here may repeat them in a refresh', async () => {
   const configuration = await configurationOf();
-  const dora = await world.person('dora@example.com', ['ops']);
+  const dora = await world.account('dora@example.com', ['ops']);
   const scope = 'openid groups offline_access address';
-  const { tokens } = await logIn(configuration, world.browser(), dora, scope);
+  const { tokens } = await logIn(configuration, new HostBrowser(world.edge), dora, scope);
   const first = await tokens();
   const second = await refreshTokenGrant(configuration, first.refresh_token ?? '', { scope });
   assert.deepEqual([second.scope, second.claims()?.['groups']], ['openid groups', ['ops']]);

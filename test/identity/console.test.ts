@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type BrowserAnswer, browserRequest } from '../support/browser-request.ts';
-import { type HostBrowser, IDENTITY_HOST, IDENTITY_ISSUER, IdentityWorld } from './identity-world.ts';
+import { HostBrowser, IDENTITY_HOST, IDENTITY_ISSUER, openWithoutProof } from './without-proof.ts';
 
-const world = await IdentityWorld.open({ after });
+const world = await openWithoutProof({ after });
 const { baseUrl } = world.edge.world;
 const cookieOf = ({ cookies }: BrowserAnswer, name: RegExp): string =>
   (cookies.find((cookie) => name.test(cookie)) ?? '').split(';')[0] ?? '';
@@ -41,13 +41,13 @@ function callsOf(done: BrowserAnswer): Call {
 test('without another provider, the console signs in members of postern-admins, and nobody else', async () => {
   const config = await browserRequest(`${baseUrl}/console/config`);
   assert.equal(config.body.oidc, true);
-  const admin = await world.person('admin@example.com', ['postern-admins']);
-  const done = await signIn(world.browser(), admin);
+  const admin = await world.account('admin@example.com', ['postern-admins']);
+  const done = await signIn(new HostBrowser(world.edge), admin);
   assert.equal(done.status, 302, done.bytes.toString());
   const call = callsOf(done);
   assert.equal((await call('GET', '/api_keys')).status, 200);
-  const nobody = await world.person('nobody@example.com', ['ops']);
-  const refused = await signIn(world.browser(), nobody);
+  const nobody = await world.account('nobody@example.com', ['ops']);
+  const refused = await signIn(new HostBrowser(world.edge), nobody);
   assert.match(refused.bytes.toString(), /ERR_POSTERN_CONSOLE_NO_ROLE/);
 });
 
@@ -56,8 +56,8 @@ test('a person who loses the group, or is disabled, loses the console at once', 
     ['former@example.com', { groups: [] }],
     ['disabled@example.com', { active: false }],
   ] as const) {
-    const id = await world.person(email, ['postern-admins']);
-    const call = callsOf(await signIn(world.browser(), id));
+    const id = await world.account(email, ['postern-admins']);
+    const call = callsOf(await signIn(new HostBrowser(world.edge), id));
     assert.equal((await call('GET', '/api_keys')).status, 200);
     await world.edge.api('PATCH', `/user_accounts/${id}`, change);
     assert.equal((await call('GET', '/api_keys')).status, 401);
@@ -65,14 +65,14 @@ test('a person who loses the group, or is disabled, loses the console at once', 
 });
 
 test('a session that began with a code by e-mail does not open the console once its person gets a role', async () => {
-  const browser = world.browser();
-  const id = await world.person('promoted@example.com', []);
+  const browser = new HostBrowser(world.edge);
+  const id = await world.account('promoted@example.com', []);
   assert.match((await signIn(browser, id, 'otp')).bytes.toString(), /ERR_POSTERN_CONSOLE_PASSKEY/);
   await world.edge.api('PATCH', `/user_accounts/${id}`, { groups: ['postern-admins'] });
   const refused = await signIn(browser, id, 'otp');
   assert.equal(refused.status, 403);
   assert.match(refused.bytes.toString(), /ERR_POSTERN_CONSOLE_PASSKEY/);
-  assert.equal((await signIn(world.browser(), id)).status, 302);
+  assert.equal((await signIn(new HostBrowser(world.edge), id)).status, 302);
 });
 
 const SESSION = /name="session" value="([^"]+)"><input type="hidden" name="application" value="postern-console"/;
@@ -84,8 +84,8 @@ const ENDS: Readonly<Record<string, (browser: HostBrowser, session: string) => P
 };
 for (const [how, end] of Object.entries(ENDS)) {
   test(`a console session ends when ${how}, and one of another browser does not`, async () => {
-    const id = await world.person(`${how.replaceAll(' ', '-')}@example.com`, ['postern-admins']);
-    const [here, elsewhere] = [world.browser(), world.browser()];
+    const id = await world.account(`${how.replaceAll(' ', '-')}@example.com`, ['postern-admins']);
+    const [here, elsewhere] = [new HostBrowser(world.edge), new HostBrowser(world.edge)];
     const [call, other] = [callsOf(await signIn(here, id)), callsOf(await signIn(elsewhere, id))];
     const { text } = await here.open(`${IDENTITY_ISSUER}/account`, null);
     const current = /This browser<\/strong>.*?<\/form>/s.exec(text)?.[0] ?? '';
@@ -95,8 +95,8 @@ for (const [how, end] of Object.entries(ENDS)) {
 }
 
 test('nobody gets a code for the console sent elsewhere', async () => {
-  const browser = world.browser();
-  const id = await world.person('careful@example.com', ['postern-admins']);
+  const browser = new HostBrowser(world.edge);
+  const id = await world.account('careful@example.com', ['postern-admins']);
   await signIn(browser, id);
   const login = await browserRequest(`${baseUrl}/console/login`, { headers: { accept: 'text/html' } });
   const asked = new URL(String(login.headers['location']));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { operatorEnv, runCommand } from '../cli/run-command.ts';
 import { AgentWorld, hostOf } from './agent-world.ts';
-import { IDENTITY_HOST, IDENTITY_ISSUER } from './identity-world.ts';
+import { IDENTITY_HOST, IDENTITY_ISSUER } from './without-proof.ts';
 
 const world = await AgentWorld.open({ after });
 const env = operatorEnv(world.edge.world);

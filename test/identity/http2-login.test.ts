@@ -13,7 +13,7 @@ import {
   type Person,
 } from '../support/identity-world.ts';
 import { SoftAuthenticator } from '../support/soft-authenticator.ts';
-import { HostBrowser } from './identity-world.ts';
+import { HostBrowser } from './without-proof.ts';
 
 const CALLBACK = 'https://wiki.example.com/callback';
 const world = await IdentityWorld.open({ after });

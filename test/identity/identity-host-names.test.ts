@@ -6,7 +6,7 @@ import { EdgeWorld } from '../support/edge-world.ts';
 import { Http2Clients } from '../support/http2-clients.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { AgentWorld } from './agent-world.ts';
-import { IDENTITY_HOST, IDENTITY_ISSUER } from './identity-world.ts';
+import { IDENTITY_HOST, IDENTITY_ISSUER } from './without-proof.ts';
 
 /** The identity host, hosts below it, and other spellings. */
 const OURS = [IDENTITY_HOST, 'ID.LocalHost', `a.${IDENTITY_HOST}`, `a.b.${IDENTITY_HOST}`];

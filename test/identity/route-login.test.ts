@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { type HostBrowser, IDENTITY_HOST, IDENTITY_ISSUER, IdentityWorld } from './identity-world.ts';
+import { HostBrowser, IDENTITY_HOST, IDENTITY_ISSUER, openWithoutProof } from './without-proof.ts';
 
-const world = await IdentityWorld.open({ after });
+const world = await openWithoutProof({ after });
 
 test('a route with our issuer and no client lets a person in who signs in at the identity host', async () => {
   const site = await world.site();
   const { body } = await world.edge.world.api('GET', `${site.routePath}/oidc`);
   assert.deepEqual([body.client_id, body.client_secret, body.scopes], ['', '', []]);
-  const ana = await world.person('ana@example.com', ['ops']);
-  const browser = world.browser();
+  const ana = await world.account('ana@example.com', ['ops']);
+  const browser = new HostBrowser(world.edge);
   const page = await browser.open(`https://${site.host}/page?x=1`, ana);
   assert.equal(page.status, 200, page.text);
   const { url, headers } = JSON.parse(page.text);
@@ -21,13 +21,13 @@ test('a route with our issuer and no client lets a person in who signs in at the
   // One passkey, two hosts: the session at the identity host is enough.
   const other = await world.site();
   assert.equal((await browser.open(`https://${other.host}/`, null)).status, 200);
-  await assert.rejects(world.browser().open(`https://${other.host}/`, null), /a proof is asked for/);
+  await assert.rejects(new HostBrowser(world.edge).open(`https://${other.host}/`, null), /a proof is asked for/);
 });
 
 test('a client of an edge returns to no other host, path or port', async () => {
   const [site, other] = [await world.site(), await world.site()];
-  const ana = await world.person('ana-2@example.com');
-  const browser = world.browser();
+  const ana = await world.account('ana-2@example.com');
+  const browser = new HostBrowser(world.edge);
   await browser.open(`https://${site.host}/`, ana);
   const start = await browser.ask(`https://${site.host}/.postern/login?to=/new&go=1&switch=1`);
   const asked = new URL(String(start.headers['location']));
@@ -68,10 +68,10 @@ suite('the end of a person', () => {
     test(`${name} ends their logins and streams within a second, and nobody else's`, async () => {
       const site = await world.site();
       const [ana, ben] = [
-        await world.person(`ana-${name.length}@ex.com`),
-        await world.person(`ben-${name.length}@ex.com`),
+        await world.account(`ana-${name.length}@ex.com`),
+        await world.account(`ben-${name.length}@ex.com`),
       ];
-      const [hers, his] = [world.browser(), world.browser()];
+      const [hers, his] = [new HostBrowser(world.edge), new HostBrowser(world.edge)];
       await hers.open(`https://${site.host}/`, ana);
       await his.open(`https://${site.host}/`, ben);
       const stream = await openStream(hers, site.host);
@@ -88,8 +88,8 @@ suite('the end of a person', () => {
 test('changed groups reach a running login and its streams within a second', async () => {
   const site = await world.site();
   await world.edge.api('PUT', `${site.routePath}/access`, { allow: [{ claims: { groups: ['ops'] } }] });
-  const ana = await world.person('ana-groups@example.com', ['ops']);
-  const browser = world.browser();
+  const ana = await world.account('ana-groups@example.com', ['ops']);
+  const browser = new HostBrowser(world.edge);
   assert.equal((await browser.open(`https://${site.host}/`, ana)).status, 200);
   const stream = await openStream(browser, site.host);
   await world.edge.api('PATCH', `/user_accounts/${ana}`, { groups: ['sales'] });
@@ -105,8 +105,8 @@ test('changed groups reach a running login and its streams within a second', asy
 
 test('signing out at the identity host ends the logins on routes', async () => {
   const site = await world.site();
-  const ana = await world.person('ana-out@example.com');
-  const browser = world.browser();
+  const ana = await world.account('ana-out@example.com');
+  const browser = new HostBrowser(world.edge);
   await browser.open(`https://${site.host}/`, ana);
   const left = await browser.ask(`https://${site.host}/.postern/logout`, {
     headers: { 'sec-fetch-site': 'same-origin' },
@@ -143,9 +143,9 @@ suite('the identity host', () => {
 
   test('a body over 64 KB is refused', async () => {
     const url = `${IDENTITY_ISSUER}/token`;
-    const small = await world.browser().ask(url, { method: 'POST', body: 'x'.repeat(65_536) });
+    const small = await new HostBrowser(world.edge).ask(url, { method: 'POST', body: 'x'.repeat(65_536) });
     assert.notEqual(small.status, 413);
-    const large = await world.browser().ask(url, { method: 'POST', body: 'x'.repeat(65_537) });
+    const large = await new HostBrowser(world.edge).ask(url, { method: 'POST', body: 'x'.repeat(65_537) });
     assert.equal(large.status, 413);
   });
 
@@ -153,9 +153,11 @@ suite('the identity host', () => {
     const wildcard = await world.edge.edge('*.localhost');
     const route = await world.edge.route(wildcard, '/');
     await world.edge.api('PUT', `${route}/backend`, { backend_id: await world.edge.httpResponse('wildcard') });
-    const own = await world.browser().ask(`${IDENTITY_ISSUER}/.well-known/openid-configuration`);
+    const own = await new HostBrowser(world.edge).ask(`${IDENTITY_ISSUER}/.well-known/openid-configuration`);
     assert.equal(JSON.parse(own.text).issuer, IDENTITY_ISSUER);
-    const forged = await world.browser().ask(`${IDENTITY_ISSUER}/jwks`, { headers: { host: 'else.localhost' } });
+    const forged = await new HostBrowser(world.edge).ask(`${IDENTITY_ISSUER}/jwks`, {
+      headers: { host: 'else.localhost' },
+    });
     assert.equal(forged.status, 421);
     const crossed = await world.edge.ask('else.localhost', '/jwks', { headers: { host: IDENTITY_HOST } });
     assert.equal(crossed.status, 421);

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
-import { IdentityWorld } from './identity-world.ts';
+import { HostBrowser, openWithoutProof } from './without-proof.ts';
 
 const server = await startPostgres();
 const database = await freshDatabase(server);
 const env = { POSTERN_SECRET_KEY: randomBytes(32).toString('base64') };
-const one = await IdentityWorld.open({ after }, { env, databaseUrl: database.url });
-const other = await IdentityWorld.open({ after }, { env, databaseUrl: database.url });
+const one = await openWithoutProof({ after }, { env, databaseUrl: database.url });
+const other = await openWithoutProof({ after }, { env, databaseUrl: database.url });
 after(() => server.stop());
 
 test('any node serves any step of a login, and a person who is disabled at one node is out at the other', async () => {
   const site = await one.site();
-  const ana = await one.person('ana@example.com', ['ops']);
+  const ana = await one.account('ana@example.com', ['ops']);
   await other.edge.world.server.replica.refresh();
-  const browser = one.browser();
+  const browser = new HostBrowser(one.edge);
   const elsewhere = browser.at(other.edge);
   let next = new URL(`https://${site.host}/`);
   const browsers = [browser, elsewhere];

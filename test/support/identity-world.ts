@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
@@ -6,7 +8,7 @@ import type {
 import type { Cleanup } from './cleanup.ts';
 import { CookieJar } from './cookie-jar.ts';
 import type { AskOptions, EdgeAnswer, EdgeClients } from './edge-clients.ts';
-import { EdgeWorld } from './edge-world.ts';
+import { EdgeWorld, type Site } from './edge-world.ts';
 import { MovableClock } from './login-world.ts';
 import { type Deviations, SoftAuthenticator } from './soft-authenticator.ts';
 import type { WorldOptions } from './test-world.ts';
@@ -22,23 +24,54 @@ export interface Invited {
 
 export interface IdentityWorldOptions extends Omit<WorldOptions, 'env' | 'clock'> {
   readonly env?: Readonly<Record<string, string>>;
+  readonly host?: string;
+  /** False: the server has the clock of its installation. */
+  readonly isClockMovable?: boolean;
 }
 
-/** The server with an identity host. Clients find it under its name without a port. */
+/**
+ * The server with an identity host, and an upstream that echoes requests and streams on `/stream`. Clients find the host
+ * under its name without a port.
+ */
 export class IdentityWorld implements IdentityServer {
   readonly edge: EdgeWorld;
   readonly clock: MovableClock;
-  readonly origin = IDENTITY_ORIGIN;
+  readonly origin: string;
+  /** Where the upstream listens. */
+  readonly upstream: string;
 
-  private constructor(edge: EdgeWorld, clock: MovableClock) {
+  private constructor(
+    edge: EdgeWorld,
+    { clock, origin, upstream }: Pick<IdentityWorld, 'clock' | 'origin' | 'upstream'>,
+  ) {
     this.edge = edge;
     this.clock = clock;
+    this.origin = origin;
+    this.upstream = upstream;
   }
 
-  static async open(test: Cleanup, { env, ...options }: IdentityWorldOptions = {}): Promise<IdentityWorld> {
+  static async open(
+    test: Cleanup,
+    { env, host = IDENTITY_HOST, isClockMovable = true, ...options }: IdentityWorldOptions = {},
+  ): Promise<IdentityWorld> {
     const clock = new MovableClock();
-    const settings = { POSTERN_IDENTITY_HOST: IDENTITY_HOST, ...env };
-    return new IdentityWorld(await EdgeWorld.open(test, settings, { clock, ...options }), clock);
+    const upstream = `127.0.0.1:${((await openUpstream(test)).address() as AddressInfo).port}`;
+    const settings = { POSTERN_IDENTITY_HOST: host, ...env };
+    const edge = await EdgeWorld.open(test, settings, { ...(isClockMovable && { clock }), ...options });
+    return new IdentityWorld(edge, { clock, origin: `https://${host}`, upstream });
+  }
+
+  /** A site whose route logs people in here. */
+  async site(fields: Readonly<Record<string, unknown>> = {}): Promise<Site> {
+    const site = await this.edge.site(await this.edge.staticBackend(this.upstream));
+    await this.edge.api('PUT', `${site.routePath}/oidc`, { issuer: this.origin, ...fields });
+    return site;
+  }
+
+  /** Id of a person who has no passkey. */
+  async account(email: string, groups: readonly string[] = []): Promise<string> {
+    const { id } = await this.edge.api('POST', '/user_accounts', { email, name: email, groups });
+    return id;
   }
 
   async invite(email: string, fields: Readonly<Record<string, unknown>> = {}): Promise<Invited> {
@@ -164,4 +197,25 @@ export class IdentityBrowser {
     this.jar.store(url, answer.headers['set-cookie']);
     return answer;
   }
+}
+
+async function openUpstream(test: Cleanup): Promise<Server> {
+  const server = createServer((request, response) => {
+    response.setHeader('content-type', 'application/json');
+    if (request.url !== '/stream') {
+      response.end(JSON.stringify({ url: request.url, headers: request.headers }));
+      return;
+    }
+    response.flushHeaders();
+    const timer = setInterval(() => response.write('{"tick":1}\n'), 100);
+    response.once('close', () => clearInterval(timer));
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  test.after(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return server;
 }

@@ -5,14 +5,14 @@ import { publishSite } from '../../src/cli/up/publish-site.ts';
 import { factsInEffect, readSettings } from '../../src/cli/up/server-facts.ts';
 import { Transport } from '../../src/client/transport.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { type HostBrowser, IdentityWorld } from '../identity/identity-world.ts';
+import { HostBrowser, openWithoutProof } from '../identity/without-proof.ts';
 import { TEST_API_KEY } from '../support/test-world.ts';
 
 const HOST = 'console.example.test';
 const ORIGIN = `https://${HOST}`;
 
 test('at the host of --console, administrators sign in through the edge and use the API, and nobody else gets in', async (t) => {
-  const world = await IdentityWorld.open(t, { env: { POSTERN_API_URL: ORIGIN, POSTERN_API_BEHIND_EDGE: 'true' } });
+  const world = await openWithoutProof(t, { env: { POSTERN_API_URL: ORIGIN, POSTERN_API_BEHIND_EDGE: 'true' } });
   const { api } = world.edge.world.server.addresses;
   const here = `http://127.0.0.1:${api.port}`;
   const transport = new Transport({ baseUrl: here, apiKey: TEST_API_KEY });
@@ -25,7 +25,7 @@ test('at the host of --console, administrators sign in through the edge and use 
   const person = async (email: string, groups: readonly string[]): Promise<string> =>
     (await world.edge.api('POST', `${here}/user_accounts`, { email, name: email, groups })).id;
 
-  const admin = world.browser();
+  const admin = new HostBrowser(world.edge);
   const done = await enter(admin, await person('admin@example.com', ['postern-admins']));
   const [, token = ''] = /^#token=([\w-]{43})$/.exec(done.hash) ?? [];
   assert.notEqual(token, '', done.href);
@@ -40,7 +40,7 @@ test('at the host of --console, administrators sign in through the edge and use 
   });
   assert.equal(made.status, 201, made.text);
 
-  const other = await world.browser().open(`${ORIGIN}/console`, await person('other@example.com', ['ops']));
+  const other = await new HostBrowser(world.edge).open(`${ORIGIN}/console`, await person('other@example.com', ['ops']));
   assert.equal(other.status, 403, other.text);
 });
 

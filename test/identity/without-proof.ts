@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { IdentityPage } from '../../src/identity/contracts/identity-host.ts';
 import type { IdentityPeople } from '../../src/identity/contracts/identity-people.ts';
 import type { IdentitySessions } from '../../src/identity/contracts/identity-sessions.ts';
@@ -12,9 +10,10 @@ import { firstValue } from '../../src/lib/http/header-list.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { CookieJar } from '../support/cookie-jar.ts';
 import type { AskOptions, EdgeAnswer } from '../support/edge-clients.ts';
-import { EdgeWorld, type Site } from '../support/edge-world.ts';
-import type { WorldOptions } from '../support/test-world.ts';
+import type { EdgeWorld } from '../support/edge-world.ts';
+import { IdentityWorld, type IdentityWorldOptions } from '../support/identity-world.ts';
 
+/** Beside the names of sites and agents, so that wildcards for those cover it. */
 export const IDENTITY_HOST = 'id.localhost';
 export const IDENTITY_ISSUER = `https://${IDENTITY_HOST}`;
 
@@ -28,7 +27,7 @@ const randomText = (bytes: number): string => randomBytes(bytes).toString('base6
 
 /** A page that signs in whom its form names: what a passkey proves is tested elsewhere. The pages about agents and
  * about the own account are ours. */
-export function pagesWithoutProof(sessions: IdentitySessions): readonly IdentityPage[] {
+function pagesWithoutProof(sessions: IdentitySessions): readonly IdentityPage[] {
   return [
     {
       method: 'POST',
@@ -50,51 +49,10 @@ export function pagesWithoutProof(sessions: IdentitySessions): readonly Identity
   ];
 }
 
-/** The whole server with its identity host, and an upstream that echoes requests and streams on `/stream`. */
-export class IdentityWorld {
-  readonly edge: EdgeWorld;
-  readonly #upstream: Server;
-
-  private constructor(edge: EdgeWorld, upstream: Server) {
-    this.edge = edge;
-    this.#upstream = upstream;
-  }
-
-  static async open(
-    test: Cleanup,
-    options: Omit<WorldOptions, 'env'> & { readonly env?: Readonly<Record<string, string>> } = {},
-  ): Promise<IdentityWorld> {
-    const { env, ...rest } = options;
-    const upstream = await openUpstream(test);
-    const edge = await EdgeWorld.open(
-      test,
-      { POSTERN_IDENTITY_HOST: IDENTITY_HOST, ...env },
-      { identityPages: pagesWithoutProof, ...rest },
-    );
-    return new IdentityWorld(edge, upstream);
-  }
-
-  /** Where the upstream listens. */
-  get upstream(): string {
-    return `127.0.0.1:${(this.#upstream.address() as AddressInfo).port}`;
-  }
-
-  /** A site whose route logs people in here. */
-  async site(fields: Readonly<Record<string, unknown>> = {}): Promise<Site> {
-    const site = await this.edge.site(await this.edge.staticBackend(this.upstream));
-    await this.edge.api('PUT', `${site.routePath}/oidc`, { issuer: IDENTITY_ISSUER, ...fields });
-    return site;
-  }
-
-  async person(email: string, groups: readonly string[] = []): Promise<string> {
-    const { id } = await this.edge.api('POST', '/user_accounts', { email, name: email, groups });
-    return id;
-  }
-
-  /** `clients`: other than those of HTTP/1.1. */
-  browser(clients: Pick<EdgeWorld, 'ask'> = this.edge): HostBrowser {
-    return new HostBrowser(clients);
-  }
+/** A server at whose identity host a name is proof enough. */
+export function openWithoutProof(test: Cleanup, options: IdentityWorldOptions = {}): Promise<IdentityWorld> {
+  const own = { host: IDENTITY_HOST, identityPages: pagesWithoutProof, isClockMovable: false };
+  return IdentityWorld.open(test, { ...own, ...options });
 }
 
 /** A browser that follows redirects over all hosts of the edge. */
@@ -161,25 +119,4 @@ export class HostBrowser {
     }
     throw new Error(`the redirects do not end: ${next.href}`);
   }
-}
-
-async function openUpstream(test: Cleanup): Promise<Server> {
-  const server = createServer((request, response) => {
-    response.setHeader('content-type', 'application/json');
-    if (request.url !== '/stream') {
-      response.end(JSON.stringify({ url: request.url, headers: request.headers }));
-      return;
-    }
-    response.flushHeaders();
-    const timer = setInterval(() => response.write('{"tick":1}\n'), 100);
-    response.once('close', () => clearInterval(timer));
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  test.after(async () => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return server;
 }
