@@ -10,7 +10,7 @@ export function newCode(): string {
 }
 
 /** As people read it: in two groups. */
-export function shownCode(code: string): string {
+function shownCode(code: string): string {
   return `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`;
 }
 

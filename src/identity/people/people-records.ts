@@ -84,7 +84,7 @@ export function passkeyOf(record: StoredRecord): Passkey {
   return { ...(record.doc as unknown as PasskeyDoc), id: record.id, accountId: record.parent ?? '', record };
 }
 
-export function credentialKey(credentialId: string): UniqueKey {
+function credentialKey(credentialId: string): UniqueKey {
   return { scope: 'passkey_credential', key: credentialId };
 }
 
