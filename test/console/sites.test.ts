@@ -68,6 +68,40 @@ test('sites are listed with where they go, who may enter, their health and their
   await admin.page.getByRole('heading', { name: 'dead.localhost', level: 1 }).waitFor();
 });
 
+test('forms find what exists by name, have a picker for times, and say what is wrong while it is typed', {
+  skip,
+}, async () => {
+  const { page } = admin;
+  await admin.go('/people?tab=guest_links');
+  await page.getByRole('button', { name: 'Create a guest link' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await page.locator('datalist option[value^="page.localhost ("]').first().waitFor({ state: 'attached' });
+  await dialog.getByLabel('Edge (required)').fill('page.localhost');
+  await page.locator('datalist option[value^="page.localhost/ ("]').first().waitFor({ state: 'attached' });
+  await dialog.getByLabel('Route (required)').fill('page.localhost/');
+  await dialog.getByLabel('Email').fill('nobody');
+  await dialog.locator('.problem', { hasText: 'does not have the right form' }).waitFor();
+  await dialog.getByLabel('Email').fill('');
+  await dialog.getByLabel('Max browsers').fill('5000');
+  await dialog.locator('.problem', { hasText: 'at most 1000' }).waitFor();
+  await dialog.getByLabel('Max browsers').fill('2');
+  await dialog.getByLabel('Usual times').selectOption('in a week');
+  await dialog.getByText(/^(next week|in (7|6) days): /).waitFor();
+  // What matters comes before what every resource has.
+  const labels = await dialog.locator('.field > label').allTextContents();
+  assert.deepEqual(labels.slice(0, 3), ['Edge (required)', 'Route (required)', 'Expires at (required)']);
+  assert.deepEqual(labels.slice(-2), ['Description', 'Metadata']);
+  await photograph('guest-link-form');
+  assert.deepEqual(await admin.seriousFindings(), []);
+  await dialog.getByRole('button', { name: 'Review changes' }).click();
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'I have stored it' }).click();
+  const [link] = (await api('GET', '/guest_links')).guest_links;
+  assert.equal(link.max_browsers, 2);
+  const leftDays = (Date.parse(link.expires_at) - Date.now()) / 86_400_000;
+  assert.ok(leftDays > 6.9 && leftDays < 7.1, `${leftDays}`);
+});
+
 test('a key that only reads edges sees the sites without targets and traffic', { skip }, async () => {
   const { token } = await api('POST', '/api_keys', { scopes: ['edges:read'] });
   const reader = await ConsoleVisitor.open(browser as Browser, baseUrl, { viewport: { width: 360, height: 740 } });

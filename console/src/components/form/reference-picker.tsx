@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'preact/hooks';
 import { get } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
@@ -20,10 +21,17 @@ interface Choice {
   readonly text: string;
 }
 
-/** An id, typed or chosen by name. The newest hundred of each kind are offered; any other id can be pasted. */
+const AFTER_TYPING_MS = 300;
+const ID = /\b[a-z]+_[0-9A-Za-z]{27}\b/;
+
+/** Chosen by name, with its id; an id can be pasted. The newest hundred of each kind are offered, and what the typed text finds. */
 export function ReferencePicker({ id, label, kinds, value, isRequired = false, onChange }: ReferencePickerProps) {
-  const { data } = useLoaded(`choices ${kinds.join()}`, (abort) => choicesOf(kinds, abort));
-  const chosen = data?.find((each) => each.id === value);
+  const [typed, setTyped] = useState<string | null>(null);
+  const wanted = useLater(typed === null || ID.test(typed) ? '' : typed.trim());
+  const newest = useLoaded(`choices ${kinds.join()}`, (abort) => choicesOf(kinds, abort));
+  const found = useLoaded(`found ${kinds.join()} ${wanted}`, (abort) => searchFor(wanted, kinds, abort));
+  const choices = merged(newest.data ?? [], found.data ?? []);
+  const chosen = choices.find((each) => each.id === value);
   return (
     <>
       <input
@@ -33,31 +41,87 @@ export function ReferencePicker({ id, label, kinds, value, isRequired = false, o
         autocomplete="off"
         spellcheck={false}
         required={isRequired}
-        placeholder={data?.length === 0 ? 'none exist yet: paste an id, or create one first' : 'choose, or paste an id'}
-        value={value}
-        onInput={(event) => onChange(event.currentTarget.value.trim())}
+        placeholder="type a name, or paste an id"
+        value={typed ?? (chosen === undefined ? value : shownAs(chosen))}
+        onInput={(event) => {
+          const text = event.currentTarget.value;
+          setTyped(text);
+          onChange(idIn(text, choices));
+        }}
+        onBlur={() => {
+          if (value === '' || ID.test(value)) setTyped(null);
+        }}
       />
       <datalist id={`${id}-choices`}>
-        {data?.map((each) => (
-          <option key={each.id} value={each.id}>
-            {each.text}
-          </option>
+        {choices.map((each) => (
+          <option key={each.id} value={shownAs(each)} />
         ))}
       </datalist>
-      {chosen !== undefined && <span class="hint">{chosen.text}</span>}
     </>
   );
 }
 
+function shownAs({ id, text }: Choice): string {
+  return `${text} (${id})`;
+}
+
+/** A name that only one has is enough. */
+function idIn(text: string, choices: readonly Choice[]): string {
+  const id = ID.exec(text)?.[0];
+  if (id !== undefined) return id;
+  const named = choices.filter((each) => each.text === text.trim());
+  return named.length === 1 ? (named[0]?.id ?? '') : text.trim();
+}
+
+function merged(one: readonly Choice[], other: readonly Choice[]): readonly Choice[] {
+  return [...new Map([...one, ...other].map((each) => [each.id, each])).values()];
+}
+
+function useLater(text: string): string {
+  const [later, setLater] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => setLater(text), AFTER_TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return later;
+}
+
 async function choicesOf(kinds: readonly string[], abort: AbortSignal): Promise<readonly Choice[]> {
   const lists = kinds.map(async (kind): Promise<readonly Choice[]> => {
+    if (kind === 'https_edge_route') return routeChoices(abort);
     const type = typeOfKind(kind);
     if (type === undefined || type.list.path.includes('{') || !type.list.scopes.every(isAllowed)) return [];
     const page = await get<Record<string, Document[]>>(`${type.list.path}?limit=100`, abort);
     return (page[type.listKey] ?? []).map((each) => ({
       id: textAt(each, 'id'),
-      text: `${documentName(each).slice(0, 80)} – ${type.title.toLowerCase()}`,
+      text: documentName(each).slice(0, 80),
     }));
   });
   return (await Promise.all(lists)).flat();
+}
+
+/** Routes have no list of their own: their edges show them. */
+async function routeChoices(abort: AbortSignal): Promise<readonly Choice[]> {
+  if (!isAllowed('edges:read')) return [];
+  const { https_edges: edges } = await get<{ https_edges: readonly Document[] }>('/edges/https?limit=100', abort);
+  return edges.flatMap((edge) =>
+    ((edge['routes'] ?? []) as readonly Document[]).map((route) => ({
+      id: textAt(route, 'id'),
+      text: `${documentName(edge).slice(0, 80)}${textAt(route, 'match')}`,
+    })),
+  );
+}
+
+interface Result {
+  readonly kind: string;
+  readonly id: string;
+  readonly title: string;
+}
+
+async function searchFor(text: string, kinds: readonly string[], abort: AbortSignal): Promise<readonly Choice[]> {
+  if (text.length < 2) return [];
+  const { results } = await get<{ results: readonly Result[] }>(`/search?q=${encodeURIComponent(text)}`, abort);
+  return results
+    .filter(({ kind }) => kinds.includes(kind))
+    .map(({ id, title }) => ({ id, text: (title || id).slice(0, 80) }));
 }

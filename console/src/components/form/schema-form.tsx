@@ -13,8 +13,8 @@ interface SchemaFormProps {
   readonly path?: string;
 }
 
-/** Fields that every resource has come last: they matter least. */
-const LAST = ['description', 'metadata'];
+/** Fields that every resource or module has come last: they matter least. */
+const LAST = ['enabled', 'description', 'metadata'];
 
 /** A form for any object of the API: its schema has the labels, the limits and the help. */
 export function SchemaForm({ schema, value, onChange, without = [], path = '' }: SchemaFormProps) {
@@ -44,7 +44,6 @@ export function SchemaForm({ schema, value, onChange, without = [], path = '' }:
 }
 
 function rank(name: string, required: readonly string[]): number {
-  if (name === 'enabled') return -1;
   if (required.includes(name)) return 0;
   return LAST.includes(name) ? 2 : 1;
 }

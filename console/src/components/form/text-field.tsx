@@ -1,19 +1,27 @@
+import { useState } from 'preact/hooks';
 import { textOf } from '../../format/text.ts';
 import { type JsonSchema, labelOf } from '../../schema/json-schema.ts';
+import { textProblem } from '../../schema/text-problem.ts';
 import type { FieldProps } from './field-props.ts';
+import { TimeInput } from './time-input.tsx';
 
 const MASK = '••••••••';
 
-/** Text, numbers, times and secrets. A secret stays as it is while its input is empty. */
+/** Text, numbers, times and secrets, with what is wrong while it is typed. A secret stays as it is while its input is empty. */
 export function TextField({ name, path, schema, isRequired, value, onChange }: FieldProps) {
   const isNumber = schema.type === 'integer' || schema.type === 'number';
   const isSecret = schema['x-secret'] !== undefined;
+  const [isLeft, setLeft] = useState(false);
+  const problem = isSecret ? null : textProblem(value, schema, isRequired);
+  const isWrong = problem !== null && (isLeft || textOf(value) !== '');
   const shown = isNumber ? (value ?? schema.default ?? '') : (value ?? '');
   const common = {
     id: path,
     required: isRequired,
-    'aria-describedby': `${path}-hint`,
+    'aria-describedby': `${path}-hint ${path}-problem`,
+    'aria-invalid': isWrong,
     spellcheck: false,
+    onBlur: () => setLeft(true),
     onInput: (event: { currentTarget: { value: string } }) => {
       const text = event.currentTarget.value;
       if (!isNumber) onChange(text);
@@ -26,11 +34,22 @@ export function TextField({ name, path, schema, isRequired, value, onChange }: F
         {labelOf(name)}
         {isRequired && <span class="muted"> (required)</span>}
       </label>
-      {isLong(name, schema.maxLength) ? (
+      {schema.format === 'date-time' ? (
+        <TimeInput
+          id={path}
+          value={textOf(value)}
+          isRequired={isRequired}
+          describedBy={`${path}-hint`}
+          onChange={(time) => onChange(time === '' ? undefined : time)}
+        />
+      ) : isLong(name, schema.maxLength) ? (
         <textarea {...common} class={name.endsWith('_pem') ? 'mono' : ''} rows={4} value={textOf(shown)} />
       ) : (
         <OneLine {...common} schema={schema} value={textOf(shown)} />
       )}
+      <span class="problem" id={`${path}-problem`} aria-live="polite">
+        {isWrong && problem}
+      </span>
       <span class="hint" id={`${path}-hint`}>
         {schema.description}
         {isSecret && ' Leave it as it is to keep the stored value.'}
@@ -47,6 +66,8 @@ interface OneLineProps {
   readonly id: string;
   readonly required: boolean;
   readonly 'aria-describedby': string;
+  readonly 'aria-invalid': boolean;
+  readonly onBlur: () => void;
   readonly spellcheck: boolean;
   readonly schema: JsonSchema;
   readonly value: string;
