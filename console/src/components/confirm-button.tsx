@@ -1,8 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { type ApiError, asApiError } from '../api/api-error.ts';
-import { Dialog } from './dialog.tsx';
-import { ErrorNotice } from './notice.tsx';
+import { ActionDialog } from './action-dialog.tsx';
 import { toast } from './toast.tsx';
 import { TrialChoice } from './trial-choice.tsx';
 
@@ -25,41 +23,10 @@ interface ConfirmButtonProps {
 
 /** An act that interrupts somebody or removes something: it names its consequence before. */
 export function ConfirmButton(props: ConfirmButtonProps) {
-  const {
-    name,
-    label,
-    confirmName = name,
-    question,
-    children,
-    isDanger = true,
-    isSmall = false,
-    done,
-    act,
-    offersTrial,
-    onDone,
-  } = props;
+  const { name, label, confirmName = name, question, children, isDanger = true, isSmall = false } = props;
+  const { done, act, offersTrial, onDone } = props;
   const [isOpen, setOpen] = useState(false);
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
   const [confirmWithin, setConfirmWithin] = useState<string | null>(null);
-  const close = (): void => {
-    setOpen(false);
-    setError(null);
-  };
-  const run = async (): Promise<void> => {
-    setBusy(true);
-    setError(null);
-    try {
-      await act(confirmWithin);
-      close();
-      toast(done);
-      onDone?.();
-    } catch (failure) {
-      setError(asApiError(failure));
-    } finally {
-      setBusy(false);
-    }
-  };
   return (
     <>
       <button
@@ -71,29 +38,21 @@ export function ConfirmButton(props: ConfirmButtonProps) {
         {name}
       </button>
       {isOpen && (
-        <Dialog
+        <ActionDialog
           title={question}
-          onClose={close}
-          foot={
-            <>
-              <button type="button" onClick={close}>
-                Cancel
-              </button>
-              <button
-                type="button"
-                class={isDanger ? 'danger' : 'primary'}
-                disabled={isBusy}
-                onClick={() => void run()}
-              >
-                {confirmName}
-              </button>
-            </>
-          }
+          name={confirmName}
+          isDanger={isDanger}
+          onClose={() => setOpen(false)}
+          act={async () => {
+            await act(confirmWithin);
+            setOpen(false);
+            toast(done);
+            onDone?.();
+          }}
         >
           {children}
           {offersTrial === true && <TrialChoice value={confirmWithin} onChange={setConfirmWithin} />}
-          {error !== null && <ErrorNotice error={error} />}
-        </Dialog>
+        </ActionDialog>
       )}
     </>
   );

@@ -1,14 +1,11 @@
-import { useState } from 'preact/hooks';
 import { type Answer, request } from '../api/request.ts';
 import { areAllowed } from '../api/scopes.ts';
 import type { Document } from '../api/use-pages.ts';
 import { write } from '../api/write.ts';
 import { documentName } from '../schema/document-name.ts';
 import type { ResourceType } from '../schema/resource-types.ts';
-import { writeForm } from '../schema/write-form.ts';
 import { ConfirmButton } from './confirm-button.tsx';
-import { EditDialog } from './edit/edit-dialog.tsx';
-import { toast } from './toast.tsx';
+import { EditButton } from './edit-button.tsx';
 
 interface DocumentActionsProps {
   readonly type: ResourceType;
@@ -21,8 +18,7 @@ interface DocumentActionsProps {
 
 /** Edit, delete and the resource's own actions, as far as the scopes allow them. */
 export function DocumentActions({ type, path, answer, consequence, onChange, onDeleted }: DocumentActionsProps) {
-  const [isEditing, setEditing] = useState(false);
-  const { update, remove } = type;
+  const { remove } = type;
   const name = documentName(answer.data).slice(0, 80);
   const actions = type.actions.filter((action) => action.body === null && areAllowed(action.scopes));
   return (
@@ -40,11 +36,15 @@ export function DocumentActions({ type, path, answer, consequence, onChange, onD
           <p>{action.description || `This applies to ${name}.`}</p>
         </ConfirmButton>
       ))}
-      {update?.body != null && areAllowed(update.scopes) && (
-        <button type="button" onClick={() => setEditing(true)}>
-          Edit
-        </button>
-      )}
+      <EditButton
+        type={type}
+        path={path}
+        answer={answer}
+        name={name}
+        without={type.modules.map((module) => module.name)}
+        done={`${type.title} saved.`}
+        onChange={onChange}
+      />
       {remove !== null && areAllowed(remove.scopes) && (
         <ConfirmButton
           name="Delete"
@@ -62,25 +62,6 @@ export function DocumentActions({ type, path, answer, consequence, onChange, onD
           </p>
         </ConfirmButton>
       )}
-      {isEditing && update?.body != null && (
-        <EditDialog
-          title={`Edit ${name}`}
-          edited={{
-            method: 'PATCH',
-            path,
-            body: update.body,
-            original: withoutModules(writeForm(answer.data, update.body), type),
-            etag: answer.etag,
-          }}
-          without={type.modules.map((module) => module.name)}
-          onClose={() => setEditing(false)}
-          onSaved={() => {
-            setEditing(false);
-            toast(`${type.title} saved.`);
-            onChange();
-          }}
-        />
-      )}
     </>
   );
 }
@@ -88,10 +69,4 @@ export function DocumentActions({ type, path, answer, consequence, onChange, onD
 function actionName(path: string): string {
   const verb = path.slice(path.lastIndexOf('/') + 1).replaceAll('_', ' ');
   return verb.charAt(0).toUpperCase() + verb.slice(1);
-}
-
-function withoutModules(value: Record<string, unknown>, type: ResourceType): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(value).filter(([name]) => !type.modules.some((module) => module.name === name)),
-  );
 }

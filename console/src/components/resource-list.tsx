@@ -2,16 +2,16 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { areAllowed } from '../api/scopes.ts';
 import { type Document, usePages } from '../api/use-pages.ts';
-import { textAt } from '../format/text.ts';
 import { href } from '../router/location.ts';
 import { documentName } from '../schema/document-name.ts';
 import { type JsonSchema, labelOf } from '../schema/json-schema.ts';
 import { itemPath } from '../schema/paths.ts';
 import type { ResourceType } from '../schema/resource-types.ts';
 import { CreateResource } from './create-resource.tsx';
-import { type Column, DataTable } from './data-table.tsx';
+import type { Column } from './data-table.tsx';
 import { EmptyState } from './empty-state.tsx';
-import { ErrorNotice, NotAvailable } from './notice.tsx';
+import { NotAvailable } from './notice.tsx';
+import { PagedTable } from './paged-table.tsx';
 import { ValueView } from './value-view.tsx';
 
 interface ResourceListProps {
@@ -50,17 +50,12 @@ export function ResourceList({ type, path, columns, extraColumns, purpose, hint,
   );
   return (
     <div class="stack-small">
-      {pages.error !== null && <ErrorNotice error={pages.error} retry={pages.reload} />}
       {hint !== undefined && pages.rows.length > 0 && <p class="hint">{hint}</p>}
       {pages.rows.length > 0 && canCreate && <div class="line">{createButton}</div>}
-      <DataTable
+      <PagedTable
         label={type.plural}
+        pages={pages}
         columns={[...(columns ?? columnsOf(type)), ...(extraColumns?.(pages.reload) ?? [])]}
-        rows={pages.rows}
-        rowKey={(row) => textAt(row, 'id') || textAt(row, 'uri') || JSON.stringify(row)}
-        hasMore={pages.hasMore}
-        isLoading={pages.isLoading}
-        loadMore={pages.loadMore}
         empty={
           <EmptyState title={`No ${type.plural} yet`}>
             <p>{purpose ?? type.description}</p>

@@ -2,10 +2,11 @@ import { useState } from 'preact/hooks';
 import { useNames } from '../../api/use-names.ts';
 import { type Document, usePages } from '../../api/use-pages.ts';
 import { Chip } from '../../components/chip.tsx';
-import { type Column, DataTable } from '../../components/data-table.tsx';
+import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { ErrorNotice, NotAvailable } from '../../components/notice.tsx';
+import { NotAvailable } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
+import { PagedTable } from '../../components/paged-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
@@ -26,7 +27,6 @@ export function ChangesPage() {
         </button>
       </PageHead>
       {pages.error?.isUnavailable === true && <NotAvailable what="The history" />}
-      {pages.error !== null && !pages.error.isUnavailable && <ErrorNotice error={pages.error} retry={pages.reload} />}
       <div class="filters">
         <div class="field">
           <label for="object-id">Only changes of this document</label>
@@ -40,14 +40,11 @@ export function ChangesPage() {
           />
         </div>
       </div>
-      <DataTable<Document>
+      <PagedTable
         label="Changes"
+        pages={pages}
         columns={columns(names)}
-        rows={pages.rows}
         rowKey={(row) => textAt(row, 'revision')}
-        hasMore={pages.hasMore}
-        isLoading={pages.isLoading}
-        loadMore={pages.loadMore}
         empty={
           <EmptyState title="No changes">
             <p>Changes appear here as soon as somebody creates or edits something.</p>

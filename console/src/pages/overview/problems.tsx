@@ -102,7 +102,11 @@ function Rows({ problems, reload }: { problems: readonly Problem[]; reload: () =
               </span>
             )}
             {object !== null &&
-              (check === 'alerts' ? <DismissAlert alert={object} reload={reload} /> : <RefLink reference={object} />)}
+              (check === 'alerts' ? (
+                <DismissAlert alert={object} message={message} reload={reload} />
+              ) : (
+                <RefLink reference={object} />
+              ))}
           </div>
         </li>
       ))}
@@ -111,19 +115,19 @@ function Rows({ problems, reload }: { problems: readonly Problem[]; reload: () =
 }
 
 /** An alert ends with its cause. Somebody who knows of it takes it out of the list until then. */
-function DismissAlert({ alert, reload }: { alert: Reference; reload: () => void }) {
+function DismissAlert({ alert, message, reload }: { alert: Reference; message: string; reload: () => void }) {
   if (!isAllowed('alerts:write')) return null;
   const dismiss = async (): Promise<void> => {
     try {
       await request('POST', `/alerts/${alert.id}/dismiss`);
       toast('The alert is dismissed. It comes back if its cause does.');
     } catch (error) {
-      toast(asApiError(error).message);
+      toast(asApiError(error).message, 'danger');
     }
     reload();
   };
   return (
-    <button type="button" class="small" onClick={() => void dismiss()}>
+    <button type="button" class="small" aria-label={`Dismiss: ${message.slice(0, 80)}`} onClick={() => void dismiss()}>
       Dismiss
     </button>
   );

@@ -1,15 +1,12 @@
-import { useState } from 'preact/hooks';
 import { type Answer, request } from '../../api/request.ts';
 import { areAllowed } from '../../api/scopes.ts';
 import { session } from '../../api/session-token.ts';
 import type { Document } from '../../api/use-pages.ts';
 import { write } from '../../api/write.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
-import { EditDialog } from '../../components/edit/edit-dialog.tsx';
-import { toast } from '../../components/toast.tsx';
+import { EditButton } from '../../components/edit-button.tsx';
 import { navigate } from '../../router/location.ts';
 import type { ResourceType } from '../../schema/resource-types.ts';
-import { writeForm } from '../../schema/write-form.ts';
 import { InviteButton } from './invite-button.tsx';
 import { personName } from './person-name.ts';
 
@@ -22,7 +19,6 @@ interface AccountActionsProps {
 
 /** What an administrator does with a person's account, as far as the scopes allow it. */
 export function AccountActions({ type, path, answer, onChange }: AccountActionsProps) {
-  const [isEditing, setEditing] = useState(false);
   const { update, remove } = type;
   const account = answer.data;
   const name = personName(account).slice(0, 80);
@@ -34,9 +30,15 @@ export function AccountActions({ type, path, answer, onChange }: AccountActionsP
   return (
     <>
       {isActive && isOn && <InviteButton path={path} account={account} onDone={onChange} />}
-      <button type="button" onClick={() => setEditing(true)}>
-        Edit
-      </button>
+      <EditButton
+        type={type}
+        path={path}
+        answer={answer}
+        name={name}
+        without={['active']}
+        done="Account saved."
+        onChange={onChange}
+      />
       <ConfirmButton
         name="Sign out everywhere"
         isDanger={false}
@@ -87,25 +89,6 @@ export function AccountActions({ type, path, answer, onChange }: AccountActionsP
           <p>The account and its passkeys are deleted, and all logins of the person end within a second.</p>
           <p>This cannot be undone. To keep somebody out for a while, disable the account instead.</p>
         </ConfirmButton>
-      )}
-      {isEditing && (
-        <EditDialog
-          title={`Edit ${name}`}
-          edited={{
-            method: 'PATCH',
-            path,
-            body: update.body,
-            original: writeForm(account, update.body),
-            etag: answer.etag,
-          }}
-          without={['active']}
-          onClose={() => setEditing(false)}
-          onSaved={() => {
-            setEditing(false);
-            toast('Account saved.');
-            onChange();
-          }}
-        />
       )}
     </>
   );

@@ -3,9 +3,9 @@ import { areAllowed } from '../../api/scopes.ts';
 import { type Document, usePages } from '../../api/use-pages.ts';
 import { Chip } from '../../components/chip.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
-import { type Column, DataTable } from '../../components/data-table.tsx';
+import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { ErrorNotice } from '../../components/notice.tsx';
+import { PagedTable } from '../../components/paged-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
 import { fillPath, itemPath } from '../../schema/paths.ts';
@@ -54,15 +54,10 @@ function Passkeys({ type, accountId, account, onChange }: AccountPasskeysProps &
   return (
     <section class="stack-small" aria-label="Passkeys">
       <h2>Passkeys</h2>
-      {pages.error !== null && <ErrorNotice error={pages.error} retry={pages.reload} />}
-      <DataTable
+      <PagedTable
         label="Passkeys of the person"
+        pages={pages}
         columns={[...COLUMNS, ...(canRemove ? [remove] : [])]}
-        rows={pages.rows}
-        rowKey={(row) => textAt(row, 'id')}
-        hasMore={pages.hasMore}
-        isLoading={pages.isLoading}
-        loadMore={pages.loadMore}
         empty={
           <EmptyState title="No passkeys">
             <p>The person registers one with the link of an invitation.</p>

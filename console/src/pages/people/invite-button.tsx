@@ -1,9 +1,7 @@
 import { useId, useState } from 'preact/hooks';
-import { type ApiError, asApiError } from '../../api/api-error.ts';
 import { request } from '../../api/request.ts';
 import type { Document } from '../../api/use-pages.ts';
-import { Dialog } from '../../components/dialog.tsx';
-import { ErrorNotice } from '../../components/notice.tsx';
+import { ActionDialog } from '../../components/action-dialog.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
 import { invitationShown, type ShownOnce } from '../../components/shown-once.tsx';
 import { textAt } from '../../format/text.ts';
@@ -59,38 +57,14 @@ interface InviteQuestionProps {
 
 function InviteQuestion({ name, hasPasskeys, onClose, invite }: InviteQuestionProps) {
   const [removesPasskeys, setRemoves] = useState(false);
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
   const id = useId();
-  const run = async (): Promise<void> => {
-    setBusy(true);
-    setError(null);
-    try {
-      await invite(removesPasskeys);
-    } catch (failure) {
-      setError(asApiError(failure));
-      setBusy(false);
-    }
-  };
   return (
-    <Dialog
+    <ActionDialog
       title={`Invite ${name} again?`}
+      name="Make a new link"
+      isDanger={removesPasskeys}
+      act={() => invite(removesPasskeys)}
       onClose={onClose}
-      foot={
-        <>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button
-            type="button"
-            class={removesPasskeys ? 'danger' : 'primary'}
-            disabled={isBusy}
-            onClick={() => void run()}
-          >
-            Make a new link
-          </button>
-        </>
-      }
     >
       <p>The person gets a new link, with which they register one more passkey. An earlier link no longer works.</p>
       {hasPasskeys && (
@@ -110,7 +84,6 @@ function InviteQuestion({ name, hasPasskeys, onClose, invite }: InviteQuestionPr
           </span>
         </div>
       )}
-      {error !== null && <ErrorNotice error={error} />}
-    </Dialog>
+    </ActionDialog>
   );
 }

@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks';
-import { type Document, usePages } from '../../api/use-pages.ts';
-import { DataTable } from '../../components/data-table.tsx';
+import { usePages } from '../../api/use-pages.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { ErrorNotice } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
-import { textAt } from '../../format/text.ts';
+import { PagedTable } from '../../components/paged-table.tsx';
 import { href } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
 import { PublishLink } from '../publish/publish-link.tsx';
@@ -35,7 +33,6 @@ export function SitesPage() {
           Reload
         </button>
       </PageHead>
-      {pages.error !== null && <ErrorNotice error={pages.error} retry={reload} />}
       {(pages.rows.length > 0 || filter !== '') && (
         <div class="filters">
           <div class="field">
@@ -52,14 +49,11 @@ export function SitesPage() {
           )}
         </div>
       )}
-      <DataTable<Document>
+      <PagedTable
         label="Sites"
+        pages={pages}
         columns={siteColumns(backends, figures)}
         rows={rows}
-        rowKey={(edge) => textAt(edge, 'id')}
-        hasMore={pages.hasMore && filter === ''}
-        isLoading={pages.isLoading}
-        loadMore={pages.loadMore}
         empty={
           filter === '' ? (
             <EmptyState title="Nothing is published yet">
