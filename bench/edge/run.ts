@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { say, words } from '../support/flags.ts';
 import { helpIfRequested } from '../support/usage.ts';
 import { burst } from './burst.ts';
+import { busy } from './busy.ts';
 import { compare } from './comparison.ts';
 import { history } from './history.ts';
 import { idle } from './idle.ts';
@@ -28,6 +29,7 @@ const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = 
   uploads,
   burst,
   workers,
+  busy,
 };
 
 helpIfRequested({
@@ -42,6 +44,7 @@ helpIfRequested({
     traces: 'CPU per request with OpenTelemetry traces, compared with none',
     uploads: 'seconds of uploads over HTTP/2 from 0, 50 and 150 ms away, next to HTTP/1.1',
     workers: 'CPU per request of all threads with 2 and 4 workers, compared with 1',
+    busy: 'latency of the API while the edge has more to do than it can, with 1 and 2 workers',
     burst: 'memory before, at the end of and after a burst of connections',
     idle: 'memory per idle TLS connection, next to the other proxies',
   },
