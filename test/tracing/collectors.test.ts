@@ -8,6 +8,7 @@ import { EdgeWorld } from '../support/edge-world.ts';
 import { eventually } from '../tunnel/support/fault-world.ts';
 import { Collector } from './collector.ts';
 
+const openedAtMs = performance.now();
 const collector = await Collector.open({ after });
 const edges = await EdgeWorld.open({ after }, { POSTERN_OTEL_ENDPOINT: `${collector.url}/v1/traces` });
 const { host } = await edges.site(await edges.httpResponse('hello'));
@@ -57,7 +58,10 @@ suite('a strange collector', () => {
   test('causes few warnings, which do not repeat its words', () => {
     const text = edges.world.logLines.join('\n');
     const warnings = text.split('\n').filter((line) => line.includes('failed to send spans'));
-    assert.ok(warnings.length >= 1 && warnings.length <= 3, warnings.join('\n'));
+    // One in ten seconds, of each thread that sends.
+    const threads = edges.world.server.workers?.all().length ?? 1;
+    const most = threads * (1 + Math.floor((performance.now() - openedAtMs) / 10_000));
+    assert.ok(warnings.length >= 1 && warnings.length <= most, warnings.join('\n'));
     assert.match(warnings[0] ?? '', /HTTP status 401/);
     assert.ok(!text.includes('secret-text'));
   });
