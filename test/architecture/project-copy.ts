@@ -11,6 +11,7 @@ const COPIED = [
   'src',
   'tools',
   'test/support',
+  'console/sign-in',
   'docs',
   'openapi.json',
   'package.json',

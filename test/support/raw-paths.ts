@@ -1,13 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { UpstreamAuthority } from '../edge/settings/upstream-authority.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { EdgeWorld } from './edge-world.ts';
-import { freshDatabase, startPostgres } from './postgres.ts';
 import { RawPeer } from './raw-peer.ts';
 import { RawUpstream } from './raw-upstream.ts';
 import { TunnelWorld } from './tunnel-world.ts';
+import { twoNodes } from './two-nodes.ts';
 
 export type ClientProtocol = 'http/1.1' | 'h2';
 
@@ -96,24 +95,6 @@ export class RawPaths {
     socket.once('close', () => this.#clients.delete(client));
     return client;
   }
-}
-
-/** A cluster in one process, on a database of its own. */
-async function twoNodes(
-  test: Cleanup,
-  env: Readonly<Record<string, string>>,
-): Promise<readonly [TunnelWorld, TunnelWorld]> {
-  const postgres = await startPostgres();
-  const { url: databaseUrl } = await freshDatabase(postgres);
-  test.after(() => postgres.stop());
-  const shared = {
-    ...env,
-    POSTERN_SECRET_KEY: randomBytes(32).toString('base64'),
-    POSTERN_PEER_LISTEN: '127.0.0.1:0',
-  };
-  const holder = await TunnelWorld.open(test, { ...shared, POSTERN_NODE_NAME: 'holder' }, { databaseUrl });
-  const named = { ...shared, POSTERN_NODE_NAME: 'visited', POSTERN_AUTHTOKEN: holder.token };
-  return [holder, await TunnelWorld.open(test, named, { databaseUrl })];
 }
 
 async function pathsTo(

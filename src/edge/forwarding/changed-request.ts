@@ -1,12 +1,10 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
+import { isAuthority } from '../../lib/http/is-authority.ts';
 import type { HeaderChange } from '../../modules/contract/changes-requests.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
 import type { ClientSide } from '../connections/client-side.ts';
 import { FORWARDED, withHeaderChange, withoutNames } from './module-headers.ts';
 import { withoutOwnCookies } from './own-cookies.ts';
-
-/** Host and port, as the edge accepts them from clients. */
-const AUTHORITY = /^[A-Za-z0-9._-]{1,253}(?::[1-9]\d{0,4})?$/;
 
 /** A request as modules change it, one after the other. */
 export class ChangedRequest {
@@ -31,7 +29,7 @@ export class ChangedRequest {
       this.#removed.add(name);
     }
     if (change.host === undefined) return;
-    if (!AUTHORITY.test(change.host)) throw new Error(`the ${module.name} module sets a malformed host`);
+    if (!isAuthority(change.host)) throw new Error(`the ${module.name} module sets a malformed host`);
     this.#host = change.host;
   }
 

@@ -1,4 +1,5 @@
 import { type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
+import { isAuthority } from '../../lib/http/is-authority.ts';
 import type { HeaderChange } from '../contract/changes-requests.ts';
 import type { PreparePorts } from '../contract/prepare.ts';
 import type { PreparedModule } from '../contract/prepared-module.ts';
@@ -6,9 +7,6 @@ import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { AddedHeaders } from '../header_changes/added-headers.ts';
 import type { HeaderConfig } from '../header_changes/header-config.ts';
 import type { HeaderRuntime } from '../header_changes/header-runtime.ts';
-
-/** A host that the edge itself would accept. */
-const AUTHORITY = /^[A-Za-z0-9._-]{1,253}(?::[1-9]\d{0,4})?$/;
 
 /** Removes first, then adds. A name whose value the server vouches for is removed too: a visitor could have sent it. */
 export function changeRequest(
@@ -28,7 +26,7 @@ export function changeRequest(
     transformRequest: (request: TrafficRequest, sent: HeaderList): HeaderChange => {
       const source = { request, headerLines: (name: string) => valuesOf(sent, name), response: null, place };
       const [, replaced] = host === null ? [] : (host.fixed ?? host.list(source));
-      const isHost = replaced !== undefined && AUTHORITY.test(replaced);
+      const isHost = replaced !== undefined && isAuthority(replaced);
       if (replaced !== undefined && !isHost) leftOut();
       const change = { remove: removed, add: headers.fixed ?? headers.list(source) };
       return isHost ? { ...change, host: replaced } : change;

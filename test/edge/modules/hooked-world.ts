@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
-import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { modules } from '../../../src/modules/registry.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import type { EdgeWorld } from '../../support/edge-world.ts';
+import { listenOn } from '../../support/listen-on.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { UpstreamAuthority } from '../settings/upstream-authority.ts';
 import { HookedModules } from './hooked-modules.ts';
@@ -77,18 +76,4 @@ export class HookedWorld {
   set upgrade(upgrade: (request: IncomingMessage, socket: Duplex) => void) {
     this.#upstream.upgrade = upgrade;
   }
-}
-
-async function listenOn(test: Cleanup, server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket.on('error', () => {}));
-    socket.once('close', () => sockets.delete(socket));
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  test.after(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return (server.address() as AddressInfo).port;
 }

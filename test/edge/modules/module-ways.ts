@@ -1,13 +1,11 @@
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
-import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { until } from '../../support/cluster.ts';
 import type { EdgeWorld } from '../../support/edge-world.ts';
-import { freshDatabase, startPostgres } from '../../support/postgres.ts';
-import { TunnelWorld } from '../../support/tunnel-world.ts';
+import { listenOn } from '../../support/listen-on.ts';
+import type { TunnelWorld } from '../../support/tunnel-world.ts';
+import { twoNodes } from '../../support/two-nodes.ts';
 import { UpstreamAuthority } from '../settings/upstream-authority.ts';
 
 export interface ModuleWay {
@@ -119,28 +117,4 @@ function gotFrom(request: IncomingMessage): Got {
     lines: (name) => lines.filter((_, at) => at % 2 === 1 && lines[at - 1]?.toLowerCase() === name),
     trailers: request.trailers,
   };
-}
-
-async function twoNodes(test: Cleanup): Promise<readonly [TunnelWorld, TunnelWorld]> {
-  const postgres = await startPostgres();
-  const { url: databaseUrl } = await freshDatabase(postgres);
-  test.after(() => postgres.stop());
-  const shared = { POSTERN_SECRET_KEY: randomBytes(32).toString('base64'), POSTERN_PEER_LISTEN: '127.0.0.1:0' };
-  const first = await TunnelWorld.open(test, { ...shared, POSTERN_NODE_NAME: 'first' }, { databaseUrl });
-  const named = { ...shared, POSTERN_NODE_NAME: 'second', POSTERN_AUTHTOKEN: first.token };
-  return [first, await TunnelWorld.open(test, named, { databaseUrl })];
-}
-
-async function listenOn(test: Cleanup, server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket.on('error', () => {}));
-    socket.once('close', () => sockets.delete(socket));
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  test.after(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return (server.address() as AddressInfo).port;
 }
