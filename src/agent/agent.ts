@@ -4,19 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { atMost } from '../lib/async/deadline.ts';
 import { until } from '../lib/async/until.ts';
 import type { Command, Hello, Refused, Welcome } from '../tunnel/messages.ts';
-import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';
+import { MAX_PROBLEM_LENGTH, MAX_PROBLEMS, PROTOCOL_VERSION } from '../tunnel/protocol.ts';
 import { AgentError } from './agent-error.ts';
 import type { Claim, ConnectionSlot, SessionMessage, SlotOwner } from './connection-slot.ts';
 import type { DialProblem } from './dial-problem.ts';
 import { AgentEvents, type AgentStatus } from './events.ts';
 import { gatewayAddress } from './gateway-address.ts';
 import type { GatewayConnection } from './gateway-connection.ts';
-import type { AgentHandle, AgentNode } from './handle.ts';
+import type { AgentHandle, AgentNode, AgentTunnel } from './handle.ts';
 import { HeldStreams } from './held-streams.ts';
 import { refuseStream } from './local/local-failure.ts';
 import type { RequestReading } from './local/request-reading.ts';
 import { ConnectionSlots } from './nodes/connection-slots.ts';
-import type { AgentOptions } from './options.ts';
+import type { AgentOptions, TunnelSpec } from './options.ts';
 import { serveStream } from './serve-stream.ts';
 import { Session } from './session.ts';
 import { type AgentTimings, DEFAULT_TIMINGS } from './timings.ts';
@@ -35,6 +35,8 @@ const SETTLE_MS = 100;
 const PING_WITHIN_MS = 2_000;
 const BYE_WITHIN_MS = 2_000;
 const CHECKS_PER_WATCHDOG = 4;
+/** Requests that the server sent before it knew that a tunnel was closed still find it. */
+const CLOSING_MS = 5_000;
 
 interface Trouble {
   readonly code: string | null;
@@ -47,7 +49,7 @@ interface Trouble {
  * the session, and the others join it.
  */
 export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
-  readonly tunnels: readonly Tunnel[];
+  readonly tunnels: Tunnel[];
   /** Resolves when every tunnel has received its first response. */
   readonly ready: Promise<void>;
   status: AgentStatus = 'connecting';
@@ -67,6 +69,8 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
   #isLeaving = false;
   #trouble: Trouble | null = null;
   #closing: Promise<void> | null = null;
+  #problems: readonly string[] = [];
+  #nextRef: number;
 
   /** Throws `AgentError` when an option is invalid. */
   constructor(options: AgentOptions) {
@@ -80,6 +84,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       onNodes: (nodes) => this.tell({ type: 'nodes', nodes }),
     });
     this.tunnels = options.tunnels.map((spec, ref) => new Tunnel(ref, spec));
+    this.#nextRef = this.tunnels.length;
     this.ready = this.#readiness.promise;
     // Prevents an unhandled rejection when the caller uses only the events.
     this.ready.catch(() => {});
@@ -118,6 +123,48 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     return active;
   }
 
+  openTunnel(spec: TunnelSpec): AgentTunnel {
+    const tunnel = new Tunnel(this.#nextRef, spec);
+    this.#nextRef += 1;
+    if (this.status === 'stopped') tunnel.status = 'stopped';
+    this.tunnels.push(tunnel);
+    if (!this.#isLeaving) this.#binding.bind(tunnel);
+    return tunnel;
+  }
+
+  closeTunnel(ref: number): void {
+    const at = this.tunnels.findIndex((tunnel) => tunnel.ref === ref);
+    const [tunnel] = at === -1 ? [] : this.tunnels.splice(at, 1);
+    if (tunnel === undefined) return;
+    tunnel.status = 'stopped';
+    if (!this.#isLeaving) this.#binding.unbind(tunnel);
+    setTimeout(() => {
+      for (const session of new Set(this.#sessions.values())) {
+        for (const [id, other] of session.tunnels) if (other === tunnel) session.tunnels.delete(id);
+      }
+      void tunnel.closeUpstream();
+    }, CLOSING_MS).unref();
+    this.#settled();
+  }
+
+  moveTunnel(ref: number, addr: readonly string[]): void {
+    const tunnel = this.tunnels.find((each) => each.ref === ref);
+    if (tunnel === undefined) return;
+    tunnel.move(addr);
+    // The server shows the addresses.
+    if (tunnel.status === 'online' && !this.#isLeaving) this.#binding.bind(tunnel);
+  }
+
+  reportProblems(problems: readonly string[]): void {
+    if (JSON.stringify(problems) === JSON.stringify(this.#problems)) return;
+    this.#problems = [...problems];
+    this.#sendProblems(this.#slots.online);
+  }
+
+  #sendProblems(connection: GatewayConnection | null): void {
+    connection?.send({ t: 'problems', problems: reportedProblems(this.#problems) });
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#leave().then(() => this.#stop(null));
     return this.#closing;
@@ -154,6 +201,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       // Keeps `roundTripMs` current: a connection pings on its own only after a period of silence.
       void connection.isAlive(PING_WITHIN_MS);
       this.#binding.bindAll(connection, isResumed);
+      if (this.#problems.length > 0 || isResumed) this.#sendProblems(connection);
       this.#settled();
       this.#slots.fill(Math.max(1, Math.min(welcome.connections, this.#options.connections ?? welcome.connections)));
     } else this.#admit(connection, this.#session);
@@ -199,9 +247,9 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     const id = reading.method === 'CONNECT' && reading.protocol === null ? reading.authority : reading.tunnelId;
     const session = this.#sessions.get(connection);
     const tunnel = id === null ? undefined : session?.tunnels.get(id);
-    const isAwaited = session === undefined || this.tunnels.some(({ status }) => status === 'binding');
+    const isAwaited = (): boolean => session === undefined || this.tunnels.some(({ status }) => status === 'binding');
     if (tunnel !== undefined) serveStream(tunnel, stream, reading, { events: this, observe: this.#options.observe });
-    else if (id !== null && isAwaited) this.#held.hold({ connection, stream, reading });
+    else if (id !== null && isAwaited()) this.#held.hold({ connection, stream, reading });
     else refuseStream(stream, 404);
   }
 
@@ -251,7 +299,10 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
 
   #settled(): void {
     if (this.tunnels.some(({ status }) => status === 'binding')) return;
-    const isUseless = this.tunnels.length > 0 && this.tunnels.every(({ status }) => status === 'refused');
+    const isUseless =
+      this.#options.isOpenEnded !== true &&
+      this.tunnels.length > 0 &&
+      this.tunnels.every(({ status }) => status === 'refused');
     if (isUseless) this.#stop(new AgentError(this.tunnels[0]?.problemCode ?? '', this.tunnels[0]?.problem ?? ''));
     else this.#readiness.resolve();
   }
@@ -342,6 +393,15 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     const { reason = null, code = null } = this.#trouble ?? {};
     this.tell({ type: 'status', status, reason, code, nextTryMs, region });
   }
+}
+
+/** As many as one message may have. */
+function reportedProblems(problems: readonly string[]): string[] {
+  const shown = problems.length > MAX_PROBLEMS ? problems.slice(0, MAX_PROBLEMS - 1) : problems;
+  const more = problems.length - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${more} more: see the log of the agent`] : [])].map((text) =>
+    text.slice(0, MAX_PROBLEM_LENGTH).toWellFormed(),
+  );
 }
 
 /** The agent's identity. Each connection adds the session that it claims. */

@@ -9,8 +9,11 @@ export interface TunnelSpec {
   /** Set exactly one of `proto` and `labels`. */
   readonly proto?: 'http' | 'https' | 'tcp' | 'tls' | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** Address of the local service: `8080`, `host:port`, or a URL with `http`, `https`, `h2c` or `tcp`. */
-  readonly addr: string | number;
+  /**
+   * Address of the local service: `8080`, `host:port`, or a URL with `http`, `https`, `h2c` or `tcp`. Several, of one
+   * scheme: replicas that share the requests.
+   */
+  readonly addr: string | number | readonly string[];
   /** Requested host, for http, https and tls. */
   readonly domain?: string | undefined;
   /** Requested port, for tcp. */
@@ -50,6 +53,8 @@ export interface AgentOptions {
   /** Upper limit of connections, whatever the server proposes. */
   readonly connections?: number | undefined;
   readonly tunnels: readonly TunnelSpec[];
+  /** Tunnels come and go: the agent runs on without any, and when the server refused all of them. Default: false. */
+  readonly isOpenEnded?: boolean | undefined;
   readonly onEvent?: ((event: AgentEvent) => void) | undefined;
   /** Called for each forwarded HTTP request; used by the inspector. */
   readonly observe?: ObserveExchange | undefined;

@@ -37,7 +37,7 @@ function serveConnection(
   const tell = (phase: 'opened' | 'closed' | 'failed', problem: string | null): void => {
     events.tell({ type: 'connection', tunnel, phase, clientAddress, problem });
   };
-  openTcpConnection(stream, tunnel.address, {
+  openTcpConnection(stream, tunnel.rawAddress(), {
     onOpened: () => tell('opened', null),
     onClosed: (problem) => tell('closed', problem),
     onFailed: (problem) => tell('failed', problem),
@@ -52,10 +52,10 @@ function serveRequest(tunnel: Tunnel, stream: ServerHttp2Stream, reading: Reques
       ? null
       : parts.observe({ tunnel, method, target: path, authority, headers, contentLength });
   const exchange = new HttpExchange(stream, {
-    upstream: tunnel.upstream(),
+    upstream: tunnel.replicas,
     reading,
     authority: tunnel.authorityFor(authority),
-    hostport: tunnel.address.hostport,
+    hostport: tunnel.replicas.hostport,
     observer,
     onOver: ({ status, bytesIn, bytesOut, problem }) => {
       const durationMs = performance.now() - startedAtMs;

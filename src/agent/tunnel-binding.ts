@@ -18,6 +18,9 @@ export interface TunnelBindingParts {
   onOverdue(reason: string): void;
 }
 
+/** A message that was sent this long ago on a connection that is open was carried out. */
+const SETTLED_AFTER_MS = 30_000;
+
 /** Requests the tunnels from the server, and retries where that can help. */
 export class TunnelBinding {
   readonly #parts: TunnelBindingParts;
@@ -25,6 +28,8 @@ export class TunnelBinding {
   readonly #asked = new Map<Tunnel, GatewayConnection>();
   readonly #waiting = new Map<Tunnel, NodeJS.Timeout>();
   readonly #backoffs = new Map<Tunnel, Backoff>();
+  /** Tunnels that were closed, and the connection that carried the news; null while there was none. */
+  readonly #closed = new Map<number, GatewayConnection | null>();
   #deadline: NodeJS.Timeout | null = null;
 
   constructor(parts: TunnelBindingParts) {
@@ -34,6 +39,9 @@ export class TunnelBinding {
   /** In a session that the server has forgotten, tunnels have no ids. */
   bindAll(connection: GatewayConnection, isResumed: boolean): void {
     this.stop();
+    if (!isResumed) this.#closed.clear();
+    // The server may still have those whose end was lost with a connection.
+    for (const ref of this.#closed.keys()) this.#unbind(ref, connection);
     for (const tunnel of this.#parts.tunnels) {
       if (tunnel.status === 'refused') continue;
       if (!isResumed) tunnel.id = null;
@@ -48,8 +56,38 @@ export class TunnelBinding {
     }
   }
 
+  /** Also for a tunnel that has changed and is bound already. */
+  bind(tunnel: Tunnel): void {
+    this.#bindNow(tunnel);
+  }
+
+  unbind(tunnel: Tunnel): void {
+    const timer = this.#waiting.get(tunnel);
+    if (timer !== undefined) clearTimeout(timer);
+    this.#waiting.delete(tunnel);
+    this.#backoffs.delete(tunnel);
+    this.#asked.delete(tunnel);
+    this.#moveDeadline();
+    // Even without an answer, or offline: the server may have it, and ignores the number of a tunnel it does not have.
+    this.#unbind(tunnel.ref, this.#parts.connection());
+  }
+
+  #unbind(ref: number, connection: GatewayConnection | null): void {
+    this.#closed.set(ref, connection);
+    if (connection === null) return;
+    connection.send({ t: 'unbind', ref });
+    const forget = setTimeout(() => {
+      if (this.#closed.get(ref) === connection && !connection.isClosed) this.#closed.delete(ref);
+    }, SETTLED_AFTER_MS);
+    forget.unref();
+  }
+
+  #tunnel(ref: number): Tunnel | undefined {
+    return this.#parts.tunnels.find((tunnel) => tunnel.ref === ref);
+  }
+
   onBound(session: Session, bound: Bound): void {
-    const tunnel = this.#parts.tunnels[bound.ref];
+    const tunnel = this.#tunnel(bound.ref);
     if (tunnel === undefined) return;
     this.#backoffs.delete(tunnel);
     tunnel.bound(bound);
@@ -63,7 +101,7 @@ export class TunnelBinding {
 
   onUnbound(unbound: Unbound): void {
     const { code, message, retry } = unbound;
-    const tunnel = this.#parts.tunnels[unbound.ref];
+    const tunnel = this.#tunnel(unbound.ref);
     if (tunnel === undefined) return;
     const next = tunnel.unbound(unbound);
     this.#moveDeadline();
@@ -78,6 +116,9 @@ export class TunnelBinding {
 
   /** A bind sent on a lost connection may or may not have been executed: it is undone and sent again. */
   onClosed(connection: GatewayConnection): void {
+    for (const [ref, carrier] of this.#closed) {
+      if (carrier === connection) this.#unbind(ref, this.#parts.connection());
+    }
     for (const [tunnel, asked] of this.#asked) {
       if (asked !== connection) continue;
       this.#asked.delete(tunnel);

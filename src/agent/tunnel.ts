@@ -1,11 +1,13 @@
 import type { Bind, Bound, Unbound } from '../tunnel/messages.ts';
-import type { Upstream } from '../upstream/upstream.ts';
 import { AgentError } from './agent-error.ts';
 import { type BoundName, boundName } from './bound-name.ts';
 import type { AgentTunnel, TunnelStatus } from './handle.ts';
 import { type LocalAddress, parseLocalAddress } from './local/local-address.ts';
-import { openLocal } from './local/open-local.ts';
+import { Replicas } from './local/replicas.ts';
 import type { TunnelSpec } from './options.ts';
+
+/** Addresses in `forwardsTo`: the server accepts 2,048 characters. */
+const MAX_SHOWN = 10;
 
 /** A tunnel of this agent. It outlives sessions: it requests the same name in the next one. */
 export class Tunnel implements AgentTunnel {
@@ -13,7 +15,8 @@ export class Tunnel implements AgentTunnel {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>> | null;
   readonly spec: TunnelSpec;
-  readonly address: LocalAddress;
+  /** The local service. */
+  readonly replicas: Replicas;
   id: string | null = null;
   /** A field, not a getter: programs may copy the tunnel's own fields. */
   publicUrl: string | null = null;
@@ -22,7 +25,6 @@ export class Tunnel implements AgentTunnel {
   problem: string | null = null;
   problemCode: string | null = null;
   #had: BoundName = {};
-  #upstream: Upstream | null = null;
 
   constructor(ref: number, spec: TunnelSpec) {
     this.ref = ref;
@@ -36,11 +38,13 @@ export class Tunnel implements AgentTunnel {
         `the tunnel "${this.name}" requires either a protocol or labels`,
       );
     }
-    this.address = parseLocalAddress(spec.addr, this.isRaw ? 'tcp' : 'http');
+    this.replicas = new Replicas(this.#parsed(spec.addr), spec.upstreamTls);
   }
 
   get forwardsTo(): string {
-    return this.address.text;
+    const texts = this.replicas.addresses.map(({ text }) => text);
+    const shown = texts.slice(0, MAX_SHOWN).join(', ');
+    return texts.length > MAX_SHOWN ? `${shown} and ${texts.length - MAX_SHOWN} more` : shown;
   }
 
   /** It carries raw connections, not HTTP requests. */
@@ -52,20 +56,29 @@ export class Tunnel implements AgentTunnel {
   authorityFor(publicHost: string): string {
     const { hostHeader = 'preserve' } = this.spec;
     if (hostHeader === 'preserve') return publicHost;
-    return hostHeader === 'rewrite' ? this.address.authority : hostHeader;
+    return hostHeader === 'rewrite' ? (this.replicas.addresses[0]?.authority ?? publicHost) : hostHeader;
   }
 
-  /** The local service, opened at the first request. */
-  upstream(): Upstream {
-    this.#upstream ??= openLocal(this.address, this.spec.upstreamTls);
-    return this.#upstream;
+  /** For a raw connection. */
+  rawAddress(): LocalAddress {
+    return this.replicas.next()?.address ?? (this.replicas.addresses[0] as LocalAddress);
+  }
+
+  move(addr: readonly string[]): void {
+    this.replicas.move(this.#parsed(addr));
   }
 
   /** Closes idle connections; requests in progress finish. */
   async closeUpstream(): Promise<void> {
-    const upstream = this.#upstream;
-    this.#upstream = null;
-    await upstream?.drain();
+    await this.replicas.drain();
+  }
+
+  #parsed(addr: TunnelSpec['addr']): readonly LocalAddress[] {
+    const given = typeof addr === 'string' || typeof addr === 'number' ? [addr] : [...new Set(addr)];
+    if (given.length === 0) {
+      throw new AgentError('ERR_POSTERN_AGENT_OPTIONS', `the tunnel "${this.name}" requires an address`);
+    }
+    return given.map((each) => parseLocalAddress(each, this.isRaw ? 'tcp' : 'http'));
   }
 
   bindMessage(): Bind {

@@ -16,6 +16,8 @@ export interface Facts {
   readonly certificate_authorities: readonly CheckedAuthority[];
   readonly event_destinations: readonly CheckedDestination[];
   readonly user_accounts: readonly CheckedAccount[];
+  /** Agents that reported something: the newest sessions. */
+  readonly tunnel_sessions: readonly CheckedAgent[];
   /** Those that are raised, without dismissed ones. */
   readonly alerts: readonly CheckedAlert[];
   /** What is wrong with the login of a route. */
@@ -36,6 +38,14 @@ export interface LoginTrouble {
   readonly advice: string;
 }
 
+export interface CheckedAgent {
+  readonly id: string;
+  readonly ip: string;
+  readonly metadata: string;
+  /** Written by the agent, which is a stranger. */
+  readonly problems: readonly string[];
+}
+
 export interface CheckedAccount {
   readonly id: string;
   readonly email: string;
@@ -52,6 +62,7 @@ export type Noun =
   | 'certificate_authorities'
   | 'event_destinations'
   | 'user_accounts'
+  | 'tunnel_sessions'
   | 'alerts'
   | 'settings';
 

@@ -1,3 +1,4 @@
+import { agents } from './agents.ts';
 import { alerts } from './alerts.ts';
 import { authorities } from './authorities.ts';
 import { certificates } from './certificates.ts';
@@ -23,5 +24,6 @@ export const checks: readonly Check[] = [
   authorities,
   routes,
   destinations,
+  agents,
   identity,
 ];

@@ -42,6 +42,9 @@ export class AgentRequests {
           await life.end(session, null, 'the agent was closed');
         });
         return;
+      case 'problems':
+        this.#inTurn(session, () => life.problemsChanged(session, message.problems));
+        return;
       case 'done':
         commands.done(connection, message);
     }

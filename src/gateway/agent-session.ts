@@ -35,6 +35,8 @@ export class AgentSession {
   right: RightToServe = ALWAYS;
   /** From the last hello. */
   hello: AgentFacts;
+  /** What the agent reports about its machine. */
+  problems: readonly string[] = [];
   generation = 1;
   isEnded = false;
   /** Its start was reported as an event, here or by its former home. */

@@ -4,7 +4,7 @@ import type { AgentSession } from './agent-session.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
 
 /** What `GET /tunnel_sessions` shows. */
-export function sessionDoc({ hello, connections, startedAt }: AgentSession, region: string): JsonObject {
+export function sessionDoc({ hello, connections, startedAt, problems }: AgentSession, region: string): JsonObject {
   return {
     agent_version: hello.agent_version,
     ip: connections[0]?.remoteAddress ?? '',
@@ -14,6 +14,8 @@ export function sessionDoc({ hello, connections, startedAt }: AgentSession, regi
     started_at: startedAt,
     transport: ALPN,
     remote_management: hello.remote_management,
+    // For the list of problems.
+    ...(problems.length > 0 && { problems: [...problems] }),
   };
 }
 

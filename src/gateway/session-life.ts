@@ -66,6 +66,17 @@ export class SessionLife {
     if (isNew) ports.events.tunnelStarted(tunnel.id);
   }
 
+  /** What its agent reports about its machine, for the list of problems. */
+  async problemsChanged(session: AgentSession, problems: readonly string[]): Promise<void> {
+    if (JSON.stringify(problems) === JSON.stringify(session.problems)) return;
+    session.problems = problems;
+    if (!session.isOnline) return;
+    const { presence, announcements, copies } = this.#parts;
+    announcements.session(session);
+    copies.sessionChanged(session);
+    await presence.listSession(session);
+  }
+
   /** A connection of this node is gone. */
   closed(connection: LocalConnection, session: AgentSession, reason: string | null): void {
     const at = session.local.indexOf(connection);

@@ -208,6 +208,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       isAddressAllowed: deps.isAddressAllowed,
       nodes: () => ports.nodes(),
       peers: () => peersOf(deps.nodes),
+      online: { list: (kind, query) => ports.online.list(kind, query) },
       ref: (id, parentId) => renderer.ref(id, parentId),
     }),
     store,

@@ -21,7 +21,7 @@ import type { Store, StoredRecord } from '../store/store.ts';
 import { moduleNetwork } from './data-plane/module-runtimes.ts';
 
 interface ProblemsDependencies
-  extends Pick<KnownHere, 'replica' | 'config' | 'clock' | 'ref' | 'nodes' | 'peers'>,
+  extends Pick<KnownHere, 'replica' | 'config' | 'clock' | 'ref' | 'nodes' | 'peers' | 'online'>,
     Pick<SharedPorts, 'hostCertificates'> {
   readonly problems: ProblemIndex;
   readonly modules: readonly Module[];

@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { MAX_OTHER_NODES } from './protocol.ts';
+import { MAX_OTHER_NODES, MAX_PROBLEM_LENGTH, MAX_PROBLEMS } from './protocol.ts';
 
 const text = (maxLength: number) => Type.String({ maxLength });
 const claim = Type.Object({ session: text(64), secret: text(64) });
@@ -58,6 +58,12 @@ const done = Type.Object({
   id: Type.Integer({ minimum: 0 }),
   ok: Type.Boolean(),
   message: text(1024),
+});
+
+/** What is wrong on the agent's machine. Replaces what the session reported before. */
+const problems = Type.Object({
+  t: Type.Literal('problems'),
+  problems: Type.Array(text(MAX_PROBLEM_LENGTH), { maxItems: MAX_PROBLEMS }),
 });
 
 /** Other servers of the same installation that accept agents. */
@@ -137,7 +143,14 @@ export type Bound = Static<typeof bound>;
 export type Unbound = Static<typeof unbound>;
 export type Command = Static<typeof command>;
 export type Done = Static<typeof done>;
-export type AgentMessage = Hello | Enroll | Bind | Static<typeof unbind> | Static<typeof bye> | Done;
+export type AgentMessage =
+  | Hello
+  | Enroll
+  | Bind
+  | Static<typeof unbind>
+  | Static<typeof bye>
+  | Done
+  | Static<typeof problems>;
 export type GatewayMessage =
   | Welcome
   | Enrolled
@@ -156,7 +169,7 @@ export type Decoded<Message> =
 
 type Decoder = { Check(value: unknown): boolean };
 
-const agentDecoders = decoders({ hello, enroll, bind, unbind, bye, done });
+const agentDecoders = decoders({ hello, enroll, bind, unbind, bye, done, problems });
 const gatewayDecoders = decoders({ welcome, enrolled, refused, bound, unbound, command, drain, nodes });
 
 /** Unknown fields are ignored, so that either end can be newer than the other. */

@@ -28,6 +28,9 @@ export const MESSAGE_BURST = 2_000;
 export const MESSAGES_PER_SECOND = 200;
 export const MESSAGE_UNIT_BYTES = 8_192;
 export const MAX_TUNNELS_PER_SESSION = 1_000;
+/** What an agent may report about its machine, for the server's list of problems. */
+export const MAX_PROBLEMS = 20;
+export const MAX_PROBLEM_LENGTH = 400;
 
 export const HELLO_TIMEOUT_MS = 10_000;
 /** Silent for this long: ping. Silent for longer: the peer is gone, whatever TCP reports. */

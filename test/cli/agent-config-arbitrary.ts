@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { AgentConfig, TunnelConfig } from '../../src/cli/agent/config/agent-config.ts';
+import type { DockerConfig } from '../../src/cli/agent/docker/docker-config.ts';
 
 const word = fc.stringMatching(/^[a-z][a-z0-9]{0,10}$/);
 const host = fc.tuple(word, word).map((labels) => labels.join('.'));
@@ -103,6 +104,18 @@ const tunnel: fc.Arbitrary<TunnelConfig> = fc
   )
   .map((own) => ({ ...plain, ...own }));
 
+const docker: fc.Arbitrary<DockerConfig> = fc.record({
+  socket: maybe(fc.constantFrom('/run/podman/podman.sock', 'unix:///var/run/docker.sock', 'tcp://socket-proxy:2375')),
+  defaults: fc.record({
+    modules: allModules,
+    allowGroups: fc.uniqueArray(fc.constantFrom('ops', 'support', 'two words'), { maxLength: 2 }),
+    allowEmails: fc.uniqueArray(fc.constantFrom('ana@example.com', 'ben@example.com'), { maxLength: 2 }),
+    allowPublic: fc.boolean(),
+    upstreamTls: maybe(upstreamTls),
+  }),
+  sharedLabels: fc.uniqueArray(fc.constantFrom('env=prod', 'zone=a'), { maxLength: 2 }),
+});
+
 /** Valid configurations. */
 export function anyAgentConfig(): fc.Arbitrary<AgentConfig> {
   return fc.record({
@@ -113,6 +126,7 @@ export function anyAgentConfig(): fc.Arbitrary<AgentConfig> {
     remoteManagement: maybe(fc.boolean()),
     inspectAddr: maybe(fc.oneof(hostPort, fc.constant(false as const))),
     tunnels: fc.uniqueArray(tunnel, { maxLength: 4, selector: ({ name }) => name }),
+    docker: maybe(docker),
   });
 }
 
@@ -127,6 +141,31 @@ export function asWritten(config: AgentConfig): Record<string, unknown> {
     remote_management: config.remoteManagement,
     inspect_addr: config.inspectAddr,
     tunnels: Object.fromEntries(config.tunnels.map((each) => [each.name, tunnelAsWritten(each)])),
+    docker: config.docker && dockerAsWritten(config.docker),
+  });
+}
+
+function dockerAsWritten({ socket, defaults, sharedLabels }: DockerConfig): Record<string, unknown> {
+  const { allowGroups, allowEmails, allowPublic, modules, upstreamTls } = defaults;
+  // The keys of modules are those of a tunnel.
+  const { addr: _addr, ...keys } = tunnelAsWritten({
+    ...plain,
+    name: '',
+    addr: '1',
+    inspect: true,
+    metadata: null,
+    modules,
+    upstreamTls,
+  });
+  return withoutNulls({
+    socket,
+    shared_labels: sharedLabels,
+    defaults: withoutNulls({
+      ...keys,
+      allow_groups: allowGroups.length > 0 ? allowGroups : null,
+      allow_emails: allowEmails.length > 0 ? allowEmails : null,
+      allow_public: allowPublic,
+    }),
   });
 }
 

@@ -29,6 +29,7 @@ export class ScriptedAgent extends EventEmitter<AgentEventMap> implements AgentH
     this.options = options;
     this.tunnels = options.tunnels.map((spec, ref) => ({
       ref,
+      spec,
       name: spec.name ?? '',
       id: null,
       publicUrl: null,
@@ -40,6 +41,16 @@ export class ScriptedAgent extends EventEmitter<AgentEventMap> implements AgentH
       problem: null,
     }));
   }
+
+  openTunnel(): never {
+    throw new Error('not scripted');
+  }
+
+  closeTunnel(): void {}
+
+  moveTunnel(): void {}
+
+  reportProblems(): void {}
 
   tell(event: AgentEvent): void {
     if (event.type === 'status') this.status = event.status;

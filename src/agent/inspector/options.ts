@@ -1,5 +1,4 @@
 import type { AgentHandle, AgentTunnel } from '../handle.ts';
-import type { TunnelSpec } from '../options.ts';
 
 export interface InspectorOptions {
   /** Listen address, by default 127.0.0.1:7040. If that port is in use, one of the next ten. Port 0: any free port. */
@@ -15,8 +14,6 @@ export interface InspectorOptions {
   /** Shows the values of sensitive headers. */
   readonly unmask?: boolean | undefined;
   tunnels(): readonly AgentTunnel[];
-  /** The tunnels' specs, indexed by `ref`: a replay needs their Host and certificates. */
-  readonly tunnelSpecs?: readonly Pick<TunnelSpec, 'hostHeader' | 'upstreamTls'>[] | undefined;
   /** Null while there is no agent. Accepts an `AgentHandle`. */
   status(): Pick<AgentHandle, 'status' | 'sessionId' | 'region' | 'nodes' | 'roundTripMs' | 'active'> | null;
 }

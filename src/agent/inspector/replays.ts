@@ -12,10 +12,10 @@ const MAX_AT_ONCE = 16;
 /** Sends requests again to the local service. Each replay is stored like a request that came through the tunnel. */
 export class Replays {
   readonly #store: ExchangeStore;
-  readonly #options: Pick<InspectorOptions, 'tunnels' | 'tunnelSpecs'>;
+  readonly #options: Pick<InspectorOptions, 'tunnels'>;
   readonly #underWay = new Set<() => void>();
 
-  constructor(store: ExchangeStore, options: Pick<InspectorOptions, 'tunnels' | 'tunnelSpecs'>) {
+  constructor(store: ExchangeStore, options: Pick<InspectorOptions, 'tunnels'>) {
     this.#store = store;
     this.#options = options;
   }
@@ -43,8 +43,10 @@ export class Replays {
         if (cancel !== null) this.#underWay.delete(cancel);
       },
     };
-    const spec = this.#options.tunnelSpecs?.[tunnel.ref];
-    cancel = sendReplay({ forwardsTo: tunnel.forwardsTo, publicHost: authority, spec }, request, observer);
+    const { spec } = tunnel;
+    // Of several replicas, the first.
+    const forwardsTo = tunnel.forwardsTo.replace(/,? .*$/, '');
+    cancel = sendReplay({ forwardsTo, publicHost: authority, spec }, request, observer);
     if (!exchange.isOver) this.#underWay.add(cancel);
     return exchange;
   }

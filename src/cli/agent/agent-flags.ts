@@ -93,5 +93,6 @@ export function tunnelFlags(command: TunnelCommandName): readonly Flag[] {
 
 export const startFlags: readonly Flag[] = [
   switchFlag('all', 'Start all tunnels in the file.'),
+  switchFlag('docker', 'Publish containers of Docker or Podman by their labels.'),
   textFlag('metadata', 'TEXT', 'Any text. The API shows it with the session.'),
 ];

@@ -67,10 +67,10 @@ function moduleExamples(): readonly string[] {
 
 export const START_SYNTAX: CommandSyntax = {
   name: 'start',
-  usage: ['NAME…', '--all'],
+  usage: ['NAME…', '--all', '--docker [NAME…]'],
   hasOperands: true,
   about:
-    'Starts the named tunnels of the configuration file, or all of them. The default file is ./postern.yml, then $XDG_CONFIG_HOME/postern/postern.yml or ~/.config/postern/postern.yml.',
+    'Starts the named tunnels of the configuration file, or all of them. With --docker, it also publishes running containers that have postern.… labels, as they come and go. The default file is ./postern.yml, then $XDG_CONFIG_HOME/postern/postern.yml or ~/.config/postern/postern.yml.',
   flags: startFlags,
   groups: [RUN_GROUP],
   notes: NOTES,

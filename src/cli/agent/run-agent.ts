@@ -6,6 +6,7 @@ import { isLoopbackHost, isWildcardHost } from '../../lib/net/listen-address.ts'
 import type { CommandContext } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';
 import { AgentState } from './agent-state.ts';
+import { DockerTunnels } from './docker/docker-tunnels.ts';
 import { ALL_REFUSED, STOPPED_BY_SERVER } from './event-text.ts';
 import { plainLines } from './output/plain-lines.ts';
 import type { Reporter } from './output/reporter.ts';
@@ -36,6 +37,7 @@ class AgentRun {
   readonly #stopped = Promise.withResolvers<number>();
   readonly #undo: (() => void)[] = [];
   #agent: AgentHandle | null = null;
+  #docker: DockerTunnels | null = null;
   #reporter: Reporter | null = null;
   #firstSignalMs: number | null = null;
   #inspectorNote: string | null = null;
@@ -62,11 +64,13 @@ class AgentRun {
       this.#reporter = reporter;
       this.#tellInspector(inspector);
       if (this.#firstSignalMs === null) this.#startAgent(inspector, reporter);
+      if (this.#agent !== null) this.#startDocker(this.#agent, reporter);
       else this.#stopped.resolve(0);
       code = await this.#stopped.promise;
       if (this.#hasFailed) code = EXIT_FAILED;
       await this.#agent?.close();
     } finally {
+      await this.#docker?.close();
       await inspector?.close();
       this.#reporter?.end();
       for (const undo of this.#undo) undo();
@@ -76,7 +80,7 @@ class AgentRun {
   }
 
   async #startInspector(): Promise<RunningInspector | null> {
-    const { inspector, agent } = this.#options;
+    const { inspector } = this.#options;
     if (inspector === null) return null;
     const { listen, isChosen } = inspector;
     const isNamed = !isLoopbackHost(listen.host) && !isWildcardHost(listen.host);
@@ -85,7 +89,6 @@ class AgentRun {
         listen,
         ...(isNamed && { allowedHosts: [listen.host] }),
         tunnels: () => this.#agent?.tunnels ?? [],
-        tunnelSpecs: agent.tunnels,
         status: () => this.#agent,
       });
     } catch (error) {
@@ -152,12 +155,23 @@ class AgentRun {
     reporter.started(this.#agent);
   }
 
+  #startDocker(agent: AgentHandle, reporter: Reporter): void {
+    const { docker: source } = this.#options;
+    if (source === null) return;
+    this.#docker = new DockerTunnels({
+      source,
+      agent,
+      note: (level, message, fields) => reporter.note(level, message, fields),
+    });
+  }
+
   #onEvent(given: AgentEvent, reporter: Reporter): void {
     const isWanted = given.type === 'status' && given.status === 'stopped' && this.#firstSignalMs !== null;
     // Earlier connection problems are not the reason for a requested end.
     const event = isWanted ? { ...given, reason: null, code: null } : this.#withoutRepetition(given);
     this.#state.apply(event, this.#ports.nowMs());
     reporter.event(event);
+    if (event.type === 'bound' || event.type === 'unbound') this.#docker?.tunnelChanged();
     if (event.type === 'status' && event.status === 'stopped') this.#stopped.resolve(this.#exitCode());
     if (event.type === 'unbound' && !event.retry && this.#isUseless()) this.#stopped.resolve(EXIT_FAILED);
   }
@@ -175,6 +189,7 @@ class AgentRun {
 
   /** Every tunnel was refused permanently. */
   #isUseless(): boolean {
+    if (this.#options.docker !== null) return false;
     const tunnels = this.#agent?.tunnels ?? [];
     return tunnels.length > 0 && tunnels.every(({ status }) => status === 'refused');
   }

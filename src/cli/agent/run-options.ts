@@ -4,6 +4,7 @@ import { type ListenAddress, parseListenAddress } from '../../lib/net/listen-add
 import { LOG_FORMATS, LOG_LEVELS } from './agent-flags.ts';
 import { hostPortProblem } from './config/read-agent-config.ts';
 import { metadataProblem } from './config/text-problems.ts';
+import type { DockerSource } from './docker/docker-tunnels.ts';
 import { type Surroundings, serverAccess } from './server-access.ts';
 
 const DEFAULT_INSPECTOR: ListenAddress = { host: '127.0.0.1', port: 7040 };
@@ -11,11 +12,20 @@ const DEFAULT_INSPECTOR: ListenAddress = { host: '127.0.0.1', port: 7040 };
 export type LogFormat = (typeof LOG_FORMATS)[number];
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+interface InspectorPlace {
+  readonly listen: ListenAddress;
+  readonly isChosen: boolean;
+}
+
 /** All options of one run of the agent. */
 export interface RunOptions {
   readonly agent: AgentOptions;
   /** Null: disabled, or there would be nothing to see. */
-  readonly inspector: { readonly listen: ListenAddress; readonly isChosen: boolean } | null;
+  readonly inspector: InspectorPlace | null;
+  /** Null: disabled. */
+  readonly chosenInspector: InspectorPlace | null;
+  /** Containers that are published. */
+  readonly docker: DockerSource | null;
   readonly logLevel: LogLevel;
   /** Null: the live view on a terminal, otherwise text. */
   readonly logFormat: LogFormat | null;
@@ -39,8 +49,20 @@ export async function runOptions(tunnels: readonly TunnelSpec[], around: Surroun
       tunnels,
     },
     inspector: tunnels.some(isInspected) ? inspector : null,
+    chosenInspector: inspector,
+    docker: null,
     logLevel,
     logFormat,
+  };
+}
+
+/** Tunnels come and go with containers. */
+export function withDocker(options: RunOptions, docker: DockerSource): RunOptions {
+  return {
+    ...options,
+    docker,
+    agent: { ...options.agent, isOpenEnded: true },
+    inspector: options.chosenInspector,
   };
 }
 

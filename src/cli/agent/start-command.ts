@@ -9,9 +9,10 @@ import { START_SYNTAX } from './agent-syntax.ts';
 import { besideFile, readCertificates } from './certificates.ts';
 import type { AgentConfig, TunnelConfig } from './config/agent-config.ts';
 import { configPlaces, loadConfigFile } from './config/find-config.ts';
+import { dockerSource } from './docker/docker-source.ts';
 import { FlagValues } from './flag-values.ts';
 import { runAgent } from './run-agent.ts';
-import { runOptions } from './run-options.ts';
+import { runOptions, withDocker } from './run-options.ts';
 import { tunnelSpecs } from './tunnel-specs.ts';
 
 /** `postern start`: tunnels of the configuration file. */
@@ -23,12 +24,18 @@ export function createStartCommand(ports: AgentPorts, source: TextSource = creat
       const { positionals } = parsed;
       const given = new FlagValues(parsed);
       const isAll = given.switch('all') === true;
-      if (isAll === positionals.length > 0) throw usage('name the tunnels to start, or use --all');
+      const isDocker = given.switch('docker') === true;
+      const hasNames = positionals.length > 0;
+      if (isAll && hasNames) throw usage('name the tunnels to start, or use --all, not both');
+      if (!isAll && !hasNames && !isDocker) throw usage('name the tunnels to start, or use --all or --docker');
       const file = await loadConfigFile(given.text('config') ?? undefined, context.env, ports.files);
-      if (file === null) throw noFile(context.env, ports);
-      const chosen = chosenTunnels(file.config, file.path, isAll ? null : positionals);
-      const specs = await specsOf(chosen, file.path, ports);
-      return runAgent(await runOptions(specs, { flags: given, context, ports, source, file }), ports, context);
+      if (file === null && (isAll || hasNames)) throw noFile(context.env, ports);
+      const chosen =
+        file === null || !(isAll || hasNames) ? [] : chosenTunnels(file.config, file.path, isAll ? null : positionals);
+      const specs = file === null ? [] : await specsOf(chosen, file.path, ports);
+      const docker = isDocker ? await dockerSource(file, context.env, ports) : null;
+      const options = await runOptions(specs, { flags: given, context, ports, source, file });
+      return runAgent(docker === null ? options : withDocker(options, docker), ports, context);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { checkedEdge, checkedRoute } from '../../checks/checked-edge.ts';
 import type {
+  CheckedAgent,
   CheckedAlert,
   CheckedAuthority,
   CheckedCertificate,
@@ -19,7 +20,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { moduleRecordKey } from '../../modules/module-record-key.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { ListedNode } from '../../resources/documents-ports.ts';
-import type { SharedPorts } from '../../resources/shared-ports.ts';
+import type { OnlinePort, SharedPorts } from '../../resources/shared-ports.ts';
 import type { StoredRecord } from '../../store/store.ts';
 
 /** What this server knows. */
@@ -32,6 +33,7 @@ export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
   /** State of an authority's revocation list. */
   crlFields(record: StoredRecord): Pick<CheckedAuthority, 'crl_status' | 'crl_next_update' | 'crl_error'>;
   peers(): readonly PeerStatus[];
+  readonly online: Pick<OnlinePort, 'list'>;
   /** Those that are raised and not dismissed. */
   readonly alerts: () => readonly CheckedAlert[];
   /** What is wrong with logins, by route. */
@@ -39,6 +41,10 @@ export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
   /** Modules that reject all traffic, with the ids of their edges and routes. */
   readonly unprepared: () => Iterable<UnpreparedModule & { readonly ownerId: string }>;
 }
+
+/** Agents that were read: a large installation has more than one report can show. */
+const MAX_AGENTS = 2_000;
+const AGENTS_PER_PAGE = 200;
 
 const ALL_CHILDREN = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 
@@ -64,6 +70,7 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
     unprepared: (ownerId) => unprepared.get(ownerId) ?? [],
     logins: (routeId) => logins.get(routeId) ?? [],
     alerts: known.alerts(),
+    tunnel_sessions: await reportingAgents(known.online, slice),
     tls_certificates: await read('tls_certificate', shownAs<CheckedCertificate>),
     managed_certificates: await read('managed_certificate', (record) => known.managedCertificate(record)),
     certificate_authorities: await read('certificate_authority', (record) => ({
@@ -80,6 +87,21 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
       passkeyHosts: replica.pageOfParent(PASSKEY_KIND, id, ALL_CHILDREN).map((passkey) => passkeyOf(passkey).host),
     })),
   };
+}
+
+async function reportingAgents(online: KnownHere['online'], slice: TimeSlice): Promise<readonly CheckedAgent[]> {
+  const agents: CheckedAgent[] = [];
+  let beforeId: string | null = null;
+  for (let count = 0; count < MAX_AGENTS; count += AGENTS_PER_PAGE) {
+    const page = await online.list('tunnel_session', { beforeId, limit: AGENTS_PER_PAGE });
+    for (const { id, doc } of page) {
+      if (Array.isArray(doc['problems'])) agents.push({ ...(doc as unknown as CheckedAgent), id });
+    }
+    beforeId = page.at(-1)?.id ?? null;
+    if (page.length < AGENTS_PER_PAGE) break;
+    if (slice.isOver) await slice.next();
+  }
+  return agents;
 }
 
 async function unpreparedByOwner(

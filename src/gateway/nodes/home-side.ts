@@ -78,6 +78,10 @@ export class HomeSide implements SessionCopies {
     return this.#told(session, { session: session.id, do: 'end' });
   }
 
+  sessionChanged(session: AgentSession): void {
+    for (const nodeId of holdersOf(session)) this.outbox(nodeId).push({ ...sessionFields(session), do: 'facts' });
+  }
+
   /** Describes a session to a node that gets a connection of the session or becomes its home. */
   tellState(session: AgentSession, nodeId: string): void {
     const box = this.outbox(nodeId);

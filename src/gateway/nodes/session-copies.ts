@@ -8,6 +8,7 @@ export interface SessionCopies {
   /** Resolves once no other node serves the tunnel: each has confirmed the end, or no longer has a grant. */
   tunnelGone(tunnel: BoundTunnel): Promise<void>;
   sessionEnded(session: AgentSession): Promise<void>;
+  sessionChanged(session: AgentSession): void;
 }
 
 /** Workers of this node may serve sessions too. */
@@ -27,4 +28,5 @@ export const NO_COPIES: SessionCopies = {
   tunnelChanged: () => {},
   tunnelGone: () => Promise.resolve(),
   sessionEnded: () => Promise.resolve(),
+  sessionChanged: () => {},
 };

@@ -18,6 +18,7 @@ const sessionLine = Type.Object({
   os: Type.String(),
   metadata: Type.String(),
   remote_management: Type.Boolean(),
+  problems: Type.Optional(Type.Array(Type.String())),
 });
 
 const tunnelLine = Type.Object({
@@ -55,6 +56,7 @@ export function sessionFields(session: AgentSession): JsonObject {
     os: hello.os,
     metadata: hello.metadata,
     remote_management: hello.remote_management,
+    ...(session.problems.length > 0 && { problems: [...session.problems] }),
   };
 }
 
@@ -69,6 +71,7 @@ export function copiedSession(line: JsonObject, known: AgentSession | undefined)
   session.hello = hello;
   session.epoch = line.epoch;
   session.generation = line.generation;
+  session.problems = line.problems ?? [];
   session.setSecretHashes(line.secret_hash, line.former_secret_hash ?? null);
   return session;
 }

@@ -98,7 +98,6 @@ export class InspectorWorld {
     const inspector = await startInspector({
       listen: { port: 0 },
       tunnels: () => tunnels,
-      tunnelSpecs: tunnels.map(({ spec }) => spec),
       status: () => status,
       ...options,
     });

@@ -1,3 +1,4 @@
+import type { DockerConfig } from '../docker/docker-config.ts';
 import type { ModuleConfigs } from '../modules/module-config.ts';
 
 /** An agent's configuration file, decoded. Null means absent. */
@@ -11,6 +12,7 @@ export interface AgentConfig {
   /** `false` disables the inspector. */
   readonly inspectAddr: string | false | null;
   readonly tunnels: readonly TunnelConfig[];
+  readonly docker: DockerConfig | null;
 }
 
 export type TunnelProto = 'http' | 'tcp' | 'tls';

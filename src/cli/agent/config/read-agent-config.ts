@@ -1,5 +1,6 @@
 import { parseListenAddress } from '../../../lib/net/listen-address.ts';
 import { readYaml, type YamlProblem, yamlProblemText } from '../../../lib/text/yaml/read-yaml.ts';
+import { readDocker } from '../docker/read-docker.ts';
 import { agentCommandErrors } from '../errors.ts';
 import type { AgentConfig, TunnelConfig } from './agent-config.ts';
 import { readTunnel } from './read-tunnel.ts';
@@ -15,6 +16,7 @@ const KEYS = [
   'remote_management',
   'inspect_addr',
   'tunnels',
+  'docker',
 ] as const;
 const VERSION = 2;
 
@@ -61,6 +63,7 @@ function readTop(fields: YamlFields): AgentConfig {
     remoteManagement: fields.boolean('remote_management'),
     inspectAddr: inspectAddr(fields),
     tunnels: readTunnels(fields),
+    docker: readDocker(fields),
   };
 }
 

@@ -37,7 +37,7 @@ export function readTunnel(tunnels: YamlFields, name: string): TunnelConfig | nu
     hostHeader: fields.text('host_header', hostHeaderProblem),
     inspect: fields.boolean('inspect') ?? true,
     modules: modulesFromYaml(fields),
-    upstreamTls: readUpstreamTls(fields.map('upstream_tls', ['root_cas', 'server_name', 'insecure_skip_verify'])),
+    upstreamTls: readUpstreamTls(fields),
   };
   for (const { key, message } of tunnelProblems(tunnel)) {
     // Unreadable values have already been recorded.
@@ -83,7 +83,9 @@ function readDomain(fields: YamlFields): string | null {
   return fields.text('domain', domainProblem) ?? fields.text('hostname', domainProblem);
 }
 
-function readUpstreamTls(fields: YamlFields | null): UpstreamTlsConfig | null {
+/** Of a tunnel, or of all containers. */
+export function readUpstreamTls(tunnel: YamlFields): UpstreamTlsConfig | null {
+  const fields = tunnel.map('upstream_tls', ['root_cas', 'server_name', 'insecure_skip_verify']);
   return (
     fields && {
       rootCas: fields.textList('root_cas', 'service-ca.pem') ?? [],

@@ -69,7 +69,7 @@ export function plainLines(options: PlainLinesOptions): Reporter {
         before = { wasOnline: before.wasOnline || event.status === 'online', last: event.status };
       }
     },
-    note: (noted, message) => put({ level: noted, message, fields: {} }),
+    note: (noted, message, fields = {}) => put({ level: noted, message, fields }),
     stopping: () => put({ level: 'info', message: 'stopping after open requests finish', fields: {} }),
     end: () => {},
   };

@@ -7,7 +7,7 @@ export interface Reporter {
   started(agent: AgentHandle): void;
   event(event: AgentEvent): void;
   /** A message about the program itself. */
-  note(level: 'info' | 'warn', message: string): void;
+  note(level: 'info' | 'warn', message: string, fields?: Readonly<Record<string, unknown>>): void;
   /** The end was requested; requests in progress may finish. */
   stopping(): void;
   /** The last call; the terminal is restored. */

@@ -1,0 +1,170 @@
+import { networkInterfaces } from 'node:os';
+import type { AgentHandle } from '../../../agent/handle.ts';
+import type { TunnelSpec } from '../../../agent/options.ts';
+import { MAX_TUNNELS_PER_SESSION } from '../../../tunnel/protocol.ts';
+import { printable } from '../../api/cell-text.ts';
+import { refusalText } from '../event-text.ts';
+import { reachOf } from './container-address.ts';
+import { ContainerWatch, type Reading } from './container-watch.ts';
+import { type EngineAddress, engineText } from './engine-address.ts';
+import { EngineClient } from './engine-client.ts';
+import type { Allowed } from './narrowed-modules.ts';
+import { type Rejection, type Wanted, type WantedTunnel, wantedTunnels } from './wanted-tunnels.ts';
+
+/** A service that is replaced by its successor keeps its hosts and labels for this long. */
+const KEPT_MS = 60_000;
+
+/** `postern start --docker`. */
+export interface DockerSource {
+  readonly engine: EngineAddress;
+  readonly allowed: Allowed & { readonly upstreamTls?: TunnelSpec['upstreamTls'] };
+  readonly sharedLabels: readonly string[];
+}
+
+export interface DockerTunnelsParts {
+  readonly source: DockerSource;
+  readonly agent: Pick<AgentHandle, 'tunnels' | 'openTunnel' | 'closeTunnel' | 'moveTunnel' | 'reportProblems'>;
+  /** A line for the agent's log. */
+  note(level: 'info' | 'warn', message: string, fields?: Readonly<Record<string, unknown>>): void;
+  readonly interfaces?: typeof networkInterfaces;
+}
+
+interface Open {
+  readonly ref: number;
+  /** The spec without its addresses. */
+  readonly settings: string;
+  readonly addr: readonly string[];
+}
+
+/** Publishes containers as tunnels of the agent, and keeps the two alike. */
+export class DockerTunnels {
+  readonly #parts: DockerTunnelsParts;
+  readonly #watch: ContainerWatch;
+  readonly #open = new Map<string, Open>();
+  /** Which service has which host and label, and when that was seen last. */
+  readonly #held = new Map<string, { readonly service: string; readonly atMs: number }>();
+  readonly #others: readonly TunnelSpec[];
+  #rejections: readonly Rejection[] = [];
+  #omitted = 0;
+  #engineProblem: string | null = null;
+
+  constructor(parts: DockerTunnelsParts) {
+    this.#parts = parts;
+    this.#others = parts.agent.tunnels.map(({ spec }) => spec);
+    this.#watch = new ContainerWatch({
+      client: new EngineClient(parts.source.engine),
+      onReading: (reading) => this.#apply(reading),
+      onProblem: (problem) => this.#engine(problem),
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#watch.close();
+  }
+
+  /** The server accepted or refused a tunnel. */
+  tunnelChanged(): void {
+    this.#reportProblems();
+  }
+
+  #apply({ containers, listed, omitted }: Reading): void {
+    const { source, interfaces = networkInterfaces } = this.#parts;
+    const { engine } = source;
+    const isLocal = 'socketPath' in engine || engine.isLoopback;
+    const nowMs = performance.now();
+    for (const [claim, { atMs }] of this.#held) if (nowMs - atMs > KEPT_MS) this.#held.delete(claim);
+    const wanted = wantedTunnels(containers, {
+      allowed: source.allowed,
+      sharedLabels: new Set(source.sharedLabels),
+      reach: reachOf(listed, interfaces(), isLocal),
+      others: this.#others,
+      held: new Map([...this.#held].map(([claim, { service }]) => [claim, service])),
+      maxTunnels: MAX_TUNNELS_PER_SESSION - this.#others.length,
+    });
+    for (const [claim, service] of wanted.holders) this.#held.set(claim, { service, atMs: nowMs });
+    this.#reconcile(wanted.tunnels);
+    this.#reportRejections(wanted, omitted);
+    this.#reportProblems();
+  }
+
+  #reconcile(wanted: readonly WantedTunnel[]): void {
+    const { agent } = this.#parts;
+    const byKey = new Map(wanted.map((tunnel) => [tunnel.key, tunnel]));
+    for (const [key, { ref, settings }] of this.#open) {
+      const tunnel = byKey.get(key);
+      if (tunnel !== undefined && settingsOf(tunnel) === settings) continue;
+      this.#open.delete(key);
+      agent.closeTunnel(ref);
+    }
+    for (const tunnel of wanted) {
+      const { key, spec } = tunnel;
+      const open = this.#open.get(key);
+      if (open === undefined) {
+        const { ref } = agent.openTunnel(spec);
+        this.#open.set(key, { ref, settings: settingsOf(tunnel), addr: spec.addr });
+      } else if (open.addr.join(' ') !== spec.addr.join(' ')) {
+        agent.moveTunnel(open.ref, spec.addr);
+        this.#open.set(key, { ...open, addr: spec.addr });
+      }
+    }
+  }
+
+  #reportRejections({ rejections }: Wanted, omitted: number): void {
+    const { note } = this.#parts;
+    const before = new Set(this.#rejections.map(lineOf));
+    for (const rejection of rejections) {
+      const { container, reason } = rejection;
+      if (!before.has(lineOf(rejection)))
+        note('warn', `${lineOf(rejection)}`, { event: 'container', container, rejected: true, reason });
+    }
+    const still = new Set(rejections.map(({ container }) => container));
+    for (const container of new Set(this.#rejections.map((each) => each.container))) {
+      if (!still.has(container))
+        note('info', `container ${container}: no longer rejected`, { event: 'container', container, rejected: false });
+    }
+    if (omitted > 0 && omitted !== this.#omitted) note('warn', omittedLine(omitted));
+    this.#rejections = rejections;
+    this.#omitted = omitted;
+  }
+
+  #engine(problem: string | null): void {
+    if (problem === this.#engineProblem) return;
+    const { note, source } = this.#parts;
+    const where = engineText(source.engine);
+    if (problem !== null) note('warn', this.#engineLine(problem), { event: 'engine', engine: where, reason: problem });
+    else note('info', `follows the containers of ${where}`, { event: 'engine', engine: where });
+    this.#engineProblem = problem;
+    this.#reportProblems();
+  }
+
+  #engineLine(problem: string): string {
+    const where = engineText(this.#parts.source.engine);
+    return `cannot follow the containers of ${where}: ${printable(problem)}; published containers stay as they are; retrying`;
+  }
+
+  #reportProblems(): void {
+    const refs = new Set([...this.#open.values()].map(({ ref }) => ref));
+    const refused = this.#parts.agent.tunnels.flatMap(({ ref, name, status, problem }) => {
+      if (!refs.has(ref) || (status !== 'refused' && status !== 'waiting') || problem === null) return [];
+      return [`${name}: the server rejected it: ${refusalText(problem, null)}`];
+    });
+    this.#parts.agent.reportProblems([
+      ...(this.#engineProblem === null ? [] : [this.#engineLine(this.#engineProblem)]),
+      ...(this.#omitted > 0 ? [omittedLine(this.#omitted)] : []),
+      ...this.#rejections.map(lineOf),
+      ...refused,
+    ]);
+  }
+}
+
+function settingsOf({ spec }: WantedTunnel): string {
+  return JSON.stringify({ ...spec, addr: null });
+}
+
+function lineOf({ container, reason }: Rejection): string {
+  return `container ${container}: rejected: ${printable(reason)}`;
+}
+
+function omittedLine(omitted: number): string {
+  return `${omitted} more containers have labels than this agent follows: start another agent for some of them`;
+}
