@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer } from 'node:tls';
 import { type AgentOptions, startAgent } from '../../src/agent/index.ts';
 import { Gateway } from '../../src/gateway/gateway.ts';
@@ -177,4 +178,88 @@ test('the gateway rejects a wrong token, which ends the agent', async (t) => {
   const { start } = await realGateway(t);
   const agent = await start({ authtoken: 'bad', tunnels: [{ proto: 'https', addr: 1 }] });
   await assert.rejects(agent.ready, { code: 'ERR_POSTERN_AGENT_TOKEN' });
+});
+
+async function until(isTrue: () => boolean): Promise<void> {
+  const deadlineMs = performance.now() + 20_000;
+  while (!isTrue()) {
+    assert.ok(performance.now() < deadlineMs, 'it did not happen');
+    await sleep(10);
+  }
+}
+
+test('tunnels are opened, moved and closed while the agent runs', async (t) => {
+  const { table, start, request } = await realGateway(t);
+  const one = await localService(t, (_request, response) => response.end('one'));
+  const two = await localService(t, (_request, response) => response.end('two'));
+  const agent = await start({ isOpenEnded: true });
+  await agent.ready;
+  const opened = agent.openTunnel({ proto: 'https', addr: [`127.0.0.1:${one.port}`], domain: 'a.test' });
+  await until(() => opened.status === 'online');
+  const id = opened.id ?? '';
+  assert.equal((await request(id)).body, 'one');
+  agent.moveTunnel(opened.ref, [`127.0.0.1:${two.port}`]);
+  await until(() => opened.status === 'online');
+  assert.equal((await request(id)).body, 'two');
+  assert.equal(opened.id, id);
+  await until(() => table.get(id)?.forwardsTo === `http://127.0.0.1:${two.port}`);
+  agent.closeTunnel(opened.ref);
+  agent.closeTunnel(99);
+  await until(() => table.size === 0);
+  const again = agent.openTunnel({ proto: 'https', addr: one.port, domain: 'a.test' });
+  await until(() => again.status === 'online');
+  assert.notEqual(again.ref, opened.ref);
+  assert.equal(agent.status, 'online');
+});
+
+test('a tunnel that was closed during an interruption gives its name back after the resume', async (t) => {
+  const { state, table, sockets, start } = await realGateway(t);
+  const { port } = await localService(t, (_request, response) => response.end());
+  const spec = { proto: 'https', addr: port, domain: 'a.test' } as const;
+  const agent = await start({ isOpenEnded: true, tunnels: [spec, { proto: 'https', addr: port }] });
+  await agent.ready;
+  const lost = once(agent, 'status');
+  for (const socket of sockets) socket.destroy();
+  await lost;
+  agent.closeTunnel(0);
+  const successor = agent.openTunnel(spec);
+  await until(() => successor.status !== 'binding');
+  assert.deepEqual([successor.status, successor.problem], ['online', null]);
+  await until(() => table.size === 2);
+  assert.equal(state.gateway.counts.sessions, 1);
+});
+
+test('an open-ended agent goes on when the server refuses all of its tunnels', async (t) => {
+  const { start } = await realGateway(t);
+  const agent = await start({ isOpenEnded: true });
+  await agent.ready;
+  const refused = agent.openTunnel({ proto: 'https', addr: 80, domain: 'not a name' });
+  await until(() => refused.status === 'refused');
+  assert.equal(agent.status, 'online');
+});
+
+test('replicas share requests, and one that cannot be reached costs none', async (t) => {
+  const { start, request } = await realGateway(t);
+  const one = await localService(t, (_request, response) => response.end('one'));
+  const two = await localService(t, (_request, response) => response.end('two'));
+  const closed = await localService(t, () => {});
+  closed.server.close();
+  await once(closed.server, 'close');
+  const addr = [closed, one, two].map(({ port }) => `127.0.0.1:${port}`);
+  const agent = await start({ tunnels: [{ proto: 'https', addr }] });
+  await agent.ready;
+  const id = agent.tunnels[0]?.id ?? '';
+  const counts: Record<string, number> = {};
+  for (let round = 0; round < 12; round += 1) {
+    const { body } = await request(id);
+    counts[body] = (counts[body] ?? 0) + 1;
+  }
+  assert.deepEqual(Object.keys(counts).sort(), ['one', 'two']);
+  assert.ok(
+    Object.values(counts).every((count) => count >= 4),
+    JSON.stringify(counts),
+  );
+  agent.moveTunnel(0, addr.slice(0, 1));
+  const { headers } = await request(id);
+  assert.deepEqual([headers[':status'], headers['postern-tunnel-error']], [502, 'refused']);
 });

@@ -148,7 +148,11 @@ export function asWritten(config: AgentConfig): Record<string, unknown> {
 function dockerAsWritten({ socket, defaults, sharedLabels }: DockerConfig): Record<string, unknown> {
   const { allowGroups, allowEmails, allowPublic, modules, upstreamTls } = defaults;
   // The keys of modules are those of a tunnel.
-  const { addr: _addr, ...keys } = tunnelAsWritten({
+  const {
+    addr: _addr,
+    inspect: _inspect,
+    ...keys
+  } = tunnelAsWritten({
     ...plain,
     name: '',
     addr: '1',

@@ -269,6 +269,25 @@ test('config check shows what would be opened', async () => {
   ]);
 });
 
+test('config check shows what containers get, and finds what could be meant otherwise', async () => {
+  const docker = (text: string) => `version: 2\ndocker:\n  socket: /run/podman/podman.sock\n  defaults:\n${text}`;
+  const lines = async (text: string): Promise<readonly string[]> => {
+    const world = new AgentWorld({ files: { 'postern.yml': docker(text) } });
+    await world.run(createConfigCommand(world.ports), ['check']);
+    return [...world.stdout.slice(3), ...world.stderr];
+  };
+  assert.deepEqual(await lines('    login: true\n    allow_groups: [ops]\n'), [
+    "containers (--docker): labels → /run/podman/podman.sock (login at the server's identity host, groups ops, public ones rejected)",
+  ]);
+  assert.match((await lines('    allow_groups: []\n'))[0] ?? '', /allow_groups is empty: name somebody/);
+  assert.match((await lines('    login: false\n    allow_emails: [a@b.example]\n'))[0] ?? '', /login must be true/);
+  assert.match((await lines('    allow_emails: [nobody]\n'))[0] ?? '', /must be an address/);
+  assert.match((await lines('    access:\n      allow_groups: [ops]\n'))[0] ?? '', /unknown key "access"/);
+  assert.match((await lines('    allow_publik: true\n'))[0] ?? '', /unknown key "allow_publik".*allow_public/);
+  const ssh = examineAgentConfig('version: 2\ndocker:\n  socket: ssh://machine\n', 'f');
+  assert.match(ssh.ok ? '' : (ssh.problems[0] ?? ''), /unix:\/\/\/PATH or tcp:\/\/HOST:PORT/);
+});
+
 test('config check lists all problems, and start the first', async () => {
   const files = { 'postern.yml': 'version: 1\nauthtokn: x\ntunnels: 5\n' };
   const world = new AgentWorld({ files });

@@ -6,6 +6,8 @@ import { besideFile, readCertificates } from './certificates.ts';
 import type { AgentConfig, TunnelConfig } from './config/agent-config.ts';
 import { type ConfigFile, findConfigFile } from './config/find-config.ts';
 import { examineAgentConfig } from './config/read-agent-config.ts';
+import type { DockerConfig } from './docker/docker-config.ts';
+import { defaultSpec } from './docker/docker-source.ts';
 import { labelsText } from './event-text.ts';
 import { FlagValues } from './flag-values.ts';
 import { summaryOf } from './modules/module-config.ts';
@@ -40,6 +42,7 @@ async function check(file: ConfigFile, flags: FlagValues, context: CommandContex
   context.print(`Server: ${server}`);
   if (config.tunnels.length === 0) context.print('The file defines no tunnels.');
   for (const tunnel of config.tunnels) for (const line of tunnelLines(tunnel)) context.print(line);
+  if (config.docker !== null) context.print(dockerLine(config.docker));
   return 0;
 }
 
@@ -48,6 +51,19 @@ async function readFiles(config: AgentConfig, path: string, ports: AgentPorts): 
   const rootCas = config.rootCas.map((each) => besideFile(path, each));
   await readCertificates(rootCas, `${path}: root_cas`, ports.files);
   await specsOf(config.tunnels, path, ports);
+  if (config.docker !== null) await defaultSpec(config.docker.defaults, path, ports.files);
+}
+
+/** What every container gets. */
+function dockerLine({ socket, defaults }: DockerConfig): string {
+  const { modules, allowGroups, allowEmails, allowPublic } = defaults;
+  const rules = [
+    ...moduleForms().flatMap((form) => summaryOf(form, modules[form.module])),
+    ...(allowGroups.length > 0 ? [`groups ${allowGroups.join(', ')}`] : []),
+    ...(allowEmails.length > 0 ? [`people ${allowEmails.join(', ')}`] : []),
+    allowPublic ? 'public ones allowed' : 'public ones rejected',
+  ];
+  return `containers (--docker): labels → ${socket ?? 'Docker or Podman on this machine'} (${rules.join(', ')})`;
 }
 
 function tunnelLines(tunnel: TunnelConfig): readonly string[] {

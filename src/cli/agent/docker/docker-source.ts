@@ -42,7 +42,7 @@ async function engineOf(
 }
 
 /** With certificates instead of file names, as in a tunnel of the file. */
-async function defaultSpec(
+export async function defaultSpec(
   { modules, upstreamTls }: DockerDefaults,
   path: string,
   files: AgentPorts['files'],
