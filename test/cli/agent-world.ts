@@ -2,11 +2,18 @@ import { EventEmitter } from 'node:events';
 import type { AgentEvent, AgentEventMap, AgentStatus } from '../../src/agent/events.ts';
 import type { AgentHandle, AgentTunnel } from '../../src/agent/handle.ts';
 import type { InspectorOptions } from '../../src/agent/inspector/index.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions, TunnelSpec } from '../../src/agent/options.ts';
 import type { AgentPorts } from '../../src/cli/agent/agent-ports.ts';
 import type { Command } from '../../src/cli/command.ts';
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+function scriptedTunnel(spec: TunnelSpec, ref: number): Writable<AgentTunnel> {
+  return {
+    ...{ ref, spec, name: spec.name ?? '', id: null, publicUrl: null, proto: spec.proto ?? null },
+    ...{ labels: spec.labels ?? null, forwardsTo: String(spec.addr), status: 'binding', problem: null },
+  };
+}
 
 /** An agent controlled by the test. */
 export class ScriptedAgent extends EventEmitter<AgentEventMap> implements AgentHandle {
@@ -18,6 +25,7 @@ export class ScriptedAgent extends EventEmitter<AgentEventMap> implements AgentH
   roundTripMs: number | null = null;
   active = 0;
   closes = 0;
+  problems: readonly string[] = [];
   readonly sessionId = 'ts_1';
   readonly publicUrl = null;
   readonly url = null;
@@ -27,30 +35,23 @@ export class ScriptedAgent extends EventEmitter<AgentEventMap> implements AgentH
   constructor(options: AgentOptions) {
     super();
     this.options = options;
-    this.tunnels = options.tunnels.map((spec, ref) => ({
-      ref,
-      spec,
-      name: spec.name ?? '',
-      id: null,
-      publicUrl: null,
-      url: null,
-      proto: spec.proto ?? null,
-      labels: spec.labels ?? null,
-      forwardsTo: String(spec.addr),
-      status: 'binding',
-      problem: null,
-    }));
+    this.tunnels = options.tunnels.map(scriptedTunnel);
   }
 
-  openTunnel(): never {
-    throw new Error('not scripted');
+  openTunnel(spec: TunnelSpec): AgentTunnel {
+    const tunnel = scriptedTunnel(spec, this.tunnels.length);
+    this.tunnels.push(tunnel);
+    this.emit('bound', { type: 'bound', tunnel });
+    return tunnel;
   }
 
   closeTunnel(): void {}
 
   moveTunnel(): void {}
 
-  reportProblems(): void {}
+  reportProblems(problems: readonly string[]): void {
+    this.problems = problems;
+  }
 
   tell(event: AgentEvent): void {
     if (event.type === 'status') this.status = event.status;

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
+import { FakeEngine } from '../cli/docker/fake-engine.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { firstOf } from '../support/share-of-cases.ts';
 import { readPage, type ShellBlock } from './markdown.ts';
@@ -308,6 +309,11 @@ END`,
       { run: /^postern_cr_\S+$/m },
     ],
   },
+  'docs/how-to/publish-containers-by-labels.md': {
+    alsoRunBy: 'test/cli/docker/start-command.test.ts',
+    setup: postern,
+    blocks: [{ custom: createContainerToken }, { custom: checkContainerConfig }, { custom: followContainers }],
+  },
   'docs/how-to/run-as-a-service.md': {
     alsoRunBy: 'test/install/service-install.test.ts',
     setup: `${postern}\n${SUDO}`,
@@ -483,6 +489,39 @@ async function checkAgentConfig({ text }: ShellBlock, { reader, terminal }: Page
   await writeFile(join(reader.folder, 'agent.yml'), yaml);
   const output = await terminal.run(`${postern}\n${text.replace('/etc/postern/postern.yml', 'agent.yml')}`);
   assert.match(output, /app\.example\.com/);
+}
+
+async function createContainerToken({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  const output = await terminal.run(text);
+  const token = /^postern_cr_\S+$/m.exec(output)?.[0] ?? '';
+  assert.notEqual(token, '', output);
+  await writeFile(join(reader.folder, 'agent-token'), token);
+}
+
+async function checkContainerConfig({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  const page = readPage('docs/how-to/publish-containers-by-labels.md').replaceAll(/^ {3}/gm, '');
+  const yaml = /```yaml\n(version[\s\S]*?)```/.exec(page)?.[1] ?? '';
+  await writeFile(join(reader.folder, 'containers.yml'), yaml);
+  const output = await terminal.run(text.replace('/etc/postern/postern.yml', 'containers.yml'));
+  assert.match(output, /login at the server's identity host, groups ops, support, public ones rejected/);
+}
+
+/** An engine without containers: test/long/containers.test.ts has a real one. */
+async function followContainers({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  const closings: (() => Promise<void>)[] = [];
+  const engine = await FakeEngine.open({ after: (close) => void closings.push(close) });
+  const TOKEN = (await readFile(join(reader.folder, 'agent-token'), 'utf8')).trim();
+  const own = reader.terminal({ DOCKER_HOST: `unix://${engine.socket}`, POSTERN_AUTHTOKEN: TOKEN });
+  try {
+    await terminal.run(
+      `sed -i 's/gateway.example.com:7444/${reader.env['POSTERN_SERVER_ADDR'] ?? ''}/' containers.yml`,
+    );
+    const command = text.replace('/etc/postern/postern.yml', 'containers.yml');
+    await own.start(`${postern}\n${command}`, /follows the containers of/);
+  } finally {
+    await own.close();
+    for (const close of closings.reverse()) await close();
+  }
 }
 
 async function installService({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {

@@ -21,6 +21,7 @@ export function alsoInWorkers(copies: SessionCopies, workers: GatewayWorkers | u
     tunnelChanged: (tunnel) => copies.tunnelChanged(tunnel),
     tunnelGone: (tunnel) => both(copies.tunnelGone(tunnel)),
     sessionEnded: (session) => both(copies.sessionEnded(session)),
+    sessionChanged: (session) => copies.sessionChanged(session),
   };
 }
 

@@ -30,6 +30,15 @@ export function reachOf(listed: readonly ListedContainer[], interfaces: Interfac
   return { hasLoopback: isLocalEngine && !isInContainer, networks, own: addresses };
 }
 
+/** Why no port of the container can be told from those of others; null if it has a network of its own. */
+export function sharedNetwork({ networkMode, networks }: Container): string | null {
+  if (networkMode === 'host' || networks.some(({ name, id }) => name === 'host' || id === 'host')) {
+    return 'it uses the network of the machine, so its ports cannot be told from those of other programs: give it a network of its own, or write a tunnel for it in the file of the agent';
+  }
+  const isOfOther = networkMode.startsWith('container:') || networkMode.startsWith('ns:');
+  return isOfOther ? 'it uses the network of another container: put the labels on that one' : null;
+}
+
 export type AddressChoice = { readonly hostport: string } | { readonly reason: string };
 
 /** The address of one port of a container. `network` is the label `postern.network`. */
@@ -39,16 +48,8 @@ export function addressOf(
   network: string | null,
   { hasLoopback, networks, own }: Reach,
 ): AddressChoice {
-  const { networkMode } = container;
-  if (networkMode === 'host' || container.networks.some(({ name, id }) => name === 'host' || id === 'host')) {
-    return {
-      reason:
-        'it uses the network of the machine, so its ports cannot be told from those of other programs: give it a network of its own, or write a tunnel for it in the file of the agent',
-    };
-  }
-  if (networkMode.startsWith('container:') || networkMode.startsWith('ns:')) {
-    return { reason: 'it uses the network of another container: put the labels on that one' };
-  }
+  const unclear = sharedNetwork(container);
+  if (unclear !== null) return { reason: unclear };
   const published = container.published.filter((each) => each.port === port);
   if (network === null && hasLoopback) {
     const onLoopback = published.find(({ hostIp }) => isLoopback(hostIp));

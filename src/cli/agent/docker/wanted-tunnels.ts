@@ -1,6 +1,6 @@
 import type { TunnelSpec } from '../../../agent/options.ts';
 import { type Container, SERVICE_LABELS } from './container.ts';
-import { addressOf, type Reach } from './container-address.ts';
+import { addressOf, type Reach, sharedNetwork } from './container-address.ts';
 import { type ContainerLabels, readLabels } from './container-labels.ts';
 import { type Allowed, narrowedModules } from './narrowed-modules.ts';
 
@@ -101,6 +101,8 @@ function candidateOf(container: Container, { allowed, reach }: Circumstances): C
   if ('reason' in labels) return labels;
   const modules = labels.host === null ? {} : narrowedModules(labels, allowed);
   if (isReason(modules)) return modules;
+  const unclear = sharedNetwork(container);
+  if (unclear !== null) return { reason: unclear };
   const port = portOfContainer(container, labels);
   if (typeof port !== 'number') return port;
   const address = addressOf(container, port, labels.network, reach);
