@@ -104,6 +104,7 @@ suite('GET /problems', () => {
     assert.deepEqual([...new Set(problems.map(({ check }) => check))], ['destinations']);
     assert.deepEqual(counts, { problem: 0, warning: 0, hint: 1 });
     assert.deepEqual([...skipped].sort(), [
+      'agents',
       'alerts',
       'authorities',
       'certificates',
@@ -152,6 +153,7 @@ suite('with 10,000 edges', () => {
     ...{
       nodes: () => [],
       peers: () => [],
+      online: { list: () => Promise.resolve([]) },
       unprepared: () => [],
       loginTroubles: async () => new Map(),
       alerts: () => [],

@@ -44,7 +44,7 @@ export class Replays {
       },
     };
     const { spec } = tunnel;
-    // Of several replicas, the first.
+    // The first of several replicas.
     const forwardsTo = tunnel.forwardsTo.replace(/,? .*$/, '');
     cancel = sendReplay({ forwardsTo, publicHost: authority, spec }, request, observer);
     if (!exchange.isOver) this.#underWay.add(cancel);

@@ -28,7 +28,7 @@ export class Replicas implements Upstream {
     return this.#all.map(({ address }) => address);
   }
 
-  /** Of the first, for messages. */
+  /** For messages: that of the first replica. */
   get hostport(): string {
     return this.#all[0]?.address.hostport ?? '';
   }
@@ -72,7 +72,7 @@ export class Replicas implements Upstream {
   }
 }
 
-export class Replica {
+class Replica {
   readonly address: LocalAddress;
   readonly #tls: UpstreamTlsOptions | undefined;
   #upstream: Upstream | null = null;

@@ -83,7 +83,7 @@ function readDomain(fields: YamlFields): string | null {
   return fields.text('domain', domainProblem) ?? fields.text('hostname', domainProblem);
 }
 
-/** Of a tunnel, or of all containers. */
+/** A tunnel has them, and the defaults of containers. */
 export function readUpstreamTls(tunnel: YamlFields): UpstreamTlsConfig | null {
   const fields = tunnel.map('upstream_tls', ['root_cas', 'server_name', 'insecure_skip_verify']);
   return (

@@ -1,5 +1,6 @@
-import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { messageOf } from '../../../lib/error-text.ts';
+import { Agent, request } from '../../../lib/http/node-http.ts';
 import { type EngineAddress, engineText } from './engine-address.ts';
 import { LineReader } from './line-reader.ts';
 
@@ -58,7 +59,7 @@ export class EngineClient {
     const opened = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<string>();
     opened.promise.catch(() => {});
-    const sent = this.#request('/events', null, (response) => {
+    const sent = this.#request('/events', false, (response) => {
       if (response.statusCode !== 200) {
         opened.reject(new EngineAnswerError(response.statusCode ?? 0, `GET /events answered ${response.statusCode}`));
         ended.resolve(`GET /events answered ${response.statusCode}`);
@@ -89,13 +90,17 @@ export class EngineClient {
     this.#agent.destroy();
   }
 
-  #request(path: string, agent: Agent | null, onResponse: (response: IncomingMessage) => void): ClientRequest {
+  #request(
+    path: string,
+    agent: InstanceType<typeof Agent> | false,
+    onResponse: (response: IncomingMessage) => void,
+  ): ClientRequest {
     const sent = request(
       {
         ...this.#place(),
         method: 'GET',
         path,
-        agent: agent ?? new Agent({ keepAlive: false }),
+        agent,
         headers: { host: 'docker', accept: 'application/json' },
         maxHeaderSize: 65_536,
       },

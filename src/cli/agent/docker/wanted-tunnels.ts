@@ -43,7 +43,7 @@ interface Candidate {
   readonly service: string;
   readonly labels: ContainerLabels;
   readonly url: string;
-  /** Of its own address. */
+  /** For its own address. */
   readonly modules: TunnelSpec['modules'];
 }
 
