@@ -22,7 +22,11 @@ interface Published {
   readonly agent: AgentHandle;
   readonly notes: string[];
   /** A service of its own that answers with its name. */
-  container(name: string, labels: Record<string, string>, more?: Partial<FakeContainer>): Promise<FakeContainer>;
+  readonly container: (
+    name: string,
+    labels: Record<string, string>,
+    more?: Partial<FakeContainer>,
+  ) => Promise<FakeContainer>;
 }
 
 async function publish(t: Cleanup, allowed: Partial<Allowed> = {}, token = world.token): Promise<Published> {

@@ -25,7 +25,7 @@ export interface DockerTunnelsParts {
   readonly source: DockerSource;
   readonly agent: Pick<AgentHandle, 'tunnels' | 'openTunnel' | 'closeTunnel' | 'moveTunnel' | 'reportProblems'>;
   /** A line for the agent's log. */
-  note(level: 'info' | 'warn', message: string, fields?: Readonly<Record<string, unknown>>): void;
+  readonly note: (level: 'info' | 'warn', message: string, fields?: Readonly<Record<string, unknown>>) => void;
   readonly interfaces?: typeof networkInterfaces;
 }
 

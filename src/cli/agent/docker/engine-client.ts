@@ -78,7 +78,7 @@ export class EngineClient {
     sent.setTimeout(0);
     // An engine may send the head only with the first event, hours later.
     const timer = setTimeout(() => opened.resolve(), OPENS_WITHIN_MS);
-    ended.promise.finally(() => clearTimeout(timer));
+    void ended.promise.finally(() => clearTimeout(timer));
     sent.on('error', (error) => {
       opened.reject(error);
       ended.resolve(messageOf(error));

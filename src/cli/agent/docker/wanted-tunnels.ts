@@ -7,7 +7,7 @@ import { type Allowed, narrowedModules } from './narrowed-modules.ts';
 export interface WantedTunnel {
   /** Stays the same while the container or service has the address or labels. */
   readonly key: string;
-  readonly spec: TunnelSpec & { readonly addr: readonly string[] };
+  readonly spec: Omit<TunnelSpec, 'addr'> & { readonly addr: readonly string[] };
 }
 
 export interface Rejection {
