@@ -22,15 +22,24 @@ const SEVERAL_NODES =
 export class Sites {
   readonly #deps: SitesDependencies;
   #last: Promise<void> = Promise.resolve();
+  /** A run that has not read the file yet. */
+  #waiting: Promise<void> | null = null;
 
   constructor(deps: SitesDependencies) {
     this.#deps = deps;
   }
 
-  /** One at a time. Never rejects: what is wrong becomes a problem of the node, and nothing is changed. */
+  /**
+   * One at a time, and at most one that waits: it reads the file as it is then. Never rejects: what is wrong becomes a
+   * problem of the node, and nothing is changed.
+   */
   apply(): Promise<void> {
-    this.#last = this.#last.then(() => this.#apply());
-    return this.#last;
+    this.#waiting ??= this.#last.then(() => {
+      this.#waiting = null;
+      return this.#apply();
+    });
+    this.#last = this.#waiting;
+    return this.#waiting;
   }
 
   async #apply(): Promise<void> {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
@@ -110,6 +111,32 @@ suite('a server with a file of sites', { timeout: TIMEOUT_MS }, () => {
   test('starts without its file, and says so', async (t) => {
     const world = await TestWorld.open(t, { env: { POSTERN_SITES: '/nowhere/sites.yml' } });
     assert.deepEqual(await nodeProblems(world), ['the sites are not applied: cannot read /nowhere/sites.yml (ENOENT)']);
+  });
+
+  for (const [what, path] of [
+    ['a pipe that nobody writes to', 'pipe.yml'],
+    ['a device without an end', '/dev/zero'],
+    ['a directory with a pipe', '.'],
+  ] as const)
+    test(`starts with ${what} as its file, and says so`, { timeout: 60_000 }, async (t) => {
+      const folder = await tempDir(t);
+      execFileSync('mkfifo', [join(folder, 'pipe.yml')]);
+      const world = await TestWorld.open(t, { env: { POSTERN_SITES: resolve(folder, path) } });
+      assert.match((await nodeProblems(world)).join(), /^the sites are not applied: \S+ is not a regular file$/);
+    });
+
+  test('applies the last state of the file after many signals, once', async (t) => {
+    const { world, file } = await openWorld(t, site('one.localhost'));
+    const before = (await latestChange(world)).revision;
+    const signals = Array.from({ length: 50 }, async (_, index) => {
+      if (index === 49) await writeFile(file, site('last.localhost'));
+      await world.server.applySites();
+    });
+    await Promise.all(signals);
+    assert.deepEqual(await hosts(world), ['last.localhost:7443']);
+    assert.equal((await latestChange(world)).revision, before + 1);
+    const lines = world.logLines.filter((line) => /"msg":"[^"]*the sites/.test(line));
+    assert.ok(lines.length < 6, `${lines.length} runs`);
   });
 
   test('is refused where another node shares the database', async (t) => {

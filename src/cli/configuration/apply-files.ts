@@ -8,6 +8,7 @@ import { readChecked } from './load-configuration.ts';
 import { operationHint } from './operation-hint.ts';
 import { summaryText } from './plan-lines.ts';
 import { CONFLICTS, preparePlan } from './prepare-plan.ts';
+import { readRegularFiles } from './read-files.ts';
 import type { ApiSender } from './read-installation.ts';
 
 export interface FilesToApply {
@@ -43,7 +44,7 @@ export async function applyFiles(files: FilesToApply): Promise<FilesApplied> {
 }
 
 async function apply({ paths, env, owner, message, call }: FilesToApply): Promise<FilesApplied> {
-  const loaded = await readChecked(paths, env);
+  const loaded = await readChecked(await readRegularFiles(paths), env);
   if ('problems' in loaded) return { problem: textOf(loaded.problems) };
   // Nobody reads a notice here: a server needs every secret that its files name.
   if (loaded.notGiven.size > 0) return { problem: textOf([...loaded.notGiven.values()]) };
