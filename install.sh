@@ -153,9 +153,11 @@ choose_downloader() {
   else
     fail 'this needs curl or wget: install one of them'
   fi
+  # A name before "@" looks like the host, and is none.
   case $url in
+    *[!a-zA-Z0-9:/._~%+=,\[\]-]*) fail "POSTERN_DOWNLOAD_URL must be an address such as https://downloads.example.com/postern, and is $url" ;;
     https://*) [ "$downloader" = busybox ] || is_server_proven=yes ;;
-    http://localhost/* | http://localhost:* | http://127.0.0.1/* | http://127.0.0.1:* | http://\[::1\]*) is_server_proven=yes ;;
+    http://localhost/* | http://localhost:* | http://127.0.0.1/* | http://127.0.0.1:* | http://\[::1\]/* | http://\[::1\]:*) is_server_proven=yes ;;
     http://*) ;;
     *) fail "POSTERN_DOWNLOAD_URL must start with https://, and is $url" ;;
   esac
@@ -196,8 +198,8 @@ download() {
       [ "$downloader" = busybox ] || set -- --timeout=60 --tries=3
       wget -S "$@" -O "$scratch/$name" "$url/$name" 2>"$scratch/problem" || cannot_download "$name"
       case $url in
-        https://*) forbidden='^ *location: *http:' ;;
-        *) forbidden='^ *location:' ;;
+        https://*) forbidden='^[[:space:]]*location:[[:space:]]*http:' ;;
+        *) forbidden='^[[:space:]]*location:' ;;
       esac
       ! grep -i "$forbidden" "$scratch/problem" >"$scratch/redirect" ||
         fail "$url/$name redirects to a place that cannot be trusted ($(head -n 1 "$scratch/redirect"))"

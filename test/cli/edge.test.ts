@@ -136,7 +136,13 @@ suite('postern edge', () => {
       [2, /takes one host/, ['--to', '1']],
       [2, /--to is required/, ['a.example.com']],
       [2, /--to takes/, ['a.example.com', '--to', 'nonsense']],
+      ...['0', '99999', 'web:70000', '[::1]:0', 'http://web:99999', 'we%b:80'].map(
+        (target) => [2, /--to takes/, ['a.example.com', '--to', target]] as const,
+      ),
       [2, /must have the form/, ['a b', '--to', '1']],
+      [2, /letters outside of ASCII: write xn--bcher-kva\.example\.com/, ['bücher.example.com', '--to', '1']],
+      [2, /"127\.0\.0\.1" is an IP address: use a host name/, ['127.0.0.1', '--to', '1']],
+      [2, /"a_\.example\.com" is not a host name/, ['a_.example.com', '--to', '1']],
       [2, /needs --client-id/, ['a.example.com', '--to', '1', '--oidc', 'https://x']],
       [2, /exclude each other/, ['a.example.com', '--to', '1', '--login', '--oidc', 'https://x']],
       [2, /requires names of groups/, ['a.example.com', '--to', '1', '--login', '--allow-groups', 'ops,']],

@@ -16,6 +16,18 @@ suite('postern up as a process, without root', () => {
     assert.equal((await run.exited).code, 1);
     assert.match(run.stderr(), /cannot listen on (\[::\]|0\.0\.0\.0):443: permission denied/);
     assert.match(run.stdout(), /^sudo .* up app\.example\.com --to 3000 --yes\n$/);
+    const [host = ''] = ownAddresses(1);
+    const [port] = await freePortsOn(host, 1);
+    const unaimed = startPostern(t, {
+      args: ['up', 'app.localhost', '--api-listen', `${host}:${port}`],
+      cwd,
+      ...identity,
+    });
+    assert.equal((await unaimed.exited).code, 2);
+    assert.match(
+      unaimed.stderr(),
+      /^postern: --to is required: nothing serves app\.localhost yet\. For example: --to 3000$/m,
+    );
     assert.deepEqual(readdirSync(cwd), []);
   });
 

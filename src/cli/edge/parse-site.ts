@@ -1,4 +1,6 @@
+import { domainToASCII } from 'node:url';
 import { usage } from '../../lib/flags.ts';
+import { hostNameProblem, lowerCaseHost } from '../../lib/net/host-name.ts';
 import { readTarget } from '../../publish/read-target.ts';
 import type { WantedEdge, WantedTarget } from '../../publish/wanted-edge.ts';
 import { isId } from '../names/is-id.ts';
@@ -16,10 +18,19 @@ export function parseSite(
     throw usage(`postern ${command} takes one host: postern ${command} app.example.com${target}`);
   }
   const { host, port, path } = HOST.exec(text.replace(/^https:\/\//, ''))?.groups ?? {};
-  if (host === undefined)
-    throw usage('the host must have the form app.example.com, app.example.com:7443 or app.example.com/path');
+  if (host === undefined) {
+    const ascii = domainToASCII(text);
+    throw usage(
+      /[^\0-\x7f]/.test(text) && ascii !== ''
+        ? `the host has letters outside of ASCII: write ${ascii}`
+        : 'the host must have the form app.example.com, app.example.com:7443 or app.example.com/path',
+    );
+  }
+  const name = lowerCaseHost(host).replace(/\.$/, '');
+  const problem = hostNameProblem(name, 'allowed');
+  if (problem !== null) throw usage(`the host ${problem}`);
   return {
-    host: host.toLowerCase().replace(/\.$/, ''),
+    host: name,
     port: port === undefined ? null : Number(port),
     path: path ?? '/',
   };

@@ -20,7 +20,7 @@ import {
   type Settings,
   standardSettings,
 } from './plan-settings.ts';
-import { type PublishedSite, publishSite } from './publish-site.ts';
+import { type PublishedSite, publishSite, requireTarget } from './publish-site.ts';
 import { connectionFlags, isRunning, openServer, serverUrl } from './reach-server.ts';
 import { factsInEffect, factsOf, readSettings, type ServerFacts, type ShownSettings } from './server-facts.ts';
 import { findSettings, loadSettings, type SettingsPlace } from './settings-place.ts';
@@ -52,6 +52,9 @@ export async function bringUp(request: UpRequest): Promise<number> {
   const place = findSettings(parsed.flags, context, ports.service);
   const former = loadSettings(place);
   const plan = await planServer(request, place, former);
+  // A server that was never there serves nothing: its settings need not be written to find that out.
+  const isNew = !plan.isRunning && place.text === null && !ports.service.exists(plan.next.config.data_dir);
+  if (isNew) requireTarget(request.wanted);
   if (!(await checkMachine(request, plan))) return EXIT_FAILED;
   const agreed = await agreedSettings(plan, parsed, context);
   if (agreed === null) return EXIT_FAILED;

@@ -71,14 +71,23 @@ function wantedEdge({ wanted, settings, facts }: Site, current: Current): Wanted
   if (own === undefined) throw upFailed(`${NO_IDENTITY_HOST}. Nothing was published`);
   const { publicPort } = facts;
   const port = wanted.port ?? (edge === undefined ? publicPort : null);
-  const target = wanted.target ?? formerTarget(host, edge);
+  const target = wanted.target ?? formerTarget(wanted, edge);
   return { host, port, listenerPort: publicPort, path: '/', target, login: own, ...people };
 }
 
-function formerTarget(host: string, edge: Current['edges'][number] | undefined): WantedTarget {
+function formerTarget({ host }: WantedUp, edge: Current['edges'][number] | undefined): WantedTarget {
   const id = edge?.routes.find(({ match }) => match === '/')?.backend?.backend.id;
-  if (id === undefined) throw usage(`--to is required: nothing serves ${host} yet. For example: --to 3000`);
+  if (id === undefined) throw withoutTarget(host);
   return { kind: 'backend', id };
+}
+
+/** Throws if the command line does not say where requests go. */
+export function requireTarget({ host, target }: WantedUp): void {
+  if (target === null) throw withoutTarget(host);
+}
+
+function withoutTarget(host: string): Error {
+  return usage(`--to is required: nothing serves ${host} yet. For example: --to 3000`);
 }
 
 /** What the plan makes. `postern down` finds it by these names. */

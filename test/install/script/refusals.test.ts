@@ -110,6 +110,21 @@ suite('install.sh needs a proof of who made the release', { skip }, () => {
     const strange = await plain.install({ env: { POSTERN_DOWNLOAD_URL: 'ftp://127.0.0.1/x' } });
     assert.match(strange.err, /must start with https:/);
     assert.match((await plain.install({ env: { POSTERN_DOWNLOAD_URL: '' } })).err, /set POSTERN_DOWNLOAD_URL/);
+    // Names before "@" and other parts that look like the own machine, whose connection counts as proven.
+    const { host } = new URL(plain.server.url);
+    for (const url of [
+      `http://localhost:1@${host}`,
+      `http://127.0.0.1:1@${host}`,
+      `http://[::1]@${host}`,
+      `http://${host}?`,
+      `http://${host}#/`,
+    ])
+      assert.match(
+        (await plain.install({ env: { POSTERN_SIGNING_KEY: '', POSTERN_DOWNLOAD_URL: url } })).err,
+        /must be an address such as/,
+        url,
+      );
+    assert.deepEqual(plain.files(), ['postern']);
   });
 
   test('and follows redirects from HTTPS to HTTPS only', async (t) => {
