@@ -51,7 +51,7 @@ function descriptionOf(kinds: readonly ObjectKind[]): string {
 function objectSchema(kind: ObjectKind, before: JsonObject): JsonObject {
   const { resource, modules, children } = kind;
   const parentField = resource.parent !== undefined && 'field' in resource.parent ? resource.parent.field : null;
-  const implied = new Set([keyFieldOf(kind), ...Object.keys(impliedBy(kind, 'name'))]);
+  const implied = new Set([keyFieldOf(kind), ...Object.keys(impliedBy(kind, 'name', {}))]);
   const own = fieldsSchema(resource.config, (name) => name === parentField, implied);
   const inline = modules.map((module): [string, JsonValue] => [
     module.name,

@@ -1,7 +1,7 @@
 import type { FileObject } from './file-object.ts';
 import type { FileProblem } from './file-problem.ts';
 import { quoted } from './file-problem.ts';
-import { baseName, keyFieldOf, nameObjects } from './object-names.ts';
+import { baseName, isNumbered, keyFieldOf, nameObjects, namingField } from './object-names.ts';
 
 /**
  * Keys that the server would not find again: an object without a value of its own, such as a host name, is known by its
@@ -28,16 +28,17 @@ function problemsAmong(objects: readonly FileObject[]): readonly FileProblem[] {
 }
 
 function problemWith(
-  { kind, name }: FileObject,
+  { kind, name, config }: FileObject,
   base: string,
   expected: string,
   keys: ReadonlySet<string>,
 ): string | null {
-  const isNumbered = name === base || (name.startsWith(`${base} `) && /^[1-9]\d*$/.test(name.slice(base.length + 1)));
-  if (!isNumbered) {
-    return `${quoted(name)} has the ${keyFieldOf(kind)} ${quoted(base)}: objects are known by it, so write ${quoted(base)} as the key, or remove the field`;
+  const field = namingField(kind, config);
+  if (!isNumbered(name, base)) {
+    const way = field === keyFieldOf(kind) ? 'remove the field' : 'remove its empty description';
+    return `${quoted(name)} has the ${field} ${quoted(base)}: objects are known by it, so write ${quoted(base)} as the key, or ${way}`;
   }
   // The others may be on the server.
   if (!keys.has(base)) return null;
-  return `${quoted(name)} is one of several with the ${keyFieldOf(kind)} ${quoted(base)}, and its key must be ${quoted(expected)}: number them in the order of the file`;
+  return `${quoted(name)} is one of several with the ${field} ${quoted(base)}, and its key must be ${quoted(expected)}: number them in the order of the file`;
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import type { ObjectKind } from './sections.ts';
 
 /** How the key of an object in the file follows from a field, and what the key says if the field is left out. */
@@ -30,24 +30,63 @@ const KEY_RULES: ReadonlyMap<string, KeyRule> = new Map([
   ['ip_policy_rule', textRule('cidr')],
 ]);
 
+/** What names an object that has no description. */
+interface NamelessRule {
+  readonly field: string;
+  nameOf(value: JsonValue | undefined): string;
+}
+
+/** A longer text is no name that people read. */
+const MAX_NAMELESS = 100;
+const NAMELESS_RULES: ReadonlyMap<string, NamelessRule> = new Map([
+  ['static_backend', { field: 'address', nameOf: text }],
+  ['tunnel_group_backend', { field: 'labels', nameOf: labelsText }],
+]);
+
 export function keyFieldOf({ resource }: ObjectKind): string {
   return KEY_RULES.get(resource.kind)?.field ?? 'description';
+}
+
+/** The field that the name of this object comes from. */
+export function namingField(kind: ObjectKind, config: JsonObject): string {
+  const field = keyFieldOf(kind);
+  const isNamed = field !== 'description' || text(config[field]) !== '';
+  return isNamed ? field : (NAMELESS_RULES.get(kind.resource.kind)?.field ?? field);
 }
 
 /** The name that an object has if no other one has the same. */
 export function baseName(kind: ObjectKind, config: JsonObject): string {
   const rule = KEY_RULES.get(kind.resource.kind);
   const own = rule?.nameOf(config[rule.field]) ?? '';
-  return own || text(config['description']) || kind.label;
+  return own || text(config['description']) || namelessName(kind, config);
 }
 
-/** The fields that a key stands for, if the file leaves them out. */
-export function impliedBy(kind: ObjectKind, key: string): JsonObject {
-  const isNameless = key === kind.label || new RegExp(`^${kind.label} [1-9]\\d*$`).test(key);
+/** The fields that a key stands for, if the file leaves them out. `config` has the others. */
+export function impliedBy(kind: ObjectKind, key: string, config: JsonObject): JsonObject {
+  const isNameless = isNumbered(key, namelessName(kind, config));
   const rule = KEY_RULES.get(kind.resource.kind);
   if (rule === undefined) return { description: isNameless ? '' : key };
   const named = kind.resource.kind === 'https_edge' && isNameless ? {} : { [rule.field]: rule.valueFor(key) };
   return { ...named, ...rule.others };
+}
+
+/** Whether the key is the name, or the name with the number of one of several. */
+export function isNumbered(key: string, name: string): boolean {
+  return key === name || (key.startsWith(`${name} `) && /^[1-9]\d*$/.test(key.slice(name.length + 1)));
+}
+
+/** The name of an object without a description. */
+function namelessName({ resource, label }: ObjectKind, config: JsonObject): string {
+  const rule = NAMELESS_RULES.get(resource.kind);
+  const name = rule?.nameOf(config[rule.field]) ?? '';
+  return name.length > MAX_NAMELESS ? label : name || label;
+}
+
+/** Sorted, because the order of labels means nothing. */
+function labelsText(value: JsonValue | undefined): string {
+  if (!isJsonObject(value)) return '';
+  const pairs = Object.entries(value).map(([name, each]) => `${name}=${text(each)}`);
+  return pairs.sort().join(',');
 }
 
 export interface NamedObject<Of> {

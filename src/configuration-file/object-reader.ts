@@ -42,7 +42,7 @@ export class ObjectReader {
     const schema = parentField === null ? resource.config : withoutField(resource.config, parentField);
     const beside = [...(entry.isKindNamed ? ['kind'] : []), ...modules.map(({ name }) => name), ...children.keys()];
     const written = wireBody(schema, map, this.#bodyPorts(context, []), beside);
-    const body = { ...written, body: { ...impliedBy(kind, entry.name), ...written.body } };
+    const body = { ...written, body: { ...impliedBy(kind, entry.name, written.body), ...written.body } };
     const own = this.#config(context, [], schema, body, {
       normalize: (config) => (resource.normalize?.(config as never) ?? config) as JsonObject,
       check: (config) => [

@@ -71,7 +71,7 @@ class FileWriter {
     const { kind, document, name } = object;
     const form = comparableForm(kind, storedForm(kind.resource.config, document));
     const config = this.#form(kind.resource.config, form, place);
-    const implied = impliedBy(kind, name);
+    const implied = impliedBy(kind, name, form.config);
     const own = Object.entries(form.config).reduce<Record<string, JsonValue>>(
       (result, [field, value]) => {
         if (!Object.hasOwn(implied, field)) return result;

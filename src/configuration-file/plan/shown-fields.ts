@@ -13,7 +13,7 @@ import type { FieldChange } from './object-change.ts';
 /** The fields of a new object that differ from their defaults. */
 export function shownFields(file: FileObject): readonly FieldChange[] {
   const { resource, modules } = file.kind;
-  const implied = impliedBy(file.kind, file.name);
+  const implied = impliedBy(file.kind, file.name, file.config);
   // The name says it.
   const own = fieldsOf(resource.config, file, []).filter(
     ({ path, after }) => !isDeepStrictEqual(after, implied[path] ?? null),
