@@ -1,5 +1,6 @@
 import type { Command, CommandContext } from '../../cli/command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../../cli/command-syntax.ts';
+import { ownSignInLink } from '../../cli/open/own-sign-in-link.ts';
 import { parseCommand } from '../../cli/parse-command.ts';
 import { problemText } from '../../cli/problem-text.ts';
 import { switchFlag } from '../../cli/shared-flags.ts';
@@ -87,7 +88,12 @@ async function serve({ args, context, env, predecessor }: Start): Promise<number
   void manager.notify('READY=1', `STATUS=Serving the API at ${server.baseUrl}`);
   const stopWatchdog = manager.startWatchdog();
   const restarts = await Restarts.open(server, { args, env, dataDir: loaded.config.data_dir });
-  if (context.isTerminal && predecessor === null) context.print(welcomeText(server, loaded.config.data_dir));
+  if (context.isTerminal && predecessor === null) {
+    const { addresses, baseUrl, bootstrapped } = server;
+    const { api_key: preset, data_dir: dataDir } = loaded.config;
+    const signInLink = await ownSignInLink(baseUrl, bootstrapped.apiKey ?? preset, dataDir);
+    context.print(welcomeText({ addresses, baseUrl, bootstrapped, signInLink }, dataDir));
+  }
   const successor = await Promise.race([stopping, failure.happened, restarts.handedOver]);
   stopWatchdog();
   // The manager follows the successor: the end of this process is not the end of the service.

@@ -7,7 +7,12 @@ const local = (port: number) => ({ host: '127.0.0.1', port });
 test('prints first commands that fit the running server', () => {
   const bootstrapped = { apiKey: 'key-1', authtoken: 'token-1', administratorLink: null };
   const addresses = { api: local(7080), edge: local(18443), tunnel: { host: '0.0.0.0', port: 17444 } };
-  const text = welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses }, '/var/lib/postern');
+  const signInLink = 'http://127.0.0.1:7080/console/enter?link=x';
+  const text = welcomeText(
+    { baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses, signInLink },
+    '/var/lib/postern',
+  );
+  assert.match(text, /signs you in to the console, once, within ten minutes:\n {2}http:.*enter\?link=x\n/);
   assert.match(text, /export POSTERN_API_URL=http:\/\/127\.0\.0\.1:7080 POSTERN_API_KEY=key-1\n/);
   assert.match(text, /Console +http:\/\/127\.0\.0\.1:7080\/console\n/);
   assert.match(text, / edge app\.localhost:18443 --to 3000\n/);
@@ -20,7 +25,7 @@ test('prints first commands that fit the running server', () => {
 test('omits what an agent finds automatically and what a server without the role cannot do', () => {
   const bootstrapped = { apiKey: null, authtoken: null, administratorLink: null };
   const of = (addresses: Parameters<typeof welcomeText>[0]['addresses']) =>
-    welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses }, 'postern-data');
+    welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses, signInLink: null }, 'postern-data');
   assert.match(of({ api: local(7080), tunnel: local(7444) }), /export POSTERN_AUTHTOKEN=YOUR-AUTHTOKEN\n/);
-  assert.doesNotMatch(of({ api: local(7080) }), /http 3000|app\.localhost/);
+  assert.doesNotMatch(of({ api: local(7080) }), /http 3000|app\.localhost|signs you in/);
 });

@@ -7,7 +7,10 @@ import { programVersion } from '../version.ts';
 /** Where an agent looks for a server and its CA by default. */
 const AGENT_DEFAULTS = { serverAddr: '127.0.0.1:7444', dataDir: 'postern-data' };
 
-type Welcomed = Pick<RunningServer, 'addresses' | 'baseUrl' | 'bootstrapped'>;
+interface Welcomed extends Pick<RunningServer, 'addresses' | 'baseUrl' | 'bootstrapped'> {
+  /** Signs a browser in to the console, once. */
+  readonly signInLink: string | null;
+}
 
 /** For the person who typed `npm start`: the address, what to keep, what to type next. */
 export function welcomeText(server: Welcomed, dataDir: string): string {
@@ -18,6 +21,8 @@ export function welcomeText(server: Welcomed, dataDir: string): string {
   if (authtoken !== null) rows.push(`  Authtoken   ${authtoken}`);
   if (apiKey !== null || authtoken !== null)
     rows.push('', '  The secrets are shown only once and stored as hashes: save them now.');
+  if (server.signInLink !== null)
+    rows.push('', '  This link signs you in to the console, once, within ten minutes:', `  ${server.signInLink}`);
   if (administratorLink !== null)
     rows.push('', '  Become the first administrator with this link, once, within 24 hours:', `  ${administratorLink}`);
   const key = apiKey ?? 'YOUR-API-KEY';
