@@ -38,10 +38,11 @@ interface NamelessRule {
 
 /** A longer text is no name that people read. */
 const MAX_NAMELESS = 100;
-const NAMELESS_RULES: ReadonlyMap<string, NamelessRule> = new Map([
-  ['static_backend', { field: 'address', nameOf: text }],
-  ['tunnel_group_backend', { field: 'labels', nameOf: labelsText }],
-]);
+/** Of objects that have the field. */
+const NAMELESS_RULES: readonly NamelessRule[] = [
+  { field: 'address', nameOf: text },
+  { field: 'labels', nameOf: labelsText },
+];
 
 export function keyFieldOf({ resource }: ObjectKind): string {
   return KEY_RULES.get(resource.kind)?.field ?? 'description';
@@ -51,7 +52,7 @@ export function keyFieldOf({ resource }: ObjectKind): string {
 export function namingField(kind: ObjectKind, config: JsonObject): string {
   const field = keyFieldOf(kind);
   const isNamed = field !== 'description' || text(config[field]) !== '';
-  return isNamed ? field : (NAMELESS_RULES.get(kind.resource.kind)?.field ?? field);
+  return isNamed ? field : (namelessRule(kind)?.field ?? field);
 }
 
 /** The name that an object has if no other one has the same. */
@@ -76,10 +77,14 @@ export function isNumbered(key: string, name: string): boolean {
 }
 
 /** The name of an object without a description. */
-function namelessName({ resource, label }: ObjectKind, config: JsonObject): string {
-  const rule = NAMELESS_RULES.get(resource.kind);
+function namelessName(kind: ObjectKind, config: JsonObject): string {
+  const rule = namelessRule(kind);
   const name = rule?.nameOf(config[rule.field]) ?? '';
-  return name.length > MAX_NAMELESS ? label : name || label;
+  return name === '' || name.length > MAX_NAMELESS ? kind.label : name;
+}
+
+function namelessRule({ resource }: ObjectKind): NamelessRule | undefined {
+  return NAMELESS_RULES.find(({ field }) => Object.hasOwn(resource.config.properties, field));
 }
 
 /** Sorted, because the order of labels means nothing. */
