@@ -38,7 +38,7 @@ interface NamelessRule {
 
 /** A longer text is no name that people read. */
 const MAX_NAMELESS = 100;
-/** Of objects that have the field. */
+/** The first one whose field the schema has applies. */
 const NAMELESS_RULES: readonly NamelessRule[] = [
   { field: 'address', nameOf: text },
   { field: 'labels', nameOf: labelsText },
