@@ -13,6 +13,8 @@ const COPIED = [
   'test/support',
   'console/sign-in',
   'docs',
+  'llms.txt',
+  'man',
   'openapi.json',
   'package.json',
   'biome.json',

@@ -15,7 +15,7 @@ const PAGE = 'docs/internals/writing-a-module.md';
 const REGISTRY = 'src/modules/registry.ts';
 /** Files that `npm run generate` writes. */
 const GENERATED =
-  /^(openapi\.json|docs\/reference\/|src\/config\/defaults\.yaml|src\/client\/generated\/|src\/cli\/(api|agent)\/generated\/|src\/configuration-file\/generated\/)/;
+  /^(man\/|openapi\.json|docs\/reference\/|src\/config\/defaults\.yaml|src\/client\/generated\/|src\/cli\/(api|agent)\/generated\/|src\/configuration-file\/generated\/)/;
 
 test('a module is one folder and one line of the registry', { timeout: 400_000 }, async (t) => {
   const copy = await ProjectCopy.make(t);
