@@ -30,6 +30,7 @@ const NEEDS_DATABASE: ReadonlySet<string> = new Set([
 const LIVE: ReadonlySet<string> = new Set(['tunnels', 'tunnel_sessions', 'endpoints', 'tunnel_group']);
 /** They change nothing: questions about rules and requests, and a delivery that this server does not make. */
 const CHANGES_NOTHING: ReadonlySet<string> = new Set([
+  'backends.test',
   'https_edge_routes.access.test',
   'explain.request',
   'event_destinations.test',
