@@ -61,8 +61,11 @@ export function wrongValues(schema: FieldSchema): readonly WrongValue[] {
   if (schema.patternProperties !== undefined) {
     const [item] = Object.values(schema.patternProperties) as [FieldSchema];
     // A map of anything, such as claims, has no wrong items.
-    if (Object.keys(item).length > 0)
-      values.push({ value: { word: null }, at: '/word' }, { value: { word: ['word'] }, at: '/word' });
+    if (Object.keys(item).length > 0) {
+      values.push({ value: { word: null }, at: '/word' });
+      const isList = (item.anyOf ?? [item]).some((each) => isOfType(['word'], each));
+      if (!isList) values.push({ value: { word: ['word'] }, at: '/word' });
+    }
     const names = Array.from({ length: (schema.maxProperties ?? 0) + 1 }, (_, index) => `word${index}`);
     values.push({ value: Object.fromEntries(names.map((name) => [name, leastValue(item)])) });
     if (schema.minProperties !== undefined) values.push({ value: {} });
