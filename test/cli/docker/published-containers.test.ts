@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentHandle } from '../../../src/agent/handle.ts';
-import { DockerTunnels } from '../../../src/cli/agent/docker/docker-tunnels.ts';
+import { DockerTunnels, type DockerTunnelsParts } from '../../../src/cli/agent/docker/docker-tunnels.ts';
 import type { Allowed } from '../../../src/cli/agent/docker/narrowed-modules.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
@@ -254,5 +254,26 @@ suite('containers as tunnels', { timeout: 120_000 }, () => {
     await answers('kept.localhost', 'gone');
     await container('p-web-2', { ...compose, 'postern.host': 'kept.localhost' });
     await answers('kept.localhost', 'p-web-2');
+  });
+
+  test('opens at most 800 tunnels a minute, so that the server keeps the connection, and says what waits', async (t) => {
+    const engine = await FakeEngine.open(t);
+    for (let at = 0; at < 810; at += 1) engine.run(`c${at}`, { 'postern.host': `c${at}.localhost` }, { hostPort: 9 });
+    const opened: string[] = [];
+    let listed: readonly string[] = [];
+    const agent: DockerTunnelsParts['agent'] = {
+      tunnels: [],
+      openTunnel: ({ name }) => ({ ref: opened.push(name) }) as AgentHandle['tunnels'][number],
+      closeTunnel: () => {},
+      moveTunnel: () => {},
+      reportProblems: (texts) => {
+        listed = texts;
+      },
+    };
+    const source = { engine: { socketPath: engine.socket }, allowed: PUBLIC, sharedLabels: [] };
+    const docker = new DockerTunnels({ source, agent, note: () => {} });
+    t.after(() => docker.close());
+    await until('some wait', () => listed.some((text) => /^\d+ containers wait: .* at most 800 a minute/.test(text)));
+    assert.ok(opened.length >= 800 && opened.length < 810, String(opened.length));
   });
 });

@@ -1,6 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import type { AgentHandle } from '../../../agent/handle.ts';
 import type { TunnelSpec } from '../../../agent/options.ts';
+import { TokenBucket } from '../../../lib/token-bucket.ts';
 import { MAX_TUNNELS_PER_SESSION } from '../../../tunnel/protocol.ts';
 import { printable } from '../../api/cell-text.ts';
 import { refusalText } from '../event-text.ts';
@@ -13,6 +14,8 @@ import { type Rejection, type Wanted, type WantedTunnel, wantedTunnels } from '.
 
 /** A service that is replaced by its successor keeps its hosts and labels for this long. */
 const KEPT_MS = 60_000;
+/** The server ends the connection of an agent that sends 2,000 messages at once; each tunnel comes and goes with one. */
+const OPENED_PER_MINUTE = 800;
 
 /** `postern start --docker`. */
 export interface DockerSource {
@@ -44,6 +47,10 @@ export class DockerTunnels {
   /** Which service has which host and label, and when that was seen last. */
   readonly #held = new Map<string, { readonly service: string; readonly atMs: number }>();
   readonly #others: readonly TunnelSpec[];
+  /** Containers that restart again and again must not cost the others their connection. */
+  readonly #openings = new TokenBucket(OPENED_PER_MINUTE);
+  /** Tunnels that a later reading opens. */
+  #postponed = 0;
   #rejections: readonly Rejection[] = [];
   #omitted = 0;
   #engineProblem: string | null = null;
@@ -96,10 +103,14 @@ export class DockerTunnels {
       this.#open.delete(key);
       agent.closeTunnel(ref);
     }
+    this.#postponed = 0;
     for (const tunnel of wanted) {
       const { key, spec } = tunnel;
       const open = this.#open.get(key);
-      if (open === undefined) {
+      if (open === undefined && this.#openings.waitMs(performance.now()) > 0) {
+        this.#postponed += 1;
+      } else if (open === undefined) {
+        this.#openings.take();
         const { ref } = agent.openTunnel(spec);
         this.#open.set(key, { ref, settings: settingsOf(tunnel), addr: spec.addr });
       } else if (open.addr.join(' ') !== spec.addr.join(' ')) {
@@ -151,6 +162,7 @@ export class DockerTunnels {
     this.#parts.agent.reportProblems([
       ...(this.#engineProblem === null ? [] : [this.#engineLine(this.#engineProblem)]),
       ...(this.#omitted > 0 ? [omittedLine(this.#omitted)] : []),
+      ...(this.#postponed > 0 ? [postponedLine(this.#postponed)] : []),
       ...this.#rejections.map(lineOf),
       ...refused,
     ]);
@@ -167,4 +179,8 @@ function lineOf({ container, reason }: Rejection): string {
 
 function omittedLine(omitted: number): string {
   return `${omitted} more containers have labels than this agent follows: start another agent for some of them`;
+}
+
+function postponedLine(postponed: number): string {
+  return `${postponed} containers wait: this agent publishes at most ${OPENED_PER_MINUTE} a minute. Look for containers that restart again and again`;
 }
