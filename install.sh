@@ -188,7 +188,7 @@ download() {
       esac
       name=$1
       shift
-      curl -fsSL --connect-timeout 30 --speed-limit 1000 --speed-time 60 --retry 2 "$@" \
+      bounded "$name" curl -fsSL --connect-timeout 30 --speed-limit 1000 --speed-time 60 --retry 2 "$@" \
         -o "$scratch/$name" "$url/$name" 2>"$scratch/problem" || cannot_download "$name"
       ;;
     *)
@@ -196,7 +196,7 @@ download() {
       shift
       # busybox 1.35 of Debian crashes with -T; its limit without is 15 minutes.
       [ "$downloader" = busybox ] || set -- --timeout=60 --tries=3
-      wget -S "$@" -O "$scratch/$name" "$url/$name" 2>"$scratch/problem" || cannot_download "$name"
+      bounded "$name" wget -S "$@" -O "$scratch/$name" "$url/$name" 2>"$scratch/problem" || cannot_download "$name"
       case $url in
         https://*) forbidden='^[[:space:]]*location:[[:space:]]*http:' ;;
         *) forbidden='^[[:space:]]*location:' ;;
@@ -205,6 +205,21 @@ download() {
         fail "$url/$name redirects to a place that cannot be trusted ($(head -n 1 "$scratch/redirect"))"
       ;;
   esac
+}
+
+# Runs the downloader of $1. A server that sends without end must not fill the disk.
+bounded() {
+  case $1 in
+    SHA256SUMS*) most_mb=1 ;;
+    *) most_mb=$((needed_mb * 2)) ;;
+  esac
+  shift
+  (
+    # The write fails then, which the downloader reports. Blocks have 512 bytes, in some shells 1024.
+    trap '' XFSZ
+    ulimit -f $((most_mb * 2048))
+    "$@"
+  )
 }
 
 cannot_download() {

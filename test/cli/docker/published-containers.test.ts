@@ -263,7 +263,7 @@ suite('containers as tunnels', { timeout: 120_000 }, () => {
     let listed: readonly string[] = [];
     const agent: DockerTunnelsParts['agent'] = {
       tunnels: [],
-      openTunnel: ({ name }) => ({ ref: opened.push(name) }) as AgentHandle['tunnels'][number],
+      openTunnel: ({ name }) => ({ ref: opened.push(`${name}`) }) as AgentHandle['tunnels'][number],
       closeTunnel: () => {},
       moveTunnel: () => {},
       reportProblems: (texts) => {

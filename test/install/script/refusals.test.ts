@@ -127,6 +127,33 @@ suite('install.sh needs a proof of who made the release', { skip }, () => {
     assert.deepEqual(plain.files(), ['postern']);
   });
 
+  test('and ends a list of checksums that has no end', async (t) => {
+    for (const machine of [CURL, WGET, BUSYBOX]) {
+      let sent = 0;
+      const instead = (path: string, response: ServerResponse): boolean => {
+        if (path !== '/SHA256SUMS') return false;
+        const line = Buffer.alloc(64 * 1024, 'x');
+        // Enough for a test that fails to end too.
+        const send = (): void => {
+          while (sent < 64 * 1024 * 1024 && !response.destroyed) {
+            sent += line.length;
+            if (!response.write(line)) return;
+          }
+          response.end();
+        };
+        response.on('drain', send);
+        send();
+        return true;
+      };
+      const { install, files } = await installerWorld(t, { machine, instead });
+      const { code, err } = await install();
+      assert.equal(code, 1, machine.name);
+      assert.match(err, /cannot download .*SHA256SUMS/, machine.name);
+      assert.ok(sent < 48 * 1024 * 1024, `${machine.name}: ${sent} bytes were sent`);
+      assert.deepEqual(files(), []);
+    }
+  });
+
   test('and follows redirects from HTTPS to HTTPS only', async (t) => {
     const tls = await certificate(t);
     const plain = await installerWorld(t);
