@@ -351,6 +351,21 @@ test('a new key is shown once, and is gone from the page afterwards', { skip }, 
   assert.ok(!(await page.content()).includes(secret));
 });
 
+test('a person invites an agent, and sees the line for its machine once', { skip }, async () => {
+  const { page } = admin;
+  await page.getByRole('tab', { name: 'Agent invitations' }).click();
+  await page.getByRole('button', { name: 'Invite an agent' }).first().click();
+  await page.getByLabel('Description', { exact: true }).fill('build machine');
+  await page.getByRole('dialog').getByRole('button', { name: 'Review changes' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  const line = (await page.locator('.secret-once code').textContent()) as string;
+  assert.match(line, /^postern agent join pstn-[\w-]+$/);
+  await photograph('agent-invitation');
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('link', { name: 'build machine' }).waitFor();
+  assert.ok(!(await page.content()).includes(line));
+});
+
 test('hostile names run nothing, and axe-core has no serious finding', { skip }, async () => {
   await plantHostileText(api);
   if (SCREENSHOTS !== undefined) mkdirSync(SCREENSHOTS, { recursive: true });

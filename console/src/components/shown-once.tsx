@@ -28,6 +28,17 @@ const FIELDS: Readonly<Record<string, (secret: string, document: Document) => Sh
     ),
   }),
   invitation_url: invitationShown,
+  invitation: (line) => ({
+    title: 'Agent invitation: shown only now',
+    secret: `postern agent join ${line}`,
+    explanation: (
+      <p>
+        Run this on the machine of the agent within ten minutes. It works once, and is not shown again. Anybody who has
+        the line can use it, so give it to nobody else.
+      </p>
+    ),
+    done: 'Done',
+  }),
 };
 
 export function shownOnceIn(type: ResourceType, document: Document): ShownOnce | null {

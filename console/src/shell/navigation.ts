@@ -71,6 +71,7 @@ const SHOWN_ELSEWHERE = new Set([
   'app_sessions',
   'api_keys',
   'credentials',
+  'agent_invitations',
   'service_accounts',
   'service_account_tokens',
   'changes',

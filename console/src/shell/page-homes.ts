@@ -15,6 +15,7 @@ const HOMES: Readonly<Record<string, string>> = {
   guest_links: '/people?tab=guest_links',
   api_keys: '/keys?tab=api_keys',
   credentials: '/keys?tab=credentials',
+  agent_invitations: '/keys?tab=agent_invitations',
   service_accounts: '/keys?tab=service_accounts',
   service_account_tokens: '/keys?tab=service_account_tokens',
   event_subscriptions: '/events?tab=event_subscriptions',

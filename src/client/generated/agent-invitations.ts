@@ -76,29 +76,29 @@ export interface AgentInvitationUpdate {
  */
 export class AgentInvitationsClient extends ResourceClient {
   /**
-   * Create an invitation for an agent. A line that an agent on another machine exchanges for a credential of its
-   * own, once and within ten minutes ("postern agent join"). It contains the address of the gateway, the hash of
-   * its CA, and a secret that is stored as a hash; only the response to the create shows it. The exchange deletes
-   * the invitation and creates the credential in one change. Deleting the invitation revokes it.
+   * Create an agent invitation. A line that an agent on another machine exchanges for a credential of its own,
+   * once and within ten minutes ("postern agent join"). It contains the address of the gateway, the hash of its
+   * CA, and a secret that is stored as a hash; only the response to the create shows it. The exchange deletes the
+   * invitation and creates the credential in one change. Deleting the invitation revokes it.
    */
   create(body: AgentInvitationCreate = {}, options?: CreateOptions): Promise<Answer<AgentInvitationCreated>> {
     return this.call({ method: 'POST', path: '/agent_invitations', body }, options);
   }
 
-  /** List invitation for an agents: every one, page after page. */
+  /** List agent invitations: every one, page after page. */
   list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<AgentInvitation, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/agent_invitations', query }, 'agent_invitations', options);
   }
 
-  /** List invitation for an agents: one page. */
+  /** List agent invitations: one page. */
   page(query?: PageQuery, options?: RequestOptions): Promise<Answer<AgentInvitationPage>> {
     return this.call({ method: 'GET', path: '/agent_invitations', query }, options);
   }
 
   /**
-   * Get an invitation for an agent. A line that an agent on another machine exchanges for a credential of its own,
-   * once and within ten minutes ("postern agent join"). It contains the address of the gateway, the hash of its
-   * CA, and a secret that is stored as a hash; only the response to the create shows it. The exchange deletes the
+   * Get an agent invitation. A line that an agent on another machine exchanges for a credential of its own, once
+   * and within ten minutes ("postern agent join"). It contains the address of the gateway, the hash of its CA, and
+   * a secret that is stored as a hash; only the response to the create shows it. The exchange deletes the
    * invitation and creates the credential in one change. Deleting the invitation revokes it.
    */
   get(id: string, options?: RequestOptions): Promise<Answer<AgentInvitation>> {
@@ -106,14 +106,14 @@ export class AgentInvitationsClient extends ResourceClient {
   }
 
   /**
-   * Update an invitation for an agent. Changes only the fields in the request; null counts as absent. A module in
-   * the request is replaced as a whole. DELETE of the module removes it.
+   * Update an agent invitation. Changes only the fields in the request; null counts as absent. A module in the
+   * request is replaced as a whole. DELETE of the module removes it.
    */
   update(id: string, body: AgentInvitationUpdate, options?: WriteOptions): Promise<Answer<AgentInvitation>> {
     return this.call({ method: 'PATCH', path: '/agent_invitations/{id}', params: { id }, body }, options);
   }
 
-  /** Delete an invitation for an agent. Returns 409 if other resources refer to it; details.referred_by names them. */
+  /** Delete an agent invitation. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: WriteOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/agent_invitations/{id}', params: { id } }, options);
   }

@@ -36,7 +36,7 @@ export const agentInvitations = defineResource({
   idPrefix: 'ai',
   path: '/agent_invitations',
   listKey: 'agent_invitations',
-  title: 'an invitation for an agent',
+  title: 'an agent invitation',
   description:
     'A line that an agent on another machine exchanges for a credential of its own, once and within ten minutes ("postern agent join"). It contains the address of the gateway, the hash of its CA, and a secret that is stored as a hash; only the response to the create shows it. The exchange deletes the invitation and creates the credential in one change. Deleting the invitation revokes it.',
   eventNoun: 'agent_invitation',

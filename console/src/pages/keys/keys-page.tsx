@@ -31,11 +31,25 @@ const TABS: readonly ListTab[] = [
   {
     tag: 'credentials',
     name: 'Agent credentials',
-    purpose: 'Agents connect with a credential. Create one, then run "postern authtoken" on the machine of the agent.',
+    purpose:
+      'Agents connect with a credential. Invite an agent, or create one here and run "postern authtoken" on its machine.',
     columns: (type) => [
       nameColumn(type),
       { name: 'May bind', cell: (row) => <ValueView value={row['acl']} /> },
       CREATED,
+      ID,
+    ],
+    extraColumns: (type, reload) => deleteColumn(type, 'Revoke', reload),
+  },
+  {
+    tag: 'agent_invitations',
+    name: 'Agent invitations',
+    purpose: 'A line for "postern agent join": an agent on another machine gets a credential of its own with it.',
+    form: { name: 'Invite an agent' },
+    columns: (type) => [
+      nameColumn(type),
+      { name: 'May bind', cell: (row) => <ValueView value={row['acl']} /> },
+      { name: 'Ends', class: 'middle col-time', cell: (row) => <Time at={row['expires_at']} /> },
       ID,
     ],
     extraColumns: (type, reload) => deleteColumn(type, 'Revoke', reload),

@@ -8,6 +8,7 @@ import { ErrorNotice } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import { textAt } from '../../format/text.ts';
+import { href } from '../../router/location.ts';
 import { agentColumns } from './agent-columns.tsx';
 import { tunnelColumns } from './tunnel-columns.tsx';
 import { useTunnelTraffic } from './tunnel-traffic.ts';
@@ -57,8 +58,8 @@ export function TunnelsPage() {
         empty={
           <EmptyState title={tab === 'tunnels' ? 'No tunnels are open' : 'No agent is connected'}>
             <p>
-              Create a credential on the page “Keys and credentials”, then run <code>postern http 3000</code> on the
-              machine of your service.
+              Invite an agent on the page <a href={href('/keys?tab=agent_invitations')}>Keys and credentials</a>, then
+              run <code>postern http 3000</code> on the machine of your service.
             </p>
           </EmptyState>
         }
