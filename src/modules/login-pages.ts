@@ -1,5 +1,5 @@
+import { isStoreOutage } from '../lib/store-outage.ts';
 import type { LoginSession, LoginStore } from './login/login-store.ts';
-import { isStoreOutage } from './login/store-outage.ts';
 
 const PER_PAGE = 500;
 /** Enough to know what logins bring, and soon read. */

@@ -17,6 +17,7 @@ import { PASSKEY_KIND, passkeyOf, USER_ACCOUNT_KIND } from '../../identity/peopl
 import type { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { isStoreOutage } from '../../lib/store-outage.ts';
 import { moduleRecordKey } from '../../modules/module-record-key.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { ListedNode } from '../../resources/documents-ports.ts';
@@ -89,17 +90,23 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
   };
 }
 
+/** While the store is away, this node may not know the agents of the others: then nothing is said about agents. */
 async function reportingAgents(online: KnownHere['online'], slice: TimeSlice): Promise<readonly CheckedAgent[]> {
   const agents: CheckedAgent[] = [];
   let beforeId: string | null = null;
-  for (let count = 0; count < MAX_AGENTS; count += AGENTS_PER_PAGE) {
-    const page = await online.list('tunnel_session', { beforeId, limit: AGENTS_PER_PAGE });
-    for (const { id, doc } of page) {
-      if (Array.isArray(doc['problems'])) agents.push({ ...(doc as unknown as CheckedAgent), id });
+  try {
+    for (let count = 0; count < MAX_AGENTS; count += AGENTS_PER_PAGE) {
+      const page = await online.list('tunnel_session', { beforeId, limit: AGENTS_PER_PAGE });
+      for (const { id, doc } of page) {
+        if (Array.isArray(doc['problems'])) agents.push({ ...(doc as unknown as CheckedAgent), id });
+      }
+      beforeId = page.at(-1)?.id ?? null;
+      if (page.length < AGENTS_PER_PAGE) break;
+      if (slice.isOver) await slice.next();
     }
-    beforeId = page.at(-1)?.id ?? null;
-    if (page.length < AGENTS_PER_PAGE) break;
-    if (slice.isOver) await slice.next();
+  } catch (error) {
+    if (!isStoreOutage(error)) throw error;
+    return [];
   }
   return agents;
 }

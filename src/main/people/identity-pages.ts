@@ -9,10 +9,10 @@ import type { IdentitySessions } from '../../identity/contracts/identity-session
 import { identityPages } from '../../identity/pages/identity-pages.ts';
 import { Challenges } from '../../identity/passkeys/challenges.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { isStoreOutage } from '../../lib/store-outage.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import { widestNetworkOf } from '../../modules/login/flow/client-networks.ts';
 import { LoginAttempts } from '../../modules/login/flow/login-attempts.ts';
-import { isStoreOutage } from '../../modules/login/store-outage.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface IdentityPagesDependencies {

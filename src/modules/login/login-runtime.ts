@@ -1,3 +1,4 @@
+import { isStoreOutage } from '../../lib/store-outage.ts';
 import type { Refusal } from '../contract/decides.ts';
 import type { ModuleLog, SharedPorts, SharedState } from '../contract/keeps-state.ts';
 import type { ConfiguredBy } from '../contract/prepare.ts';
@@ -29,7 +30,6 @@ import { type NewSession, type RecordedSession, recordSession } from './sessions
 import { type PreviousKey, Sessions } from './sessions/sessions.ts';
 import { TokenRefresh } from './sessions/token-refresh.ts';
 import type { LoginSettings } from './settings.ts';
-import { isStoreOutage } from './store-outage.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;

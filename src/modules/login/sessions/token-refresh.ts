@@ -1,10 +1,10 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
+import { isStoreOutage } from '../../../lib/store-outage.ts';
 import type { ModuleLog, ModuleTimers } from '../../contract/keeps-state.ts';
 import type { LoginClient, RefreshedTokens } from '../login-client.ts';
 import type { LoginRecords } from '../login-store.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
-import { isStoreOutage } from '../store-outage.ts';
 import { accessExpiresAtMs } from './access-expiry.ts';
 import { type Grant, type GrantDoc, REFRESH_RETRY_MS, type RefreshedGrant } from './grant.ts';
 import { grantClaims, knownFields } from './user-fields.ts';

@@ -1,4 +1,4 @@
-import { type ErrorCode, PosternError } from '../../lib/errors.ts';
+import { type ErrorCode, PosternError } from './errors.ts';
 
 /** During a failover the database is away, then perhaps a standby, then perhaps one that lacks the last commits. */
 const OUTAGES: ReadonlySet<ErrorCode> = new Set([
