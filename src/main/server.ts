@@ -40,6 +40,7 @@ import { nodeName, openNodes } from './cluster/nodes.ts';
 import { othersWrites } from './cluster/others-writes.ts';
 import { ownTunnels } from './cluster/own-tunnels.ts';
 import { openDescriptorBudget } from './data-plane/descriptors.ts';
+import { createNodeMemories, MAIN_THREAD } from './data-plane/node-memories.ts';
 import { proxiedClients } from './data-plane/proxied-clients.ts';
 import { openServerTracing, SEND_REST_WITHIN_MS } from './data-plane/tracing.ts';
 import { openTraffic } from './data-plane/traffic.ts';
@@ -175,7 +176,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => identity?.close());
   const ownIssuer = identity?.ownIssuer ?? null;
   const ofOthers = { logins: moduleLogins(store, nodes.news), others: othersWrites(store, replica, nodes.news) };
-  const seen = { tunnels: directory.tunnels, mayServeNames: () => membership.mayServe(), ownIssuer };
+  const seen = {
+    ...{ tunnels: directory.tunnels, mayServeNames: () => membership.mayServe(), ownIssuer },
+    nodeMemories: createNodeMemories(catalog.modules, config.moduleSettings),
+    thread: MAIN_THREAD,
+  };
   const explainer = opened.adopt(
     new Explainer({ ...base, ...ofOthers, ...seen, sessions: store.logins, node: membership.self.name }),
     (it) => it.close(),

@@ -4,7 +4,8 @@ import { hasHook } from './has-hook.ts';
 
 /**
  * The questions that a request must pass, from its modules in the order of traffic. Modules that recognize a requester
- * without a login are asked before the first login module: a program with a token must not be sent to a login page.
+ * without a login are asked before the first login module: a program with a token must not be sent to a login page. A
+ * module with a later decision is asked once more, after the module that it names.
  */
 export function admissionSteps(inOrder: readonly NamedModule[], registry: readonly Module[]): AdmissionSteps {
   const steps = allSteps(inOrder, registry);
@@ -26,8 +27,12 @@ function allSteps(inOrder: readonly NamedModule[], registry: readonly Module[]):
     registry.some((module) => module.name === name && module.decidesAccess);
   const recognizing = inOrder.filter(recognizes).map(recognition);
   const steps: AdmissionStep[] = [];
+  const later = laterSteps(inOrder, registry);
   let areRecognizingAsked = false;
   for (const module of inOrder) {
+    const place = registry.findIndex(({ name }) => name === module.name);
+    while ((later[0]?.after ?? Number.POSITIVE_INFINITY) < place)
+      steps.push(...later.splice(0, 1).map(({ step }) => step));
     if (!areRecognizingAsked && (recognizes(module) || isLogin(module.name))) {
       steps.push(...recognizing);
       areRecognizingAsked = true;
@@ -38,7 +43,26 @@ function allSteps(inOrder: readonly NamedModule[], registry: readonly Module[]):
       steps.push(decision(module, { grantsPermit: isLogin(name), decidesAccess: decidesAccess(name) }));
     }
   }
-  return steps;
+  return [...steps, ...later.map(({ step }) => step)];
+}
+
+interface LaterStep {
+  /** The place in the registry after which it is asked. */
+  readonly after: number;
+  readonly step: AdmissionStep;
+}
+
+/** In the order in which they are asked. */
+function laterSteps(inOrder: readonly NamedModule[], registry: readonly Module[]): LaterStep[] {
+  const steps = inOrder.filter(decidesLater).map(({ name, prepared: { later } }) => {
+    const own = registry.findIndex((module) => module.name === name);
+    const { judgesAgainAfter, decidesAccess = false } = registry[own] ?? {};
+    const after = registry.findIndex((module) => module.name === judgesAgainAfter);
+    if (after < own || after === -1) throw new Error(`the ${name} module declares no later place to judge at`);
+    const facts = { grantsPermit: false, decidesAccess };
+    return { after, step: { ...decision({ name, prepared: later }, facts), isLater: true } as const };
+  });
+  return steps.sort((a, b) => a.after - b.after);
 }
 
 // A step exists only with its hook: there is no verdict for a missing one.
@@ -46,6 +70,7 @@ const recognizes = hasHook('identify');
 const decides = hasHook('judge');
 const assumes = hasHook('assume');
 const admits = hasHook('admit');
+const decidesLater = hasHook('later');
 
 function recognition({ name, prepared }: ModuleWith<'identify'>): AdmissionStep {
   return { module: name, grantsPermit: true, decidesAccess: true, ask: (request) => prepared.identify(request) };

@@ -73,6 +73,8 @@ export interface AdmissionStep {
   readonly grantsPermit: boolean;
   /** Whether its module decides who may enter. */
   readonly decidesAccess: boolean;
+  /** It is the second one of its module, at a later place. */
+  readonly isLater?: true;
   /** In place of `ask` in `entrySteps`, where the module has an effect: called once for each request. */
   readonly admit?: (request: TrafficRequest) => Verdict | Promise<Verdict>;
   ask(request: TrafficRequest): Verdict | Promise<Verdict>;

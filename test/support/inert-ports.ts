@@ -34,6 +34,7 @@ export function inertPorts(ports: Partial<RuntimePorts & SharedPorts> = {}): Run
     newId: (prefix) => `${prefix}_1`,
     randomText: (bytes) => 'A'.repeat(Math.ceil((bytes * 4) / 3)),
     ownConfigs: () => [],
+    nodeMemory: () => assert.fail('the test has no memory of the node'),
     shared: (definition) => assert.fail(`the test shares no ${definition.name}`),
     counter: () => () => {},
     ...ports,

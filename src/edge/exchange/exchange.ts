@@ -26,6 +26,7 @@ import { UNMATCHED } from './unmatched-path.ts';
 import { unpreparedModule } from './unprepared-module.ts';
 
 const NO_BACKEND_MESSAGE = 'This site has no backend yet. Its operator must configure one.';
+const ADMITTED_BEFORE: Pass = { isPass: true, reason: 'admitted_before' };
 const BUG_MESSAGE = 'An internal error occurred. Try again later.';
 
 /**
@@ -123,11 +124,17 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
     else this.refuseWith(unpreparedModule(problem), problem.module, 'unprepared');
   }
 
-  /** A module that has acted on the request, before the configuration changed, is only asked. */
+  /**
+   * A module that has acted on the request, before the configuration changed, is only asked, and not even that if it
+   * decides no access: a limit would refuse the request that has used the last of it.
+   */
   #entryOf({ id, steps, entrySteps }: RouteSnapshot): readonly AdmissionStep[] {
     const acted = this.#acted;
     if (acted === null) return entrySteps;
-    return entrySteps.map((step, at) => (acted.has(actOf(id, step)) ? (steps[at] as AdmissionStep) : step));
+    return entrySteps.map((step, at) => {
+      if (!acted.has(actOf(id, step))) return step;
+      return step.decidesAccess ? (steps[at] as AdmissionStep) : { ...step, ask: () => ADMITTED_BEFORE };
+    });
   }
 
   passed(pass: Pass, at: number, steps: readonly AdmissionStep[]): void {
@@ -136,6 +143,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   }
 
   refused(refusal: Refusal, at: number, steps: readonly AdmissionStep[]): void {
+    this.refusingStep = at;
     this.refusedByModule(refusal, moduleAt(steps, at));
   }
 
@@ -354,8 +362,8 @@ interface AskedStep {
   readonly since: number;
 }
 
-function actOf(routeId: string, { module }: AdmissionStep): string {
-  return `${routeId} ${module}`;
+function actOf(routeId: string, { module, isLater }: AdmissionStep): string {
+  return `${routeId} ${module}${isLater === true ? ' later' : ''}`;
 }
 
 function moduleAt(steps: readonly AdmissionStep[], at: number): string {

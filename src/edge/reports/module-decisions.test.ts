@@ -3,21 +3,39 @@ import { test } from 'node:test';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { moduleDecisions } from './module-decisions.ts';
 
-const route = {
-  steps: ['ip_restriction', 'access', 'oidc', 'access'].map((module) => ({ module })),
-  requestChangers: [{ name: 'changes' }],
+const limit = { module: 'a_limit' };
+const others = ['ip_restriction', 'access', 'oidc', 'access'].map((module) => ({ module }));
+const requestChangers = [{ name: 'changes' }];
+const route = { steps: others, requestChangers } as unknown as RouteSnapshot;
+const limited = {
+  steps: [limit, ...others, { ...limit, isLater: true }],
+  requestChangers,
 } as unknown as RouteSnapshot;
 
+function said(on: RouteSnapshot, refusedBy: string | null, refusingStep: number | null, targetName: string | null) {
+  return Object.values(moduleDecisions({ route: on, refusedBy, refusingStep, targetName })).join(' ');
+}
+
 test('modules before the one that refused have allowed it, and those after it were not asked', () => {
-  const said = (refusedBy: string | null, targetName: string | null = null): string =>
-    Object.values(moduleDecisions({ route, refusedBy, targetName })).join(' ');
-  assert.equal(said(null, 'upstream'), 'allow allow allow');
-  assert.equal(said('ip_restriction:address'), 'block invalid invalid');
-  assert.equal(said('oidc:login'), 'allow invalid block');
-  assert.equal(said('access:none'), 'allow block allow');
-  assert.equal(said('changes:path'), 'allow allow allow');
-  assert.equal(said('backend:refused', null), 'allow allow allow');
-  assert.equal(said('cut:ip_restriction', 'upstream'), 'allow allow allow');
-  assert.equal(said('client:gone'), 'invalid invalid invalid');
-  assert.deepEqual(moduleDecisions({ route: null, refusedBy: null, targetName: null }), {});
+  assert.equal(said(route, null, null, 'upstream'), 'allow allow allow');
+  assert.equal(said(route, 'ip_restriction:address', 0, null), 'block invalid invalid');
+  assert.equal(said(route, 'oidc:login', 2, null), 'allow invalid block');
+  assert.equal(said(route, 'access:none', 3, null), 'allow block allow');
+  assert.equal(said(route, 'changes:path', null, null), 'allow allow allow');
+  assert.equal(said(route, 'backend:refused', null, null), 'allow allow allow');
+  assert.equal(said(route, 'cut:ip_restriction', null, 'upstream'), 'allow allow allow');
+  assert.equal(said(route, 'client:gone', null, null), 'invalid invalid invalid');
+  const nowhere = { route: null, refusedBy: null, refusingStep: null, targetName: null };
+  assert.deepEqual(moduleDecisions(nowhere), {});
+});
+
+test('a token that is refused keeps the login and the rules from being asked', () => {
+  assert.equal(said(route, 'access:token', 1, null), 'allow block invalid');
+});
+
+test('a module with two places refuses at either, and has allowed what its second place did not see', () => {
+  assert.equal(said(limited, 'a_limit:rate', 0, null), 'block invalid invalid invalid');
+  assert.equal(said(limited, 'a_limit:rate', 5, null), 'block allow allow allow');
+  assert.equal(said(limited, 'oidc:login', 3, null), 'allow allow invalid block');
+  assert.equal(said(limited, null, null, 'upstream'), 'allow allow allow allow');
 });

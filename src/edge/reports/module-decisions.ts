@@ -5,21 +5,29 @@ import type { ModuleDecision } from '../../telemetry/facts/request-facts.ts';
 export function moduleDecisions({
   route,
   refusedBy,
+  refusingStep,
   targetName,
 }: {
   readonly route: RouteSnapshot | null;
   readonly refusedBy: string | null;
+  readonly refusingStep: number | null;
   readonly targetName: string | null;
 }): Readonly<Record<string, ModuleDecision>> {
   if (route === null) return {};
   const by = refusedBy?.split(':', 1)[0] ?? '';
-  const refusing = route.steps.findLastIndex(({ module }) => module === by);
   // Modules that change requests come after all verdicts.
   const isAdmitted = targetName !== null || by === 'backend' || route.requestChangers.some(({ name }) => name === by);
   const decisions: Record<string, ModuleDecision> = {};
-  for (const [at, { module }] of route.steps.entries()) {
-    if (refusing === -1) decisions[module] = isAdmitted ? 'allow' : 'invalid';
-    else decisions[module] = at < refusing ? 'allow' : at === refusing ? 'block' : 'invalid';
+  for (const [at, { module, isLater }] of route.steps.entries()) {
+    const decision = refusingStep === null ? (isAdmitted ? 'allow' : 'invalid') : decisionAt(at, refusingStep);
+    // A module that was asked at its first place has decided, also if its second one was not reached.
+    const isDecided = decisions[module] === 'block' || (isLater === true && decision === 'invalid');
+    if (!isDecided) decisions[module] = decision;
   }
   return decisions;
+}
+
+function decisionAt(at: number, refusing: number): ModuleDecision {
+  if (at === refusing) return 'block';
+  return at < refusing ? 'allow' : 'invalid';
 }

@@ -16,6 +16,8 @@ export class ObservedRequest extends ReceivedRequest {
   errorCode: string | null = null;
   /** The module and reason that ended it early, such as `ip_restriction:address`. */
   refusedBy: string | null = null;
+  /** The step of its route that refused it; null: none did. */
+  refusingStep: number | null = null;
   targetName: string | null = null;
   tunnelNode: string | null = null;
   counter: TrafficCounter | null = null;

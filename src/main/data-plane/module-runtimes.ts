@@ -31,6 +31,7 @@ import { followedRecords } from './followed-records.ts';
 import { inertPorts, readOnlyLogins } from './inert-ports.ts';
 import { moduleCounter } from './module-counter.ts';
 import { moduleRecords } from './module-records.ts';
+import { type NodeMemories, nodeMemoryOf } from './node-memories.ts';
 
 const ROUTE_KIND = 'https_edge_route';
 const EVERYTHING = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
@@ -61,6 +62,9 @@ export interface RuntimeDependencies {
   readonly ownIssuer: OwnIssuer | null;
   /** Compiles the edges again that read this record. */
   readonly recompile: (kind: string, id: string) => void;
+  /** Which modules share with all threads, and which of these threads this is: -1 for the main thread. */
+  readonly nodeMemories: NodeMemories;
+  readonly thread: number;
   /** For explanations: nothing that the modules do has an effect. */
   readonly isInert?: true;
 }
@@ -84,6 +88,7 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
     const ports = {
       ...statePorts(module, deps, network, ksuid),
       ownConfigs: (edgeId: string) => ownConfigs(module, deps.replica, edgeId),
+      nodeMemory: () => nodeMemoryOf(module, deps.nodeMemories, deps.thread),
       shared: sharedWith(module, shared),
     };
     const runtime = await module.createRuntime?.(ports, settingsOf(moduleSettings, module));

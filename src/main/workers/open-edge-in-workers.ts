@@ -27,6 +27,7 @@ import { EdgeMetrics } from '../../telemetry/metrics/edge-metrics.ts';
 import { upstreamGuard } from '../../upstream/upstream-guard.ts';
 import { edgeSettings } from '../data-plane/edge-settings.ts';
 import { moduleNetwork } from '../data-plane/module-runtimes.ts';
+import { releaseNodeMemories } from '../data-plane/node-memories.ts';
 import { type EdgeDependencies, type OpenedEdge, openersOf, tunnelSocketsOf } from '../edge.ts';
 import { StartGate } from '../sockets/start-gate.ts';
 import { attemptsOfWorker } from './attempts-of-worker.ts';
@@ -123,10 +124,12 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
         clockOffset,
         tallies,
         tunnelStreams,
+        nodeMemories: deps.nodeMemories,
         connections,
       }),
       release: (index) => {
         for (const tally of [...Object.values(tallies), tunnelStreams]) SharedTally.clear(tally, index);
+        releaseNodeMemories(deps.catalog.modules, deps.nodeMemories, index);
         agents.ended(index);
       },
       methods: (index) => ({

@@ -15,6 +15,7 @@ import type { RequestFacts } from '../../telemetry/facts/request-facts.ts';
 import type { BackendCounts } from '../../telemetry/metrics/backend-traffic.ts';
 import type { RecordedRequest } from '../../telemetry/requests/recorded-request.ts';
 import type { OwnAddressList } from '../../upstream/own-addresses.ts';
+import type { NodeMemories } from '../data-plane/node-memories.ts';
 import type { AgentOrder, AgentReports, AgentTls } from './agent-orders.ts';
 import type { AttemptMethods } from './attempts-of-worker.ts';
 
@@ -40,6 +41,8 @@ export interface WorkerStart {
   readonly tallies: Readonly<Record<keyof EdgeTallies, SharedArrayBuffer>>;
   /** Requests and connections in progress of each tunnel that is in groups. */
   readonly tunnelStreams: SharedArrayBuffer;
+  /** What modules share with all threads. */
+  readonly nodeMemories: NodeMemories;
   /** For its log lines. */
   readonly logPort: MessagePort;
   /** Set once it has sent all of them. */

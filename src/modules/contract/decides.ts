@@ -17,10 +17,17 @@ export interface Decides {
    * the others only ask about. Needs a `judge`.
    */
   admit?(request: TrafficRequest): Verdict | Promise<Verdict>;
+  /** The same once more, at the later place that the module declares in `judgesAgainAfter`; absent: it has no more to say. */
+  readonly later?: LaterDecision;
 }
+
+/** What a module decides at its second place, by what it knows there, such as who sends the request. */
+export interface LaterDecision extends Required<Pick<Decides, 'judge'>>, Pick<Decides, 'admit'> {}
 
 /** What a module that decides declares beside `decidesAccess`. */
 export interface DeclaresDecisions {
+  /** The module after whose place in the order of traffic `later` is asked, whether or not the route uses that module. */
+  readonly judgesAgainAfter?: string;
   /** Sentences for the reasons of its verdicts, for people who ask why; absent ones appear by their name alone. */
   readonly reasons?: Readonly<Record<string, string>>;
   /** The codes of its refusals: rows of the errors page and the OpenAPI document, under their own heading. */

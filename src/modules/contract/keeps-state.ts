@@ -19,12 +19,14 @@ import type { DeclaresPaths } from './serves-paths.ts';
  * | a runtime, a shared runtime, their memory and timers | one per thread that serves traffic, and one for `explain` | the thread |
  * | `records`, `followed`, `logins` | one for the installation: all nodes and threads read and write the same | its deletion |
  * | `attempts` | one per node | the process |
+ * | `nodeMemory` | one per node: all threads that serve traffic, and `explain`, read and write the same | the process |
  * | keys behind `mac`, `seal` and `open` | one set for the installation | the installation |
  * | `counter` | one per thread, added up per node | the process |
  * | settings | one per node | a restart |
  *
  * With the setting `workers`, several threads of a process serve traffic: two runtimes never see each other's memory.
- * What must be exact across threads or nodes, such as a claim that may be used once, is a record. Work that must be done
+ * What must be exact across nodes, such as a claim that may be used once, is a record. What must be exact across the threads
+ * of a node, and changes with every request, is in `nodeMemory`. Work that must be done
  * once for the installation is claimed with `followed.write`, because every timer runs in every thread. `explain` prepares modules once more, with runtimes of its own whose ports have no effect: a variable of the
  * file would be shared with it.
  */
@@ -34,12 +36,27 @@ export interface DeclaresState<Settings extends DeclaredSettings, Runtime extend
    * knows the type of `PreparePorts.runtime`.
    */
   createRuntime?(ports: RuntimePorts, settings: SettingValues<Settings>): Promise<Runtime>;
+  /** Memory that all threads of the node share: see `RuntimePorts.nodeMemory`. */
+  readonly nodeMemory?: DeclaresNodeMemory<SettingValues<Settings>>;
   /** State that it shares with other modules. Their settings reach its hooks, and their names count as its own. */
   readonly shared?: readonly SharedRuntime[];
   /** Kinds of records that the module stores for itself: see `StatePorts.records`. */
   readonly recordKinds?: readonly string[];
   /** Kinds of configuration that its runtime reads: see `StatePorts.followed`. */
   readonly followedKinds?: readonly string[];
+}
+
+export interface DeclaresNodeMemory<Settings> {
+  /** Called once, when the process starts. Pages that nobody writes to take no memory. */
+  create(settings: Settings): SharedArrayBuffer;
+  /** A thread has ended, maybe in the middle of a change: releases what it held. */
+  threadEnded?(memory: SharedArrayBuffer, thread: number): void;
+}
+
+export interface NodeMemory {
+  readonly memory: SharedArrayBuffer;
+  /** The thread of this runtime: that of a worker, from 0, or -1 for the main thread. */
+  readonly thread: number;
 }
 
 /** The module's state in one thread, shared by everything that it prepares there. */
@@ -54,6 +71,8 @@ export interface ModuleRuntime {
 export interface RuntimePorts extends StatePorts {
   /** The current configurations of this module on an edge, one per route, including disabled ones. */
   ownConfigs(edgeId: string): readonly JsonObject[];
+  /** The memory that the module declares in `nodeMemory`. An explanation reads it, and writes nothing there. */
+  nodeMemory(): NodeMemory;
   /** The instance of a shared runtime that the module declares in `shared`. */
   shared<Runtime extends SharedState>(definition: SharedRuntime<Runtime>): Runtime;
 }

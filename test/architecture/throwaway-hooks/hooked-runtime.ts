@@ -25,6 +25,8 @@ export class HookedRuntime implements ModuleRuntime {
         seen['heard'] = first?.kind !== undefined;
       }),
     ];
+    const { memory, thread } = ports.nodeMemory();
+    seen['memory'] = [memory.byteLength, thread];
     seen['bytes'] = settings.hooked_bytes;
     seen['now'] = ports.clock.nowMs() > 0;
     seen['id'] = ports.newId('toy').startsWith('toy_');

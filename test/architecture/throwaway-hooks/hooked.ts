@@ -20,6 +20,7 @@ const { rows } = errorTable({
 const PATH = '/.postern/hooked';
 const RULE = { kind: NOTE_KIND, id: 'note', parent: 'hooked', text: 'deny /refused' };
 const PASS: Pass = { isPass: true, reason: 'open' };
+const LATE: Pass = { isPass: true, reason: 'late' };
 const REHEARSED: Pass = { isPass: true, reason: 'open', wouldRefuse: { reason: 'path', rule: 'deny[1]' } };
 const REFUSED: Refusal = {
   status: 402,
@@ -52,7 +53,12 @@ export const hooked = defineModule({
   }),
   example: { mark: '!' },
   errors: { title: 'Traffic: hooked', rows },
-  reasons: { open: 'It is open.' },
+  reasons: { open: 'It is open.', late: 'It is still open.' },
+  judgesAgainAfter: 'compression',
+  nodeMemory: {
+    create: ({ hooked_bytes }) => new SharedArrayBuffer(hooked_bytes),
+    threadEnded: (memory) => void new Uint8Array(memory).fill(0),
+  },
   settings: {
     hooked_bytes: declared(integer(1, 1000), { default: 10, description: 'How much of a body is read.' }),
   },
@@ -127,6 +133,9 @@ function prepared({ mark, maxBytes, configuredBy }: Marking, runtime: HookedRunt
     admit: (request) => {
       runtime?.count('admitted');
       return judge(request);
+    },
+    later: {
+      judge: ({ path }) => (path === '/late' ? REFUSED : LATE),
     },
     upstreamHeaders: () => STANDING,
     transformRequest: (request, headers) => {

@@ -61,6 +61,7 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
   const refused = await edge.ask(host, '/refused');
   assert.equal(refused.status, 402);
   assert.equal(refused.headers['postern-error-code'], 'ERR_POSTERN_HOOKED');
+  assert.equal(await edge.status(host, '/late'), 402, 'at its second place');
   const longer = { method: 'POST', body: 'longer', headers: { 'content-length': '6' } };
   assert.equal(await edge.status(host, '/', longer), 413);
   assert.equal(await edge.status(host, '/long', longer), 200);
@@ -72,6 +73,7 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
   const post = { method: 'POST', body: 'x', headers: { 'content-length': '1' } };
   const own = await edge.ask(host, '/.postern/hooked', post);
   assert.deepEqual(JSON.parse(own.text), {
+    memory: [5, -1],
     bytes: 5,
     now: true,
     id: true,

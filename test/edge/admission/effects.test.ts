@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Verdict } from '../../../src/modules/contract/decides.ts';
+import type { LaterDecision, Verdict } from '../../../src/modules/contract/decides.ts';
 import type { Module } from '../../../src/modules/contract/module.ts';
 import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
 import { admissionSteps } from '../../../src/snapshot/admission-steps.ts';
@@ -8,9 +8,10 @@ import type { RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 import { JudgedExchange } from './judged-exchange.ts';
 
 const PASS: Verdict = { isPass: true, reason: 'test' };
-const REGISTRY = ['limit', 'slow', 'limit_after'].map((name) => ({
+const REGISTRY = ['limit', 'slow', 'limit_after', 'last'].map((name) => ({
   name,
   decidesAccess: name === 'slow',
+  ...(name === 'limit' && { judgesAgainAfter: 'limit_after' }),
 })) as unknown as readonly Module[];
 
 function routeOf(prepared: Readonly<Record<string, PreparedModule>>, id = 'edghtsrt_1'): { snapshot: RouteSnapshot } {
@@ -21,7 +22,7 @@ function routeOf(prepared: Readonly<Record<string, PreparedModule>>, id = 'edght
   };
 }
 
-function counting(calls: string[], name: string): PreparedModule {
+function counting(calls: string[], name: string): LaterDecision {
   const called = (hook: string) => (): Verdict => {
     calls.push(`${name} ${hook}`);
     return PASS;
@@ -41,8 +42,21 @@ test('a request that starts again, because the configuration changes, is counted
     await new Promise(setImmediate);
   }
   await new Promise(setImmediate);
-  assert.deepEqual(calls, ['limit acts', 'limit asks', 'limit asks', 'limit asks', 'after acts']);
+  // Its own request may have used the last of a limit.
+  assert.deepEqual(calls, ['limit acts', 'after acts']);
   assert.equal(judged.outcome, 'forwarded as nobody');
+});
+
+test('a module that decides access is asked again after it has acted, by the configuration that is valid now', async () => {
+  const calls: string[] = [];
+  const slow = counting(calls, 'slow');
+  const late: PreparedModule = { judge: () => new Promise(setImmediate).then(() => PASS) };
+  const judged = new JudgedExchange([routeOf({ slow, limit_after: late })]);
+  judged.exchange.start();
+  judged.exchange.reevaluate(judged.edge);
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  assert.deepEqual(calls, ['slow acts', 'slow asks']);
 });
 
 test('a request that another route takes meanwhile is counted there, too', async () => {
@@ -67,4 +81,32 @@ test('a route without effects has one list of steps for all who ask', () => {
 
 test('a module that acts without judging makes its edge refuse: nobody could ask it', () => {
   assert.throws(() => routeOf({ limit: { admit: () => PASS } }), /limit module admits without judging/);
+});
+
+test('a module with a later decision acts at both places, once each, also when the request starts again', async () => {
+  const calls: string[] = [];
+  const slow: PreparedModule = { judge: () => new Promise(setImmediate).then(() => PASS) };
+  const limit = { ...counting(calls, 'limit'), later: counting(calls, 'later') };
+  const route = routeOf({ limit, slow, limit_after: counting(calls, 'after'), last: counting(calls, 'last') });
+  const judged = new JudgedExchange([route]);
+  judged.exchange.start();
+  judged.exchange.reevaluate(judged.edge);
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  assert.deepEqual(calls, ['limit acts', 'after acts', 'later acts', 'last acts']);
+  assert.equal(judged.outcome, 'forwarded as nobody');
+});
+
+test('the later place is there on a route without the module that it is named by', () => {
+  const later = { judge: () => PASS };
+  const places = (prepared: Readonly<Record<string, PreparedModule>>): string =>
+    routeOf(prepared)
+      .snapshot.steps.map(({ module, isLater }) => (isLater === true ? `${module} again` : module))
+      .join(', ');
+  assert.equal(places({ limit: { later }, slow: { judge: () => PASS } }), 'slow, limit again');
+  assert.equal(places({ limit: { later }, last: { judge: () => PASS } }), 'limit again, last');
+});
+
+test('a module that decides later without a later place makes its edge refuse', () => {
+  assert.throws(() => routeOf({ slow: { later: { judge: () => PASS } } }), /slow module declares no later place/);
 });

@@ -16,6 +16,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import type { ListenAddress, PortRange } from '../../../src/lib/net/listen-address.ts';
 import { othersWrites } from '../../../src/main/cluster/others-writes.ts';
 import { openModuleRuntimes } from '../../../src/main/data-plane/module-runtimes.ts';
+import { createNodeMemories, MAIN_THREAD } from '../../../src/main/data-plane/node-memories.ts';
 import { loginBudgets } from '../../../src/main/people/login-budgets.ts';
 import { moduleLogins } from '../../../src/main/people/module-logins.ts';
 import { modules } from '../../../src/modules/registry.ts';
@@ -112,6 +113,8 @@ export class TunnelWorld {
       isAddressAllowed: () => true,
       recompile: () => {},
       ownIssuer: null,
+      nodeMemories: createNodeMemories(modules, config.moduleSettings),
+      thread: MAIN_THREAD,
     });
     const snapshots = await Snapshots.open(replica, {
       modules,

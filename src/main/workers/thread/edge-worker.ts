@@ -165,6 +165,8 @@ function run(start: WorkerStart): void {
       registry,
       own,
       internalCa: () => Promise.resolve({ mintLeaf: (request) => main.call('mintLeaf', request) }),
+      nodeMemories: start.nodeMemories,
+      thread: start.index,
       ticketSecret: ticketSecretOf(start, store.mac),
       tallies,
       traffic,
