@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Agent } from 'node:https';
 import { after, afterEach, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
 import { OauthWorld } from '../login/oauth/oauth-world.ts';
 import type { Site } from '../support/edge-world.ts';
-import { LoginWorld } from '../support/login-world.ts';
+import { type Browser, LoginWorld } from '../support/login-world.ts';
 
 const WORKERS = 2;
 const PER_MINUTE = 6;
@@ -17,27 +16,15 @@ const world = await LoginWorld.open(
 afterEach(() => world.clock.reset());
 
 /** One connection to each worker, kept open: a new one goes to the worker with the fewest. */
-async function agentOfEach(site: Site): Promise<readonly Agent[]> {
-  const agents = Array.from({ length: WORKERS }, () => world.edge.agent({ rejectUnauthorized: false }));
-  for (const agent of agents) await world.edge.ask(site.host, '/.postern/none', { agent });
-  const { connectionCounts } = world.edge.world.server.workers as EdgeWorkers;
+async function agentOfEach(site: Site, { edge } = world): Promise<readonly Agent[]> {
+  const agents = Array.from({ length: WORKERS }, () => edge.agent({ rejectUnauthorized: false }));
+  for (const agent of agents) await edge.ask(site.host, '/.postern/none', { agent });
+  const { connectionCounts } = edge.world.server.workers as EdgeWorkers;
   assert(
     connectionCounts.every((count) => count > 0),
     connectionCounts.join(),
   );
   return agents;
-}
-
-/** Until the store knows of it: activity is written every ten seconds. */
-async function isStoredAsActive(host: string): Promise<void> {
-  const since = world.clock.nowMs() - 5_000;
-  for (;;) {
-    const rows = await world.edge.world.server.store.logins.listSessions({ beforeId: null, limit: 100, nowMs: 0 });
-    const row = rows.find(({ doc }) => doc['host'] === host);
-    assert(row !== undefined, 'the login has ended');
-    if (row.lastActiveMs >= since) return;
-    await sleep(100);
-  }
 }
 
 suite('logins with several workers', () => {
@@ -61,7 +48,6 @@ suite('logins with several workers', () => {
     assert.equal((await browser.open(site.host, '/', { agent: there })).status, 200);
     world.clock.advance(60);
     assert.equal((await browser.open(site.host, '/', { agent: here })).status, 200);
-    await isStoredAsActive(site.host);
     world.clock.advance(60);
     assert.equal((await browser.open(site.host, '/', { agent: there })).status, 200);
     world.clock.advance(101);
@@ -104,4 +90,36 @@ test('the keys of a provider with tenants are fetched once for all workers', asy
   for (const agent of agents) agent.destroy();
   const fetched = oauth.fakes.requests.filter((request) => /openid-configuration|keys$/.test(request));
   assert.equal(fetched.length, 2, fetched.join());
+});
+
+test('without the database, all workers admit whom one of them has seen, and when', async (t) => {
+  const own = await LoginWorld.open(t, { env: { POSTERN_WORKERS: String(WORKERS) } });
+  const site = await own.site({ inactivity_timeout: 100 });
+  const agents = await agentOfEach(site, own);
+  const browsers = Array.from({ length: 3 }, () => own.browser());
+  for (const browser of browsers) await browser.logIn(site.host);
+  const loggedOut = own.browser();
+  await loggedOut.logIn(site.host);
+  const cookies = loggedOut.copy();
+  await loggedOut.open(site.host, '/.postern/logout', {
+    method: 'POST',
+    headers: { 'sec-fetch-site': 'same-origin' },
+  });
+  await own.edge.world.store.close();
+  const statuses = async (browser: Browser, used: readonly Agent[] = agents): Promise<readonly number[]> => {
+    const answers: number[] = [];
+    for (const agent of used) answers.push((await browser.open(site.host, '/', { agent })).status);
+    return answers;
+  };
+  for (const browser of browsers) assert.deepEqual(await statuses(browser), [200, 200]);
+  assert(!(await statuses(cookies)).includes(200), 'who has logged out');
+  const [browser] = browsers as [Browser];
+  const [here] = agents as [Agent];
+  own.clock.advance(60);
+  assert.deepEqual(await statuses(browser, [here]), [200]);
+  own.clock.advance(60);
+  assert.deepEqual(await statuses(browser), [200, 200], 'who was active at one of them');
+  own.clock.advance(101);
+  assert(!(await statuses(browser)).includes(200), 'who was active at none of them');
+  for (const agent of agents) agent.destroy();
 });

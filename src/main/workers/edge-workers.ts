@@ -3,8 +3,10 @@ import type { Registry } from 'prom-client';
 import type { EdgeDrainOptions } from '../../edge/drain-edge.ts';
 import { SliceLane, TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import type { LoginRecord, SeenQuestion } from '../../modules/login/login-store.ts';
 import { revisionOf } from '../../store/revision-of.ts';
 import type { Change, StoredRecord } from '../../store/store.ts';
+import { latestOfEach } from './latest-of-each.ts';
 import { UnservedChanges } from './unserved-changes.ts';
 import { WorkerMetrics } from './worker-metrics.ts';
 import type { HandedListenerName, MainMethods, WorkerMethods } from './worker-protocol.ts';
@@ -166,13 +168,17 @@ export class EdgeWorkers {
   }
 
   /** The answers of all that answer. */
-  async ask(question: JsonObject): Promise<readonly JsonObject[]> {
-    const answers = await Promise.allSettled(this.#ready().map(({ calls }) => calls.call('ask', question)));
-    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  ask(question: JsonObject): Promise<readonly JsonObject[]> {
+    return answersOf(this.#ready().map(({ calls }) => calls.call('ask', question)));
+  }
+
+  /** What workers have in memory. One that does not answer is left out. */
+  async seenLogins(question: SeenQuestion): Promise<readonly LoginRecord[]> {
+    return latestOfEach((await answersOf(this.#ready().map(({ calls }) => calls.call('seenLogins', question)))).flat());
   }
 
   /** Resolves when all have done it, or have ended. */
-  async callAll(name: 'loginsReset' | 'writeActivity' | 'ping'): Promise<void> {
+  async callAll(name: 'loginsReset' | 'ping'): Promise<void> {
     await Promise.allSettled(this.#living().map(({ calls }) => calls.call(name)));
   }
 
@@ -317,4 +323,9 @@ export class EdgeWorkers {
   #count({ index }: WorkerThread, offset: number): number {
     return Atomics.load(this.#connections, offset + index);
   }
+}
+
+async function answersOf<Answer>(calls: readonly Promise<Answer>[]): Promise<Answer[]> {
+  const answers = await Promise.allSettled(calls);
+  return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
 }

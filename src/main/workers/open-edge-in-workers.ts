@@ -140,7 +140,7 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
         catchUp: () => others.catchUp(),
         login: (method, args) => (logins[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
         keyReplaced: (key) => workers.tell('keyReplaced', key),
-        writeActivity: () => workers.callAll('writeActivity'),
+        seenLogins: (question) => workers.seenLogins(question),
         askIssuer: (question) => answerAboutIssuer(issuers, question),
         mintLeaf: (request) => leaves.get(request),
         finished: (requests) => {

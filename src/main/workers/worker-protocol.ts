@@ -6,7 +6,13 @@ import type { EdgeTallies } from '../../edge/limits/edge-tallies.ts';
 import type { NewEndpoint, Publication } from '../../edge/tunnels/endpoints.ts';
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { LoginChange, LoginRecords, ReplacedKey } from '../../modules/login/login-store.ts';
+import type {
+  LoginChange,
+  LoginRecord,
+  LoginRecords,
+  ReplacedKey,
+  SeenQuestion,
+} from '../../modules/login/login-store.ts';
 import type { IssuerAnswer, IssuerQuestion } from '../../modules/login/provider/asked-issuers.ts';
 import type { Leaf, LeafRequest } from '../../pki/internal-ca.ts';
 import type { Change, CommitResult, StoredRecord, WriteSet } from '../../store/store.ts';
@@ -93,7 +99,8 @@ export interface WorkerMethods {
   loginsForeign(): void;
   loginsReset(): Promise<void>;
   keyReplaced(key: ReplacedKey): void;
-  writeActivity(): Promise<void>;
+  /** What it has in memory. */
+  seenLogins(question: SeenQuestion): readonly LoginRecord[];
   useSecretKey(keyId: string): void;
   ownAddresses(own: OwnAddressList): void;
   /** Metrics as prom-client exports them. */
@@ -123,8 +130,8 @@ export interface MainMethods extends AttemptMethods, AgentReports {
   login(method: LoginMethod, args: readonly unknown[]): Promise<unknown>;
   /** Tells all workers. */
   keyReplaced(key: ReplacedKey): void;
-  /** Lets all workers write it. */
-  writeActivity(): Promise<void>;
+  /** Asks all workers. */
+  seenLogins(question: SeenQuestion): Promise<readonly LoginRecord[]>;
   /** About what an issuer publishes. */
   askIssuer(question: IssuerQuestion): Promise<IssuerAnswer>;
   mintLeaf(request: LeafRequest): Promise<Leaf>;

@@ -100,7 +100,7 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
   async loginOf(request: TrafficRequest): Promise<Grant | null> {
     const session = await this.#runtime.sessions.find(request.headerLines('cookie'), this.cookieNames);
     const grant = findGrant(session, { ...this.config, host: request.host });
-    if (grant !== null && this.#isIdleHere(grant, request.nowMs)) await this.#runtime.lastUseAnywhere(grant);
+    if (grant !== null && this.#isIdleHere(grant, request.nowMs)) await this.#lookElsewhere(grant, request.nowMs);
     return grant?.meets(this.config.parameters) === true && this.isInForce(grant, request.nowMs) ? grant : null;
   }
 
@@ -130,7 +130,7 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
     const endIfIdle = (): void => {
       if (!grant.isEnded && !this.isInForce(grant, nowMs)) this.#ended(grant);
     };
-    this.#runtime.lastUseAnywhere(grant).then(endIfIdle, endIfIdle);
+    this.#lookElsewhere(grant, nowMs).then(endIfIdle, endIfIdle);
     return true;
   }
 
@@ -139,6 +139,12 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
     const { limits, scopes } = this.config;
     if (!this.#runtime.records.isShared || grant.isEnded || grant.isWithin(limits, nowMs)) return false;
     return grant.isWithin({ ...limits, inactivitySeconds: 0 }, nowMs) && grant.covers(scopes);
+  }
+
+  /** Threads first: they answer without the database. */
+  async #lookElsewhere(grant: Grant, nowMs: number): Promise<void> {
+    await this.#runtime.lastUseInThreads(grant);
+    if (this.#isIdleHere(grant, nowMs)) await this.#runtime.lastUseAnywhere(grant);
   }
 
   /** An expired login is over permanently, even if the limits are raised later. */
@@ -176,7 +182,7 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
     const grant = this.#grantIn(session, request);
     if (grant === null) return loginRequired(request, this, { reason: 'no_session', isKeyStale: session === null });
     if (this.#isIdleHere(grant, request.nowMs)) {
-      return this.#runtime.lastUseAnywhere(grant).then(() => this.#judgeGrant(request, grant));
+      return this.#lookElsewhere(grant, request.nowMs).then(() => this.#judgeGrant(request, grant));
     }
     return this.#judgeGrant(request, grant);
   }

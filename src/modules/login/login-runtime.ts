@@ -132,7 +132,7 @@ export class LoginRuntime implements SharedState {
     const stopResets = logins.onReset(() => this.#readAgain());
     const stopThreads = [
       logins.threads?.onKeyReplaced((key) => this.sessions.keyReplaced(key)),
-      logins.threads?.onActivityWanted(() => this.activity.flush()),
+      logins.threads?.onSeenWanted((question) => this.sessions.seen(question)),
     ];
     this.#unsubscribe = () => {
       for (const stop of stopThreads) stop?.();
@@ -260,11 +260,16 @@ export class LoginRuntime implements SharedState {
       .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'failed to refresh a login'));
   }
 
+  /** When it was last used at any thread of this process. */
+  lastUseInThreads(grant: Grant): Promise<void> {
+    return this.sessions.askThreads(grant);
+  }
+
   /** When it was last used at any process. One lookup serves all callers. */
   lastUseAnywhere(grant: Grant): Promise<void> {
     let looking = this.#looking.get(grant);
     if (looking === undefined) {
-      looking = this.sessions.lookAgain(grant).finally(() => this.#looking.delete(grant));
+      looking = this.sessions.readAgain(grant).finally(() => this.#looking.delete(grant));
       this.#looking.set(grant, looking);
     }
     return looking;
@@ -338,6 +343,7 @@ export class LoginRuntime implements SharedState {
   /** Applies changes of other processes. */
   async #follow(): Promise<void> {
     const { isComplete, seq, changes } = await this.records.changesSince(this.#seq);
+    this.sessions.storeAnswers();
     if (!isComplete) await this.sessions.missedChanges();
     else if (changes.length > 0) await this.sessions.follow(changes);
     // Last: a failed step is repeated.

@@ -166,12 +166,15 @@ export interface LoginThreads {
   /** Resolves when all threads hear of it before anything that they are sent later. */
   keyReplaced(key: ReplacedKey): Promise<void>;
   onKeyReplaced(listener: (key: ReplacedKey) => void): () => void;
-  /** Resolves when every thread has written when it saw logins used. */
-  writeActivity(): Promise<void>;
-  onActivityWanted(write: () => Promise<void>): () => void;
+  /** What the threads have in memory, each login once, with its last use at any of them. */
+  seen(question: SeenQuestion): Promise<readonly LoginRecord[]>;
+  onSeenWanted(answer: (question: SeenQuestion) => readonly LoginRecord[]): () => void;
   /** What issuers publish is fetched once for all threads. */
   issuers(configuredBy: ConfiguredBy): IssuerSources;
 }
+
+/** About the logins of a browser, or about one login. */
+export type SeenQuestion = { readonly keyHash: string } | { readonly sessionId: string };
 
 /** A browser's key that a login has replaced. */
 export interface ReplacedKey {

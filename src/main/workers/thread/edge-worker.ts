@@ -70,7 +70,7 @@ function run(start: WorkerStart): void {
   const replica = new ReplicaCopy(() => main.call('refresh'));
   const logins = remoteLogins((method, ...args) => main.call('login', method, args), {
     keyReplaced: (key) => main.call('keyReplaced', key),
-    writeActivity: () => main.call('writeActivity'),
+    seen: (question) => main.call('seenLogins', question),
     askIssuer: (question) => main.call('askIssuer', question),
   });
   const own = new OwnAddresses();
@@ -282,7 +282,7 @@ function run(start: WorkerStart): void {
     loginsForeign: () => logins.foreign(),
     loginsReset: () => logins.reset(),
     keyReplaced: (key) => logins.keyReplaced(key),
-    writeActivity: () => logins.writeActivity(),
+    seenLogins: (question) => logins.seen(question),
     useSecretKey: (keyId) => keyring.use(keyId),
     ownAddresses: (list) => own.become(list),
     metrics: () => opened?.registry.getMetricsAsJSON() ?? Promise.resolve([]),

@@ -1,9 +1,11 @@
 import type {
   LoginChange,
   LoginListener,
+  LoginRecord,
   LoginRecords,
   LoginThreads,
   ReplacedKey,
+  SeenQuestion,
 } from '../../../modules/login/login-store.ts';
 import { askedIssuers, type IssuerAnswer, type IssuerQuestion } from '../../../modules/login/provider/asked-issuers.ts';
 import type { LoginMethod } from '../worker-protocol.ts';
@@ -15,11 +17,11 @@ export interface RemoteLogins extends LoginRecords {
   reset(): Promise<void>;
   /** By a login in another worker. */
   keyReplaced(key: ReplacedKey): void;
-  /** When logins were last used here. */
-  writeActivity(): Promise<void>;
+  /** What this thread has in memory. */
+  seen(question: SeenQuestion): readonly LoginRecord[];
 }
 
-export interface LoginThreadCalls extends Pick<LoginThreads, 'keyReplaced' | 'writeActivity'> {
+export interface LoginThreadCalls extends Pick<LoginThreads, 'keyReplaced' | 'seen'> {
   askIssuer(question: IssuerQuestion): Promise<IssuerAnswer>;
 }
 
@@ -32,7 +34,7 @@ export function remoteLogins(
   const foreign = new Set<() => void>();
   const resets = new Set<() => void | Promise<void>>();
   const replaced = new Set<(key: ReplacedKey) => void>();
-  const writers = new Set<() => Promise<void>>();
+  const knowing = new Set<(question: SeenQuestion) => readonly LoginRecord[]>();
   const remote = <Name extends LoginMethod>(name: Name): LoginRecords[Name] =>
     ((...args: readonly unknown[]) => call(name, ...args)) as LoginRecords[Name];
   return {
@@ -40,10 +42,10 @@ export function remoteLogins(
     isShared: true,
     threads: {
       keyReplaced: (key) => calls.keyReplaced(key),
-      writeActivity: () => calls.writeActivity(),
+      seen: (question) => calls.seen(question),
       issuers: (configuredBy) => askedIssuers(configuredBy, (question) => calls.askIssuer(question)),
       onKeyReplaced: (listener) => added(replaced, listener),
-      onActivityWanted: (write) => added(writers, write),
+      onSeenWanted: (answer) => added(knowing, answer),
     },
     recordLogin: remote('recordLogin'),
     findByKey: remote('findByKey'),
@@ -76,9 +78,7 @@ export function remoteLogins(
     keyReplaced: (key) => {
       for (const listener of replaced) listener(key);
     },
-    writeActivity: async () => {
-      for (const write of writers) await write();
-    },
+    seen: (question) => [...knowing].flatMap((answer) => answer(question)),
   };
 }
 

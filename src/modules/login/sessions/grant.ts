@@ -111,6 +111,17 @@ export class Grant {
     this.#personRevision = 0;
   }
 
+  /** As the store would return it, apart from an expiry that limits decide. */
+  record(): LoginRecord {
+    const { id, userId, keyHash, edgeId, issuer, clientId, lastActiveMs, version, doc, secrets } = this;
+    return {
+      ...{ id, userId, keyHash, edgeId, issuer, clientId, lastActiveMs, version, secrets },
+      providerSessionId: null,
+      expiresAtMs: 0,
+      doc: doc as unknown as JsonObject,
+    };
+  }
+
   /** Takes over what has changed about its person since the login. False when they may no longer be logged in. */
   followPerson(): boolean {
     if (this.#people === null) return true;

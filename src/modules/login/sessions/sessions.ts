@@ -1,8 +1,9 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { cookieValues } from '../../../lib/http/cookie-header.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
+import { isStoreOutage } from '../../../lib/store-outage.ts';
 import type { BrowserKey, CookieNames, SessionCookies } from '../cookies/session-cookie.ts';
-import type { LoginChange, LoginRecord, LoginRecords, ReplacedKey } from '../login-store.ts';
+import type { LoginChange, LoginRecord, LoginRecords, ReplacedKey, SeenQuestion } from '../login-store.ts';
 import type { OwnIssuer } from '../own-issuer.ts';
 import { Grant, type Session } from './grant.ts';
 
@@ -34,6 +35,8 @@ export class Sessions {
   readonly #ended = new LruMap<string, true>(MAX_KNOWN_ENDED);
   readonly #loading = new Map<string, Promise<Session | null>>();
   readonly #replacedKeys = new Map<string, ReplacedKey>();
+  /** Keys whose logins another thread knew while the store was away. */
+  readonly #adopted = new Set<string>();
   /** Increases with every change: a read that started before one may be older than it. */
   #generation = 0;
 
@@ -112,16 +115,42 @@ export class Sessions {
         this.#absent.delete(keyHash);
         // Now, not after the read: its old key is void.
         if (grant !== undefined && grant.keyHash !== keyHash) this.#forget(grant.keyHash);
-        if (grant !== undefined) reads.push(this.#readAgain(grant));
+        if (grant !== undefined) reads.push(this.readAgain(grant));
       }
     }
     await Promise.all(reads);
   }
 
-  /** Reads a login again: the store does not report when a login was last used. */
-  async lookAgain(grant: Grant): Promise<void> {
-    await this.#records.threads?.writeActivity();
-    await this.#readAgain(grant);
+  /** What is known here, for other threads. */
+  seen(question: SeenQuestion): readonly LoginRecord[] {
+    const grant = 'sessionId' in question ? this.#grants.get(question.sessionId) : undefined;
+    const grants = 'keyHash' in question ? this.#byKey.get(question.keyHash)?.grants : grant && [grant];
+    return grants?.filter(({ isEnded }) => !isEnded).map((known) => known.record()) ?? [];
+  }
+
+  /** Hears when other threads of this process have last seen a login used. */
+  async askThreads(grant: Grant): Promise<void> {
+    const seen = (await this.#records.threads?.seen({ sessionId: grant.id })) ?? [];
+    for (const { lastActiveMs } of seen) grant.lastActiveMs = Math.max(grant.lastActiveMs, lastActiveMs);
+  }
+
+  /** The store was asked for changes, and answered. Changes may have been missed before a login was adopted. */
+  storeAnswers(): void {
+    for (const keyHash of this.#adopted) this.#forget(keyHash);
+    this.#adopted.clear();
+  }
+
+  /** The store does not report when a login was last used. */
+  async readAgain(grant: Grant): Promise<void> {
+    const before = grant.keyHash;
+    const record = await this.#records.getSession(grant.id);
+    if (record === null) {
+      this.#end(grant);
+      return;
+    }
+    grant.update(record);
+    // The browser has another key now: a request with the old one must be looked up.
+    if (record.keyHash !== before) this.#forget(before);
   }
 
   /**
@@ -134,7 +163,7 @@ export class Sessions {
     this.#byKey.clear();
     this.#absent.clear();
     this.#ended.clear();
-    await Promise.all([...this.#grants.values()].map((grant) => this.#readAgain(grant)));
+    await Promise.all([...this.#grants.values()].map((grant) => this.readAgain(grant)));
   }
 
   /** Drops entries that have not been used for a while. */
@@ -168,8 +197,7 @@ export class Sessions {
 
   /** Another thread has logged the browser in, and it has not sent its new key to this one. */
   async #successorElsewhere(key: BrowserKey, last: string, opened: readonly string[]): Promise<Session | null> {
-    const records = await this.#records.findByKey(last);
-    const all = this.#grantsOf(records);
+    const all = this.#grantsOf(await this.#storedOrSeen(last));
     const grants = all.filter((grant) => opened.includes(whatItOpens(grant)));
     // Not kept: the old key would open all of it.
     return { ...key, keyHash: grants.length === all.length ? last : key.keyHash, grants };
@@ -207,7 +235,7 @@ export class Sessions {
   async #read(key: BrowserKey): Promise<Session | null> {
     for (;;) {
       const generation = this.#generation;
-      const records = await this.#records.findByKey(key.keyHash);
+      const records = await this.#storedOrSeen(key.keyHash);
       // Something changed in the meantime, perhaps this: the data read may already be obsolete.
       if (generation !== this.#generation) continue;
       if (records.length > 0) return this.#keep(key, records);
@@ -216,16 +244,17 @@ export class Sessions {
     }
   }
 
-  async #readAgain(grant: Grant): Promise<void> {
-    const before = grant.keyHash;
-    const record = await this.#records.getSession(grant.id);
-    if (record === null) {
-      this.#end(grant);
-      return;
+  /** Without the store, a login goes on as another thread knows it. */
+  async #storedOrSeen(keyHash: string): Promise<readonly LoginRecord[]> {
+    try {
+      return await this.#records.findByKey(keyHash);
+    } catch (error) {
+      if (!isStoreOutage(error) || this.#records.threads === null) throw error;
+      const seen = await this.#records.threads.seen({ keyHash });
+      if (seen.length === 0) throw error;
+      this.#adopted.add(keyHash);
+      return seen;
     }
-    grant.update(record);
-    // The browser has another key now: a request with the old one must be looked up.
-    if (record.keyHash !== before) this.#forget(before);
   }
 
   #end(grant: Grant): void {
