@@ -43,8 +43,9 @@ function runHere() {
     process.channel.unref();
   }
   // As src/lib/process/tune-runtime.ts, which says why. Compiled code is cached for one set of flags: if only some commands
-  // had this one, they would reject each other's.
+  // had these, they would reject each other's.
   v8.setFlagsFromString('--no-allocation-site-pretenuring');
+  v8.setFlagsFromString('--memory-reducer-delay-ms=60000');
   keepCompiledCode();
   // A checkout runs the source; the published package contains JavaScript, since Node does not strip types inside
   // node_modules.
