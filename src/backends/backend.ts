@@ -30,6 +30,8 @@ export interface Backend<Config extends TObject = TObject> {
   memberIds?(config: Static<Config>): readonly string[];
   /** Addresses that it sends to: their connections are closed when no edge uses them. */
   upstreamAddresses?(config: Static<Config>): readonly UpstreamAddress[];
+  /** Whether two backends of this kind may send to the same service. Absent: only if they are one. */
+  maySendToSame?(one: Static<Config>, other: Static<Config>): boolean;
   /** Targets in the order of attempts; the next one only when one cannot be reached. */
   targets(backend: BackendSnapshot<Static<Config>>, ports: TargetPorts): readonly Target[];
   /** Errors of its unreachable targets. */

@@ -32,6 +32,7 @@ export function requestObject(facts: RequestFacts, node: string): JsonObject | n
     duration_ms: facts.ms,
     error_code: facts.error_code ?? null,
     refused_by: facts.refused_by ?? null,
+    answered_by: facts.answered_by ?? null,
     ...Object.fromEntries(Object.entries(facts.decisions ?? {}).map(([name, said]) => [`${name}.decision`, said])),
   };
 }

@@ -21,8 +21,8 @@ const decisions: Readonly<Record<string, TSchema>> = Object.fromEntries(
     .map(({ name }) => [
       `${name}.decision`,
       Type.Optional(
-        Type.Enum(['allow', 'block', 'invalid'], {
-          description: `Decision of the ${name} module of the route: "allow", "block", or "invalid" if it was not asked. Absent if the route does not have it.`,
+        Type.Enum(['allow', 'block', 'answer', 'invalid'], {
+          description: `Decision of the ${name} module of the route: "allow", "block", "answer" if it redirected the request, or "invalid" if it was not asked. Absent if the route does not have it.`,
         }),
       ),
     ]),
@@ -45,6 +45,7 @@ export const requestObjectSchema: TObject = Type.Object({
   access_rule: textOrNull('Rule that decided; null if none did.'),
   error_code: textOrNull('Code of the error; null if there was none.'),
   refused_by: textOrNull('Module that rejected the request; null if none did.'),
+  answered_by: textOrNull('Module that redirected the request; null if none did.'),
   ...decisions,
 });
 

@@ -43,12 +43,23 @@ export class AccessGuard<Route extends MatchableRoute> {
     return false;
   }
 
-  /** A reading without a route also counts: nobody may reach its page, under any rules. */
-  #leadsElsewhere(reading: string, { access }: Route): boolean {
+  /** The routes that some reading of the key leads to; null: it has too many readings. */
+  reachedBy(key: string): readonly Route[] | null {
+    const readings = readingsOf(key);
+    return readings === null ? null : [...readings].flatMap((reading) => this.#reachedBy(reading));
+  }
+
+  #reachedBy(reading: string): readonly Route[] {
     const routes = [...this.#asWritten.matching(reading)];
     for (const folding of foldingsOf(reading)) {
       routes.push(...this.#folded.matching(folding), ...this.#folded.named(folding));
     }
+    return routes;
+  }
+
+  /** A reading without a route also counts: nobody may reach its page, under any rules. */
+  #leadsElsewhere(reading: string, { access }: Route): boolean {
+    const routes = this.#reachedBy(reading);
     return routes.length === 0 || routes.some((route) => route.access !== access);
   }
 }

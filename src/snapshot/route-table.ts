@@ -50,6 +50,16 @@ export class RouteTable<Route extends MatchableRoute> {
     return isAmbiguous ? { found: null, reason: 'other_access' } : { found };
   }
 
+  /** The routes that some reading of a path leads to; null: it is ambiguous, or has too many readings. */
+  reachedBy(path: CanonicalPath, host: string): ReadonlySet<Route> | null {
+    const keys = [path.key, ...path.otherKeys];
+    const found = new Set(keys.map((key) => this.#find(key)));
+    if (found.size > 1) return null;
+    const guard = this.#ambiguous.passOn(host) ? null : this.#guard;
+    const reached = guard?.reachedBy(path.key) ?? (guard === null ? [] : null);
+    return reached === null ? null : new Set([...found, ...reached].filter((route) => route !== null));
+  }
+
   #find(key: string): Route | null {
     const exact = this.#exact.get(key);
     if (exact !== undefined) return exact;

@@ -21,7 +21,7 @@ const refused = recorded({
   passes: ['ip_restriction', { reason: 'allowed', rule: { text: 'allow 192.0.2.0/24' } }],
   waits: ['access', 3.5],
   refusedBy: 'access:denied',
-  refusingRule: 'deny[0]',
+  decidingRule: 'deny[0]',
   userId: 'au_1',
   userKind: 'user',
   target: null,

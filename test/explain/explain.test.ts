@@ -73,7 +73,7 @@ suite('a request is explained', () => {
     const cases = [
       ['https://unknown.example/', undefined, 'edge refuse unknown_host'],
       [`http://${newHost()}/`, 404, 'edge refuse nothing_here'],
-      [`http://${site.host}/`, 308, 'edge refuse redirect_to_https'],
+      [`http://${site.host}/`, 308, 'edge answer redirect_to_https'],
       ['http://unknown.example/', 404, 'edge refuse no_route'],
       [`https://${site.host}/a/../b`, 400, 'edge refuse bad_path'],
       [`https://${site.host}/a//b`, 400, 'edge refuse bad_path'],

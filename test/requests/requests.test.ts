@@ -146,7 +146,7 @@ suite('every response has its id', () => {
       [found.method, found.host, found.path, found.status, found.user_agent, edge.id, found.client_address],
       ['GET', site.host, '/old', 308, 'curl/9', site.edgeId, '127.0.0.1'],
     );
-    assert.deepEqual(found.decisions, [{ module: 'edge', decision: 'refuse', reason: 'redirect_to_https' }]);
+    assert.deepEqual(found.decisions, [{ module: 'edge', decision: 'answer', reason: 'redirect_to_https' }]);
     assert.doesNotMatch(JSON.stringify(found), /hidden/);
   });
 

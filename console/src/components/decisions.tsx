@@ -10,7 +10,13 @@ export function Decisions({ decisions }: { decisions: readonly Decision[] }) {
       {decisions.map(({ module, decision, reason, text, rule, ms }, index) => (
         <li key={index} class="decision">
           <strong>{module}</strong>
-          <Chip tone={decision === 'pass' ? 'ok' : decision === 'refuse' ? 'danger' : 'plain'}>{decision}</Chip>
+          <Chip
+            tone={
+              decision === 'pass' ? 'ok' : decision === 'refuse' ? 'danger' : decision === 'answer' ? 'accent' : 'plain'
+            }
+          >
+            {decision}
+          </Chip>
           <span class="wrap-anywhere" dir="auto" title={reason}>
             {text ?? reason.replaceAll('_', ' ')}
             {rule ? ` (${rule})` : ''}

@@ -33,5 +33,6 @@ export const staticBackend = defineBackend({
     return problem === null ? [] : [bodyProblem('address', problem)];
   },
   upstreamAddresses: ({ address, tls }) => [{ address, isTls: tls.enabled }],
+  maySendToSame: (one, other) => one.address.toLowerCase() === other.address.toLowerCase(),
   targets: staticTargets,
 });

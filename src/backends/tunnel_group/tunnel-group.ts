@@ -43,5 +43,10 @@ export const tunnelGroup = defineBackend({
     const problem = labelsProblem(config.labels);
     return problem === null ? [] : [bodyProblem('labels', problem)];
   },
+  // A tunnel may have the labels of both, unless they give one label two values.
+  maySendToSame: (one, other) =>
+    Object.entries(one.labels).every(
+      ([name, value]) => !Object.hasOwn(other.labels, name) || other.labels[name] === value,
+    ),
   targets: ({ config }, ports) => ports.tunnelsWith(config.labels),
 });

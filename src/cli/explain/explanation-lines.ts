@@ -15,6 +15,7 @@ export interface ShownExplanation {
   readonly outcome: {
     readonly status?: number;
     readonly error_code?: string;
+    readonly location?: string;
     readonly targets: readonly {
       readonly name: string;
       readonly kind: string;
@@ -25,10 +26,11 @@ export interface ShownExplanation {
   readonly upstream_request: {
     readonly headers_added: Readonly<Record<string, string>>;
     readonly headers_removed: readonly string[];
+    readonly target?: string;
   } | null;
 }
 
-const MARKS: Readonly<Record<string, string>> = { pass: '✓', refuse: '✗', skipped: '-' };
+const MARKS: Readonly<Record<string, string>> = { pass: '✓', refuse: '✗', answer: '→', skipped: '-' };
 
 /** A tree that a person reads from top to bottom, as the request would go. */
 export function explanationLines(explained: ShownExplanation): readonly string[] {
@@ -51,7 +53,9 @@ export function explanationLines(explained: ShownExplanation): readonly string[]
   ];
 }
 
-function outcomeText({ outcome: { status, error_code: code, targets }, decisions }: ShownExplanation): string {
+function outcomeText({ outcome, decisions }: ShownExplanation): string {
+  const { status, error_code: code, location, targets } = outcome;
+  if (status !== undefined && location !== undefined) return `${status} to ${printable(location)}`;
   if (status !== undefined) return code === undefined ? String(status) : `${status} ${printable(code)}`;
   if (targets.length > 0) return targets.length === 1 ? 'forwarded to' : 'forwarded to one of';
   return decisions.at(-1)?.decision === 'pass' ? 'served by the edge itself' : 'no response';
@@ -60,9 +64,11 @@ function outcomeText({ outcome: { status, error_code: code, targets }, decisions
 function upstreamLines({
   headers_added: added,
   headers_removed: removed,
+  target,
 }: NonNullable<ShownExplanation['upstream_request']>): readonly string[] {
   return [
     'the upstream gets',
+    ...(target === undefined ? [] : [`  path ${printable(target)}`]),
     ...Object.entries(added).map(([name, value]) => `  + ${printable(name)}: ${cellText(value)}`),
     ...removed.map((name) => `  - ${printable(name)}`),
   ];

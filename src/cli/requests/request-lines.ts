@@ -20,7 +20,7 @@ interface ShownDecision extends JsonObject {
 /** One line per request. */
 export function requestLine(request: ShownRequest): string {
   const { id, at, status, method, host, path, client_address: client, target, refused_by: refusedBy } = request;
-  const end = refusedBy ?? target;
+  const end = refusedBy ?? request['answered_by'] ?? target;
   return [
     at,
     id,

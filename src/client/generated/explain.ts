@@ -20,8 +20,8 @@ export interface ExplanationRequestAnswer {
   readonly decisions: readonly {
     /** The module; "edge" or "backend" for other parts. */
     readonly module: string;
-    /** What it decides; skipped: it is not asked. */
-    readonly decision: 'pass' | 'refuse' | 'skipped';
+    /** What it decides; answer: it redirects the request; skipped: it is not asked. */
+    readonly decision: 'pass' | 'refuse' | 'answer' | 'skipped';
     /** Stable name of the reason, as in the access log and in metrics. */
     readonly reason: string;
     /** The configured rule that decides. */
@@ -35,6 +35,8 @@ export interface ExplanationRequestAnswer {
     readonly status?: number | undefined;
     /** Error code, if the edge refuses the request. */
     readonly error_code?: string | undefined;
+    /** Where a redirect leads. */
+    readonly location?: string | undefined;
     /** Everything that may get the request: weights and load decide. */
     readonly targets: readonly {
       /** Address of an upstream, or id of a tunnel. */
@@ -55,6 +57,8 @@ export interface ExplanationRequestAnswer {
     readonly headers_added: Readonly<Record<string, string>>;
     /** Client headers that the upstream does not get. */
     readonly headers_removed: readonly string[];
+    /** Path and query that the upstream gets, if they change. */
+    readonly target?: string | undefined;
   } | null;
 }
 

@@ -26,6 +26,8 @@ export interface Request {
   readonly error_code?: string | undefined;
   /** Module and reason that ended the request early. */
   readonly refused_by?: string | undefined;
+  /** Module and reason of a redirect. */
+  readonly answered_by?: string | undefined;
   /** The edge, or the endpoint of an agent; null if no route matched. */
   readonly edge: Ref | null;
   /** The route; null if none matched, and for the endpoint of an agent. */
@@ -50,8 +52,8 @@ export interface Request {
   readonly decisions: readonly {
     /** The module; "edge", "backend" or "client" if no module ended the request. */
     readonly module: string;
-    /** What it decided. */
-    readonly decision: 'pass' | 'refuse';
+    /** What it decided; answer: it redirected the request. */
+    readonly decision: 'pass' | 'refuse' | 'answer';
     /** Stable name of the reason, as in the access log and in metrics. */
     readonly reason: string;
     /** The configured rule that decided. */

@@ -37,6 +37,7 @@ export function answerExchange(exchange: Exchange, status: number, headers: Head
   }
   exchange.status = 0;
   exchange.errorCode = null;
+  exchange.answeredBy = null;
   exchange.refusedBy = 'client:accepts_no_headers';
 }
 

@@ -22,6 +22,8 @@ export interface ClientSide {
 export interface ChangedHead {
   /** The Host for the upstream; null: that of the client. */
   readonly host: string | null;
+  /** Path and query for the upstream; null: those of the client. */
+  readonly target: string | null;
   /** Headers that the edge does not add. */
   readonly withoutForwarded: ReadonlySet<string>;
 }

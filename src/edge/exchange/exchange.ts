@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { reportBug } from '../../lib/bug-report.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import type { Pass, Refusal, Verdict } from '../../modules/contract/decides.ts';
+import type { Answer, Pass, Refusal, Verdict } from '../../modules/contract/decides.ts';
 import type { Identity, Permit } from '../../modules/contract/recognizes-requesters.ts';
 import type { OwnPathRequest } from '../../modules/contract/serves-paths.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
@@ -27,6 +27,7 @@ import { unpreparedModule } from './unprepared-module.ts';
 
 const NO_BACKEND_MESSAGE = 'This site has no backend yet. Its operator must configure one.';
 const ADMITTED_BEFORE: Pass = { isPass: true, reason: 'admitted_before' };
+const NOTHING = Buffer.alloc(0);
 const BUG_MESSAGE = 'An internal error occurred. Try again later.';
 
 /**
@@ -143,8 +144,15 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   }
 
   refused(refusal: Refusal, at: number, steps: readonly AdmissionStep[]): void {
-    this.refusingStep = at;
+    this.endingStep = at;
     this.refusedByModule(refusal, moduleAt(steps, at));
+  }
+
+  answered({ status, location, reason, ruleText }: Answer, at: number, steps: readonly AdmissionStep[]): void {
+    this.answeredBy = `${moduleAt(steps, at)}:${reason}`;
+    this.endingStep = at;
+    this.decidingRuleText = ruleText;
+    this.answer(status, ['location', location, 'postern-request-id', this.id], NOTHING);
   }
 
   undecided(verdict: Promise<Verdict>, at: number, steps: readonly AdmissionStep[]): void {
@@ -185,7 +193,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   refusedByModule(refusal: Refusal, module: string): void {
     if (refusal.status === 421) this.connection.retire();
     this.refusingRule = refusal.accessRule;
-    this.refusingRuleText = refusal.rule?.text ?? refusal.accessRule ?? null;
+    this.decidingRuleText = refusal.rule?.text ?? refusal.accessRule ?? null;
     this.refuseWith(refusal, module, refusal.reason);
   }
 

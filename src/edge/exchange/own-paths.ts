@@ -1,5 +1,5 @@
 import { reportBug } from '../../lib/bug-report.ts';
-import type { Refusal, Verdict } from '../../modules/contract/decides.ts';
+import type { Answer, Refusal, Verdict } from '../../modules/contract/decides.ts';
 import { moduleErrors } from '../../modules/contract/errors.ts';
 import type { PreparedModule } from '../../modules/contract/prepared-module.ts';
 import type { OwnAnswer, OwnPathSite, OwnPaths } from '../../modules/contract/serves-paths.ts';
@@ -150,6 +150,11 @@ class OwnPathEntry implements AdmissionWalk {
 
   refused(refusal: Refusal, at: number, steps: readonly AdmissionStep[]): void {
     this.refusal = { module: (steps[at] as AdmissionStep).module, refusal };
+  }
+
+  /** It has not admitted the request. */
+  answered(_answer: Answer, at: number, steps: readonly AdmissionStep[]): void {
+    this.refused(UNAVAILABLE, at, steps);
   }
 
   undecided(verdict: Promise<Verdict>, at: number, steps: readonly AdmissionStep[]): void {

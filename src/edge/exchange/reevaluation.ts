@@ -1,4 +1,4 @@
-import type { Refusal, Verdict } from '../../modules/contract/decides.ts';
+import type { Answer, Refusal, Verdict } from '../../modules/contract/decides.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { handshakeSuffices } from '../connections/handshake-suffices.ts';
 import { type AdmissionWalk, afterLate, askSteps } from './ask-steps.ts';
@@ -33,6 +33,11 @@ export class Reevaluation implements AdmissionWalk {
   passed(): void {}
 
   refused(_refusal: Refusal, at: number, steps: readonly AdmissionStep[]): void {
+    this.#exchange.cut((steps[at] as AdmissionStep).module);
+  }
+
+  /** Only of a module that decides access, which has no right to it: the request does not continue. */
+  answered(_answer: Answer, at: number, steps: readonly AdmissionStep[]): void {
     this.#exchange.cut((steps[at] as AdmissionStep).module);
   }
 

@@ -97,7 +97,7 @@ export async function explainRequest(question: HypotheticalQuestion, ports: Expl
     nowMs: ports.clock.nowMs(),
     runtime: ports.runtimeOf(scheme),
   });
-  return { ...at, ...(await explainRoute(request, route, question, ports)) };
+  return { ...at, ...(await explainRoute(request, { edge, route }, question, ports)) };
 }
 
 const NO_TLS = { certificate: null } as const;
@@ -124,7 +124,7 @@ function withoutEdge({ url }: HypotheticalQuestion, ports: ExplainPorts): Explan
   }
   if (scheme === 'http' && ports.findEdge('https', host) !== undefined) {
     const text = 'The plain HTTP listener redirects requests for this host to HTTPS.';
-    return refused(nothing, decided('refuse', 'redirect_to_https', text), { status: 308 });
+    return refused(nothing, decided('answer', 'redirect_to_https', text), { status: 308 });
   }
   if (scheme === 'https' && ports.isPassthrough(host)) {
     const text = 'A TLS tunnel serves this host: the agent decrypts its connections, and the edge sees no request.';

@@ -1,6 +1,6 @@
 import type { Module } from '../../modules/contract/module.ts';
 import type { AssumedPerson } from '../../modules/contract/recognizes-requesters.ts';
-import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { edgeErrors } from '../errors.ts';
 import { ChangedRequest } from '../forwarding/changed-request.ts';
 import { forwardedRequest } from '../forwarding/forwarded-request.ts';
@@ -17,17 +17,22 @@ export interface RouteExplainPorts {
   readonly lastLogins: (edgeId: string) => Promise<AssumedPerson['logins']>;
 }
 
+interface RoutePlace {
+  readonly edge: EdgeSnapshot;
+  readonly route: RouteSnapshot;
+}
+
 type Explained = Pick<Explanation, 'decisions' | 'outcome' | 'upstreamRequest'>;
 
 /** Asks the modules of the matched route, and lists the targets. */
 export async function explainRoute(
   request: HypotheticalRequest,
-  route: RouteSnapshot,
+  { edge, route }: RoutePlace,
   question: HypotheticalQuestion,
   { tunnels, modules, lastLogins }: RouteExplainPorts,
 ): Promise<Explained> {
   const as = question.as === null ? null : { ...question.as, logins: await lastLogins(route.edgeId) };
-  const { decisions, refusal, isUndecided } = await ExplainedWalk.through(route.steps, request, as, modules);
+  const { decisions, refusal, answer, isUndecided } = await ExplainedWalk.through(route.steps, request, as, modules);
   if (isUndecided) return { decisions, outcome: { targets: [] }, upstreamRequest: null };
   if (question.as !== null && route.steps.every((step) => step.assume === undefined))
     decisions.push(skipped('edge', 'no_login', 'The route has no login module, so "as" changes nothing.'));
@@ -39,21 +44,28 @@ export async function explainRoute(
     const { status, code } = refusal;
     return { decisions, outcome: { status, errorCode: code, targets: [] }, upstreamRequest: null };
   }
-  return forwarding(request, route, tunnels, decisions);
+  if (answer !== null) {
+    const { status, location } = answer;
+    return { decisions, outcome: { status, location, targets: [] }, upstreamRequest: null };
+  }
+  return forwarding(request, { edge, route }, tunnels, decisions);
 }
 
 async function forwarding(
   request: HypotheticalRequest,
-  route: RouteSnapshot,
+  { edge, route }: RoutePlace,
   tunnels: TunnelView,
   decisions: readonly ExplainedDecision[],
 ): Promise<Explained> {
-  const changed = new ChangedRequest(request.client);
+  const changed = new ChangedRequest(request.client, { route, host: request.host, runtime: { findEdge: () => edge } });
   for (const module of route.requestChangers) {
     const change = await module.prepared.transformRequest(request, changed.headers);
     if (change === null) continue;
-    if ('refusal' in change) {
-      const { status, code, reason, message } = change.refusal;
+    // Nobody has sent a body.
+    if ('read' in change) continue;
+    const refusal = 'refusal' in change ? change.refusal : changed.apply(module, change);
+    if (refusal !== null) {
+      const { status, code, reason, message } = refusal;
       const decided = { module: module.name, decision: 'refuse', reason, text: message } as const;
       return {
         decisions: [...decisions, decided],
@@ -61,8 +73,6 @@ async function forwarding(
         upstreamRequest: null,
       };
     }
-    // Nobody has sent a body.
-    if (!('read' in change)) changed.apply(module, change);
   }
   const possible = route.backend === null ? [] : possibleTargets(route.backend, tunnels);
   if (possible.length === 0) {

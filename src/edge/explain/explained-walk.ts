@@ -1,5 +1,12 @@
 import { atMost } from '../../lib/async/deadline.ts';
-import { isPass, type Pass, type Refusal, type Verdict } from '../../modules/contract/decides.ts';
+import {
+  type Answer,
+  isAnswer,
+  isPass,
+  type Pass,
+  type Refusal,
+  type Verdict,
+} from '../../modules/contract/decides.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { AssumedPerson } from '../../modules/contract/recognizes-requesters.ts';
 import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
@@ -16,6 +23,7 @@ const UNDECIDED = 'The module needs data from elsewhere to decide, which an expl
 export class ExplainedWalk implements AdmissionWalk {
   readonly decisions: ExplainedDecision[] = [];
   refusal: Refusal | null = null;
+  answer: Answer | null = null;
   isUndecided = false;
   readonly #request: TrafficRequest;
   readonly #modules: readonly Module[];
@@ -44,10 +52,18 @@ export class ExplainedWalk implements AdmissionWalk {
   }
 
   refused(refusal: Refusal, at: number, steps: readonly AdmissionStep[]): void {
-    this.#decided(refusal, at, steps);
     this.refusal = refusal;
-    for (const { module } of steps.slice(at + 1))
-      this.decisions.push(skipped(module, 'not_reached', 'A module before it refuses the request.'));
+    this.#end(refusal, 'A module before it refuses the request.', at, steps);
+  }
+
+  answered(answer: Answer, at: number, steps: readonly AdmissionStep[]): void {
+    this.answer = answer;
+    this.#end(answer, 'A module before it redirects the request.', at, steps);
+  }
+
+  #end(verdict: Verdict, why: string, at: number, steps: readonly AdmissionStep[]): void {
+    this.#decided(verdict, at, steps);
+    for (const { module } of steps.slice(at + 1)) this.decisions.push(skipped(module, 'not_reached', why));
     this.#ended.resolve();
   }
 
@@ -75,6 +91,11 @@ export class ExplainedWalk implements AdmissionWalk {
 
   #decided(verdict: Verdict, at: number, steps: readonly AdmissionStep[]): void {
     const { module } = steps[at] as AdmissionStep;
+    if (isAnswer(verdict)) {
+      const { reason, ruleText: rule, location } = verdict;
+      this.decisions.push({ module, decision: 'answer', reason, rule, text: `It redirects to ${location}` });
+      return;
+    }
     const rule = verdict.rule?.text ?? (isPass(verdict) ? verdict.wouldRefuse?.rule : verdict.accessRule) ?? undefined;
     const reasons = this.#modules.find(({ name }) => name === module)?.reasons;
     const wouldRefuse = isPass(verdict) ? verdict.wouldRefuse : undefined;

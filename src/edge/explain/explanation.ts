@@ -29,7 +29,7 @@ export interface HypotheticalQuestion {
 export interface ExplainedDecision {
   /** The module; `edge` and `backend` for the rest of the edge. */
   readonly module: string;
-  readonly decision: 'pass' | 'refuse' | 'skipped';
+  readonly decision: 'pass' | 'refuse' | 'answer' | 'skipped';
   /** Stable name, as in the access log. */
   readonly reason: string;
   readonly rule?: string;
@@ -51,6 +51,14 @@ export interface Candidate {
   readonly whyNot: string;
 }
 
+/** How the forwarded request differs from what the client sent. */
+export interface UpstreamChanges {
+  readonly headersAdded: JsonObject;
+  readonly headersRemoved: readonly string[];
+  /** Path and query, if they change. */
+  readonly target?: string;
+}
+
 /** What the edge would do with a request. */
 export interface Explanation {
   readonly edgeId: string | null;
@@ -61,8 +69,10 @@ export interface Explanation {
     /** Absent: there would be no response, or an upstream decides it. */
     readonly status?: number;
     readonly errorCode?: string;
+    /** Where a redirect leads. */
+    readonly location?: string;
     readonly targets: readonly ExplainedTarget[];
   };
   /** Null: nothing is forwarded. */
-  readonly upstreamRequest: { readonly headersAdded: JsonObject; readonly headersRemoved: readonly string[] } | null;
+  readonly upstreamRequest: UpstreamChanges | null;
 }

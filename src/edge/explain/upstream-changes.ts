@@ -1,7 +1,7 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import type { JsonObject } from '../../lib/json.ts';
 import type { UpstreamRequest } from '../../upstream/upstream.ts';
 import type { RequestHead } from '../http/request-head.ts';
+import type { UpstreamChanges } from './explanation.ts';
 
 const ASSERTION = 'postern-auth-assertion';
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie']);
@@ -9,9 +9,9 @@ const JWT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/;
 
 /** How the forwarded request differs from what the client sent. */
 export function upstreamChanges(
-  { headers: sent, authority: sentHost }: Pick<RequestHead, 'headers' | 'authority'>,
-  { headers, standing = [], authority }: UpstreamRequest,
-): { readonly headersAdded: JsonObject; readonly headersRemoved: readonly string[] } {
+  { headers: sent, authority: sentHost, path }: Pick<RequestHead, 'headers' | 'authority' | 'path'>,
+  { headers, standing = [], authority, target }: UpstreamRequest,
+): UpstreamChanges {
   const before = linesByName(sent);
   const after = linesByName([...headers, ...standing.flat()]);
   const added: Record<string, string> = authority === sentHost ? {} : { host: authority };
@@ -22,7 +22,8 @@ export function upstreamChanges(
   const removed = [...before]
     .filter(([name, lines]) => lines.some((line) => after.get(name)?.includes(line) !== true))
     .map(([name]) => name);
-  return { headersAdded: added, headersRemoved: removed.filter((name) => name !== 'host').sort() };
+  const headersRemoved = removed.filter((name) => name !== 'host').sort();
+  return { headersAdded: added, headersRemoved, ...(target !== path.target && { target }) };
 }
 
 /** An assertion appears as its claims, and credentials of a module not at all: nothing leaves that an upstream could accept. */

@@ -1,19 +1,24 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { isAuthority } from '../../lib/http/is-authority.ts';
 import type { HeaderChange } from '../../modules/contract/changes-requests.ts';
+import type { Refusal } from '../../modules/contract/decides.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
 import type { ClientSide } from '../connections/client-side.ts';
 import { FORWARDED, withHeaderChange, withoutNames } from './module-headers.ts';
 import { withoutOwnCookies } from './own-cookies.ts';
+import { type RewritePlace, rewriteProblem } from './rewrite-problem.ts';
 
 /** A request as modules change it, one after the other. */
 export class ChangedRequest {
   #headers: HeaderList;
+  readonly #place: RewritePlace;
   #host: string | null = null;
+  #target: string | null = null;
   /** Null until a module removes one. */
   #removed: Set<string> | null = null;
 
-  constructor(client: ClientSide) {
+  constructor(client: ClientSide, place: RewritePlace) {
+    this.#place = place;
     this.#headers = withoutOwnCookies(client.head.headers);
   }
 
@@ -21,27 +26,31 @@ export class ChangedRequest {
     return this.#headers;
   }
 
-  /** Throws when the module changes something that modules may not change. */
-  apply(module: RequestChanger, change: HeaderChange): void {
+  /** Throws when the module changes something that modules may not change. Returns why the request is rejected, if it is. */
+  apply(module: RequestChanger, change: HeaderChange): Refusal | null {
     this.#headers = withHeaderChange(module, this.#headers, change);
     for (const name of change.remove ?? []) {
       this.#removed ??= new Set();
       this.#removed.add(name);
     }
-    if (change.host === undefined) return;
-    if (!isAuthority(change.host)) throw new Error(`the ${module.name} module sets a malformed host`);
-    this.#host = change.host;
+    if (change.host !== undefined) {
+      if (!isAuthority(change.host)) throw new Error(`the ${module.name} module sets a malformed host`);
+      this.#host = change.host;
+    }
+    if (change.target === undefined) return null;
+    this.#target = change.target;
+    return rewriteProblem(change.target, this.#place);
   }
 
   /** The client's side as it is forwarded. Some upstreams merge trailers into the headers: what is removed is removed there, too. */
   forwarded(client: ClientSide): ClientSide {
     const removed = this.#removed;
-    if (removed === null && this.#host === null) return client;
+    if (removed === null && this.#host === null && this.#target === null) return client;
     const withoutForwarded = removed === null ? NONE : FORWARDED.intersection(removed);
     return {
       ...client,
       ...(removed !== null && { trailers: () => withoutNames(client.trailers(), removed) }),
-      changedHead: { host: this.#host, withoutForwarded },
+      changedHead: { host: this.#host, target: this.#target, withoutForwarded },
     };
   }
 }

@@ -24,7 +24,7 @@ suite('answers before a route is looked for', () => {
     for (let count = 0; count < 250; count += 1) answers.overloaded(CONNECTION, UNPARSED, ANSWER, 'requests');
     assert.equal(kept.length, 100);
     answers.redirected(CONNECTION, UNPARSED, { ...ANSWER, status: 308, code: null }, 'edghts_2');
-    assert.deepEqual([kept.at(-1)?.refusedBy, kept.at(-1)?.edgeId], ['edge:redirect_to_https', 'edghts_2']);
+    assert.deepEqual([kept.at(-1)?.answeredBy, kept.at(-1)?.edgeId], ['edge:redirect_to_https', 'edghts_2']);
     for (let count = 0; count < 250; count += 1) answers.challenged(CONNECTION, UNPARSED, { ...ANSWER, code: null });
     assert.equal(kept.length, 201);
   });
@@ -32,9 +32,9 @@ suite('answers before a route is looked for', () => {
   test('a request that could not be parsed shows nothing of what it claims', () => {
     const { answers, kept } = opened();
     answers.overloaded(CONNECTION, UNPARSED, ANSWER, 'address_requests');
-    const [{ method, host, path, clientAddress, refusedBy, refusingRule } = assert.fail()] = kept;
+    const [{ method, host, path, clientAddress, refusedBy, decidingRule } = assert.fail()] = kept;
     assert.deepEqual([method, host, path, clientAddress], [null, null, null, '192.0.2.1']);
-    assert.deepEqual([refusedBy, refusingRule], ['edge:edge_overloaded', 'edge_address_share']);
+    assert.deepEqual([refusedBy, decidingRule], ['edge:edge_overloaded', 'edge_address_share']);
   });
 
   test('a challenge passes, and names no edge', () => {

@@ -28,6 +28,7 @@ export interface EarlyAnswersOptions {
 const MAX_PER_SECOND = 100;
 const SECOND_MS = 1_000;
 const NOTHING_DECIDED: readonly never[] = [];
+const REDIRECT = 'edge:redirect_to_https';
 const CHALLENGE = ['edge', { reason: 'acme_challenge' }] as const;
 
 /** Puts responses into the history that the edge gives before it looks for a route. */
@@ -48,7 +49,7 @@ export class EarlyAnswers {
 
   /** A redirect to HTTPS, or a refusal of one. */
   redirected(connection: ConnectionFacts, request: IncomingRequest, answer: EarlyAnswer, edgeId: string | null): void {
-    if (this.#redirects.take()) this.#record(connection, request, answer, { edgeId, reason: 'redirect_to_https' });
+    if (this.#redirects.take()) this.#record(connection, request, answer, { edgeId, answeredBy: REDIRECT });
   }
 
   challenged(connection: ConnectionFacts, request: IncomingRequest, answer: EarlyAnswer): void {
@@ -59,21 +60,21 @@ export class EarlyAnswers {
     { remoteAddress }: ConnectionFacts,
     { reading }: IncomingRequest,
     { id, status, code, bytesOut }: EarlyAnswer,
-    { edgeId = null, reason, rule = null, passes = NOTHING_DECIDED }: EarlyDecision,
+    { edgeId = null, answeredBy = null, rule = null, passes = NOTHING_DECIDED }: EarlyDecision,
   ): void {
     const { history, recording, addresses, clock } = this.#options;
     // Also while the history is off: then it counts.
     if (history === undefined) return;
     const head = reading.ok ? reading.head : null;
-    const refusedBy = code === null ? reason : unreadReason(code);
     history.record(
       recordedEarly(
         {
-          ...{ id, status, errorCode: code, bytesOut, passes, refusingRule: rule },
+          ...{ id, status, errorCode: code, bytesOut, passes, decidingRule: rule },
           startedAtMs: clock.nowMs(),
           edgeId: edgeId === '' ? null : edgeId,
           clientAddress: head === null ? remoteAddress : addresses.of(remoteAddress, head),
-          refusedBy: refusedBy === undefined ? null : `edge:${refusedBy}`,
+          refusedBy: code === null ? null : `edge:${unreadReason(code)}`,
+          answeredBy: code === null ? answeredBy : null,
         },
         head,
         recording,
@@ -99,8 +100,8 @@ class PerSecond {
 
 interface EarlyDecision {
   readonly edgeId?: string | null;
-  /** Why it was refused, if no error says it. */
-  readonly reason?: string;
+  /** Unless an error says why it was refused. */
+  readonly answeredBy?: string | null;
   readonly rule?: string | null;
   readonly passes?: readonly (string | { readonly reason: string })[];
 }

@@ -60,7 +60,7 @@ export function forwardedRequest(
   const body = requestBody(exchange, client);
   const request = {
     method,
-    target: path.target,
+    target: changedHead?.target ?? path.target,
     authority: changedHead?.host ?? authority,
     headers,
     standing: standing ?? NONE,

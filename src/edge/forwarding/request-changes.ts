@@ -29,7 +29,7 @@ export class RequestChanges {
     this.#exchange = exchange;
     this.#changers = changers;
     this.#forward = forward;
-    this.#changed = new ChangedRequest(exchange.client);
+    this.#changed = new ChangedRequest(exchange.client, exchange);
   }
 
   start(): void {
@@ -61,8 +61,9 @@ export class RequestChanges {
       this.#late(this.#readFor(change), module, at);
       return false;
     }
-    this.#changed.apply(module, change);
-    return true;
+    const refusal = this.#changed.apply(module, change);
+    if (refusal !== null) this.#exchange.refusedByModule(refusal, module.name);
+    return refusal === null;
   }
 
   #late(change: Promise<RequestTransform | null | 'refused'>, module: RequestChanger, at: number): void {

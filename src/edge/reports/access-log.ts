@@ -23,6 +23,7 @@ export function accessLine(exchange: Exchange, seconds: number): RequestFacts {
     ...accessFacts(exchange),
     ...(exchange.errorCode !== null && { error_code: exchange.errorCode }),
     ...(exchange.refusedBy !== null && { refused_by: exchange.refusedBy }),
+    ...(exchange.answeredBy !== null && { answered_by: exchange.answeredBy }),
   };
 }
 

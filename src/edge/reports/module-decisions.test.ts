@@ -12,8 +12,10 @@ const limited = {
   requestChangers,
 } as unknown as RouteSnapshot;
 
-function said(on: RouteSnapshot, refusedBy: string | null, refusingStep: number | null, targetName: string | null) {
-  return Object.values(moduleDecisions({ route: on, refusedBy, refusingStep, targetName })).join(' ');
+const answeredBy = null;
+
+function said(on: RouteSnapshot, refusedBy: string | null, endingStep: number | null, targetName: string | null) {
+  return Object.values(moduleDecisions({ route: on, refusedBy, answeredBy, endingStep, targetName })).join(' ');
 }
 
 test('modules before the one that refused have allowed it, and those after it were not asked', () => {
@@ -25,7 +27,7 @@ test('modules before the one that refused have allowed it, and those after it we
   assert.equal(said(route, 'backend:refused', null, null), 'allow allow allow');
   assert.equal(said(route, 'cut:ip_restriction', null, 'upstream'), 'allow allow allow');
   assert.equal(said(route, 'client:gone', null, null), 'invalid invalid invalid');
-  const nowhere = { route: null, refusedBy: null, refusingStep: null, targetName: null };
+  const nowhere = { route: null, refusedBy: null, answeredBy, endingStep: null, targetName: null };
   assert.deepEqual(moduleDecisions(nowhere), {});
 });
 
@@ -38,4 +40,12 @@ test('a module with two places refuses at either, and has allowed what its secon
   assert.equal(said(limited, 'a_limit:rate', 5, null), 'block allow allow allow');
   assert.equal(said(limited, 'oidc:login', 3, null), 'allow allow invalid block');
   assert.equal(said(limited, null, null, 'upstream'), 'allow allow allow allow');
+});
+
+test('a redirect is an answer, not a refusal', () => {
+  const ended = { refusedBy: null, answeredBy: 'oidc:rule', targetName: null };
+  const decisions = moduleDecisions({ route, ...ended, endingStep: 2 });
+  assert.deepEqual(decisions, { ip_restriction: 'allow', access: 'invalid', oidc: 'answer' });
+  const twice = moduleDecisions({ route: limited, ...ended, answeredBy: 'a_limit:rule', endingStep: 0 });
+  assert.equal(Object.values(twice).join(' '), 'answer invalid invalid invalid');
 });

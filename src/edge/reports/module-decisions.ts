@@ -5,29 +5,32 @@ import type { ModuleDecision } from '../../telemetry/facts/request-facts.ts';
 export function moduleDecisions({
   route,
   refusedBy,
-  refusingStep,
+  answeredBy,
+  endingStep,
   targetName,
 }: {
   readonly route: RouteSnapshot | null;
   readonly refusedBy: string | null;
-  readonly refusingStep: number | null;
+  readonly answeredBy: string | null;
+  readonly endingStep: number | null;
   readonly targetName: string | null;
 }): Readonly<Record<string, ModuleDecision>> {
   if (route === null) return {};
+  const ended = answeredBy === null ? 'block' : 'answer';
   const by = refusedBy?.split(':', 1)[0] ?? '';
   // Modules that change requests come after all verdicts.
   const isAdmitted = targetName !== null || by === 'backend' || route.requestChangers.some(({ name }) => name === by);
   const decisions: Record<string, ModuleDecision> = {};
   for (const [at, { module, isLater }] of route.steps.entries()) {
-    const decision = refusingStep === null ? (isAdmitted ? 'allow' : 'invalid') : decisionAt(at, refusingStep);
+    const decision = endingStep === null ? (isAdmitted ? 'allow' : 'invalid') : decisionAt(at, endingStep, ended);
     // A module that was asked at its first place has decided, also if its second one was not reached.
-    const isDecided = decisions[module] === 'block' || (isLater === true && decision === 'invalid');
+    const isDecided = decisions[module] === ended || (isLater === true && decision === 'invalid');
     if (!isDecided) decisions[module] = decision;
   }
   return decisions;
 }
 
-function decisionAt(at: number, refusing: number): ModuleDecision {
-  if (at === refusing) return 'block';
-  return at < refusing ? 'allow' : 'invalid';
+function decisionAt(at: number, ending: number, ended: ModuleDecision): ModuleDecision {
+  if (at === ending) return ended;
+  return at < ending ? 'allow' : 'invalid';
 }

@@ -16,8 +16,10 @@ export class ObservedRequest extends ReceivedRequest {
   errorCode: string | null = null;
   /** The module and reason that ended it early, such as `ip_restriction:address`. */
   refusedBy: string | null = null;
-  /** The step of its route that refused it; null: none did. */
-  refusingStep: number | null = null;
+  /** The step of its route that refused or redirected it; null: none did. */
+  endingStep: number | null = null;
+  /** The module and reason of a redirect, such as `redirect:rule`. */
+  answeredBy: string | null = null;
   targetName: string | null = null;
   tunnelNode: string | null = null;
   counter: TrafficCounter | null = null;
@@ -25,8 +27,8 @@ export class ObservedRequest extends ReceivedRequest {
   wouldRefuse: (NonNullable<Pass['wouldRefuse']> & { readonly module: string }) | null = null;
   /** The access rule that refused it; null when none let it in, undefined when no access rule refused it. */
   refusingRule: string | null | undefined;
-  /** The rule that refused it, for people. */
-  refusingRuleText: string | null = null;
+  /** The rule that refused or redirected it, for people. */
+  decidingRuleText: string | null = null;
   /** While decisions are kept: names of modules and why they let it pass, in turn. */
   passes: readonly (string | PassedBy)[] = NONE;
   /** Modules that did not answer at once, and how many milliseconds they took, in turn. */

@@ -46,7 +46,8 @@ export function recordedRequest(exchange: Exchange, durationMs: number, settings
     passes: exchange.passes,
     waits: exchange.waits,
     refusedBy: exchange.refusedBy,
-    refusingRule: exchange.refusingRuleText,
+    answeredBy: exchange.answeredBy,
+    decidingRule: exchange.decidingRuleText,
     target: exchange.targetName,
     tunnelNode: exchange.tunnelNode,
     admittedMs: admittedAt === 0 ? null : admittedAt - startedAt,
@@ -110,7 +111,8 @@ export function recordedUnread(
     passes: NONE,
     waits: NONE,
     refusedBy: `edge:${unreadReason(code)}`,
-    refusingRule: null,
+    answeredBy: null,
+    decidingRule: null,
     target: null,
     tunnelNode: null,
     admittedMs: null,
@@ -122,7 +124,7 @@ export type EarlyFacts = Pick<
   RecordedRequest,
   'id' | 'startedAtMs' | 'status' | 'errorCode' | 'edgeId' | 'clientAddress' | 'bytesOut'
 > &
-  Pick<RecordedRequest, 'passes' | 'refusedBy' | 'refusingRule'>;
+  Pick<RecordedRequest, 'passes' | 'refusedBy' | 'answeredBy' | 'decidingRule'>;
 
 /** For a request that was answered before a route was looked for. `head`: null when it could not be parsed. */
 export function recordedEarly(

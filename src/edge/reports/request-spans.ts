@@ -67,7 +67,7 @@ function nameOf(method: string, { route }: Exchange): string {
 }
 
 function edgeAttributes(exchange: Exchange, method: string): FinishedSpan['attributes'] {
-  const { route, status, errorCode, refusedBy } = exchange;
+  const { route, status, errorCode, refusedBy, answeredBy } = exchange;
   const error = errorCode ?? (status === 0 ? (refusedBy ?? 'client_gone') : null);
   return {
     'http.request.method': method,
@@ -83,6 +83,7 @@ function edgeAttributes(exchange: Exchange, method: string): FinishedSpan['attri
     }),
     'postern.request_id': exchange.id,
     ...(refusedBy !== null && { 'postern.refused_by': refusedBy }),
+    ...(answeredBy !== null && { 'postern.answered_by': answeredBy }),
     ...(error !== null && { 'error.type': error }),
   };
 }

@@ -43,6 +43,11 @@ export interface HeaderChange {
   readonly set?: HeaderList;
   /** Added after the lines of the same name. */
   readonly add?: HeaderList;
+  /**
+   * Path and query for the upstream in place of those that the client sent. They are read like received ones: an invalid
+   * or ambiguous path is rejected, and so is one that leads to a page behind other access modules.
+   */
+  readonly target?: string;
   /** Host and port that the upstream gets in place of those that the client sent. */
   readonly host?: string;
 }

@@ -35,7 +35,7 @@ export interface DeclaresDecisions {
 }
 
 /** Made once, not per request: a pass is on the path of every request. */
-export type Verdict = Pass | Refusal;
+export type Verdict = Pass | Refusal | Answer;
 
 export interface Pass {
   readonly isPass: true;
@@ -68,6 +68,22 @@ export interface Refusal {
   readonly action?: { readonly label: string; readonly href: string };
 }
 
+/**
+ * A redirect: the module responds itself, and nothing is refused. Only for modules that do not decide access: a stream
+ * in progress or a path under `/.postern/` cannot be redirected, so there an answer counts as a refusal.
+ */
+export interface Answer {
+  readonly isAnswer: true;
+  /** 3xx. */
+  readonly status: number;
+  /** Absolute URL, in visible ASCII. */
+  readonly location: string;
+  /** Stable value for metrics and log. */
+  readonly reason: string;
+  /** The configured rule, for people. */
+  readonly ruleText: string;
+}
+
 /** The configured rule that decided. */
 export interface DecidingRule {
   /** Kind and id of its record. */
@@ -82,4 +98,8 @@ export interface DecidingRule {
 /** A promise is not a pass: nobody has decided yet. */
 export function isPass(verdict: Verdict | Promise<Verdict>): verdict is Pass {
   return (verdict as Partial<Pass>).isPass === true;
+}
+
+export function isAnswer(verdict: Verdict): verdict is Answer {
+  return (verdict as Partial<Answer>).isAnswer === true;
 }

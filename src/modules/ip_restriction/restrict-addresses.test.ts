@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { preparePorts } from '../../../test/support/inert-ports.ts';
-import { isPass, type Verdict } from '../contract/decides.ts';
+import { type Answer, isAnswer, isPass, type Verdict } from '../contract/decides.ts';
 import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { restrictAddresses } from './restrict-addresses.ts';
 
@@ -10,11 +10,11 @@ const RULES = [
   { id: 'ipr_deny', doc: { action: 'deny', cidr: '10.1.0.0/16' } },
 ];
 
-function verdictOn(clientAddress: string): Verdict {
+function verdictOn(clientAddress: string): Exclude<Verdict, Answer> {
   const preparation = restrictAddresses(['ipp_1'], preparePorts({ record: () => ({}), children: () => RULES }));
   assert(preparation.ok);
   const verdict = preparation.prepared.judge?.({ clientAddress } as TrafficRequest);
-  assert(verdict !== undefined && !(verdict instanceof Promise));
+  assert(verdict !== undefined && !(verdict instanceof Promise) && !isAnswer(verdict));
   return verdict;
 }
 

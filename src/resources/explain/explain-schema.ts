@@ -64,7 +64,9 @@ export const questionSchema = Type.Object(
 
 const decision = Type.Object({
   module: Type.String({ description: 'The module; "edge" or "backend" for other parts.' }),
-  decision: Type.Enum(['pass', 'refuse', 'skipped'], { description: 'What it decides; skipped: it is not asked.' }),
+  decision: Type.Enum(['pass', 'refuse', 'answer', 'skipped'], {
+    description: 'What it decides; answer: it redirects the request; skipped: it is not asked.',
+  }),
   reason: Type.String({ description: 'Stable name of the reason, as in the access log and in metrics.' }),
   rule: Type.Optional(Type.String({ description: 'The configured rule that decides.' })),
   text: Type.String({ description: 'The reason for people.' }),
@@ -96,6 +98,7 @@ export const explanationSchema = Type.Object({
         }),
       ),
       error_code: Type.Optional(Type.String({ description: 'Error code, if the edge refuses the request.' })),
+      location: Type.Optional(Type.String({ description: 'Where a redirect leads.' })),
       targets: Type.Array(target, { description: 'Everything that may get the request: weights and load decide.' }),
       node: Type.Optional(Type.String({ description: 'Node that explained it: others may have other tunnels.' })),
     },
@@ -109,6 +112,7 @@ export const explanationSchema = Type.Object({
             'Headers that the upstream gets beside those of the client. Assertions appear as unsigned claims.',
         }),
         headers_removed: Type.Array(Type.String(), { description: 'Client headers that the upstream does not get.' }),
+        target: Type.Optional(Type.String({ description: 'Path and query that the upstream gets, if they change.' })),
       }),
       Type.Null(),
     ],

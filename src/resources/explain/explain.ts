@@ -96,6 +96,7 @@ function rendered(explained: ExplainedRequest, ports: ExplainPorts): JsonObject 
     outcome: {
       ...(outcome.status !== undefined && { status: outcome.status }),
       ...(outcome.errorCode !== undefined && { error_code: outcome.errorCode }),
+      ...(outcome.location !== undefined && { location: outcome.location }),
       targets: outcome.targets.map(({ forwardsTo, ...target }) => ({
         ...target,
         ...(forwardsTo !== undefined && { forwards_to: forwardsTo }),
@@ -105,7 +106,11 @@ function rendered(explained: ExplainedRequest, ports: ExplainPorts): JsonObject 
     upstream_request:
       upstreamRequest === null
         ? null
-        : { headers_added: upstreamRequest.headersAdded, headers_removed: upstreamRequest.headersRemoved },
+        : {
+            headers_added: upstreamRequest.headersAdded,
+            headers_removed: upstreamRequest.headersRemoved,
+            ...(upstreamRequest.target !== undefined && { target: upstreamRequest.target }),
+          },
   };
 }
 

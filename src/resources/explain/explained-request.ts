@@ -22,7 +22,7 @@ export interface ExplainedRequest {
   readonly candidates: readonly { readonly routeId: string; readonly whyNot: string }[];
   readonly decisions: readonly {
     readonly module: string;
-    readonly decision: 'pass' | 'refuse' | 'skipped';
+    readonly decision: 'pass' | 'refuse' | 'answer' | 'skipped';
     readonly reason: string;
     readonly rule?: string;
     readonly text: string;
@@ -30,6 +30,7 @@ export interface ExplainedRequest {
   readonly outcome: {
     readonly status?: number;
     readonly errorCode?: string;
+    readonly location?: string;
     readonly targets: readonly {
       readonly name: string;
       readonly kind: string;
@@ -37,7 +38,11 @@ export interface ExplainedRequest {
       readonly forwardsTo?: string;
     }[];
   };
-  readonly upstreamRequest: { readonly headersAdded: JsonObject; readonly headersRemoved: readonly string[] } | null;
+  readonly upstreamRequest: {
+    readonly headersAdded: JsonObject;
+    readonly headersRemoved: readonly string[];
+    readonly target?: string;
+  } | null;
   /** Name of the node that explained it. */
   readonly node: string;
 }

@@ -9,7 +9,9 @@ const nullableRef = (description: string) => Type.Union([refSchema, Type.Null()]
 
 const decision = Type.Object({
   module: Type.String({ description: 'The module; "edge", "backend" or "client" if no module ended the request.' }),
-  decision: Type.Enum(['pass', 'refuse'], { description: 'What it decided.' }),
+  decision: Type.Enum(['pass', 'refuse', 'answer'], {
+    description: 'What it decided; answer: it redirected the request.',
+  }),
   reason: Type.String({ description: 'Stable name of the reason, as in the access log and in metrics.' }),
   rule: Type.Optional(Type.String({ description: 'The configured rule that decided.' })),
   ms: Type.Optional(Type.Number({ description: 'Milliseconds it took, for a module that did not answer at once.' })),
@@ -27,6 +29,7 @@ export const requestSchema = Type.Object({
   status: Type.Integer({ description: 'Status of the response; 0 if the client left before there was one.' }),
   error_code: Type.Optional(Type.String({ description: 'Error code, for a response of the edge itself.' })),
   refused_by: Type.Optional(Type.String({ description: 'Module and reason that ended the request early.' })),
+  answered_by: Type.Optional(Type.String({ description: 'Module and reason of a redirect.' })),
   edge: nullableRef('The edge, or the endpoint of an agent; null if no route matched.'),
   route: nullableRef('The route; null if none matched, and for the endpoint of an agent.'),
   client_address: Type.String({ description: 'IP address of the client.' }),

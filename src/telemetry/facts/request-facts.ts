@@ -27,9 +27,11 @@ export type RequestFacts = {
   readonly access_rule?: string;
   readonly error_code?: string;
   readonly refused_by?: string;
+  /** The module and reason of a redirect. */
+  readonly answered_by?: string;
   /** For events: what each module that decides said, by its name. */
   readonly decisions?: Readonly<Record<string, ModuleDecision>>;
 };
 
-/** `invalid`: it was not asked. */
-export type ModuleDecision = 'allow' | 'block' | 'invalid';
+/** `answer`: it redirected the request. `invalid`: it was not asked. */
+export type ModuleDecision = 'allow' | 'block' | 'answer' | 'invalid';

@@ -22,6 +22,7 @@ export interface FinishedRequest {
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly refusedBy: string | null;
+  readonly answeredBy: string | null;
 }
 
 export interface LiveCounts {
@@ -37,6 +38,7 @@ export class EdgeMetrics {
   readonly #bytesIn: DirectCounter<'edge' | 'route'>;
   readonly #bytesOut: DirectCounter<'edge' | 'route'>;
   readonly #refused: Counter<'edge' | 'route' | 'module' | 'reason'>;
+  readonly #answered: Counter<'edge' | 'route' | 'module' | 'reason'>;
   readonly #failures: Counter<'phase' | 'reason'>;
   readonly #handshakes: Counter<'reason'>;
   readonly #challenges: Counter<'type'>;
@@ -81,6 +83,12 @@ export class EdgeMetrics {
     this.#refused = new Counter({
       name: 'postern_edge_refused_total',
       help: 'Requests that were rejected or cut off, by module and reason.',
+      labelNames: [...perRoute, 'module', 'reason'],
+      registers,
+    });
+    this.#answered = new Counter({
+      name: 'postern_edge_answered_total',
+      help: 'Requests that a module redirected, by module and reason.',
       labelNames: [...perRoute, 'module', 'reason'],
       registers,
     });
@@ -170,13 +178,9 @@ export class EdgeMetrics {
     counters.seconds.observe(seconds);
     counters.bytesIn.value += exchange.bytesIn;
     counters.bytesOut.value += exchange.bytesOut;
-    if (exchange.refusedBy === null) return;
-    const [module = '', reason = ''] = exchange.refusedBy.split(':');
-    const { labels } = counters;
-    this.#refused.labels(labels.edge, labels.route, module, reason).inc();
-    labels.removals.set(`refused ${exchange.refusedBy}`, () =>
-      this.#refused.remove(labels.edge, labels.route, module, reason),
-    );
+    const { refusedBy, answeredBy } = exchange;
+    if (refusedBy !== null) count(this.#refused, counters.labels, refusedBy);
+    if (answeredBy !== null) count(this.#answered, counters.labels, answeredBy);
   }
 
   /** Removes the series of deleted routes. */
@@ -257,4 +261,13 @@ export class EdgeMetrics {
     if (route === null) return this.#series.none;
     return route.backend?.kind === TUNNEL_BACKEND_KIND ? this.#series.ephemeral : this.#series.of(route);
   }
+}
+
+/** By a module and its reason. The series ends with its route. */
+function count(counter: Counter<'edge' | 'route' | 'module' | 'reason'>, labels: SeriesLabels, by: string): void {
+  const [module = '', reason = ''] = by.split(':');
+  const { edge, route } = labels;
+  counter.labels(edge, route, module, reason).inc();
+  const { name } = counter as unknown as { readonly name: string };
+  labels.removals.set(`${name} ${by}`, () => counter.remove(edge, route, module, reason));
 }

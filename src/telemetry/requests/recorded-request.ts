@@ -32,8 +32,10 @@ export interface RecordedRequest {
   readonly waits: readonly (string | number)[];
   /** What ended it early, such as `ip_restriction:address`. */
   readonly refusedBy: string | null;
-  /** The rule that refused it, as a person reads it. */
-  readonly refusingRule: string | null;
+  /** What redirected it, such as `redirect:rule`. */
+  readonly answeredBy: string | null;
+  /** The rule that refused or redirected it, as a person reads it. */
+  readonly decidingRule: string | null;
   readonly target: string | null;
   /** Name of the node that passed the request on to its agent, when that is another one. */
   readonly tunnelNode: string | null;

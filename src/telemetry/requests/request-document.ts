@@ -6,7 +6,7 @@ import type { PassedBy, RecordedRequest } from './recorded-request.ts';
 /** What a module decided about a request. */
 interface Decision {
   readonly module: string;
-  readonly decision: 'pass' | 'refuse';
+  readonly decision: 'pass' | 'refuse' | 'answer';
   readonly reason: string;
   readonly rule?: string;
   /** Milliseconds, for a module that did not answer at once. */
@@ -22,7 +22,7 @@ export interface RequestDocument extends JsonObject {
  * views need many documents, and an object for each optional field doubled their cost.
  */
 export function requestDocument(request: RecordedRequest, node: string): RequestDocument {
-  const { id, query, errorCode, refusedBy, userId, userKind, target, tunnelNode } = request;
+  const { id, query, errorCode, refusedBy, answeredBy, userId, userKind, target, tunnelNode } = request;
   const document: Record<string, JsonValue> & { id: string } = {
     id,
     at: rfc3339(request.startedAtMs),
@@ -35,6 +35,7 @@ export function requestDocument(request: RecordedRequest, node: string): Request
   document['status'] = request.status;
   if (errorCode !== null) document['error_code'] = errorCode;
   if (refusedBy !== null) document['refused_by'] = refusedBy;
+  if (answeredBy !== null) document['answered_by'] = answeredBy;
   document['edge'] = request.edgeId;
   document['route'] = request.routeId;
   document['client_address'] = request.clientAddress;
@@ -70,21 +71,22 @@ function addHeaders(document: Record<string, JsonValue>, headers: HeaderList): v
 }
 
 function decisionsOf(request: RecordedRequest): JsonObject[] {
-  const { passes, refusedBy, refusingRule } = request;
+  const { passes, refusedBy, answeredBy, decidingRule } = request;
   const decisions: (Decision & JsonObject)[] = [];
   for (let at = 0; at < passes.length; at += 2) {
     const module = passes[at] as string | undefined;
     if (module !== undefined)
       decisions.push({ ...passedBy(module, passes[at + 1] as PassedBy), ...wait(request, module) });
   }
-  if (refusedBy === null) return decisions;
-  const colon = refusedBy.indexOf(':');
-  const module = refusedBy.slice(0, colon);
+  const by = refusedBy ?? answeredBy;
+  if (by === null) return decisions;
+  const colon = by.indexOf(':');
+  const module = by.slice(0, colon);
   decisions.push({
     module,
-    decision: 'refuse',
-    reason: refusedBy.slice(colon + 1),
-    ...(refusingRule !== null && { rule: refusingRule }),
+    decision: refusedBy === null ? 'answer' : 'refuse',
+    reason: by.slice(colon + 1),
+    ...(decidingRule !== null && { rule: decidingRule }),
     ...wait(request, module),
   });
   return decisions;

@@ -102,7 +102,13 @@ suite('used slots', () => {
       ...{ errorCode: at % 3 === 0 ? null : `E${at}`, edgeId: `e${at}`, routeId: `r${at % 2}`, userId: `u${at}` },
       ...{ userKind: `k${at}`, headers: at % 4 === 0 ? [] : ['user-agent', `agent ${at % 5}`, 'referer', `${at}`] },
       ...{ passes: at % 3 === 0 ? [] : ['acl', pass, `m${at % 2}`, pass], waits: at % 5 === 0 ? [`w${at}`, at] : [] },
-      ...{ refusedBy: `x:${at}`, refusingRule: `rule ${at}`, target: `t${at}`, tunnelNode: `n${at}` },
+      ...{
+        refusedBy: `x:${at}`,
+        answeredBy: `y:${at}`,
+        decidingRule: `rule ${at}`,
+        target: `t${at}`,
+        tunnelNode: `n${at}`,
+      },
       ...{ admittedMs: at % 3 === 0 ? null : at / 4, answeredMs: at % 7 === 0 ? null : at / 2 },
     });
 

@@ -31,7 +31,8 @@ export class RequestSlot {
   #passes: readonly (string | PassedBy)[] = NONE;
   #waits: readonly (string | number)[] = NONE;
   #refusedBy: string | null = null;
-  #refusingRule: string | null = null;
+  #answeredBy: string | null = null;
+  #decidingRule: string | null = null;
   #target: string | null = null;
   #tunnelNode: string | null = null;
   #admittedMs = Number.NaN;
@@ -60,7 +61,8 @@ export class RequestSlot {
     this.#passes = passes;
     this.#waits = request.waits;
     this.#refusedBy = request.refusedBy;
-    this.#refusingRule = request.refusingRule;
+    this.#answeredBy = request.answeredBy;
+    this.#decidingRule = request.decidingRule;
     this.#target = request.target;
     this.#tunnelNode = request.tunnelNode;
     this.#admittedMs = admittedMs === null ? Number.NaN : admittedMs;
@@ -90,7 +92,8 @@ export class RequestSlot {
       passes: this.#passes,
       waits: this.#waits,
       refusedBy: this.#refusedBy,
-      refusingRule: this.#refusingRule,
+      answeredBy: this.#answeredBy,
+      decidingRule: this.#decidingRule,
       target: this.#target,
       tunnelNode: this.#tunnelNode,
       admittedMs: Number.isNaN(this.#admittedMs) ? null : this.#admittedMs,

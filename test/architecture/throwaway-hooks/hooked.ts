@@ -4,7 +4,7 @@ import { errorTable } from '../../../src/lib/errors.ts';
 import { bodyProblem } from '../../../src/lib/schema/decode-body.ts';
 import { declared } from '../../../src/lib/settings/setting.ts';
 import { integer } from '../../../src/lib/settings/setting-kinds.ts';
-import type { Pass, Refusal, Verdict } from '../../../src/modules/contract/decides.ts';
+import type { Answer, Pass, Refusal, Verdict } from '../../../src/modules/contract/decides.ts';
 import { defineModule, enabledField } from '../../../src/modules/contract/module.ts';
 import type { ConfiguredBy } from '../../../src/modules/contract/prepare.ts';
 import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
@@ -28,6 +28,13 @@ const REFUSED: Refusal = {
   message: 'Not this path.',
   reason: 'path',
   rule: RULE,
+};
+const MOVED: Answer = {
+  isAnswer: true,
+  status: 307,
+  location: 'https://elsewhere.example/',
+  reason: 'moved',
+  ruleText: 'move /moved',
 };
 const DENIED: Refusal = {
   status: 402,
@@ -149,6 +156,7 @@ function prepared({ mark, maxBytes, configuredBy }: Marking, runtime: HookedRunt
           set: ['x-hooked-body', String(body), 'x-hooked-who', isExemptFromLogin ? 'exempt' : (permit?.userId ?? '')],
           add: ['x-count', String(headers.length / 2)],
           host: 'inner.example',
+          target: '/inner?x=1',
         }),
       };
     },
@@ -184,6 +192,7 @@ function prepared({ mark, maxBytes, configuredBy }: Marking, runtime: HookedRunt
 function judge({ path, permit }: TrafficRequest): Verdict {
   if (permit?.identity.email === 'eve') return DENIED;
   if (path === '/rehearsed') return REHEARSED;
+  if (path === '/moved') return MOVED;
   return path === '/refused' ? REFUSED : PASS;
 }
 

@@ -9,8 +9,10 @@ import { TunnelWorld } from '../../support/tunnel-world.ts';
 
 // These run in a copy of the project that has the hooked modules: see `throwaway-module.test.ts`.
 const seen: IncomingMessage['headers'][] = [];
+let seenUrl = '';
 const upstream = createServer((request, response) => {
   seen.push(request.headers);
+  seenUrl = request.url ?? '';
   response.setHeader('set-cookie', ['hooked=1', 'hooked-too=1', 'hooked-notes=1', 'kept=1']);
   response.write('body');
   response.addTrailers({ 'x-sum': '1' });
@@ -54,6 +56,7 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
   assert.equal(got['x-notes'], undefined);
   assert.equal(got['x-hooked-body'], 'hello');
   assert.equal(got['host'], 'inner.example');
+  assert.equal(seenUrl, '/inner?x=1');
   assert.equal(got['x-hooked-standing'], '1');
   assert.match(String(got['x-count']), /^\d+$/);
 
@@ -66,6 +69,12 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
   assert.equal(await edge.status(host, '/', longer), 413);
   assert.equal(await edge.status(host, '/long', longer), 200);
   assert.equal(seen.at(-1)?.['x-hooked-body'], 'null');
+
+  // A redirect.
+  const moved = await edge.ask(host, '/moved');
+  assert.deepEqual([moved.status, moved.headers['location']], [307, 'https://elsewhere.example/']);
+  const explained = await edge.api('POST', '/explain', { url: `https://${host}/moved` });
+  assert.deepEqual([explained.outcome.status, explained.outcome.location], [307, 'https://elsewhere.example/']);
 
   // A path of its own, which no upstream sees; and every port.
   await sleep(20);

@@ -99,7 +99,7 @@ function explanation(as: HypotheticalQuestion['as']) {
     const ended = { text: 'waits' };
     explainRoute(
       asked,
-      route.snapshot,
+      { route: route.snapshot } as never,
       { as } as HypotheticalQuestion,
       { modules: MODULES, lastLogins: async () => [] } as never,
     ).then(

@@ -20,6 +20,11 @@ const ODD: Readonly<Record<string, () => unknown>> = {
   'a pass in a list': () => [PASS],
   // biome-ignore lint/suspicious/noThenProperty: that is the point
   'a promise of another library': () => ({ then: (resolve: (value: unknown) => void) => resolve(PASS) }),
+  'a redirect to nowhere': () => ({ isAnswer: true, status: 302, reason: 'test', ruleText: '' }),
+  'a redirect to a path': () => ({ isAnswer: true, status: 302, location: '//evil', reason: 'test', ruleText: '' }),
+  'a redirect of two lines': () => ({
+    ...{ isAnswer: true, status: 302, location: 'https://a/\r\nset-cookie: a=1', reason: 'test', ruleText: '' },
+  }),
   'an exception': () => {
     throw new Error('a bug of the test');
   },

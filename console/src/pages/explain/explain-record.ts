@@ -16,12 +16,14 @@ export interface Explanation {
   readonly outcome: {
     readonly status?: number;
     readonly error_code?: string;
+    readonly location?: string;
     readonly targets: readonly Target[];
     readonly node?: string;
   };
   readonly upstream_request: {
     readonly headers_added: Readonly<Record<string, string>>;
     readonly headers_removed: readonly string[];
+    readonly target?: string;
   } | null;
 }
 

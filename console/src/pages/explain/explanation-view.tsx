@@ -34,6 +34,7 @@ export function ExplanationView({ explanation }: { explanation: Explanation }) {
                 ),
               ],
               ...(outcome.error_code ? [['Error', <code key="code">{outcome.error_code}</code>] as const] : []),
+              ...(outcome.location ? [['Redirect', <code key="location">{outcome.location}</code>] as const] : []),
               ['Targets', outcome.targets.length === 0 ? 'none' : outcome.targets.map(targetText).join(', ')],
               ...(outcome.node ? [['Node', outcome.node] as const] : []),
             ]}
@@ -71,6 +72,7 @@ export function ExplanationView({ explanation }: { explanation: Explanation }) {
           <div class="body">
             <Facts
               rows={[
+                ...(upstream.target ? [['Path', <code key="target">{upstream.target}</code>] as const] : []),
                 ['Headers added', <pre key="added">{headerLines(upstream.headers_added)}</pre>],
                 ['Headers removed', <ValueView key="removed" value={upstream.headers_removed} />],
               ]}
