@@ -119,6 +119,7 @@ export class SessionWindows {
 /** A power of two, so that it changes rarely. */
 export function windowFor(streams: number, budgetBytes = BUDGET_BYTES): number {
   let bytes = LARGEST_BYTES;
-  while (bytes > SMALLEST_BYTES && bytes * streams > budgetBytes) bytes /= 2;
+  // Without streams it is what the first one gets, so that the first one changes nothing.
+  while (bytes > SMALLEST_BYTES && bytes * Math.max(streams, 1) > budgetBytes) bytes /= 2;
   return bytes;
 }

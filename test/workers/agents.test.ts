@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Agent } from 'node:https';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, afterEach, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { AgentHandle } from '../../src/agent/index.ts';
 import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
@@ -10,6 +11,7 @@ import { TunnelWorld } from '../support/tunnel-world.ts';
 import { eventually, hostOf, localHttp, QUICK_TRIES } from '../tunnel/support/fault-world.ts';
 
 const WORKERS = 3;
+const MIB = 1024 * 1024;
 const QUICK = { timings: QUICK_TRIES };
 
 const world = await TunnelWorld.open({ after }, { POSTERN_WORKERS: String(WORKERS) });
@@ -75,6 +77,55 @@ suite('agents of a server with several workers', () => {
       const answer = await edge.ask(hostOf(agent), '/', { agent: client, method: 'POST', body });
       assert.equal(answer.text, '3000000');
       client.destroy();
+    }
+  });
+
+  test('are held back by a visitor who does not read, and hold back visitors, also through other threads', async (t) => {
+    let written = 0;
+    const part = Buffer.alloc(65_536);
+    const local = await localHttp({ after }, (request, response) => {
+      // Uploads are not read.
+      if (request.method === 'POST') return;
+      const write = (): void => {
+        written += part.length;
+        if (!response.destroyed && response.write(part)) setImmediate(write);
+      };
+      response.on('drain', write);
+      write();
+    });
+    const agent = await world.agent([{ proto: 'https', addr: local }], { connections: 1 });
+    const settled = async (bytes: () => number): Promise<number> => {
+      for (let before = -1; before !== bytes() && bytes() < 256 * MIB; await sleep(1_000)) before = bytes();
+      return bytes();
+    };
+    const assertBounded = (bytes: number, what: string): void => {
+      t.diagnostic(`${what}: ${Math.round(bytes / MIB)} MiB`);
+      // The window of 32 MiB between agent and gateway, and buffers of the system and of all ends.
+      assert(bytes < 64 * MIB, `${what}: ${Math.round(bytes / MIB)} MiB wait for a reader`);
+    };
+    for (let at = 0; at < WORKERS; at += 1) {
+      // Both are open together, so that later ones go to other workers.
+      const [reader, writer] = [await edge.connect(hostOf(agent)), await edge.connect(hostOf(agent))];
+      let read = 0;
+      const stopped = new Promise<void>((resolve) => {
+        reader.on('data', ({ length }: Buffer) => {
+          read += length;
+          // Fast at first: windows are wide by then.
+          if (read > 8 * MIB) resolve(void reader.pause());
+        });
+      });
+      written = 0;
+      reader.write(`GET / HTTP/1.1\r\nhost: ${hostOf(agent)}\r\n\r\n`);
+      await stopped;
+      writer.write(`POST / HTTP/1.1\r\nhost: ${hostOf(agent)}\r\ncontent-length: ${1024 * MIB}\r\n\r\n`);
+      const write = (): void => {
+        while (!writer.destroyed && writer.write(part));
+      };
+      writer.on('drain', write);
+      write();
+      assertBounded((await settled(() => written)) - read, 'download');
+      assertBounded((await settled(() => writer.bytesWritten)) - writer.writableLength, 'upload');
+      for (const socket of [reader, writer]) socket.destroy();
     }
   });
 

@@ -1,6 +1,7 @@
 import type { AgentLink } from '../../edge/tunnels/online-tunnels.ts';
 import type { ConnectionHandler, LocalConnection } from '../../gateway/local-connection.ts';
 import { OutgoingLink } from '../../nodes/links/outgoing-link.ts';
+import { BETWEEN_THREADS } from '../../nodes/links/peer-links.ts';
 import type { AgentReports, AgentTls } from './agent-orders.ts';
 import { socketPair } from './socket-pair.ts';
 import { ThreadConnection } from './thread-connection.ts';
@@ -9,9 +10,6 @@ import type { WorkerThread } from './worker-thread.ts';
 export interface GatewayOfWorkers extends ConnectionHandler {
   arrived(connection: LocalConnection): void;
 }
-
-/** A thread that does not answer is replaced sooner. */
-const SILENT_MS = 30_000;
 
 /** The connections of agents that one worker has, and the way to them. */
 export class AgentsOfWorker {
@@ -70,7 +68,7 @@ export class AgentsOfWorker {
           if (!this.#isLeaving) void worker.end();
         },
       },
-      SILENT_MS,
+      BETWEEN_THREADS,
     );
     // Its failure ends the worker, also while nobody waits.
     up.promise.catch(() => {});

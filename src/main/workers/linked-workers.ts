@@ -4,6 +4,7 @@ import { HopWebSockets } from '../../nodes/hop/hop-web-sockets.ts';
 import { receiveHops, receiveWorkersRequests } from '../../nodes/hop/receive-hops.ts';
 import { ServedFeeds } from '../../nodes/links/feed-followers.ts';
 import { IncomingLink, type Served } from '../../nodes/links/incoming-link.ts';
+import { BETWEEN_THREADS } from '../../nodes/links/peer-links.ts';
 import { ServedCalls } from '../../nodes/links/served-calls.ts';
 import { socketPair } from './socket-pair.ts';
 
@@ -26,7 +27,8 @@ export class LinkedWorkers {
   /** Returns the worker's end. */
   async link(index: number): Promise<Socket> {
     const [own, theirs] = await socketPair();
-    this.#links.add(new IncomingLink(own, `worker ${index}`, this.#served, (link) => this.#links.delete(link)));
+    const onClosed = (link: IncomingLink): void => void this.#links.delete(link);
+    this.#links.add(new IncomingLink(own, `worker ${index}`, this.#served, onClosed, BETWEEN_THREADS));
     return theirs;
   }
 

@@ -19,6 +19,8 @@ import { type ChannelStream, type ChannelView, TURN_BYTES } from './channel-stre
 import { type FrameHandler, FrameReader } from './frame-reader.ts';
 
 export interface ChannelOwner {
+  /** Unread data that the channel may hold. Absent: as much as a connection to an agent. */
+  readonly budgetBytes?: number | undefined;
   /** The connection must be closed. All methods except `onReleased` are called in a turn of their own. */
   onBroken(why: string, isViolation: boolean): void;
   /** Called once. */
@@ -68,7 +70,7 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
   }
 
   get windowBytes(): number {
-    return windowFor(this.#streams.size);
+    return windowFor(this.#streams.size, this.owner.budgetBytes);
   }
 
   await(stream: ChannelStream): void {

@@ -19,7 +19,7 @@ import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '.
 import type { ChannelOwner } from '../channel/channel.ts';
 import { type ChannelRequestHandler, IncomingChannel } from '../channel/incoming-channel.ts';
 import type { Follower, ServedFeeds } from './feed-followers.ts';
-import { PEER_SILENT_MS, type PeerStreamHandler } from './peer-links.ts';
+import { BETWEEN_NODES, type LinkBounds, type PeerStreamHandler } from './peer-links.ts';
 import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
 import { CALL_PATH, CHANNEL_PATH, FEED_PATH, FLUSH_WITHIN_MS, MAX_FEEDS, MAX_STREAMS } from './peer-protocol.ts';
 import type { ServedCalls } from './served-calls.ts';
@@ -36,12 +36,11 @@ export interface Served {
 
 /** Each reset is a visitor of the other node who went away, and any number of resets may be legitimate. */
 const UNLIMITED_RESETS = 2 ** 31;
-/** The other node pings, and gives a silent link up sooner. These timings only clean up. */
-const SILENT_MS = 2 * PEER_SILENT_MS;
 
 /** A connection that another node dialled. That node opens all streams: calls, feeds, and streams for agents here. */
 export class IncomingLink implements LivenessOwner, ChannelOwner {
   readonly nodeId: string;
+  readonly budgetBytes: number | undefined;
   readonly #socket: Socket;
   readonly #session: ServerHttp2Session;
   readonly #served: Served;
@@ -64,8 +63,9 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     nodeId: string,
     served: Served,
     onClosed: (link: IncomingLink) => void,
-    silentMs: number = SILENT_MS,
+    { silentMs, budgetBytes }: LinkBounds = BETWEEN_NODES,
   ) {
+    this.budgetBytes = budgetBytes;
     this.nodeId = nodeId;
     this.#socket = socket;
     this.#served = served;
@@ -86,8 +86,9 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     outliveStreams(session, socket);
     this.#session = session;
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    this.#windows = new SessionWindows(session);
-    this.#liveness = new PeerLiveness(socket, session, this, { pingMs: null, silentMs });
+    this.#windows = new SessionWindows(session, budgetBytes === undefined ? undefined : () => budgetBytes);
+    // The other node pings, and gives a silent link up sooner. This only cleans up.
+    this.#liveness = new PeerLiveness(socket, session, this, { pingMs: null, silentMs: 2 * silentMs });
     type Head = IncomingHttpHeaders;
     listen(session, 'stream', this, (stream: ServerHttp2Stream, head: Head, _flags: number, raw: readonly string[]) =>
       this.#stream(stream, head, raw),

@@ -9,7 +9,7 @@ import { cancelStream } from '../../lib/http2/reset.ts';
 import { SHARED_SESSION } from '../../lib/http2/shared-session.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
 import { OutgoingChannel, type OutgoingChannelOwner } from '../channel/outgoing-channel.ts';
-import { PEER_PING_MS, PEER_SILENT_MS, type PeerLink } from './peer-links.ts';
+import { BETWEEN_NODES, type LinkBounds, PEER_PING_MS, type PeerLink } from './peer-links.ts';
 import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
 import { CHANNEL_PATH, FLUSH_WITHIN_MS, MAX_STREAMS, NODE_AUTHORITY } from './peer-protocol.ts';
 
@@ -33,6 +33,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
   readonly relay = 'node';
   readonly nodeId: string;
   readonly nodeName: string;
+  readonly budgetBytes: number | undefined;
   readonly #socket: Socket;
   readonly #session: ClientHttp2Session;
   readonly #owner: OutgoingLinkOwner;
@@ -53,8 +54,9 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
     socket: Socket,
     node: { readonly id: string; readonly name: string },
     owner: OutgoingLinkOwner,
-    silentMs: number = PEER_SILENT_MS,
+    { silentMs, budgetBytes }: LinkBounds = BETWEEN_NODES,
   ) {
+    this.budgetBytes = budgetBytes;
     this.nodeId = node.id;
     this.nodeName = node.name;
     this.#socket = socket;
@@ -68,7 +70,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
     });
     outliveStreams(session, socket);
     this.#session = session;
-    this.#windows = new SessionWindows(session);
+    this.#windows = new SessionWindows(session, budgetBytes === undefined ? undefined : () => budgetBytes);
     this.#silentMs = silentMs;
     this.#liveness = new PeerLiveness(socket, session, this, { pingMs: PEER_PING_MS, silentMs });
     const tooLate = guarded(this, () => this.fail(`it did not accept the channel within ${ACCEPT_WITHIN_MS} ms`));

@@ -11,6 +11,20 @@ export const MAX_UNSENT_BYTES = 33_554_432;
 export const PEER_PING_MS = 500;
 export const PEER_SILENT_MS = 1_500;
 
+export interface LinkBounds {
+  /** The silence after which the end that pings gives the link up. The other end waits twice as long. */
+  readonly silentMs: number;
+  /** Unread data that each end may hold. Absent: as much as a connection to an agent. */
+  readonly budgetBytes?: number;
+}
+
+export const BETWEEN_NODES: LinkBounds = { silentMs: PEER_SILENT_MS };
+/**
+ * A busy thread delays everything, and that is no reason to cut streams. The threads are close to each other, so wide
+ * windows would only hold more for a slow reader, in each thread that a stream passes.
+ */
+export const BETWEEN_THREADS: LinkBounds = { silentMs: 30_000, budgetBytes: 2 * 1024 * 1024 };
+
 /**
  * A connection that this node dialled to another node. HTTP/2 lets only the client open streams, so each pair of nodes
  * has one connection per direction. A peer link is used like a link to an agent: the other node passes a stream on to

@@ -4,10 +4,8 @@ import { HopWebSockets } from '../../../nodes/hop/hop-web-sockets.ts';
 import { receiveChannelHops, receiveHops } from '../../../nodes/hop/receive-hops.ts';
 import { ServedFeeds } from '../../../nodes/links/feed-followers.ts';
 import { IncomingLink } from '../../../nodes/links/incoming-link.ts';
+import { BETWEEN_THREADS } from '../../../nodes/links/peer-links.ts';
 import { ServedCalls } from '../../../nodes/links/served-calls.ts';
-
-/** The main thread pings, and may stand still for a while. */
-const SILENT_MS = 60_000;
 
 /** The worker's end of a connection on which the main thread opens streams for agents of this worker. */
 export class HeldLink {
@@ -23,7 +21,7 @@ export class HeldLink {
     };
     // A socket that was handed over does not read by itself, and HTTP/2 takes it as it is.
     socket.resume();
-    this.#link = new IncomingLink(socket, 'main', served, () => {}, SILENT_MS);
+    this.#link = new IncomingLink(socket, 'main', served, () => {}, BETWEEN_THREADS);
   }
 
   close(): void {

@@ -3,13 +3,11 @@ import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../edge/tunne
 import { TunnelCircuitBreaker } from '../../../edge/tunnels/tunnel-circuit-breaker.ts';
 import type { SharedTally } from '../../../lib/process/shared-tally.ts';
 import { OutgoingLink } from '../../../nodes/links/outgoing-link.ts';
+import { BETWEEN_THREADS } from '../../../nodes/links/peer-links.ts';
 import { LabelIndex } from '../../../tunnel/label-index.ts';
 import { TunnelUse } from '../../../tunnel/tunnel-use.ts';
 import type { ToldTunnel } from '../worker-protocol.ts';
 import type { HeldAgents } from './held-agents.ts';
-
-/** A busy main thread delays everything, and that is no reason to cut the streams to agents. */
-const MAIN_SILENT_MS = 30_000;
 
 export interface WorkerTunnelsOptions {
   /** The main thread has to make another connection. */
@@ -79,7 +77,7 @@ export class WorkerTunnels implements OnlineTunnels {
           else up.reject(new Error(why));
         },
       },
-      MAIN_SILENT_MS,
+      BETWEEN_THREADS,
     );
     return up.promise;
   }
