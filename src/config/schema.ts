@@ -164,7 +164,7 @@ const ownSettings = {
   }),
   edge_host_ports: required(portList, {
     description:
-      'Ports accepted in the Host header of a request to either edge listener; any other port gets 400. Empty: every port, because the edge cannot know the port mappings in front of it. A request without a port is always accepted.',
+      'Ports accepted in the Host header of a request to either edge listener; any other port gets 400. Empty: every port, because the edge cannot know the port mappings in front of it. A request without a port is always accepted. Addresses of new sites have the first of these ports, or 443 if it is listed.',
   }),
   edge_header_bytes: required(integer(1024, 1_048_576), { description: 'Maximum size of a request head, in bytes.' }),
   edge_header_count: required(integer(10, 2000), { description: 'Maximum number of header lines in a request.' }),

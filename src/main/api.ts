@@ -34,6 +34,7 @@ import type { Clock } from '../lib/clock.ts';
 import { PosternError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { ListenAddress } from '../lib/net/listen-address.ts';
+import { publicPorts } from '../lib/net/public-ports.ts';
 import { createKsuidSource } from '../lib/text/ksuid.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
 import type { ModuleNetwork } from '../modules/contract/keeps-state.ts';
@@ -377,9 +378,10 @@ function resourceSettings(
   catalog: Catalog,
   tunnelNamesUnder: ResourceSettings['tunnelNamesUnder'],
 ): Omit<ResourceSettings, 'identity' | 'consoleScopesOf' | 'inviteAgent'> {
+  const listening = config.edge_listen.map(({ port }) => port);
   return {
     // Port 0 means "any free one": only the edge will know which.
-    edgePorts: config.edge_listen.some(({ port }) => port === 0) ? null : config.edge_listen.map(({ port }) => port),
+    edgePorts: listening.includes(0) ? null : publicPorts({ listening, mapped: config.edge_host_ports }),
     tunnelNamesUnder,
     certificateFileDirs: config.certificate_file_dirs,
     region: config.region,

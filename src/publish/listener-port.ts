@@ -1,13 +1,13 @@
 import type { Setting } from '../client/generated/settings.ts';
+import { publicPorts } from '../lib/net/public-ports.ts';
 
-const HTTPS_PORT = 443;
-
-/** The port at which visitors reach the server: 443 if it listens there, or if nobody can say. */
+/** The port at which visitors reach the server: 443 if they can use it, or if nobody can say. */
 export function listenerPort(settings: readonly Pick<Setting, 'name' | 'value'>[]): number {
-  const value = settings.find(({ name }) => name === 'edge_listen')?.value ?? [];
-  const addresses = (Array.isArray(value) ? value : [value]) as readonly unknown[];
-  const ports = addresses
-    .map((address) => Number(/:(\d+)$/.exec(String(address))?.[1] ?? 0))
-    .filter((port) => port > 0);
-  return ports.includes(HTTPS_PORT) ? HTTPS_PORT : (ports[0] ?? HTTPS_PORT);
+  const portsIn = (name: string): readonly number[] => {
+    const value = settings.find((each) => each.name === name)?.value ?? [];
+    const items = (Array.isArray(value) ? value : [value]) as readonly unknown[];
+    return items.map((item) => Number(/(\d+)$/.exec(String(item))?.[1] ?? 0));
+  };
+  const [first = 0] = publicPorts({ listening: portsIn('edge_listen'), mapped: portsIn('edge_host_ports') });
+  return first;
 }

@@ -212,7 +212,7 @@ export interface Authorization {
 export interface ResourceSettings {
   /** Values of the modules' own settings, for their checks. */
   readonly moduleSettings: ModuleSettings;
-  /** The ports that the edge listens on; null: any free one. */
+  /** The ports that visitors can use; null: any free one. */
   readonly edgePorts: readonly number[] | null;
   /** Names of agents' tunnels that an edge with this host, which may be a wildcard, would take over. */
   tunnelNamesUnder(host: string): readonly string[];

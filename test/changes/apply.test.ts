@@ -387,7 +387,7 @@ suite('postern plan and apply', () => {
       'version: 1\nhttps_edges:\n  new.example.com: {hostports: ["new.example.com:9"]}\n',
     );
     assert.equal(code, 1);
-    assert.match(stderr, /has port 9, but the edge listens on/);
+    assert.match(stderr, /has port 9, but visitors can use/);
   });
 
   test('use names that only the server has', async () => {

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { parse } from 'yaml';
+import { listenerPort } from '../../src/publish/listener-port.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { operatorEnv, type RunOptions, runCommand } from './run-command.ts';
@@ -191,6 +192,21 @@ test('a new edge has the port of the listener, where nothing listens on 443', as
   const env = { ...operatorEnv(elsewhere), POSTERN_API_KEY: token };
   const { stdout, stderr } = await runCommand(['edge', 'b.example.com', '--to', '3000', '--dry-run'], { env });
   assert.match(stdout, /\+ edge b\.example\.com:443/, stderr);
+});
+
+test('a new edge has the port that visitors use, where something in front maps it', async (t) => {
+  const env = { POSTERN_EDGE_LISTEN: '127.0.0.1:7443', POSTERN_EDGE_HOST_PORTS: '80,8443' };
+  const mapped = await TestWorld.open(t, { env });
+  const run = (host: string) => runCommand(['edge', host, '--to', '3000'], { env: operatorEnv(mapped) });
+  const { code, stdout, stderr } = await run('app.example.com');
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^Address: +https:\/\/app\.example\.com:8443\/$/m);
+  // The console asks the same function.
+  assert.equal(listenerPort((await mapped.api('GET', '/settings')).body.settings), 8443);
+  const inside = await run('inside.example.com:7443');
+  assert.equal(inside.code, 1);
+  assert.match(inside.stderr, /has port 7443, but visitors can use 443 or 8443: .*edge_host_ports/);
+  assert.equal((await run('usual.example.com:443')).code, 0);
 });
 
 suite('postern status', () => {

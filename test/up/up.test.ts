@@ -51,6 +51,14 @@ suite('postern up in a terminal', () => {
     assert.equal(world.text(), OPERATORS);
   });
 
+  test('rejects a port that nobody can use before it writes settings or starts a server', async () => {
+    const { code, err } = await world.up([`${HOST}:9999`, '--to', '3000', '--yes', ...world.place]);
+    assert.equal(code, 1);
+    assert.match(err, /cannot use port 9999 .*: write app\.example\.com:\d+, add --edge-listen \[::\]:9999 .*Nothing was/);
+    assert.equal(world.text(), OPERATORS);
+    assert.equal(world.servers.length, 0);
+  });
+
   test('starts a server from nothing and publishes the host; without ACME the internal CA serves, and the reason shows', async () => {
     world.records.set(HOST, { v4: ['203.0.113.9'], v6: ['2001:db8::9'] });
     const acme = ['--acme-directory', 'https://127.0.0.1:9/directory'];
@@ -82,6 +90,10 @@ suite('postern up in a terminal', () => {
     assert.doesNotMatch(out, /^ *[+~-]/m);
     assert.equal(world.text(), text);
     assert.equal(world.servers.length, 1);
+    const unusable = await world.up(['other.example.com:9999', '--to', '3000', '--region', 'us']);
+    assert.equal(unusable.code, 1);
+    assert.match(unusable.err, /cannot use port 9999/);
+    assert.equal(world.text(), text);
   });
 
   test('adds an identity host and a login, and restarts the server by itself', async () => {

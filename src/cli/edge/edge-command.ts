@@ -30,7 +30,7 @@ const SYNTAX: CommandSyntax = {
   usage: ['HOST[:PORT][/PATH] --to TARGET'],
   hasOperands: true,
   about:
-    'Serves a host: makes the edge, the route, the backend and the login, in one change. Run again, it shows what is there (=), what it adds (+) and changes (~), and sends only the difference. It removes nothing, and it does not change access rules that are there: it says so and exits with 1. The port of a new edge is 443 if the server listens there, otherwise that of its first HTTPS listener, unless you name one. Requests for all paths below PATH go to the target.',
+    'Serves a host: makes the edge, the route, the backend and the login, in one change. Run again, it shows what is there (=), what it adds (+) and changes (~), and sends only the difference. It removes nothing, and it does not change access rules that are there: it says so and exits with 1. The port of a new edge, unless you name one, is the one that visitors use: 443 or the first of edge_host_ports if that setting lists ports, otherwise 443 if the server listens there, otherwise that of its first HTTPS listener. Requests for all paths below PATH go to the target.',
   flags: [
     textFlag(
       'to',

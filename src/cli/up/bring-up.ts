@@ -26,6 +26,7 @@ import { factsInEffect, factsOf, readSettings, type ServerFacts, type ShownSetti
 import { findSettings, loadSettings, type SettingsPlace } from './settings-place.ts';
 import { type StartedServer, startServer } from './start-server.ts';
 import { summaryLines } from './summary-lines.ts';
+import { upFailed } from './up-failed.ts';
 import type { UpPorts } from './up-ports.ts';
 import type { WantedUp } from './wanted-up.ts';
 import { editedText, writeSettings } from './write-settings.ts';
@@ -55,6 +56,7 @@ export async function bringUp(request: UpRequest): Promise<number> {
   // A server that was never there serves nothing: its settings need not be written to find that out.
   const isNew = !plan.isRunning && place.text === null && !ports.service.exists(plan.next.config.data_dir);
   if (isNew) requireTarget(request.wanted);
+  requirePort(request.wanted, plan.facts);
   if (!(await checkMachine(request, plan))) return EXIT_FAILED;
   const agreed = await agreedSettings(plan, parsed, context);
   if (agreed === null) return EXIT_FAILED;
@@ -67,6 +69,14 @@ export async function bringUp(request: UpRequest): Promise<number> {
     server.stop();
     throw error;
   }
+}
+
+/** The server would reject the edge, after its settings are written and it runs. */
+function requirePort({ host, port }: WantedUp, { publicPort, publicPorts }: ServerFacts): void {
+  if (port === null || publicPorts === null || publicPorts.includes(port)) return;
+  throw upFailed(
+    `visitors cannot use port ${port} of this server: write ${host}:${publicPort}, add --edge-listen [::]:${port} to listen there, or --edge-host-ports ${port} if something in front maps that port to it. Nothing was changed`,
+  );
 }
 
 export interface ServerPlan {
@@ -116,12 +126,12 @@ async function planServer(request: UpRequest, place: SettingsPlace, former: Load
 
 /** The facts about a server that runs which the flags change. */
 function named(
-  { identityHost, publicPort, isLocalOnly, isAcmeOn }: ServerFacts,
+  { identityHost, publicPort, publicPorts, isLocalOnly, isAcmeOn }: ServerFacts,
   given: Settings,
 ): Partial<ServerFacts> {
   return {
     ...(given.has('identity_host') && { identityHost }),
-    ...((given.has('edge_listen') || given.has('edge_host_ports')) && { publicPort, isLocalOnly }),
+    ...((given.has('edge_listen') || given.has('edge_host_ports')) && { publicPort, publicPorts, isLocalOnly }),
     ...(given.has('acme') && { isAcmeOn }),
   };
 }

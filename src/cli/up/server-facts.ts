@@ -4,6 +4,7 @@ import type { Transport } from '../../client/transport.ts';
 import { decodeSetting } from '../../config/decode.ts';
 import type { Config } from '../../config/schema.ts';
 import { isLoopbackHost, type ListenAddresses } from '../../lib/net/listen-address.ts';
+import { publicPorts } from '../../lib/net/public-ports.ts';
 
 export type ShownSettings = readonly Pick<Setting, 'name' | 'value'>[];
 
@@ -14,6 +15,8 @@ export interface ServerFacts {
   readonly isAcmeOn: boolean;
   /** The port in the addresses of sites. */
   readonly publicPort: number;
+  /** All that visitors can use; null: nobody knows them before the start. */
+  readonly publicPorts: readonly number[] | null;
   /** Whether only this machine can reach it. */
   readonly isLocalOnly: boolean;
   /** Host of the API's public address; null: it has none. */
@@ -22,13 +25,16 @@ export interface ServerFacts {
 
 type Needed = Pick<Config, 'identity_host' | 'acme' | 'edge_listen' | 'edge_host_ports' | 'api_url'>;
 
-export function factsOf({ identity_host, acme, edge_listen, api_url, edge_host_ports: [mapped] }: Needed): ServerFacts {
+export function factsOf({ identity_host, acme, edge_listen, api_url, edge_host_ports: mapped }: Needed): ServerFacts {
+  const listening = edge_listen.map(({ port }) => port);
+  const ports = publicPorts({ listening, mapped });
   return {
     identityHost: identity_host,
     isAcmeOn: acme === 'on',
-    publicPort: mapped ?? edge_listen[0].port,
+    publicPort: ports[0] ?? edge_listen[0].port,
+    publicPorts: listening.includes(0) ? null : ports,
     // A port that something in front maps is reached from there.
-    isLocalOnly: mapped === undefined && edge_listen.every(({ host }) => isLoopbackHost(host)),
+    isLocalOnly: mapped.length === 0 && edge_listen.every(({ host }) => isLoopbackHost(host)),
     apiHost: api_url === null ? null : new URL(api_url).hostname,
   };
 }

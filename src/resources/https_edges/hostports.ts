@@ -8,9 +8,9 @@ export function hostportProblem(hostport: string, edgePorts: readonly number[] |
   if (separator === -1) return `"${hostport}" must be "host:port", such as "app.example.com:443"`;
   const port = hostport.slice(separator + 1);
   if (!/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535) return `"${hostport}" must have a port from 1 to 65535`;
-  const ports = [...new Set([443, ...(edgePorts ?? [])])];
-  if (edgePorts !== null && !ports.includes(Number(port))) {
-    return `"${hostport}" has port ${port}, but the edge listens on ${ANY_OF.format(ports.map(String))} (POSTERN_EDGE_LISTEN)`;
+  if (edgePorts !== null && !edgePorts.includes(Number(port))) {
+    const known = ANY_OF.format(edgePorts.toSorted((one, other) => one - other).map(String));
+    return `"${hostport}" has port ${port}, but visitors can use ${known}: write one of these, or add the port to edge_listen, or to edge_host_ports if something in front maps it`;
   }
   return hostNameProblem(hostOf(hostport), 'allowed');
 }
