@@ -1,4 +1,5 @@
 import type { CommandSyntax } from './command-syntax.ts';
+import type { InstalledServer } from './service/installed-server.ts';
 
 /** Access of a command to its process. */
 export interface CommandContext {
@@ -13,6 +14,8 @@ export interface CommandContext {
   printed?(): Promise<void>;
   /** For a command that runs until the user ends it: Ctrl-C calls `stop` instead of ending the process. */
   onInterrupt?(stop: () => void): void;
+  /** The service of this machine; absent: nobody looks for it. */
+  installedServer?(): Promise<InstalledServer | null>;
   /** For a long-running command: the line that marks dropped lines when nobody reads fast enough. */
   describeDropped?(lineOf: (count: number) => string): void;
 }

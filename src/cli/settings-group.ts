@@ -6,6 +6,6 @@ export function settingsGroup(purpose: string): FlagGroup {
   return {
     title: 'Settings',
     flags: settingFlags,
-    summary: `The command takes the settings of "postern server" (--data-dir, --config and so on; postern server --help lists them) ${purpose}.`,
+    summary: `The command takes the settings of "postern server" (--data-dir, --config and so on; postern server --help lists them) ${purpose}. Without --config, --data-dir or a directory postern-data here, it uses those of the installed service, and says so.`,
   };
 }

@@ -15,7 +15,8 @@ export const API_KEY_FILE: Flag = {
   hint: 'FILE',
   isFile: true,
   description: 'File with the API key; - reads standard input.',
-  default: 'POSTERN_CLI_API_KEY, POSTERN_API_KEY, then first-api-key in the data directory',
+  default:
+    'POSTERN_CLI_API_KEY, POSTERN_API_KEY, then first-api-key in the data directory, which may be that of the installed service',
 };
 
 export const ROOT_CA: Flag = {

@@ -94,6 +94,8 @@ export interface ApiDependencies {
   readonly problems: ProblemIndex;
   /** Where the server may connect. */
   readonly isAddressAllowed: ModuleNetwork['isAddressAllowed'];
+  /** Whether traffic may go there. */
+  readonly isBackendAllowed: ModuleNetwork['isAddressAllowed'];
   /** See DocumentsContext. */
   served(revision: number): Promise<void> | null;
   /** Text of the metrics page. Absent: the registry knows it all. */
@@ -224,7 +226,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     targetTester: new TargetTester({
       clock,
       connectTimeoutMs: config.upstream_connect_timeout * 1000,
-      isAddressAllowed: (ip, port) => deps.isAddressAllowed(ip, port),
+      isAddressAllowed: deps.isBackendAllowed,
     }),
     explain: deps.explain ?? (() => Promise.reject(new Error('no requests are served here'))),
     get destinationTester() {

@@ -1,6 +1,7 @@
 import { isatty } from 'node:tty';
 import { type CommandContext, isHelp } from '../cli/command.ts';
 import { problemText } from '../cli/problem-text.ts';
+import type { InstalledServer } from '../cli/service/installed-server.ts';
 import { PosternError } from '../lib/errors.ts';
 import { tuneRuntime } from '../lib/process/tune-runtime.ts';
 import { COMMANDS } from './commands/command-list.ts';
@@ -25,9 +26,18 @@ export async function main(): Promise<void> {
     ...(isatty(0) &&
       isatty(2) && { ask: async (question) => (await import('../cli/ask-question.ts')).askQuestion(question) }),
     onInterrupt,
+    installedServer,
     ...(isLongRunning ? (await import('../logging/standard-output.ts')).droppingPrinter() : waitingPrinter()),
   });
   exitIfInterrupted();
+}
+
+async function installedServer(): Promise<InstalledServer | null> {
+  const [{ findInstalledServer }, { servicePorts }] = await Promise.all([
+    import('../cli/service/installed-server.ts'),
+    import('./commands/service-ports.ts'),
+  ]);
+  return findInstalledServer(servicePorts);
 }
 
 export async function runCli(args: readonly string[], context: CommandContext): Promise<number> {

@@ -39,6 +39,7 @@ import { addNodeMetrics, addPeerMetrics } from './cluster/node-metrics.ts';
 import { nodeName, openNodes } from './cluster/nodes.ts';
 import { othersWrites } from './cluster/others-writes.ts';
 import { ownTunnels } from './cluster/own-tunnels.ts';
+import { backendGuard } from './data-plane/backend-guard.ts';
 import { openDescriptorBudget } from './data-plane/descriptors.ts';
 import { createNodeMemories, MAIN_THREAD } from './data-plane/node-memories.ts';
 import { proxiedClients } from './data-plane/proxied-clients.ts';
@@ -192,6 +193,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     ...base,
     ownIssuer,
     isAddressAllowed,
+    isBackendAllowed: backendGuard(config, own),
     mail: mail?.queue ?? null,
     internalCa,
     health,

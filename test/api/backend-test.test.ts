@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, test } from 'node:test';
+import { EdgeWorld } from '../support/edge-world.ts';
 import { MovableClock } from '../support/login-world.ts';
 import { TestWorld } from '../support/test-world.ts';
 
@@ -44,6 +45,19 @@ test('a test reaches no address that upstreams may not have', async () => {
   const own = new URL(world.baseUrl);
   for (const forbidden of ['169.254.169.254:80', '[fe80::1]:80', '0.0.0.0:80', `localhost:${own.port}`, own.host])
     assert.equal(await reasonFor({ address: forbidden }), 'forbidden_address', forbidden);
+});
+
+test('a test agrees with traffic about the API, which api_behind_edge publishes', async (t) => {
+  for (const isBehind of [false, true]) {
+    const edge = await EdgeWorld.open(t, { POSTERN_API_BEHIND_EDGE: String(isBehind) });
+    const api = new URL(edge.world.baseUrl).host;
+    const { host } = await edge.site(await edge.staticBackend(api));
+    const { body } = await edge.world.api('POST', '/backends/test', { address: api });
+    const { status } = await edge.ask(host, '/healthz');
+    assert.deepEqual([body.reachable, status], isBehind ? [true, 200] : [false, 502]);
+    const listener = await edge.world.api('POST', '/backends/test', { address: `127.0.0.1:${edge.port}` });
+    assert.equal(listener.body.reason, 'forbidden_address');
+  }
 });
 
 test('a test needs the scope to write backends, and an address', async () => {

@@ -1,3 +1,4 @@
+import type { InstalledServer } from '../../src/cli/service/installed-server.ts';
 import { runCli } from '../../src/main/cli.ts';
 import { TEST_API_KEY, type TestWorld } from '../support/test-world.ts';
 
@@ -15,6 +16,8 @@ export interface RunOptions {
   readonly ask?: () => Promise<string>;
   /** Width of the terminal; absent: the output is a pipe. */
   readonly columns?: number;
+  /** The service of the machine; absent: there is none. */
+  readonly installedServer?: InstalledServer;
   /** Called for each line of standard output, with a function that interrupts the command like Ctrl-C. */
   readonly onLine?: (line: string, interrupt: () => void) => void;
 }
@@ -29,6 +32,9 @@ export async function runCommand(args: readonly string[], options: RunOptions = 
     isTerminal: options.columns !== undefined,
     ...(options.answer !== undefined && { ask: () => Promise.resolve(options.answer as string) }),
     ...(options.ask !== undefined && { ask: options.ask }),
+    ...(options.installedServer !== undefined && {
+      installedServer: () => Promise.resolve(options.installedServer as InstalledServer),
+    }),
     onInterrupt: (stop) => {
       interrupt = stop;
     },

@@ -54,7 +54,10 @@ suite('postern up in a terminal', () => {
   test('rejects a port that nobody can use before it writes settings or starts a server', async () => {
     const { code, err } = await world.up([`${HOST}:9999`, '--to', '3000', '--yes', ...world.place]);
     assert.equal(code, 1);
-    assert.match(err, /cannot use port 9999 .*: write app\.example\.com:\d+, add --edge-listen \[::\]:9999 .*Nothing was/);
+    assert.match(
+      err,
+      /cannot use port 9999 .*: write app\.example\.com:\d+, add --edge-listen \[::\]:9999 .*Nothing was/,
+    );
     assert.equal(world.text(), OPERATORS);
     assert.equal(world.servers.length, 0);
   });

@@ -1,6 +1,7 @@
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
-import { type ApiKey, apiUrl, findApiKey, isOnThisMachine, trustRootCa } from './connection.ts';
+import type { ApiKey } from './api-key.ts';
+import { apiUrl, findApiKey, isOnThisMachine, trustRootCa } from './connection.ts';
 import type { TextSource } from './text-source.ts';
 
 export interface ApiAccess {
@@ -10,7 +11,7 @@ export interface ApiAccess {
 
 /** The API that the flags and the environment name, and the key for it. */
 export async function apiAccess(parsed: ParsedFlags, context: CommandContext, source: TextSource): Promise<ApiAccess> {
-  const url = apiUrl(parsed, context);
+  const url = await apiUrl(parsed, context);
   const apiKey = await findApiKey(url, parsed, context, source);
   if (apiKey === null) throw usage(noKey(url));
   await trustRootCa(parsed, source);
@@ -21,7 +22,7 @@ export async function apiAccess(parsed: ParsedFlags, context: CommandContext, so
 
 function noKey(url: string): string {
   const local = isOnThisMachine(url)
-    ? ' (POSTERN_DATA_DIR or ./postern-data has no first-api-key: a server that was first started in a terminal printed its key there, once)'
+    ? ' (POSTERN_DATA_DIR or ./postern-data has no first-api-key: a server that was first started in a terminal printed its key there, once; the key of an installed service is for root: run this command with sudo)'
     : '';
   return `no API key: set POSTERN_CLI_API_KEY or --api-key-file FILE${local}`;
 }

@@ -81,7 +81,7 @@ async function runOperation(
   const options = requestOptions(parsed);
   const shown = shownForm(operation, parsed);
   if (isOn(parsed, 'dry-run')) {
-    const url = apiUrl(parsed, context);
+    const url = await apiUrl(parsed, context);
     const apiKey = await findApiKey(url, parsed, context, source).catch(() => null);
     const request = requestOf(operation, await resolvedIfPossible(operation, parts, { url, apiKey, context }));
     for (const line of dryRun(url, request, headersOf(options), operation.body?.schema)) context.print(line);

@@ -6,39 +6,36 @@ import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { HTTP_URL_FORM, parseHttpUrl } from '../../lib/http/http-url.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import type { CommandContext } from '../command.ts';
+import type { ApiKey } from './api-key.ts';
 import { clientVariable } from './client-variables.ts';
+import { type LocalService, localService } from './local-service.ts';
 import type { TextSource } from './text-source.ts';
 
 export const DEFAULT_URL = 'http://127.0.0.1:7080';
-const DEFAULT_DATA_DIR = 'postern-data';
-/** StateDirectory= of the unit that `postern service install` writes. */
-const SERVICE_DATA_DIR = '/var/lib/postern';
+export const DEFAULT_DATA_DIR = 'postern-data';
 export const KEY_FILE = 'first-api-key';
 
 type GivenFlags = Pick<ParsedFlags, 'flags'>;
 
-export interface ApiKey {
-  readonly key: string;
-  /** Where it came from, for messages. */
-  readonly source: string;
-}
-
-export function apiUrl({ flags }: GivenFlags, context: CommandContext): string {
+export async function apiUrl({ flags }: GivenFlags, context: CommandContext): Promise<string> {
   const flag = flags.get('api-url');
   const given = flag === undefined ? clientVariable('API_URL', context) : { name: '--api-url', value: flag };
-  if (given === null) return DEFAULT_URL;
+  if (given === null) return (await serviceOf(context))?.url ?? DEFAULT_URL;
   const url = parseHttpUrl(given.value);
   // The value is not repeated: it may contain a password.
   if (url === null) throw usage(`${given.name} must be ${HTTP_URL_FORM}`);
   return url;
 }
 
-/** Where a server on this machine has its data, unless its flags or its file say otherwise: here, or as a service. */
-export function dataDirectory({ env }: Pick<CommandContext, 'env'>): string {
-  const given = env['POSTERN_DATA_DIR'];
-  if (given) return given;
-  // Only root can look into it.
-  return !existsSync(DEFAULT_DATA_DIR) && existsSync(SERVICE_DATA_DIR) ? SERVICE_DATA_DIR : DEFAULT_DATA_DIR;
+/** Where a server on this machine has its data, unless its flags say otherwise: here, or as the installed service. */
+export async function dataDirectory(context: CommandContext): Promise<string> {
+  const given = context.env['POSTERN_DATA_DIR'];
+  return given || ((await serviceOf(context))?.dataDir ?? DEFAULT_DATA_DIR);
+}
+
+/** A server that has its data in this directory comes first. */
+async function serviceOf(context: CommandContext): Promise<LocalService | null> {
+  return context.env['POSTERN_DATA_DIR'] || existsSync(DEFAULT_DATA_DIR) ? null : localService(context);
 }
 
 /** Null when there is none. The server's first key is sent only to this machine: nobody else needs to see it. */
@@ -53,9 +50,9 @@ export async function findApiKey(
   const variable = clientVariable('API_KEY', context);
   if (variable !== null) return checked(variable.value, variable.name);
   if (!isOnThisMachine(url)) return null;
-  const path = join(dataDirectory(context), KEY_FILE);
+  const path = join(await dataDirectory(context), KEY_FILE);
   const text = await readFile(path, 'utf8').catch(() => null);
-  return text === null ? null : checked(text, `the file ${path}`);
+  return text === null ? ((await serviceOf(context))?.presetKey ?? null) : checked(text, `the file ${path}`);
 }
 
 function checked(text: string, source: string): ApiKey {

@@ -1,8 +1,8 @@
-import { loadConfig } from '../../config/load.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import type { Command } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
+import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { switchFlag } from '../shared-flags.ts';
 import type { CaPorts, WhichCa } from './ca-ports.ts';
@@ -38,7 +38,7 @@ export function createCaCommand(ports: CaPorts): Command {
     run: async (args, context) => {
       const parsed = parseCommand(SYNTAX, args);
       const { subcommand, flags } = parsed;
-      const { config, sources } = loadConfig({ flags, env: context.env });
+      const { config, sources } = await serverSettings(flags, context);
       const read = (which: WhichCa) => ports.read(config, which, sources.domain !== 'default');
       if (subcommand === 'trust-hint') context.print(trustHint(await read('domain')));
       else for (const which of printed(parsed)) context.print((await read(which)).pem.trimEnd());

@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { LoadedConfig } from '../../config/load.ts';
-import type { Config } from '../../config/schema.ts';
-import { formatListenAddress } from '../../lib/net/listen-address.ts';
 import { isOnThisMachine } from '../api/connection.ts';
-import { dialled } from './dial.ts';
+import { listenerUrl } from './listener-url.ts';
 
 /**
  * Null: with port 0 only the server knows. A server that clients reach by another address is dialled directly where its
@@ -15,9 +13,4 @@ export function apiUrlOf({ config, sources }: LoadedConfig): string | null {
     url !== null && !sources.api_url.startsWith('flag') && !isOnThisMachine(url) && existsSync(config.data_dir);
   if (listen.port === 0 || (url !== null && !isServersOwn)) return url;
   return listenerUrl(config);
-}
-
-/** Where this machine reaches the API, whatever its public address is. */
-export function listenerUrl({ api_tls_cert: certificate, api_listen: listen }: Config): string {
-  return `${certificate === null ? 'http' : 'https'}://${formatListenAddress(dialled(listen))}`;
 }

@@ -1,5 +1,5 @@
 import { type Finding, findingsOf } from '../../checks/finding.ts';
-import { type LoadedConfig, loadConfig } from '../../config/load.ts';
+import type { LoadedConfig } from '../../config/load.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import { clientVariable, OWN_URL } from '../api/client-variables.ts';
@@ -8,6 +8,7 @@ import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, type FlagGroup, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
+import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { API_KEY_FILE, API_URL, ROOT_CA, switchFlag } from '../shared-flags.ts';
 import { apiUrlOf } from './api-url-of.ts';
@@ -54,7 +55,7 @@ async function findingsFor(
   context: CommandContext,
   ports: DoctorPorts,
 ): Promise<readonly Finding[]> {
-  const settings = loaded(parsed.flags, context);
+  const settings = await loaded(parsed.flags, context);
   if (!('config' in settings)) return settings;
   const { config } = settings;
   const source = createTextSource();
@@ -63,12 +64,15 @@ async function findingsFor(
 }
 
 /** A server cannot start with invalid settings, and no other check works without them. */
-function loaded(flags: ReadonlyMap<string, string>, context: CommandContext): LoadedConfig | readonly Finding[] {
+async function loaded(
+  flags: ReadonlyMap<string, string>,
+  context: CommandContext,
+): Promise<LoadedConfig | readonly Finding[]> {
   const url = clientVariable('API_URL', context);
   // The shared name is a setting that says what clients call the server; only the command's own name says what to dial.
   const named = url?.name === OWN_URL ? new Map([['api-url', url.value], ...flags]) : flags;
   try {
-    const settings = loadConfig({ flags: named, env: context.env });
+    const settings = await serverSettings(named, context);
     for (const warning of settings.warnings) context.warn(`postern: warning: ${warning}`);
     return settings;
   } catch (error) {

@@ -6,7 +6,8 @@ import { Transport } from '../../client/transport.ts';
 import type { Config } from '../../config/schema.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import { apiFetch } from '../api/api-fetch.ts';
-import { type ApiKey, findApiKey, isOnThisMachine, trustCas } from '../api/connection.ts';
+import { type ApiKey, presetKey } from '../api/api-key.ts';
+import { findApiKey, isOnThisMachine, trustCas } from '../api/connection.ts';
 import type { TextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
 import { checkKey, checkReach } from './checks/api.ts';
@@ -72,7 +73,8 @@ async function withKey(
   installation: Installation,
 ): Promise<readonly Finding[]> {
   const env = { ...context.env, POSTERN_DATA_DIR: config.data_dir };
-  const key = await findApiKey(url, { flags }, { ...context, env }, source);
+  const found = await findApiKey(url, { flags }, { ...context, env }, source);
+  const key = found ?? (isOnThisMachine(url) ? presetKey(config) : null);
   if (key === null) return withoutKey();
   const transport = new Transport({ baseUrl: url, fetch: apiFetch, apiKey: key.key });
   return withGoodKey(transport, key, installation);

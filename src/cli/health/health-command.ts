@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { get as getOverTls } from 'node:https';
-import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { get } from '../../lib/http/node-http.ts';
 import { formatListenAddress } from '../../lib/net/listen-address.ts';
@@ -9,6 +8,7 @@ import type { Command } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { dialled } from '../doctor/dial.ts';
 import { parseCommand } from '../parse-command.ts';
+import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
 
 const TIMEOUT_MS = 4000;
@@ -26,7 +26,7 @@ export const healthCommand: Command = {
   syntax: SYNTAX,
   run: async (args, context) => {
     const { flags } = parseCommand(SYNTAX, args);
-    const { config } = loadConfig({ flags, env: context.env });
+    const { config } = await serverSettings(flags, context);
     try {
       const { status, text } = await ask(config);
       context.print(text.trim());

@@ -25,7 +25,7 @@ export const openCommand: Command = {
   syntax: SYNTAX,
   run: async (args, context) => {
     const parsed = parseCommand(SYNTAX, args);
-    const api = apiUrl(parsed, context);
+    const api = await apiUrl(parsed, context);
     const first = await firstLink(api, context);
     const link = first ?? (await linkFor(api, parsed, context));
     const url = link ?? `${api}/console`;
@@ -43,7 +43,7 @@ export const openCommand: Command = {
 
 /** For people at a terminal only: the output of a script may end up in a log. */
 async function firstLink(api: string, context: CommandContext): Promise<string | null> {
-  return context.isTerminal && isOnThisMachine(api) ? administratorLink(dataDirectory(context)) : null;
+  return context.isTerminal && isOnThisMachine(api) ? administratorLink(await dataDirectory(context)) : null;
 }
 
 /** With the API key of this machine, if there is one. */

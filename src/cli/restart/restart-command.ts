@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loadConfig } from '../../config/load.ts';
 import { usage } from '../../lib/flags.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
+import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { textFlag } from '../shared-flags.ts';
 import {
@@ -40,7 +40,7 @@ export const restartCommand: Command = { syntax: SYNTAX, run };
 async function run(args: readonly string[], context: CommandContext): Promise<number> {
   const { flags } = parseCommand(SYNTAX, args);
   const timeout = readTimeout(flags.get('timeout'));
-  const { config } = loadConfig({ flags, env: context.env });
+  const { config } = await serverSettings(flags, context);
   const socket = await findServer(config.data_dir, flags.get('pid') ?? null);
   try {
     socket.write(

@@ -1,10 +1,10 @@
-import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { isOn, usage } from '../../lib/flags.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { PASSPHRASE_FLAG, readPassphrase } from '../read-passphrase.ts';
+import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
 import type { StorePorts } from './store-ports.ts';
@@ -69,7 +69,7 @@ export function createStoreCommand(ports: StorePorts): Command {
       const { operands } = SYNTAX.subcommands?.find(({ name }) => name === subcommand) ?? {};
       if (operands !== undefined && positionals.length !== 1)
         throw usage(`usage: postern store ${subcommand} ${operands} [FLAGS]`);
-      const { config } = loadConfig({ flags, env: context.env });
+      const { config } = await serverSettings(flags, context);
       await RUNS[subcommand as keyof typeof RUNS]({ config, flags, positionals, context, ports });
       return 0;
     },

@@ -172,7 +172,7 @@ async function publish(request: UpRequest, { place, loaded, server, changes }: U
     people: wanted.people,
     administrator: identity === null || !context.isTerminal ? null : await administratorLink(loaded.config.data_dir),
     console: consoleLines(await consolePlace(transport, request, { loaded, console }), context),
-    connection: connectionFlags(loaded, context),
+    connection: await connectionFlags(loaded, context),
   };
   for (const line of summaryLines(summary)) context.print(line);
   return server.untilEnd();

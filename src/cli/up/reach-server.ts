@@ -7,9 +7,9 @@ import { CommandTransport } from '../api/command-transport.ts';
 import { DEFAULT_URL, dataDirectory, findApiKey, KEY_FILE, trustCas } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
-import { listenerUrl } from '../doctor/api-url-of.ts';
 import { checkReach } from '../doctor/checks/api.ts';
 import type { DoctorPorts } from '../doctor/doctor-ports.ts';
+import { listenerUrl } from '../doctor/listener-url.ts';
 import type { SettingsPlace } from './settings-place.ts';
 import { upFailed } from './up-failed.ts';
 
@@ -79,9 +79,9 @@ export function serverUrl({ config }: LoadedConfig): string {
 }
 
 /** Flags with which other commands of this shell find the server; empty: they find it by themselves. */
-export function connectionFlags(loaded: LoadedConfig, context: CommandContext): string {
+export async function connectionFlags(loaded: LoadedConfig, context: CommandContext): Promise<string> {
   const [url, { data_dir: dataDir }] = [serverUrl(loaded), loaded.config];
-  const isKnownDirectory = resolve(dataDirectory(context)) === resolve(dataDir);
+  const isKnownDirectory = resolve(await dataDirectory(context)) === resolve(dataDir);
   const flags = [
     ...(url === DEFAULT_URL ? [] : ['--api-url', url]),
     ...(isKnownDirectory ? [] : ['--api-key-file', shellWord(join(resolve(dataDir), KEY_FILE))]),

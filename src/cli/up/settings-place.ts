@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import { CONFIG_VARIABLE } from '../../config/environment.ts';
 import { type LoadedConfig, loadConfig } from '../../config/load.ts';
 import type { CommandContext } from '../command.ts';
+import { serviceVariables } from '../service/installed-server.ts';
 import { planService, type ServicePlan } from '../service/service-plan.ts';
 import type { ServicePorts } from '../service/service-ports.ts';
-import { readEnvironment } from '../service/systemd-words.ts';
 
 const FILE_OF_SERVICE = '/etc/postern/server.yaml';
 const FILE_HERE = 'postern-server.yaml';
@@ -34,11 +34,9 @@ export function findSettings(
     return { service: null, file, text: ports.read(file), env: context.env, isKnown: true };
   }
   const service = planService({ role: 'server', flags: new Map(), command: ports.ownCommand(), env: context.env });
-  const variables = Object.fromEntries(readEnvironment(ports.read(service.environmentFile) ?? ''));
-  const named = variables[CONFIG_VARIABLE];
+  const env = serviceVariables(service, ports);
+  const named = env[CONFIG_VARIABLE];
   const file = given === undefined ? (named ?? FILE_OF_SERVICE) : resolve(given);
-  // As in the unit, where the environment file comes later and wins.
-  const env = { POSTERN_DATA_DIR: `/var/lib/${service.name}`, ...variables };
   return { service, file, text: ports.read(file), env, isKnown: named === file };
 }
 

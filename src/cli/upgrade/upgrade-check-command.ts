@@ -1,11 +1,11 @@
 import { type Finding, findingsOf } from '../../checks/finding.ts';
-import { loadConfig } from '../../config/load.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import { isOn } from '../../lib/flags.ts';
 import type { Command } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { countByLevel, textReport } from '../doctor/report.ts';
 import { parseCommand } from '../parse-command.ts';
+import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { switchFlag } from '../shared-flags.ts';
 import { judgeUpgrade } from './judge-upgrade.ts';
@@ -26,7 +26,7 @@ export function createUpgradeCheckCommand(ports: UpgradePorts): Command {
     run: async (args, context) => {
       const parsed = parseCommand(SYNTAX, args);
       const { flags } = parsed;
-      const { config } = loadConfig({ flags, env: context.env });
+      const { config } = await serverSettings(flags, context);
       let store: ExaminedStore | null = null;
       let findings: readonly Finding[];
       try {

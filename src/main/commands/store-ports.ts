@@ -62,6 +62,7 @@ async function createKey(
     ownIssuer: null,
     internalCa: () => Promise.reject(new Error('no agent is invited here')),
     isAddressAllowed: () => false,
+    isBackendAllowed: () => false,
   });
   opened.defer(() => api.close());
   const token = `postern_ak_${randomBytes(32).toString('base64url')}`;

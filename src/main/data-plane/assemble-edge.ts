@@ -26,6 +26,7 @@ import type { RequestHistory } from '../../telemetry/requests/request-history.ts
 import type { Tracing } from '../../tracing/tracing.ts';
 import type { OwnAddresses } from '../../upstream/own-addresses.ts';
 import { upstreamGuard } from '../../upstream/upstream-guard.ts';
+import { backendGuard } from './backend-guard.ts';
 import { edgeSettings } from './edge-settings.ts';
 import { openModuleRuntimes, type RuntimeDependencies } from './module-runtimes.ts';
 import type { ProxiedListener } from './proxied-clients.ts';
@@ -76,10 +77,7 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
   const { config, replica, catalog, clock, logger, requestLogger } = parts;
   const { own } = parts;
   const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, own);
-  // For upstreams alone: a login or a webhook has no reason to call the API.
-  const isUpstreamAllowed = config.api_behind_edge
-    ? upstreamGuard(config.upstream_allow_cidrs, { has: (ip, port) => own.hasBesidesApi(ip, port) })
-    : isAddressAllowed;
+  const isUpstreamAllowed = backendGuard(config, own);
   let compiled: Snapshots | null = null;
   const runtimes = await openModuleRuntimes({
     ...parts,

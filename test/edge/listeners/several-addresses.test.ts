@@ -93,7 +93,10 @@ suite('an edge on several addresses', () => {
     const create = (port: number) => world.api('POST', '/edges/https', { hostports: [`app.example.com:${port}`] });
     const refused = await create(7443);
     assert.equal(refused.status, 400);
-    assert.match(refused.text, /visitors can use 443, 8443, or 9443: write one of these, or add the port to edge_listen/);
+    assert.match(
+      refused.text,
+      /visitors can use 443, 8443, or 9443: write one of these, or add the port to edge_listen/,
+    );
     assert.equal((await create(9443)).status, 201);
   });
 });

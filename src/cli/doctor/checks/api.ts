@@ -3,7 +3,7 @@ import { PosternApiError } from '../../../client/postern-api-error.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { messageOf } from '../../../lib/error-text.ts';
 import { isJsonObject } from '../../../lib/json.ts';
-import type { ApiKey } from '../../api/connection.ts';
+import type { ApiKey } from '../../api/api-key.ts';
 
 const TIMEOUT_MS = 5000;
 /** The header has a precision of one second. */
