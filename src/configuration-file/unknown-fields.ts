@@ -23,10 +23,10 @@ export function unknownFields(kind: ObjectKind, document: JsonObject): readonly 
     ...modules.map(({ name }) => name),
     ...children.keys(),
   ]);
-  const inModules = modules.flatMap(({ name, config, constants }) => {
+  const inModules = modules.flatMap(({ name, config, constants, live }) => {
     const value = document[name];
     if (!isJsonObject(value)) return [];
-    const known = new Set([...knownIn(config.properties), ...Object.keys(constants?.values ?? {})]);
+    const known = new Set([...knownIn(config.properties), ...Object.keys({ ...constants?.values, ...live?.schema })]);
     return fieldsBeside(known, value).map((field) => ({ path: [name, field], why: WHY }));
   });
   return [...fieldsBeside(own, document).map((field) => ({ path: [field], why: WHY })), ...inModules];

@@ -35,7 +35,7 @@ export function createCatalog(resources: Catalog['resources'], modules: readonly
     resources,
     modules,
     compiled,
-    eventTypes: eventTypesOf(resources),
+    eventTypes: eventTypesOf(resources, modules),
     scopes: scopesOf(resources),
     derivedKinds: new Map(
       [...compiled.values()].flatMap((owner) =>

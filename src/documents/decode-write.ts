@@ -92,7 +92,7 @@ function moduleConfig(
 ): JsonObject {
   const config = decodeWith(
     module.create,
-    withoutConstants(module, withoutMasks(body, module.secretFields)),
+    withoutReadOnly(module, withoutMasks(body, module.secretFields)),
     problems,
     [],
   );
@@ -102,11 +102,14 @@ function moduleConfig(
   return problems.length === 0 ? normalized(module.module, config) : config;
 }
 
-/** Constant fields may be sent back as they were read. */
-function withoutConstants(module: CompiledModule, body: JsonObject): JsonObject {
-  const constants = module.module.constants?.values ?? {};
+/** Constant fields may be sent back as they were read, and live fields may have changed since. */
+function withoutReadOnly({ module }: CompiledModule, body: JsonObject): JsonObject {
+  const constants = module.constants?.values ?? {};
+  const live = module.live?.schema ?? {};
   return Object.fromEntries(
-    Object.entries(body).filter(([name, value]) => !(name in constants && constants[name] === value)),
+    Object.entries(body).filter(
+      ([name, value]) => !(name in live) && !(name in constants && constants[name] === value),
+    ),
   );
 }
 

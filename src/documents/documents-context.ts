@@ -1,5 +1,6 @@
 import type { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { LivePorts } from '../modules/contract/shows-state.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { ResourcePorts } from '../resources/registry.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
@@ -33,6 +34,8 @@ export interface DocumentsContext {
   warningOf(record: StoredRecord): string | undefined;
   /** Does what follows a stored change: at once, or after the commit of its changeset. */
   afterCommit(task: () => Promise<void>): Promise<void>;
+  /** The state of a module on this node, for its live fields. */
+  moduleState(module: string): LivePorts;
   newId(prefix: string): string;
   newToken(prefix: string): string;
   ports(): ResourcePorts;

@@ -1,6 +1,8 @@
+import Type from 'typebox';
+import type { Module } from '../modules/contract/module.ts';
 import type { EventType } from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';
-import { connectionObjectSchema, requestObjectSchema } from '../resources/traffic-objects.ts';
+import { connectionObjectSchema, nodeField, requestObjectSchema } from '../resources/traffic-objects.ts';
 import { scopeOf } from './scopes.ts';
 
 /** Types that no configuration resource produces. */
@@ -85,8 +87,8 @@ const OTHER_TYPES: readonly EventType[] = [
   },
 ];
 
-/** Every event type: three per configuration noun, and those of agents and traffic. */
-export function eventTypesOf(resources: readonly Resource[]): readonly EventType[] {
+/** Every event type: three per configuration noun, and those of modules, agents and traffic. */
+export function eventTypesOf(resources: readonly Resource[], modules: readonly Module[]): readonly EventType[] {
   const configured = resources.filter((resource) => resource.type === 'configuration');
   const configuration = [...Map.groupBy(configured, ({ eventNoun }) => eventNoun)].flatMap(([noun, group]) => {
     const [first] = group;
@@ -104,7 +106,16 @@ export function eventTypesOf(resources: readonly Resource[]): readonly EventType
       })),
     ];
   });
-  return [...configuration, ...OTHER_TYPES].sort((a, b) => (a.type < b.type ? -1 : 1));
+  return [...configuration, ...modules.flatMap(ofModule), ...OTHER_TYPES].sort((a, b) => (a.type < b.type ? -1 : 1));
+}
+
+function ofModule({ events = [] }: Module): readonly EventType[] {
+  return events.map(({ type, description, object }) => ({
+    type,
+    description,
+    scope: 'edges:read',
+    object: { schema: Type.Object({ ...object.properties, node: nodeField }) },
+  }));
 }
 
 function sentenceStart(title: string): string {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { ModuleQuestion } from '../modules/contract/module-question.ts';
+import type { PreparePorts } from '../modules/contract/prepare.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { Expectation, StoredRecord, WriteSet } from '../store/store.ts';
@@ -58,15 +59,18 @@ export class ModuleDocuments {
       const committed = await commitWithRetries(this.#context, { attempt, note: noteOf(request) });
       const written = writtenRecord(committed, module.keyOn(id));
       const answer =
-        written === undefined ? this.get(address, request.principal) : this.#answer(module, written, request.principal);
+        written === undefined
+          ? this.get(address, request.principal)
+          : this.#answer(address, written, request.principal);
       return { ...answer, revision: committed.revision };
     });
   }
 
-  get({ compiled, module, id, parentId }: ModuleAddress, principal: Principal): OperationResult {
+  get(address: ModuleAddress, principal: Principal): OperationResult {
+    const { compiled, module, id, parentId } = address;
     requireUnder(this.#context, compiled, id, parentId);
     const record = moduleRecord(module, id, this.#context.replica);
-    if (record !== undefined) return this.#answer(module, record, principal);
+    if (record !== undefined) return this.#answer(address, record, principal);
     return this.#unset(module, id);
   }
 
@@ -98,8 +102,8 @@ export class ModuleDocuments {
     requireUnder(this.#context, compiled, id, parentId);
     const { proposed, fields } = decodeQuestion(module, question, request.body, this.#context.settings);
     const config = proposed ?? moduleRecord(module, id, this.#context.replica)?.doc ?? this.#unset(module, id);
-    const place = { edgeId: parentId ?? '', routeId: id };
-    return { body: await answerQuestion(question, { config, place, fields, query: request.query }, ports) };
+    const asked = { config, place: { edgeId: parentId ?? '', routeId: id }, fields, query: request.query };
+    return { body: await answerQuestion(question, asked, ports) };
   }
 
   #unset({ module: { name } }: CompiledModule, id: string): never {
@@ -126,10 +130,15 @@ export class ModuleDocuments {
     return { puts: [put], expect: [...others, ...(isBlind ? [asSeen] : [])] };
   }
 
-  #answer(module: CompiledModule, record: StoredRecord, principal: Principal): OperationResult {
+  #answer(address: ModuleAddress, record: StoredRecord, principal: Principal): OperationResult {
+    const { module } = address;
     const render = (view: View): JsonObject => this.#context.renderer.module(module, record, view);
     const { body, text } = this.#rendered.of(record, viewOf(principal), render);
-    return withProblem({ body, text, etag: record.revision }, record.id, this.#context);
+    const { live } = module.module;
+    if (live === undefined) return withProblem({ body, text, etag: record.revision }, record.id, this.#context);
+    const fields = live.read(record.doc, placeOf(address), this.#context.moduleState(module.module.name));
+    const whole = { body: { ...body, ...fields }, etag: record.revision, hasLiveFields: true };
+    return withProblem(whole, record.id, this.#context);
   }
 
   #updated(
@@ -153,4 +162,8 @@ export class ModuleDocuments {
   #takingTurnsIfObserved<Result>(compiled: CompiledResource, id: string, task: () => Promise<Result>): Promise<Result> {
     return isChangeWanted(compiled, 'updated', this.#context.events) ? this.#context.mutex.run(id, task) : task();
   }
+}
+
+function placeOf({ module, id, parentId }: ModuleAddress): PreparePorts['place'] {
+  return module.module.level === 'edge' ? { edgeId: id, routeId: null } : { edgeId: parentId ?? '', routeId: id };
 }

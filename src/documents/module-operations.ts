@@ -81,5 +81,5 @@ export function moduleOperations(
 
 export function moduleReadSchema(compiledModule: CompiledModule): TObject {
   const { module } = compiledModule;
-  return Type.Object({ ...readForm(module.config).properties, ...module.constants?.schema });
+  return Type.Object({ ...readForm(module.config).properties, ...module.constants?.schema, ...module.live?.schema });
 }

@@ -107,7 +107,7 @@ export interface Edge {
 }
 
 /** A stream is cut within a second of its permit ending. */
-const PERMIT_CHECK_MS = 500;
+const LOOK_AT_EXCHANGES_MS = 500;
 
 /** The data plane: a pure function of snapshots. It knows no store and no API. */
 export function createEdge(options: EdgeOptions): Edge {
@@ -324,7 +324,7 @@ export function createEdge(options: EdgeOptions): Edge {
     }
   });
 
-  const permitTimer = setInterval(() => live.checkPermits(clock.nowMs()), PERMIT_CHECK_MS).unref();
+  const lookTimer = setInterval(() => live.look(clock.nowMs()), LOOK_AT_EXCHANGES_MS).unref();
   const slowTimer = setInterval(() => slowSenders.look(performance.now()), LOOK_EVERY_MS).unref();
 
   return {
@@ -340,7 +340,7 @@ export function createEdge(options: EdgeOptions): Edge {
     drain: async (timeoutMs, how = {}) => {
       await drainEdge({ live, servers: [servers, plainServers], front, tunnels }, timeoutMs, how);
       await upstreams.close();
-      clearInterval(permitTimer);
+      clearInterval(lookTimer);
       clearInterval(slowTimer);
     },
   };

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../lib/json.ts';
 import type { RawConnectionFacts } from '../telemetry/facts/raw-connection-facts.ts';
 import type { RequestFacts } from '../telemetry/facts/request-facts.ts';
 import type { EventRecorder } from './event-recorder.ts';
@@ -9,6 +10,8 @@ export interface TrafficReporter {
   requestComplete(facts: RequestFacts): void;
   wantsConnections(): boolean;
   connectionClosed(connectionId: string, facts: RawConnectionFacts): void;
+  /** A module reports an event of a type that it declares. */
+  moduleEvent(type: string, object: JsonObject): void;
 }
 
 /** `node`: this node's name. */
@@ -21,5 +24,6 @@ export function createTrafficReporter(recorder: EventRecorder, node: string): Tr
     },
     wantsConnections: () => recorder.isWanted(CONNECTION_CLOSED),
     connectionClosed: (id, facts) => recorder.record(CONNECTION_CLOSED, connectionObject(id, facts, node)),
+    moduleEvent: (type, object) => recorder.record(type, { ...object, node }),
   };
 }

@@ -64,6 +64,7 @@ import { HostCertificateIndex } from './certificates/host-certificates.ts';
 import type { OpenedNodes } from './cluster/nodes.ts';
 import { onlineInStore } from './cluster/online-in-store.ts';
 import { othersWrites } from './cluster/others-writes.ts';
+import type { NodeMemories } from './data-plane/node-memories.ts';
 import type { OpenedTraffic } from './data-plane/traffic.ts';
 import { allErrorRows } from './error-tables.ts';
 import { type OperatorCall, operatorCall } from './operator-call.ts';
@@ -106,6 +107,8 @@ export interface ApiDependencies {
   readonly sessionCommands?: SessionCommands;
   /** Absent where nothing is served. */
   readonly nodes?: Pick<OpenedNodes, 'membership' | 'links' | 'news'>;
+  /** Absent where nothing is served. */
+  readonly nodeMemories?: NodeMemories;
   /** Absent where nothing is served. */
   readonly requests?: OperationPorts['requests'];
   /** Absent where nothing is served. */
@@ -185,6 +188,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     problemOf: (recordId: string) => deps.problems.lineOf(recordId),
     warningOf: (record: StoredRecord) => certificateWarning(record, warnings) ?? crlWarning(record, replica, clock),
     afterCommit: (task: () => Promise<void>) => task(),
+    moduleState: (module: string) => ({ memory: deps.nodeMemories?.get(module) ?? null, nowMs: clock.nowMs() }),
     newId,
     newToken,
     ports: (): OperationPorts => ports,

@@ -19,7 +19,10 @@ import { openModuleRuntimes, type RuntimeDependencies } from './data-plane/modul
 import { InertEdges } from './inert-edges.ts';
 
 export interface ExplainerDependencies
-  extends Omit<RuntimeDependencies, 'registry' | 'attempts' | 'isAddressAllowed' | 'recompile' | 'isInert'> {
+  extends Omit<
+    RuntimeDependencies,
+    'registry' | 'attempts' | 'isAddressAllowed' | 'recompile' | 'isInert' | 'traffic'
+  > {
   readonly config: Config;
   readonly catalog: Catalog;
   readonly clock: Clock;
@@ -52,6 +55,7 @@ export class Explainer {
         ...deps,
         registry: new Registry(),
         attempts: NO_ATTEMPTS,
+        traffic: { moduleEvent: () => {} },
         isAddressAllowed: () => false,
         recompile: () => {},
         isInert: true,

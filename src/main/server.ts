@@ -204,6 +204,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     nodes,
     requests,
     traffic,
+    nodeMemories: seen.nodeMemories,
     ...(options.settings !== undefined && { settings: options.settings }),
     explain: (question) => explainer.explain(question),
     destinationTester: () => delivery?.tester ?? null,

@@ -5,9 +5,11 @@ const text = (description: string): TSchema => Type.String({ description });
 const textOrNull = (description: string): TSchema => Type.Union([Type.String(), Type.Null()], { description });
 const number = (description: string): TSchema => Type.Number({ description });
 
+export const nodeField = text('Name of the node that the client reached.');
+
 const shared = {
   client_ip: text('IP address of the client.'),
-  node: text('Name of the node that the client reached.'),
+  node: nodeField,
   tunnel_node: textOrNull('Name of the node that passed it on to its agent; null if no other node was involved.'),
   bytes_in: number('Bytes that the client sent.'),
   bytes_out: number('Bytes that the client received.'),
@@ -18,11 +20,11 @@ const shared = {
 const decisions: Readonly<Record<string, TSchema>> = Object.fromEntries(
   modules
     .filter(({ decidesAccess, reasons }) => decidesAccess || reasons !== undefined)
-    .map(({ name }) => [
+    .map(({ name, otherDecisions = [] }) => [
       `${name}.decision`,
       Type.Optional(
-        Type.Enum(['allow', 'block', 'answer', 'invalid'], {
-          description: `Decision of the ${name} module of the route: "allow", "block", "answer" if it redirected the request, or "invalid" if it was not asked. Absent if the route does not have it.`,
+        Type.Enum(['allow', ...otherDecisions, 'block', 'answer', 'invalid'], {
+          description: `Decision of the ${name} module of the route: ${['allow', ...otherDecisions].map((said) => `"${said}"`).join(', ')}, "block", "answer" if it redirected the request, or "invalid" if it was not asked. Absent if the route does not have it.`,
         }),
       ),
     ]),

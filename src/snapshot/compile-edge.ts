@@ -131,6 +131,7 @@ function compileRoute(
       .filter(hasHook('transformRequest'))
       .map((module) => ({ ...module, isForeignHeader: tables.foreignHeadersOf(module.name) })),
     responseChangers: inOrder.filter(hasHook('transform')).reverse(),
+    outcomeListeners: inOrder.filter(hasHook('settled')),
     problem: edge.problems[0] ?? own.problems[0] ?? null,
     problems: own.problems,
     backend: backendId === undefined ? null : compileBackend(backendId, context.reader, kindOfId),

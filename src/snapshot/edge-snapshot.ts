@@ -50,6 +50,8 @@ export interface RouteSnapshot extends MatchableRoute {
   readonly requestChangers: readonly RequestChanger[];
   /** The modules that change responses, in reverse order: a response comes from the other side. */
   readonly responseChangers: readonly ModuleWith<'transform'>[];
+  /** The modules that learn how the backend served a request. */
+  readonly outcomeListeners: readonly ModuleWith<'settled'>[];
   /** Why it rejects all traffic, if it does: because of itself or its edge. */
   readonly problem: ModuleProblem | null;
   /** All of its own modules that cannot be prepared; those of the edge are listed at the edge. */

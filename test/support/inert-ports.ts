@@ -28,6 +28,7 @@ export function inertPorts(ports: Partial<RuntimePorts & SharedPorts> = {}): Run
     logins: idleLogins(),
     attempts: { redeem: () => Promise.resolve(null), guess: () => assert.fail('the test guesses nothing') },
     ownIssuer: null,
+    event() {},
     mac: () => '',
     seal: () => '',
     open: () => null,

@@ -20,6 +20,7 @@ import { ObservedRequest } from '../reports/observed-request.ts';
 import { serveOwnHost } from '../serve-own-host.ts';
 import { type AdmissionWalk, afterLate, askSteps } from './ask-steps.ts';
 import { MISDIRECTED, STALE_CONNECTION } from './misdirected.ts';
+import { OutcomeReport } from './outcome-report.ts';
 import { isOwnPath, serveOwnPath } from './own-paths.ts';
 import { currentRoute, Reevaluation } from './reevaluation.ts';
 import { UNMATCHED } from './unmatched-path.ts';
@@ -49,6 +50,8 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   permit: Permit | null = null;
   isExemptFromLogin = false;
   isAnswering = false;
+  /** Null while no module of the route wants to know the outcome. */
+  outcome: OutcomeReport | null = null;
   #permitBytes = 0;
   #permitVersion = 0;
   #admittedAs: Identity | null = null;
@@ -120,7 +123,8 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
       return;
     }
     this.route = match.found;
-    const { problem } = match.found;
+    const { problem, outcomeListeners } = match.found;
+    if (outcomeListeners.length > 0) this.outcome = new OutcomeReport(this, outcomeListeners);
     if (problem === null) askSteps(this.#entryOf(match.found), 0, this, this);
     else this.refuseWith(unpreparedModule(problem), problem.module, 'unprepared');
   }
@@ -140,6 +144,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
 
   passed(pass: Pass, at: number, steps: readonly AdmissionStep[]): void {
     if (pass.wouldRefuse !== undefined) this.wouldRefuse = { ...pass.wouldRefuse, module: moduleAt(steps, at) };
+    if (pass.decision !== undefined) this.otherDecision = { module: moduleAt(steps, at), decision: pass.decision };
     if (this.runtime.keepsDecisions()) this.keepPass(pass, at, steps);
   }
 
@@ -184,6 +189,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   /** Nothing that the replaced configuration has decided counts. */
   #judgeFromStart(): void {
     this.route = null;
+    this.outcome = null;
     this.permit = null;
     this.isExemptFromLogin = false;
     this.forgetDecisions();
@@ -278,10 +284,14 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
     this.#reevaluation.start(route.accessSteps, held !== null);
   }
 
-  /**
-   * Called twice a second: bytes since the last call count as use of the permit, and an ended permit cuts the exchange.
-   */
-  checkPermit(nowMs: number): void {
+  /** Called twice a second. */
+  look(nowMs: number): void {
+    this.outcome?.look(nowMs);
+    this.#checkPermit(nowMs);
+  }
+
+  /** Bytes since the last call count as use of the permit, and an ended permit cuts the exchange. */
+  #checkPermit(nowMs: number): void {
     const { permit } = this;
     if (permit === null || this.#isDone) return;
     const bytes = this.bytesIn + this.bytesOut;
@@ -338,6 +348,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   done(): void {
     if (this.#isDone) return;
     this.#isDone = true;
+    this.outcome?.settle('none');
     this.runtime.finish(this);
   }
 

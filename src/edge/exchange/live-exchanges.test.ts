@@ -17,7 +17,7 @@ class Judged implements LiveExchange {
     live.add(this);
   }
 
-  checkPermit(): void {}
+  look(): void {}
 
   goAway(): boolean {
     return false;

@@ -6,7 +6,8 @@ export interface LiveExchange {
   /** Maintained by the list; -1 when it is not listed. */
   livePosition: number;
   reevaluate(edge: EdgeSnapshot | null): void;
-  checkPermit(nowMs: number): void;
+  /** Its permit may have ended, and a stream may have lasted. */
+  look(nowMs: number): void;
   /** The server stops: closes it if it is a WebSocket, and returns whether it is one. */
   goAway(): boolean;
 }
@@ -54,12 +55,12 @@ export class LiveExchanges<T extends LiveExchange = LiveExchange> {
     for (const list of this.#byEdge.values()) yield* list;
   }
 
-  checkPermits(nowMs: number): void {
+  look(nowMs: number): void {
     for (const [edgeId, list] of this.#byEdge) {
       // Connections outlive their edge, and each may have delivered one more request.
       if (list.length === 0) this.#byEdge.delete(edgeId);
       // Iterates backwards: a cut exchange leaves, and the last one takes its place.
-      for (let at = list.length - 1; at >= 0; at -= 1) list[at]?.checkPermit(nowMs);
+      for (let at = list.length - 1; at >= 0; at -= 1) list[at]?.look(nowMs);
     }
   }
 

@@ -96,6 +96,8 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
         return;
       case 'response':
         this.#exchange.aimAt(target.name);
+        // The edge answers by itself.
+        this.#exchange.outcome?.settle('none');
         if (refusedAsOpen(this.#exchange, target.status)) return;
         this.#answerFixed(target.status, withRequestId(this.#withoutOwn(target.headers), this.#exchange), target.body);
         return;
@@ -124,6 +126,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
       return;
     }
     this.#isOver = true;
+    this.#exchange.outcome?.failed(reason);
     this.#exchange.refuseWith(error, 'backend', reason);
   }
 
@@ -150,7 +153,10 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
 
   #head(head: ResponseHead): void {
     const { status, bodyBytes } = head;
+    this.#exchange.outcome?.answered(status, this.#exchange.runtime.clock.nowMs());
     if (this.#client.writer.wouldOpen(status)) {
+      // The backend has answered a handshake that it does not serve.
+      this.#exchange.outcome?.settle('served');
       this.#upstream?.abort();
       this.#fail(notSwitched(status));
       return;
@@ -254,6 +260,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     }
     this.#exchange.runtime.answering(this.#exchange);
     this.#exchange.status = head.status;
+    this.#exchange.outcome?.settle('served');
     this.#upstream = null;
     try {
       const headers = withRequestId(this.#withoutOwn(head.headers), this.#exchange);
@@ -325,12 +332,14 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   #endWith(trailers: HeaderList): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#exchange.outcome?.settle('served');
     this.#client.writer.end(changedTrailers(this.#changed, trailers));
     this.#exchange.done();
   }
 
   #answerGathered({ headers, chunks }: GatheredBody, upstreamTrailers: HeaderList): void {
     this.abort();
+    this.#exchange.outcome?.settle('served');
     const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
     const body = changedWhole(this.#changed?.bodies ?? [], whole);
     const trailers = changedTrailers(this.#changed, upstreamTrailers);
@@ -361,8 +370,10 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#exchange.trace?.attemptFailed(failure.reason, this.#exchange.tunnelNode);
     const mayRepeat = mayTryNext(failure) && this.#client.source?.readableDidRead !== true;
     // Part of a response was sent: the client must see that it is truncated.
-    if (this.#client.writer.isHeadSent) this.#exchange.cut(`upstream_${failure.reason}`);
-    else this.#failed(failureAnswer(failure), failure.reason, mayRepeat);
+    if (this.#client.writer.isHeadSent) {
+      this.#exchange.outcome?.failed(failure.reason);
+      this.#exchange.cut(`upstream_${failure.reason}`);
+    } else this.#failed(failureAnswer(failure), failure.reason, mayRepeat);
   }
 
   #drained(): void {

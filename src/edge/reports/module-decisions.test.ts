@@ -15,7 +15,9 @@ const limited = {
 const answeredBy = null;
 
 function said(on: RouteSnapshot, refusedBy: string | null, endingStep: number | null, targetName: string | null) {
-  return Object.values(moduleDecisions({ route: on, refusedBy, answeredBy, endingStep, targetName })).join(' ');
+  return Object.values(
+    moduleDecisions({ route: on, refusedBy, answeredBy, endingStep, targetName, otherDecision: null }),
+  ).join(' ');
 }
 
 test('modules before the one that refused have allowed it, and those after it were not asked', () => {
@@ -27,7 +29,7 @@ test('modules before the one that refused have allowed it, and those after it we
   assert.equal(said(route, 'backend:refused', null, null), 'allow allow allow');
   assert.equal(said(route, 'cut:ip_restriction', null, 'upstream'), 'allow allow allow');
   assert.equal(said(route, 'client:gone', null, null), 'invalid invalid invalid');
-  const nowhere = { route: null, refusedBy: null, answeredBy, endingStep: null, targetName: null };
+  const nowhere = { otherDecision: null, route: null, refusedBy: null, answeredBy, endingStep: null, targetName: null };
   assert.deepEqual(moduleDecisions(nowhere), {});
 });
 
@@ -43,9 +45,19 @@ test('a module with two places refuses at either, and has allowed what its secon
 });
 
 test('a redirect is an answer, not a refusal', () => {
-  const ended = { refusedBy: null, answeredBy: 'oidc:rule', targetName: null };
+  const ended = { refusedBy: null, answeredBy: 'oidc:rule', targetName: null, otherDecision: null };
   const decisions = moduleDecisions({ route, ...ended, endingStep: 2 });
   assert.deepEqual(decisions, { ip_restriction: 'allow', access: 'invalid', oidc: 'answer' });
   const twice = moduleDecisions({ route: limited, ...ended, answeredBy: 'a_limit:rule', endingStep: 0 });
   assert.equal(Object.values(twice).join(' '), 'answer invalid invalid invalid');
+});
+
+test('a module that let a request pass in another way than the rest says so', () => {
+  const otherDecision = { module: 'oidc', decision: 'allow_while_open' } as const;
+  const said = (refusedBy: string | null, endingStep: number | null): string =>
+    Object.values(
+      moduleDecisions({ route, refusedBy, answeredBy, endingStep, targetName: 'upstream', otherDecision }),
+    ).join(' ');
+  assert.equal(said(null, null), 'allow allow allow_while_open');
+  assert.equal(said('ip_restriction:address', 0), 'block invalid invalid');
 });

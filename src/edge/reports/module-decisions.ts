@@ -1,5 +1,6 @@
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { ModuleDecision } from '../../telemetry/facts/request-facts.ts';
+import type { ObservedRequest } from './observed-request.ts';
 
 /** What each module of the route decided about a finished request. Derived, so that requests without an event cost nothing. */
 export function moduleDecisions({
@@ -8,12 +9,14 @@ export function moduleDecisions({
   answeredBy,
   endingStep,
   targetName,
+  otherDecision,
 }: {
   readonly route: RouteSnapshot | null;
   readonly refusedBy: string | null;
   readonly answeredBy: string | null;
   readonly endingStep: number | null;
   readonly targetName: string | null;
+  readonly otherDecision: ObservedRequest['otherDecision'];
 }): Readonly<Record<string, ModuleDecision>> {
   if (route === null) return {};
   const ended = answeredBy === null ? 'block' : 'answer';
@@ -27,6 +30,8 @@ export function moduleDecisions({
     const isDecided = decisions[module] === ended || (isLater === true && decision === 'invalid');
     if (!isDecided) decisions[module] = decision;
   }
+  const { module = '', decision } = otherDecision ?? {};
+  if (decision !== undefined && decisions[module] === 'allow') decisions[module] = decision;
   return decisions;
 }
 

@@ -1,4 +1,4 @@
-import type { Pass } from '../../modules/contract/decides.ts';
+import type { OtherDecision, Pass } from '../../modules/contract/decides.ts';
 import type { AdmissionStep } from '../../snapshot/edge-snapshot.ts';
 import type { PassedBy } from '../../telemetry/requests/recorded-request.ts';
 import type { RequestTrace } from '../../tracing/request-trace.ts';
@@ -25,6 +25,8 @@ export class ObservedRequest extends ReceivedRequest {
   counter: TrafficCounter | null = null;
   /** The rehearsed rule that would have refused it. */
   wouldRefuse: (NonNullable<Pass['wouldRefuse']> & { readonly module: string }) | null = null;
+  /** What a module decided that let it pass, where `allow` says too little. */
+  otherDecision: { readonly module: string; readonly decision: OtherDecision } | null = null;
   /** The access rule that refused it; null when none let it in, undefined when no access rule refused it. */
   refusingRule: string | null | undefined;
   /** The rule that refused or redirected it, for people. */
@@ -57,6 +59,7 @@ export class ObservedRequest extends ReceivedRequest {
   /** The decisions so far do not count. */
   protected forgetDecisions(): void {
     this.wouldRefuse = null;
+    this.otherDecision = null;
     this.passes = NONE;
     this.waits = NONE;
     this.waitStarts = NONE;

@@ -139,7 +139,7 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
     tcpClients: parts.clientsOf('tcp'),
     publicPorts: parts.publicPorts,
   });
-  snapshots.onSwap((edgeId) => runtimes.edgeChanged(edgeId));
+  snapshots.onSwap((edgeId, now) => runtimes.edgeChanged(edgeId, now));
   return {
     edge,
     snapshots,

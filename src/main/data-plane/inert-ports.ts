@@ -34,6 +34,7 @@ export function inertPorts(ports: StatePorts): StatePorts {
       catchUp: () => Promise.resolve(),
       recompile: () => {},
     },
+    event: () => {},
     // What it seals opens nowhere.
     seal: () => '',
     randomText: (bytes) => 'A'.repeat(Math.ceil((bytes * 4) / 3)),

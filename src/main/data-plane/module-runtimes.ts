@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import type { OthersWrites } from '../../api/others-writes.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Catalog } from '../../documents/catalog.ts';
+import type { TrafficReporter } from '../../events/traffic-reporter.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createGuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import type { JsonObject } from '../../lib/json.ts';
@@ -26,6 +27,7 @@ import type { OwnIssuer } from '../../modules/login/own-issuer.ts';
 import { moduleRecordKey } from '../../modules/module-record-key.ts';
 import { settingsOf } from '../../modules/module-settings.ts';
 import type { FollowedReplica } from '../../replica/followed-replica.ts';
+import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Store } from '../../store/store.ts';
 import { followedRecords } from './followed-records.ts';
 import { inertPorts, readOnlyLogins } from './inert-ports.ts';
@@ -39,7 +41,7 @@ const EVERYTHING = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 export interface ModuleRuntimes {
   readonly byModule: ReadonlyMap<string, ModuleRuntime>;
   readonly network: ModuleNetwork;
-  edgeChanged(edgeId: string): void;
+  edgeChanged(edgeId: string, now: EdgeSnapshot | null): void;
   close(): Promise<void>;
 }
 
@@ -58,6 +60,7 @@ export interface RuntimeDependencies {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly isAddressAllowed: (ip: string, port: number) => boolean;
+  readonly traffic: Pick<TrafficReporter, 'moduleEvent'>;
   /** Postern's own OpenID provider; null: it is off. */
   readonly ownIssuer: OwnIssuer | null;
   /** Compiles the edges again that read this record. */
@@ -96,15 +99,18 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
   }
   for (const runtime of shared.values()) await runtime.modulesOpened?.();
   // What modules share is closed last: they may still use it.
-  const all = [...byModule.values(), ...shared.values()];
+  const all: readonly (readonly [string, ModuleRuntime])[] = [
+    ...byModule,
+    ...Array.from(shared, ([{ name }, runtime]) => [name, runtime] as const),
+  ];
   return {
     byModule,
     network,
-    edgeChanged: (edgeId) => {
-      for (const runtime of all) runtime.edgeChanged?.(edgeId);
+    edgeChanged: (edgeId, now) => {
+      for (const [name, runtime] of all) runtime.edgeChanged?.(edgeId, routesWith(name, now));
     },
     close: async () => {
-      for (const runtime of all) await runtime.close();
+      for (const [, runtime] of all) await runtime.close();
     },
   };
 }
@@ -141,6 +147,13 @@ function ownConfigs(module: Module, replica: FollowedReplica, edgeId: string): r
   });
 }
 
+/** The routes of an edge that have a module, and enabled. */
+function routesWith(module: string, edge: EdgeSnapshot | null): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const { id, modules } of edge?.routes.all ?? []) if (modules.some(({ name }) => name === module)) ids.add(id);
+  return ids;
+}
+
 const timers: ModuleTimers = {
   every: (ms, task) => {
     const timer = setInterval(task, ms).unref();
@@ -162,7 +175,7 @@ function statePorts(
 
 function actualPorts(
   owner: Pick<Module, 'name' | 'recordKinds' | 'followedKinds'>,
-  { store, replica, others, clock, logger, registry, recompile }: RuntimeDependencies,
+  { store, replica, others, clock, logger, registry, traffic, recompile }: RuntimeDependencies,
   network: ModuleNetwork,
   ksuid: (nowMs: number) => string,
 ): StatePorts {
@@ -173,6 +186,7 @@ function actualPorts(
     network,
     records: moduleRecords(owner, store, replica),
     followed: followedRecords(owner, { store, replica, recompile, others }),
+    event: (type, object) => traffic.moduleEvent(type, object),
     mac: (purpose, data) => store.mac(purpose, data),
     seal: (purpose, text) => store.seal(purpose, text),
     open: (purpose, sealed) => store.open(purpose, sealed),

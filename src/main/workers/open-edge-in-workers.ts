@@ -138,6 +138,7 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
         commit: (writeSet) => deps.store.commit(writeSet),
         refresh: () => replica.refresh(),
         catchUp: () => others.catchUp(),
+        moduleEvent: (type, object) => deps.traffic.moduleEvent(type, object),
         login: (method, args) => (logins[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
         keyReplaced: (key) => workers.tell('keyReplaced', key),
         seenLogins: (question) => workers.seenLogins(question),

@@ -127,6 +127,7 @@ export interface MainMethods extends AttemptMethods, AgentReports {
   commit(writeSet: WriteSet): Promise<CommitResult>;
   refresh(): Promise<void>;
   catchUp(): Promise<void>;
+  moduleEvent(type: string, object: JsonObject): void;
   login(method: LoginMethod, args: readonly unknown[]): Promise<unknown>;
   /** Tells all workers. */
   keyReplaced(key: ReplacedKey): void;

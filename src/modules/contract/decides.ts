@@ -30,9 +30,14 @@ export interface DeclaresDecisions {
   readonly judgesAgainAfter?: string;
   /** Sentences for the reasons of its verdicts, for people who ask why; absent ones appear by their name alone. */
   readonly reasons?: Readonly<Record<string, string>>;
+  /** Decisions about requests that pass, beside `allow`: see `Pass.decision`. */
+  readonly otherDecisions?: readonly OtherDecision[];
   /** The codes of its refusals: rows of the errors page and the OpenAPI document, under their own heading. */
   readonly errors?: { readonly title: string; readonly rows: ErrorRows };
 }
+
+/** `allow_while_open`: as a probe, while others are refused. */
+export type OtherDecision = 'allow_while_open';
 
 /** Made once, not per request: a pass is on the path of every request. */
 export type Verdict = Pass | Refusal | Answer;
@@ -43,6 +48,8 @@ export interface Pass {
   readonly reason: string;
   /** For explanations, where the sentence for the reason says too little. */
   readonly text?: string;
+  /** For events, where `allow` says too little: one of `otherDecisions`. */
+  readonly decision?: OtherDecision;
   readonly rule?: DecidingRule;
   /** A rehearsed rule would have refused the request. */
   readonly wouldRefuse?: { readonly reason: string; readonly rule: string | null };

@@ -61,8 +61,8 @@ export interface NodeMemory {
 
 /** The module's state in one thread, shared by everything that it prepares there. */
 export interface ModuleRuntime {
-  /** An edge was reconfigured or deleted. */
-  edgeChanged?(edgeId: string): void;
+  /** An edge was reconfigured or deleted. `routeIds`: its routes that have the module now, and enabled. */
+  edgeChanged?(edgeId: string, routeIds: ReadonlySet<string>): void;
   /** Called once, when no request is in progress. */
   close(): Promise<void>;
 }
@@ -87,6 +87,8 @@ export interface StatePorts {
   readonly records: ModuleRecords;
   /** The same, with the configuration that the module declares in `followedKinds`, for a runtime that acts on changes. */
   readonly followed: FollowedRecords;
+  /** Reports an event of a type that the module declares in `events`. The node's name is added to the object. */
+  event(type: string, object: JsonObject): void;
   /** HMAC-SHA256, in hex, under a separate key per purpose. */
   mac(purpose: string, data: string): string;
   /** Authenticated encryption, as text that fits a cookie; a value sealed for one purpose opens for no other. */

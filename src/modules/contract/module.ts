@@ -11,6 +11,7 @@ import type { ModuleQuestion } from './module-question.ts';
 import type { Preparation, PreparePorts } from './prepare.ts';
 import type { DeclaresLogin } from './recognizes-requesters.ts';
 import type { DeclaresPaths } from './serves-paths.ts';
+import type { DeclaresShownState } from './shows-state.ts';
 
 /**
  * What every module has. Its folder holds this, the behaviour on traffic, errors, tests and README. PUT/GET/DELETE,
@@ -47,6 +48,7 @@ export interface Module<
     DeclaresPaths,
     DeclaresLogin,
     DeclaresClaims,
+    DeclaresShownState,
     DeclaresState<Settings, Runtime> {
   /** Rules that the schema cannot express: across fields, and formats. Called when a configuration is written. */
   check?(config: Static<Config>, context: CheckContext<SettingValues<Settings>>): readonly FieldProblem[];

@@ -1,6 +1,7 @@
 import type { ChangesRequests } from './changes-requests.ts';
 import type { ChangesResponses } from './changes-responses.ts';
 import type { Decides } from './decides.ts';
+import type { LearnsOutcomes } from './learns-outcomes.ts';
 import type { RecognizesRequesters } from './recognizes-requesters.ts';
 import type { RequiresTls } from './requires-tls.ts';
 import type { SelectsBackend } from './selects-backend.ts';
@@ -14,6 +15,7 @@ export interface PreparedModule
   extends Decides,
     ChangesRequests,
     ChangesResponses,
+    LearnsOutcomes,
     ServesPaths,
     RecognizesRequesters,
     SelectsBackend,

@@ -34,4 +34,4 @@ export type RequestFacts = {
 };
 
 /** `answer`: it redirected the request. `invalid`: it was not asked. */
-export type ModuleDecision = 'allow' | 'block' | 'answer' | 'invalid';
+export type ModuleDecision = 'allow' | 'allow_while_open' | 'block' | 'answer' | 'invalid';

@@ -1,4 +1,5 @@
 import type { ModuleRuntime, RuntimePorts } from '../../../src/modules/contract/keeps-state.ts';
+import type { BackendOutcome } from '../../../src/modules/contract/learns-outcomes.ts';
 import { type HookedNotes, hookedNotes } from './hooked-notes.ts';
 
 export const NOTE_KIND = 'hooked_note';
@@ -36,6 +37,11 @@ export class HookedRuntime implements ModuleRuntime {
     seen['configs'] = ports.ownConfigs('edghts_none').length;
     seen['may reach metadata'] = ports.network.isAddressAllowed('169.254.169.254', 80);
     ports.log.info({ hooked: true }, 'the hooked module is open');
+  }
+
+  settled(path: string, outcome: BackendOutcome): void {
+    this.count(outcome);
+    this.#ports.event('hooked_seen.v0', { path });
   }
 
   static async open(ports: RuntimePorts, settings: { readonly hooked_bytes: number }): Promise<HookedRuntime> {

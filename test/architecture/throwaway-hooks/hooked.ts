@@ -61,6 +61,18 @@ export const hooked = defineModule({
   example: { mark: '!' },
   errors: { title: 'Traffic: hooked', rows },
   reasons: { open: 'It is open.', late: 'It is still open.' },
+  otherDecisions: ['allow_while_open'],
+  live: {
+    schema: { place: Type.Optional(Type.String({ description: 'Where it is.' })) },
+    read: (_config, { routeId }) => ({ place: routeId }),
+  },
+  events: [
+    {
+      type: 'hooked_seen.v0',
+      description: 'The module has seen a request.',
+      object: Type.Object({ path: Type.String({ description: 'Its path.' }) }),
+    },
+  ],
   judgesAgainAfter: 'compression',
   nodeMemory: {
     create: ({ hooked_bytes }) => new SharedArrayBuffer(hooked_bytes),
@@ -170,6 +182,7 @@ function prepared({ mark, maxBytes, configuredBy }: Marking, runtime: HookedRunt
       whole: (body) => Buffer.concat([body, Buffer.from(mark)]),
       trailers: (trailers) => [...trailers, 'x-mark', mark],
     }),
+    settled: (request, outcome) => runtime?.settled(request.path, outcome),
     ownCookieNames: ['hooked-too'],
     ownPaths: {
       serve: async (request, site) => {

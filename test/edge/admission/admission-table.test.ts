@@ -138,7 +138,7 @@ test('every combination of verdicts ends as the table says, on all four ways', a
       'A request in progress, after a change of its user, whose permit is held',
       inProgress((route, { exchange }) => {
         route.user.version += 1;
-        exchange.checkPermit(1);
+        exchange.look(1);
       }),
     )),
     ...(await section("A path of the login's", ownPath(LOGIN_PATH))),

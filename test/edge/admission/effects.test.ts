@@ -16,7 +16,13 @@ const REGISTRY = ['limit', 'slow', 'limit_after', 'last'].map((name) => ({
 
 function routeOf(prepared: Readonly<Record<string, PreparedModule>>, id = 'edghtsrt_1'): { snapshot: RouteSnapshot } {
   const modules = Object.entries(prepared).map(([name, each]) => ({ name, prepared: each }));
-  const rest = { problem: null, requestChangers: [], responseChangers: [], ownCookieNames: new Set() };
+  const rest = {
+    problem: null,
+    requestChangers: [],
+    responseChangers: [],
+    outcomeListeners: [],
+    ownCookieNames: new Set(),
+  };
   return {
     snapshot: { id, modules, ...admissionSteps(modules, REGISTRY), ...rest } as unknown as RouteSnapshot,
   };

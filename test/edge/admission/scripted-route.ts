@@ -72,6 +72,7 @@ export class ScriptedRoute {
       ...admissionSteps(modules, MODULES),
       requestChangers: [],
       responseChangers: [],
+      outcomeListeners: [],
       backend: null,
       ownCookieNames: new Set(),
     } as unknown as RouteSnapshot;

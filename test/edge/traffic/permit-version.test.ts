@@ -64,6 +64,7 @@ function underWay(isReadFirst = false, change: Promise<null> | null = null) {
     ...admissionSteps(modules, registry),
     requestChangers: change === null ? [] : [{ name: 'changes', prepared: { transformRequest: () => change } }],
     responseChangers: [],
+    outcomeListeners: [],
     backend: {},
     ownCookieNames: new Set(),
   } as unknown as RouteSnapshot;
@@ -98,15 +99,15 @@ function underWay(isReadFirst = false, change: Promise<null> | null = null) {
 test("when the user's data changes, the other modules re-evaluate a stream and may cut it", () => {
   const { exchange, user, judged } = underWay();
   assert.deepEqual(judged.splice(0), ['gives', 'looks']);
-  exchange.checkPermit(1);
+  exchange.look(1);
   assert.deepEqual(judged.splice(0), [], 'nothing has changed');
   user.version = 2;
-  exchange.checkPermit(2);
+  exchange.look(2);
   assert.deepEqual(judged.splice(0), ['looks'], 'not the module whose permit is held');
   assert.equal(exchange.refusedBy, null);
   user.version = 3;
   user.isMember = false;
-  exchange.checkPermit(3);
+  exchange.look(3);
   assert.equal(exchange.refusedBy, 'cut:looks');
 });
 

@@ -115,6 +115,7 @@ export class TunnelWorld {
       ownIssuer: null,
       nodeMemories: createNodeMemories(modules, config.moduleSettings),
       thread: MAIN_THREAD,
+      traffic: { moduleEvent() {} },
     });
     const snapshots = await Snapshots.open(replica, {
       modules,

@@ -107,6 +107,7 @@ function run(start: WorkerStart): void {
       requestComplete: (facts) => finished.add(facts),
       wantsConnections: () => wanted.has(CONNECTION_CLOSED),
       connectionClosed: (id, facts) => main.tell('connectionClosed', [id, facts]),
+      moduleEvent: (type, object) => main.tell('moduleEvent', [type, object]),
     };
     const backendTraffic = new BackendTraffic();
     const backends = setInterval(() => {
