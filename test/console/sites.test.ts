@@ -102,6 +102,36 @@ test('forms find what exists by name, have a picker for times, and say what is w
   assert.ok(leftDays > 6.9 && leftDays < 7.1, `${leftDays}`);
 });
 
+test('links have the names of what they lead to, with one request for each kind', { skip }, async () => {
+  const { page } = admin;
+  for (const host of ['one.localhost', 'two.localhost']) {
+    const edge = await api('POST', '/edges/https', { hostports: [`${host}:443`] });
+    for (const match of ['/a', '/b'])
+      await api('POST', `/edges/https/${edge.id}/routes`, { match, match_type: 'path_prefix' });
+  }
+  admin.requested.length = 0;
+  await admin.go('/');
+  const problems = page.getByRole('region', { name: 'Problems' });
+  for (const name of ['one.localhost/a', 'one.localhost/b', 'two.localhost/a', 'two.localhost/b'])
+    await problems.getByRole('link', { name, exact: true }).waitFor();
+  // The busiest routes are asked for when they are known.
+  const lookups = admin.requested.filter((url) => url.includes('filter=obj.id'));
+  assert.ok(lookups.length <= 2 && lookups.every((url) => url.includes('/edges/https?')), lookups.join('\n'));
+  await page.getByRole('region', { name: 'Busiest routes' }).getByRole('link', { name: 'open.localhost/' }).waitFor();
+
+  const { token } = await api('POST', '/api_keys', { description: 'key of the robot' });
+  const made = await fetch(`${baseUrl}/ip_policies`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'service-version': '2', 'content-type': 'application/json' },
+    body: JSON.stringify({ description: 'the office' }),
+  });
+  assert.equal(made.status, 201);
+  await admin.go('/changes');
+  const change = page.locator('tr.row', { hasText: 'key of the robot' });
+  await change.getByRole('link').click();
+  await page.getByRole('region', { name: 'IP policy created' }).getByText('the office', { exact: true }).waitFor();
+});
+
 test('a key that only reads edges sees the sites without targets and traffic', { skip }, async () => {
   const { token } = await api('POST', '/api_keys', { scopes: ['edges:read'] });
   const reader = await ConsoleVisitor.open(browser as Browser, baseUrl, { viewport: { width: 360, height: 740 } });

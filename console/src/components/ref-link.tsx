@@ -1,18 +1,34 @@
 import { href } from '../router/location.ts';
 import { pageFor } from '../schema/paths.ts';
+import { useName } from './use-name.ts';
 
 export interface Reference {
   readonly id: string;
   readonly uri: string;
 }
 
-export function RefLink({ reference, name }: { reference: Reference | null | undefined; name?: string }) {
+interface RefLinkProps {
+  readonly reference: Reference | null | undefined;
+  /** Known to the page already. */
+  readonly name?: string;
+}
+
+/** The name of a document, or its id while the name is not known. */
+export function RefLink({ reference, name }: RefLinkProps) {
+  const found = useName(name === undefined ? reference : null);
   if (!reference) return <span class="muted">–</span>;
   const page = pageFor(reference.uri);
-  const text = name ?? reference.id;
-  if (page === null) return <span class="mono">{text}</span>;
+  const known = name ?? found;
+  const text = <span dir="auto">{known ?? reference.id}</span>;
+  const look = known === null ? 'mono' : '';
+  if (page === null)
+    return (
+      <span class={look} title={reference.id}>
+        {text}
+      </span>
+    );
   return (
-    <a href={href(page)} class={name === undefined ? 'mono' : ''} title={reference.id}>
+    <a href={href(page)} class={look} title={reference.id}>
       {text}
     </a>
   );

@@ -12,7 +12,9 @@ const NAMING_FIELDS = [
   'cidr',
   'address',
   'public_url',
+  'hostport',
   'match',
+  'ip',
   'type',
 ];
 

@@ -1,21 +1,20 @@
 import { get } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
-import { useNames } from '../../api/use-names.ts';
 import { Diff } from '../../components/diff.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../page-props.ts';
-import { authorText, type Change, type ChangedObject, objectText } from './change-record.ts';
+import { AuthorName } from './author-name.tsx';
+import { type Change, type ChangedObject, objectName, objectText } from './change-record.ts';
 import { UndoButton } from './undo-button.tsx';
 
 export function ChangePage({ params }: PageProps) {
   const revision = params['revision'] ?? '';
   const path = `/changes/${encodeURIComponent(revision)}`;
   const loaded = useLoaded(path, (abort) => get<Change>(path, abort));
-  const names = useNames('/api_keys?limit=100', 'keys', 'api_keys:read', ['description', 'id']);
   return (
     <>
       <PageHead title={`Change ${revision}`} crumbs={[['Changes', '/changes']]}>
@@ -28,7 +27,7 @@ export function ChangePage({ params }: PageProps) {
               <div class="body">
                 <Facts
                   rows={[
-                    ['Who', authorText(change, names)],
+                    ['Who', <AuthorName key="who" author={change.author} />],
                     ['When', <Time key="at" at={change.at} />],
                     ['Via', change.author.via],
                     ['Message', change.message === '' ? '–' : change.message],
@@ -48,10 +47,16 @@ export function ChangePage({ params }: PageProps) {
 }
 
 function ChangedDocument({ object }: { object: ChangedObject }) {
+  const name = objectName(object);
   return (
     <section class="stack-small" aria-label={objectText(object)}>
       <div class="line">
         <h2>{objectText(object)}</h2>
+        {name !== object.id && (
+          <span class="one-line" dir="auto">
+            {name}
+          </span>
+        )}
         <code class="wrap-anywhere">{object.id}</code>
       </div>
       {object.changed_secrets.length > 0 && (

@@ -1,3 +1,5 @@
+import type { Document } from '../../api/use-pages.ts';
+import { documentName } from '../../schema/document-name.ts';
 import { typeOfKind } from '../../schema/resource-types.ts';
 
 export interface ChangedObject {
@@ -24,19 +26,17 @@ export interface Change {
   readonly objects?: readonly ChangedObject[];
 }
 
-/** `names`: descriptions of API keys by id. */
-export function authorText({ author }: Change, names: ReadonlyMap<string, string>): string {
-  if (author.kind === 'server') return 'the server';
-  const name = names.get(author.id) ?? author.id;
-  return author.address === null ? name : `${name} from ${author.address}`;
-}
-
 export function objectText({ kind, module, change }: ChangedObject): string {
   const type = typeOfKind(kind);
   const what = type?.title ?? kind.replaceAll('_', ' ');
   if (module === undefined) return `${what} ${change}`;
   const title = type?.modules.find(({ name }) => name === module)?.title ?? module;
   return `${title} module ${change}`;
+}
+
+/** What people call it, as it was after the change. A module has no name of its own. */
+export function objectName({ id, module, before, after }: ChangedObject): string {
+  return module === undefined ? documentName({ ...((after ?? before ?? {}) as Document), id }) : id;
 }
 
 /** "https edge created", or the first one and how many more. */

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import { useNames } from '../../api/use-names.ts';
 import { type Document, usePages } from '../../api/use-pages.ts';
 import { Chip } from '../../components/chip.tsx';
 import type { Column } from '../../components/data-table.tsx';
@@ -10,14 +9,14 @@ import { PagedTable } from '../../components/paged-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
-import { authorText, type Change, summaryOf } from './change-record.ts';
+import { AuthorName } from './author-name.tsx';
+import { type Change, summaryOf } from './change-record.ts';
 import { VerifyButton } from './verify-button.tsx';
 
 export function ChangesPage() {
   const [objectId, setObjectId] = useState('');
   const path = `/changes?limit=50${objectId === '' ? '' : `&object_id=${encodeURIComponent(objectId)}`}`;
   const pages = usePages(path, 'changes');
-  const names = useNames('/api_keys?limit=100', 'keys', 'api_keys:read', ['description', 'id']);
   return (
     <>
       <PageHead title="Changes" hint="Every change of the configuration: who made it, what it changed, and a way back.">
@@ -43,7 +42,7 @@ export function ChangesPage() {
       <PagedTable
         label="Changes"
         pages={pages}
-        columns={columns(names)}
+        columns={COLUMNS}
         rowKey={(row) => textAt(row, 'revision')}
         empty={
           <EmptyState title="No changes">
@@ -55,7 +54,7 @@ export function ChangesPage() {
   );
 }
 
-const columns = (names: ReadonlyMap<string, string>): readonly Column<Document>[] => [
+const COLUMNS: readonly Column<Document>[] = [
   {
     name: 'Change',
     class: 'col-wide',
@@ -72,7 +71,7 @@ const columns = (names: ReadonlyMap<string, string>): readonly Column<Document>[
     },
   },
   { name: 'Message', class: 'low', cell: (row) => <span dir="auto">{textAt(row, 'message')}</span> },
-  { name: 'Who', class: 'middle', cell: (row) => authorText(row as unknown as Change, names) },
+  { name: 'Who', class: 'middle', cell: (row) => <AuthorName author={(row as unknown as Change).author} /> },
   { name: 'Via', class: 'middle col-narrow', cell: (row) => <Chip>{(row as unknown as Change).author.via}</Chip> },
   { name: 'When', class: 'col-time', cell: (row) => <Time at={row['at']} /> },
 ];

@@ -1,5 +1,4 @@
 import { isAllowed } from '../../api/scopes.ts';
-import { useNames } from '../../api/use-names.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { RefLink } from '../../components/ref-link.tsx';
@@ -10,8 +9,6 @@ const SHOWN = 8;
 
 export function BusyRoutes() {
   const { data, error, isLoading } = useBusyRoutes();
-  const hosts = useNames('/edges/https?limit=100', 'https_edges', 'edges:read', ['description', 'id']);
-  const agents = useNames('/endpoints?limit=100', 'endpoints', 'endpoints:read', ['hostport', 'id']);
   if (!isAllowed('series:read') || error !== null) return null;
   return (
     <section class="card" aria-label="Busiest routes of the last hour">
@@ -25,11 +22,9 @@ export function BusyRoutes() {
         rowKey={({ route, edge }) => route?.id ?? edge.id}
         columns={[
           {
-            name: 'Edge',
+            name: 'Route',
             class: 'col-wide',
-            cell: ({ edge }) => (
-              <RefLink reference={edge} name={hosts.get(edge.id) ?? agents.get(edge.id) ?? edge.id} />
-            ),
+            cell: ({ route, edge }) => <RefLink reference={route ?? edge} />,
           },
           { name: 'Requests', class: 'number', cell: ({ requests }) => requests.toLocaleString('en') },
           { name: 'Errors', class: 'number', cell: ({ errors }) => errors.toLocaleString('en') },

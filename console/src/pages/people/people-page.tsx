@@ -1,5 +1,4 @@
 import { session } from '../../api/session-token.ts';
-import { useNames } from '../../api/use-names.ts';
 import type { Document } from '../../api/use-pages.ts';
 import { deleteColumn } from '../../components/delete-column.tsx';
 import { PageHead } from '../../components/page-head.tsx';
@@ -11,7 +10,7 @@ import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
 import { identityTabs } from './identity-tabs.tsx';
 
-const tabs = (names: ReadonlyMap<string, string>): readonly ListTab[] => [
+const TABS: readonly ListTab[] = [
   {
     tag: 'app_users',
     name: 'Logged in',
@@ -38,7 +37,7 @@ const tabs = (names: ReadonlyMap<string, string>): readonly ListTab[] => [
       },
       {
         name: 'Person',
-        cell: (row) => <PersonLink reference={row['application_user'] as Reference | null} names={names} />,
+        cell: (row) => <RefLink reference={row['application_user'] as Reference | null} />,
       },
       { name: 'Browser', class: 'low', cell: (row) => browserOf(row) },
       { name: 'Since', class: 'middle col-time', cell: (row) => <Time at={row['created_at']} /> },
@@ -54,10 +53,9 @@ const tabs = (names: ReadonlyMap<string, string>): readonly ListTab[] => [
 ];
 
 export function PeoplePage() {
-  const names = useNames('/app/users?limit=100', 'application_users', 'app:read', ['email', 'name', 'id']);
   const isOff = session.value?.identity_issuer === null;
   // Where people log in elsewhere, accounts are of little interest.
-  const all = isOff ? [...tabs(names), ...identityTabs()] : [...identityTabs(), ...tabs(names)];
+  const all = isOff ? [...TABS, ...identityTabs()] : [...identityTabs(), ...TABS];
   return (
     <>
       <PageHead
@@ -80,9 +78,4 @@ function ProviderOf({ user }: { user: Document }) {
 function browserOf(row: Document): string {
   const browser = row['browser_session'] as { ip_address?: string; user_agent?: { raw?: string } } | undefined;
   return `${browser?.ip_address ?? ''} ${browser?.user_agent?.raw ?? ''}`.trim();
-}
-
-function PersonLink({ reference, names }: { reference: Reference | null; names: ReadonlyMap<string, string> }) {
-  const name = names.get(reference?.id ?? '');
-  return <RefLink reference={reference} {...(name !== undefined && { name })} />;
 }
