@@ -159,6 +159,33 @@ suite('publishing a site', { skip }, () => {
     await agent.close();
   });
 
+  test('for two people without an account, who are invited from there and get in', async () => {
+    const { page } = admin;
+    const host = 'two-people.localhost';
+    await api('POST', '/user_accounts', { email: 'known@example.com' });
+    await publish({
+      host,
+      fill: async () => {
+        await page.getByLabel('Address', { exact: true }).fill(world.upstreamAddress);
+        await choose('People of this installation');
+        const people = 'ana@example.com, ben@example.com, known@example.com';
+        await page.getByLabel('Only these people (optional)').fill(people);
+      },
+      sentences: [
+        `Requests go to ${world.upstreamAddress}.`,
+        'People sign in with an account of this installation.',
+        'Only ana@example.com, ben@example.com, known@example.com may enter.',
+      ],
+    });
+    await page.getByText('No account yet: ana@example.com, ben@example.com.').waitFor();
+    await page.getByRole('button', { name: 'Invite these 2 people' }).click();
+    const ana = page.getByRole('region', { name: 'ana@example.com' });
+    await page.getByRole('region', { name: 'ben@example.com' }).getByRole('button', { name: 'Copy' }).waitFor();
+    await examine('invited');
+    const link = (await ana.locator('code').textContent()) ?? '';
+    assert.equal(await visitWith(link, host), 200);
+  });
+
   test('for people of a provider, as a fixed page', async () => {
     const { page } = admin;
     const host = 'provider.localhost';
@@ -331,6 +358,10 @@ suite('publishing a site', { skip }, () => {
 async function visitAs(groups: readonly string[], host: string): Promise<number> {
   const email = `${groups.join('-')}@example.test`;
   const { invitation_url: invitation } = await api('POST', '/user_accounts', { email, groups });
+  return visitWith(invitation, host);
+}
+
+async function visitWith(invitation: string, host: string): Promise<number> {
   const person = new IdentityBrowser({ edge: world.edge, origin: IDENTITY_ORIGIN });
   await person.accept(invitation, new SoftAuthenticator(IDENTITY_ORIGIN));
   let url = new URL(`https://${host}/`);

@@ -4,6 +4,7 @@ import { CopyBox } from '../../components/copy-box.tsx';
 import { StepHeading } from '../../components/step-heading.tsx';
 import { href, navigate } from '../../router/location.ts';
 import { UndoButton } from '../changes/undo-button.tsx';
+import { Invitations } from './invitations.tsx';
 import { type Published, urlOf } from './publish-request.ts';
 import { agentCommand } from './test-target.ts';
 
@@ -36,6 +37,7 @@ export function PublishedView({ wanted, labels, published, onAgain }: PublishedP
           Connect an agent, if none is: <code>{agentCommand(labels)}</code>
         </p>
       )}
+      {wanted.login !== null && wanted.login.clientId === '' && <Invitations wanted={wanted} />}
       <div class="line">
         <a class="button" href={href(`/edges/${edgeId}`)}>
           Open the site’s page

@@ -29,8 +29,8 @@ async function testAddress(text: string): Promise<TargetTest | null> {
     body: { address, tls: hasTls },
   });
   return data.reachable
-    ? { isReachable: true, text: `${text} is reachable.` }
-    : { isReachable: false, text: `${text} is not reachable now: ${data.advice ?? ''}.` };
+    ? { isReachable: true, text: `${address} is reachable.` }
+    : { isReachable: false, text: `${address} is not reachable now: ${data.advice ?? ''}.` };
 }
 
 async function testAgents(text: string): Promise<TargetTest | null> {
