@@ -24,7 +24,14 @@ const MANIFEST = 'manifest.json';
 const COMPRESSED = new Set(['.js', '.css', '.html', '.svg', '.json']);
 
 /** Sources of the server that the page shares. Types leave nothing in the bundle. */
-const SHARED = ['src/publish/*.ts', 'src/lib/json.ts', 'src/lib/net/host-name.ts', 'src/lib/net/public-ports.ts'];
+const SHARED = [
+  'src/publish/*.ts',
+  'src/lib/json.ts',
+  'src/lib/net/host-name.ts',
+  'src/lib/net/public-ports.ts',
+  'src/lib/text/rfc3339-time.ts',
+  'src/resources/guest_links/link-expiry.ts',
+];
 
 interface Metafile {
   readonly inputs: Readonly<Record<string, unknown>>;

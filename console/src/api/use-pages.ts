@@ -20,8 +20,8 @@ interface State {
   readonly isLoading: boolean;
 }
 
-/** A list of the API, page by page: the next page is asked for when its rows come into view. */
-export function usePages(path: string, listKey: string): Pages {
+/** A list of the API, page by page: the next page is asked for when its rows come into view. A null path has no rows. */
+export function usePages(path: string | null, listKey: string): Pages {
   const [round, setRound] = useState(0);
   const [state, setState] = useState<State>({ rows: [], next: null, error: null, isLoading: true });
   const running = useRef<AbortController | null>(null);
@@ -50,7 +50,8 @@ export function usePages(path: string, listKey: string): Pages {
     [listKey],
   );
   useEffect(() => {
-    fetchPage(path, []);
+    if (path !== null) fetchPage(path, []);
+    else setState({ rows: [], next: null, error: null, isLoading: false });
     return () => running.current?.abort();
   }, [path, round, fetchPage]);
   const { rows, next, isLoading } = state;

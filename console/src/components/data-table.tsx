@@ -18,9 +18,15 @@ interface DataTableProps<Row> {
   readonly isLoading?: boolean;
   readonly loadMore?: () => void;
   readonly empty?: ComponentChildren;
+  /** On a narrow screen, a row has a line for each column instead of hiding some. */
+  readonly isStacked?: boolean;
 }
 
 const ROW_HEIGHT = 38;
+/** As in table.css: all rows have one height, for the rows that are not in the DOM. */
+const STACKED_LINE = 26;
+const STACKED_PADDING = 17;
+const NARROW = matchMedia('(max-width: 760px)');
 const OVERSCAN = 12;
 /** Below this many rows all are rendered: the page scrolls as one. */
 const VIRTUAL_FROM = 60;
@@ -28,12 +34,14 @@ const VIRTUAL_FROM = 60;
 /** Only the rows in view are in the DOM, and the next page is asked for near the end. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, columns, rows, rowKey, isSelected, hasMore = false, isLoading = false, loadMore, empty } = props;
+  const isStacked = useNarrow() && props.isStacked === true;
+  const rowHeight = isStacked ? columns.length * STACKED_LINE + STACKED_PADDING : ROW_HEIGHT;
   const box = useRef<HTMLElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
   const isVirtual = rows.length > VIRTUAL_FROM;
-  const first = isVirtual ? Math.max(0, Math.floor(view.top / ROW_HEIGHT) - OVERSCAN) : 0;
+  const first = isVirtual ? Math.max(0, Math.floor(view.top / rowHeight) - OVERSCAN) : 0;
   const last = isVirtual
-    ? Math.min(rows.length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + OVERSCAN)
+    ? Math.min(rows.length, Math.ceil((view.top + view.height) / rowHeight) + OVERSCAN)
     : rows.length;
   useEffect(() => {
     if (hasMore && !isLoading && last >= rows.length - OVERSCAN) loadMore?.();
@@ -47,7 +55,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   return (
     <section
       ref={box}
-      class={`table-box ${isVirtual || hasMore ? 'tall' : ''}`}
+      class={`table-box ${isVirtual || hasMore ? 'tall' : ''} ${isStacked ? 'stacked' : ''}`}
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable with the keyboard
       tabIndex={0}
@@ -64,7 +72,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           </tr>
         </thead>
         <tbody>
-          <Spacer rows={first} />
+          <Spacer height={first * rowHeight} />
           {rows.slice(first, last).map((row, index) => (
             <tr
               key={rowKey(row)}
@@ -73,13 +81,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               {...(isSelected !== undefined && { 'aria-selected': isSelected(row) })}
             >
               {columns.map((column) => (
-                <td key={column.name} class={column.class}>
+                <td key={column.name} class={column.class} data-name={column.name}>
                   {column.cell(row)}
                 </td>
               ))}
             </tr>
           ))}
-          <Spacer rows={rows.length - last + (isLoading && rows.length === 0 ? 3 : 0)} />
+          <Spacer height={(rows.length - last + (isLoading && rows.length === 0 ? 3 : 0)) * rowHeight} />
         </tbody>
       </table>
     </section>
@@ -87,11 +95,21 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
 }
 
 /** One cell: one that spans all columns would give the hidden ones of a narrow screen a share of the width. */
-function Spacer({ rows }: { rows: number }) {
-  if (rows <= 0) return null;
+function Spacer({ height }: { height: number }) {
+  if (height <= 0) return null;
   return (
     <tr class="spacer">
-      <td style={{ height: `${rows * ROW_HEIGHT}px` }} />
+      <td style={{ height: `${height}px` }} />
     </tr>
   );
+}
+
+function useNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(NARROW.matches);
+  useEffect(() => {
+    const follow = (): void => setNarrow(NARROW.matches);
+    NARROW.addEventListener('change', follow);
+    return () => NARROW.removeEventListener('change', follow);
+  }, []);
+  return isNarrow;
 }

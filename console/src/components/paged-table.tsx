@@ -12,10 +12,13 @@ interface PagedTableProps {
   readonly rows?: readonly Document[];
   readonly rowKey?: (row: Document) => string;
   readonly empty: ComponentChildren;
+  /** See `DataTable`. */
+  readonly isStacked?: boolean;
 }
 
 /** A list of the API: its rows, the next page when it comes into view, and why it could not be loaded. */
-export function PagedTable({ label, pages, columns, rows = pages.rows, rowKey = keyOf, empty }: PagedTableProps) {
+export function PagedTable(props: PagedTableProps) {
+  const { label, pages, columns, rows = pages.rows, rowKey = keyOf, empty, isStacked = false } = props;
   return (
     <>
       {pages.error !== null && <ErrorNotice error={pages.error} retry={pages.reload} />}
@@ -29,6 +32,7 @@ export function PagedTable({ label, pages, columns, rows = pages.rows, rowKey = 
         isLoading={pages.isLoading}
         loadMore={pages.loadMore}
         empty={empty}
+        isStacked={isStacked}
       />
     </>
   );

@@ -1,6 +1,6 @@
 import { parseRfc3339, RFC3339_FORM } from '../../lib/text/rfc3339-time.ts';
 
-const MAX_DAYS = 90;
+export const MAX_DAYS = 90;
 const MAX_MS = MAX_DAYS * 86_400_000;
 
 /** What is wrong with the form of `expires_at`, or null. */

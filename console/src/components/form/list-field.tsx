@@ -1,6 +1,8 @@
+import { countProblem, elementProblem } from '../../schema/element-problem.ts';
 import { labelOf } from '../../schema/json-schema.ts';
 import { resolveSchema } from '../../schema/openapi-document.ts';
 import { emptyOf } from '../../schema/write-form.ts';
+import { ElementInput } from './element-input.tsx';
 import type { FieldProps } from './field-props.ts';
 import { looseText, looseValue } from './loose-value.ts';
 import { SchemaForm } from './schema-form.tsx';
@@ -31,16 +33,12 @@ export function ListField({ name, path, schema, value, onChange }: FieldProps) {
                   />
                 </fieldset>
               ) : (
-                <input
+                <ElementInput
                   id={`${path}/${index}`}
-                  aria-label={`${labelOf(name)} ${index + 1}`}
-                  autocomplete="off"
-                  spellcheck={false}
-                  value={items.type === 'string' ? String(each) : looseText(each)}
-                  onInput={(event) => {
-                    const text = event.currentTarget.value;
-                    replace(index, items.type === 'string' ? text : looseValue(text));
-                  }}
+                  label={`${labelOf(name)} ${index + 1}`}
+                  text={items.type === 'string' ? String(each) : looseText(each)}
+                  problem={elementProblem(values, index, items)}
+                  onInput={(text) => replace(index, items.type === 'string' ? text : looseValue(text))}
                 />
               )}
             </div>
@@ -55,6 +53,9 @@ export function ListField({ name, path, schema, value, onChange }: FieldProps) {
           </li>
         ))}
       </ul>
+      <span class="problem" aria-live="polite">
+        {countProblem(values.length, schema)}
+      </span>
       <div>
         <button
           type="button"

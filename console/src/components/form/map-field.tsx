@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks';
-import { labelOf } from '../../schema/json-schema.ts';
+import { countProblem, elementProblem } from '../../schema/element-problem.ts';
+import { type JsonSchema, labelOf } from '../../schema/json-schema.ts';
 import { resolveSchema } from '../../schema/openapi-document.ts';
+import { ElementInput } from './element-input.tsx';
 import type { FieldProps } from './field-props.ts';
 import { looseText, looseValue } from './loose-value.ts';
 import { ReferencePicker } from './reference-picker.tsx';
@@ -28,11 +30,12 @@ export function MapField({ name, path, schema, value, onChange }: FieldProps) {
           <li class="entry" key={index}>
             <div class="grow">
               {kinds === null ? (
-                <input
-                  aria-label={`${label}: name ${index + 1}`}
+                <ElementInput
+                  label={`${label}: name ${index + 1}`}
                   placeholder="name"
-                  value={key}
-                  onInput={(event) => set(index, [event.currentTarget.value, each])}
+                  text={key}
+                  problem={nameProblem(rows, index)}
+                  onInput={(text) => set(index, [text, each])}
                 />
               ) : (
                 <ReferencePicker
@@ -45,11 +48,12 @@ export function MapField({ name, path, schema, value, onChange }: FieldProps) {
               )}
             </div>
             <div class="grow">
-              <input
-                aria-label={`${label}: value ${index + 1}`}
+              <ElementInput
+                label={`${label}: value ${index + 1}`}
                 placeholder={items.type === 'array' ? 'values, separated by commas' : 'value'}
-                value={textOf(each)}
-                onInput={(event) => set(index, [key, typedValue(event.currentTarget.value, items.type)])}
+                text={textOf(each)}
+                problem={valueProblem(each, items)}
+                onInput={(text) => set(index, [key, typedValue(text, items.type)])}
               />
             </div>
             <button
@@ -75,6 +79,21 @@ export function MapField({ name, path, schema, value, onChange }: FieldProps) {
       </div>
     </fieldset>
   );
+}
+
+/** Of two rows with one name, the first would be lost without a word. */
+function nameProblem(rows: readonly Entry[], index: number): string | null {
+  const name = rows[index]?.[0] ?? '';
+  if (name === '') return 'Enter a name, or remove the row.';
+  return rows.findIndex(([other]) => other === name) < index ? 'Another row has this name.' : null;
+}
+
+function valueProblem(value: unknown, items: JsonSchema): string | null {
+  // An empty text is a value, unless the schema forbids it.
+  if (value === '' && items.type === 'string' && items.minLength === undefined) return null;
+  if (!Array.isArray(value)) return elementProblem([value], 0, items);
+  const wrong = value.map((_, index) => elementProblem(value, index, resolveSchema(items.items ?? {})));
+  return wrong.find((each) => each !== null) ?? countProblem(value.length, items);
 }
 
 function textOf(value: unknown): string {

@@ -1,4 +1,6 @@
+import { countProblem, elementProblem } from '../../schema/element-problem.ts';
 import { labelOf } from '../../schema/json-schema.ts';
+import { resolveSchema } from '../../schema/openapi-document.ts';
 import type { FieldProps } from './field-props.ts';
 import { ReferencePicker } from './reference-picker.tsx';
 
@@ -31,7 +33,7 @@ export function ReferenceListField({ name, path, schema, value, onChange }: Fiel
       <ul class="entries">
         {ids.map((id, index) => (
           <li class="entry" key={index}>
-            <div class="grow">
+            <div class="grow stack-small">
               <ReferencePicker
                 id={`${path}/${index}`}
                 label={`${label} ${index + 1}`}
@@ -39,6 +41,9 @@ export function ReferenceListField({ name, path, schema, value, onChange }: Fiel
                 value={id}
                 onChange={(next) => onChange(ids.map((old, at) => (at === index ? next : old)))}
               />
+              <span class="problem" aria-live="polite">
+                {id !== '' && elementProblem(ids, index, resolveSchema(schema.items ?? {}))}
+              </span>
             </div>
             <button
               type="button"
@@ -51,6 +56,9 @@ export function ReferenceListField({ name, path, schema, value, onChange }: Fiel
           </li>
         ))}
       </ul>
+      <span class="problem" aria-live="polite">
+        {countProblem(ids.length, schema)}
+      </span>
       <div>
         <button type="button" class="small" aria-label={`Add to ${label}`} onClick={() => onChange([...ids, ''])}>
           Add

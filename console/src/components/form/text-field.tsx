@@ -40,6 +40,7 @@ export function TextField({ name, path, schema, isRequired, value, onChange }: F
           value={textOf(value)}
           isRequired={isRequired}
           describedBy={`${path}-hint`}
+          problem={pastProblem(name, value)}
           onChange={(time) => onChange(time === '' ? undefined : time)}
         />
       ) : isLong(name, schema.maxLength) ? (
@@ -56,6 +57,11 @@ export function TextField({ name, path, schema, isRequired, value, onChange }: F
       </span>
     </div>
   );
+}
+
+/** Something that has expired from the start is of no use to anybody. */
+function pastProblem(name: string, value: unknown): string | null {
+  return name === 'expires_at' && Date.parse(textOf(value)) <= Date.now() ? 'Choose a time in the future.' : null;
 }
 
 function isLong(name: string, maxLength = 0): boolean {

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { localTime, relativeTime } from '../../format/times.ts';
 
 const MINUTE_MS = 60_000;
@@ -5,8 +6,8 @@ const DAY_MS = 86_400_000;
 const SOON: readonly (readonly [name: string, ms: number])[] = [
   ['in an hour', DAY_MS / 24],
   ['tomorrow', DAY_MS],
-  ['in a week', 7 * DAY_MS],
-  ['in a month', 30 * DAY_MS],
+  ['in 7 days', 7 * DAY_MS],
+  ['in 30 days', 30 * DAY_MS],
 ];
 
 interface TimeInputProps {
@@ -15,21 +16,27 @@ interface TimeInputProps {
   readonly value: string;
   readonly isRequired?: boolean;
   readonly describedBy: string;
+  /** Null: it is fine. The form is not sent with a problem. */
+  readonly problem?: string | null;
   readonly onChange: (value: string) => void;
 }
 
 /** A time with the picker of the browser, usual choices, and how far away it is. */
-export function TimeInput({ id, value, isRequired = false, describedBy, onChange }: TimeInputProps) {
+export function TimeInput({ id, value, isRequired = false, describedBy, problem = null, onChange }: TimeInputProps) {
   const chosen = Date.parse(value);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.setCustomValidity(problem ?? ''), [problem]);
   return (
     <>
       <span class="input-line">
         <input
+          ref={input}
           id={id}
           type="datetime-local"
           step={60}
           required={isRequired}
-          aria-describedby={describedBy}
+          aria-describedby={`${describedBy} ${id}-words`}
+          aria-invalid={problem !== null}
           value={Number.isNaN(chosen) ? '' : localTime(value).replace(' ', 'T').slice(0, 16)}
           onInput={(event) => onChange(inUtc(event.currentTarget.value))}
         />
@@ -50,11 +57,10 @@ export function TimeInput({ id, value, isRequired = false, describedBy, onChange
           ))}
         </select>
       </span>
-      {!Number.isNaN(chosen) && (
-        <span class={chosen < Date.now() ? 'problem' : 'hint'}>
-          {relativeTime(value, thisMinute())}: {localTime(value)} in your time zone
-        </span>
-      )}
+      <span id={`${id}-words`} class={problem === null ? 'hint' : 'problem'} aria-live="polite">
+        {!Number.isNaN(chosen) && `${relativeTime(value, thisMinute())}: ${localTime(value)} in your time zone. `}
+        {problem}
+      </span>
     </>
   );
 }

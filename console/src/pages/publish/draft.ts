@@ -2,6 +2,7 @@ import { hostNameProblem } from '../../../../src/lib/net/host-name.ts';
 import { USUAL_SCOPES } from '../../../../src/publish/edge-login.ts';
 import { readTarget } from '../../../../src/publish/read-target.ts';
 import type { WantedEdge, WantedLogin, WantedPeople, WantedTarget } from '../../../../src/publish/wanted-edge.ts';
+import { expiryProblem } from '../../../../src/resources/guest_links/link-expiry.ts';
 
 export type TargetKind = 'address' | 'agents' | 'page';
 export type EntryKind = 'everybody' | 'own' | 'provider' | 'addresses' | 'guest';
@@ -100,10 +101,16 @@ function entryProblems(draft: Draft): Problems {
       return wrong === undefined ? {} : { addresses: `“${wrong}” is neither an address nor a range.` };
     }
     case 'guest':
-      return Date.parse(draft.guestUntil) > Date.now() ? {} : { guestUntil: 'Choose a time in the future.' };
+      return guestProblem(draft);
     case 'everybody':
       return {};
   }
+}
+
+function guestProblem({ guestUntil }: Draft): Problems {
+  if (!(Date.parse(guestUntil) > Date.now())) return { guestUntil: 'Choose a time in the future.' };
+  const problem = expiryProblem(guestUntil, Date.now());
+  return problem === null ? {} : { guestUntil: `It ${problem}.` };
 }
 
 const CLIENT_ID = 'Enter the client ID that the provider gave your application.';

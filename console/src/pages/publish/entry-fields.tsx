@@ -1,4 +1,5 @@
 import { redirectUri } from '../../../../src/publish/edge-url.ts';
+import { MAX_DAYS } from '../../../../src/resources/guest_links/link-expiry.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { type Choice, ChoiceList } from '../../components/choice-list.tsx';
 import { PlainField } from '../../components/form/plain-field.tsx';
@@ -163,10 +164,11 @@ function GuestFields({ draft, problems, onChange }: DraftProps) {
           id="publish-until"
           value={draft.guestUntil}
           describedBy="publish-until-hint"
+          problem={problems.guestUntil ?? null}
           onChange={(guestUntil) => onChange({ guestUntil })}
         />
-        <span class={problems.guestUntil === undefined ? 'hint' : 'problem'} id="publish-until-hint">
-          {problems.guestUntil ?? 'At most 90 days from now.'}
+        <span class="hint" id="publish-until-hint">
+          {`At most ${MAX_DAYS} days from now.`}
         </span>
       </div>
     </>

@@ -25,7 +25,7 @@ export function Invitations({ wanted }: { wanted: WantedEdge }) {
   if (emails.length === 0)
     return (
       <p>
-        Whoever has an account here can sign in. <a href={href('/people')}>Invite people</a>
+        Everybody with an account here can sign in. <a href={href('/people')}>Invite people</a>
       </p>
     );
   if (invited.length > 0)

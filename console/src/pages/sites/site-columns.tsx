@@ -30,8 +30,16 @@ export function siteColumns(
       class: 'col-button',
       cell: (edge) => <HealthChip health={healthOf(edge, backends, figures)} />,
     },
-    { name: 'Requests', class: 'number col-figure', cell: (edge) => figureText(figures, edge, 'requests') },
-    { name: 'Errors', class: 'number col-figure low', cell: (edge) => figureText(figures, edge, 'errors') },
+    {
+      name: 'Requests',
+      class: 'number col-figure',
+      cell: (edge) => figureText(figures, textAt(edge, 'id'), 'requests'),
+    },
+    {
+      name: 'Errors',
+      class: 'number col-figure low',
+      cell: (edge) => figureText(figures, textAt(edge, 'id'), 'errors'),
+    },
   ];
 }
 
@@ -66,6 +74,7 @@ function WhoMayEnter({ edge }: { edge: Document }) {
   );
 }
 
-function figureText(figures: SiteFigures, edge: Document, name: 'requests' | 'errors'): string {
-  return figures.of(textAt(edge, 'id'))?.[name].toLocaleString('en') ?? '–';
+/** `id`: of an edge, or of an endpoint of an agent. */
+export function figureText(figures: SiteFigures, id: string, name: 'requests' | 'errors'): string {
+  return figures.of(id)?.[name].toLocaleString('en') ?? '–';
 }

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { isAllowed } from '../../api/scopes.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { PageHead } from '../../components/page-head.tsx';
@@ -6,6 +7,7 @@ import { PagedTable } from '../../components/paged-table.tsx';
 import { href } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
 import { PublishLink } from '../publish/publish-link.tsx';
+import { AgentSites } from './agent-sites.tsx';
 import { siteColumns } from './site-columns.tsx';
 import { backendsOf } from './site-health.tsx';
 import { useBackends } from './use-backends.ts';
@@ -14,6 +16,7 @@ import { useSiteFigures } from './use-site-figures.ts';
 /** What this installation serves, as people think of it: a host, where it goes, who may enter, whether it works. */
 export function SitesPage() {
   const pages = usePages('/edges/https?limit=100', 'https_edges');
+  const tunnels = usePages(isAllowed('tunnels:read') ? '/tunnels?limit=100' : null, 'tunnels');
   const [filter, setFilter] = useState('');
   const [round, setRound] = useState(0);
   const backends = useBackends(pages.rows.flatMap(backendsOf), round);
@@ -23,6 +26,7 @@ export function SitesPage() {
   const reload = (): void => {
     setRound(round + 1);
     pages.reload();
+    tunnels.reload();
     figures.reload();
   };
   return (
@@ -54,6 +58,7 @@ export function SitesPage() {
         pages={pages}
         columns={siteColumns(backends, figures)}
         rows={rows}
+        isStacked
         empty={
           filter === '' ? (
             <EmptyState title="Nothing is published yet">
@@ -69,6 +74,7 @@ export function SitesPage() {
           )
         }
       />
+      <AgentSites pages={tunnels} filter={wanted} figures={figures} />
     </>
   );
 }
