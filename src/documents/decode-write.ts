@@ -108,7 +108,7 @@ function withoutReadOnly({ module }: CompiledModule, body: JsonObject): JsonObje
   const live = module.live?.schema ?? {};
   return Object.fromEntries(
     Object.entries(body).filter(
-      ([name, value]) => !(name in live) && !(name in constants && constants[name] === value),
+      ([name, value]) => !Object.hasOwn(live, name) && !(Object.hasOwn(constants, name) && constants[name] === value),
     ),
   );
 }

@@ -34,7 +34,7 @@ const hostports: readonly (readonly [string, RegExp])[] = [
   ['app.example.com:+443', /port from 1 to 65535/],
   ['app.example.com:443 ', /port from 1 to 65535/],
   ['app.example.com:https', /port from 1 to 65535/],
-  ['app.example.com:8443', /listens on 443 or 7443/],
+  ['app.example.com:8443', /visitors can use 443 or 7443/],
   [':443', /empty host/],
   ['*:443', /"\*" only as its whole first label/],
   ['*.*.example.com:443', /"\*" only as its whole first label/],
