@@ -6,8 +6,10 @@ import { ipRestriction } from './ip_restriction/ip-restriction.ts';
 import { mutualTls } from './mutual_tls/mutual-tls.ts';
 import { oauth } from './oauth/oauth.ts';
 import { oidc } from './oidc/oidc.ts';
+import { redirect } from './redirect/redirect.ts';
 import { requestHeaders } from './request_headers/request-headers.ts';
 import { responseHeaders } from './response_headers/response-headers.ts';
+import { rewrite } from './rewrite/rewrite.ts';
 import { tlsTermination } from './tls_termination/tls-termination.ts';
 import { userAgentFilter } from './user_agent_filter/user-agent-filter.ts';
 
@@ -21,11 +23,13 @@ export const modules: readonly Module[] = [
   mutualTls,
   ipRestriction,
   userAgentFilter,
+  redirect,
   oidc,
   oauth,
   access,
   responseHeaders,
   compression,
+  rewrite,
   requestHeaders,
   backend,
 ];

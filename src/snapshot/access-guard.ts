@@ -1,4 +1,4 @@
-import { matchKey } from './canonical-path.ts';
+import { matchKey } from '../lib/http/match-key.ts';
 import { foldingsOf } from './fold-path.ts';
 import { hasOneReading, readingsOf } from './path-readings.ts';
 import { RouteNames } from './route-names.ts';

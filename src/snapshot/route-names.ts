@@ -1,4 +1,4 @@
-import { matchKey } from './canonical-path.ts';
+import { matchKey } from '../lib/http/match-key.ts';
 import type { MatchableRoute } from './route-table.ts';
 
 /** Spellings that find a route. */

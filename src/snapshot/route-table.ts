@@ -1,6 +1,7 @@
+import { matchKey } from '../lib/http/match-key.ts';
 import { AccessGuard } from './access-guard.ts';
 import { type AmbiguousPaths, REFUSED_EVERYWHERE } from './ambiguous-paths.ts';
-import { type CanonicalPath, matchKey } from './canonical-path.ts';
+import type { CanonicalPath } from './canonical-path.ts';
 
 export interface MatchableRoute {
   readonly matchType: 'exact_path' | 'path_prefix';

@@ -36,8 +36,19 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/main/people/route-clients.ts': 'a composition root: derives clients from the configuration of the module',
   'src/main/people/console-roles.ts': 'a composition root: gives the console the rules that the module has',
 };
+/** Folders of modules that share code without state. */
+const SHARED_CODE = ['path_rules'];
+
 /** Also ordinary words in code, so that only imports show that a file means the module. */
-const ORDINARY_WORDS = new Set(['backend', 'compression', 'access', 'request_headers', 'response_headers']);
+const ORDINARY_WORDS = new Set([
+  'backend',
+  'compression',
+  'access',
+  'redirect',
+  'rewrite',
+  'request_headers',
+  'response_headers',
+]);
 
 function foldersIn(path: string): string[] {
   return readdirSync(join(projectRoot, path), { withFileTypes: true })
@@ -52,7 +63,7 @@ function moduleFolders(): string[] {
 
 test('every module folder is registered under its own name, and the reverse', () => {
   const shared = sharedRuntimes(modules).map(({ name }) => name);
-  assert.deepEqual(moduleFolders(), [...modules.map((module) => module.name), ...shared].sort());
+  assert.deepEqual(moduleFolders(), [...modules.map((module) => module.name), ...shared, ...SHARED_CODE].sort());
 });
 
 test('every resource folder is registered under its own name, and the reverse', () => {

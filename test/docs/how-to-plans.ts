@@ -186,6 +186,16 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     blocks: [{ run: /edge_request_timeout: 300[\s\S]*edge_requests_in_flight: 2000/ }],
   },
   'docs/how-to/use-several-cores.md': { alsoRunBy: 'test/workers', blocks: [{ run: /workers: "?auto/ }] },
+  'docs/how-to/redirect-visitors.md': {
+    alsoRunBy: 'test/edge/modules/redirect.test.ts',
+    setup: ownEdge('www.localhost'),
+    blocks: [
+      { run: /"?status_code"?:? *301/ },
+      { run: /outcome {2}301 to https:\/\/example\.com\/shop\?item=1/ },
+      { run: /item-/ },
+      { run: /"?match"?:? *"?\/api\// },
+    ],
+  },
   'docs/how-to/change-which-headers-pass.md': { alsoRunBy: 'test/edge/headers', blocks: [{ run: /x-forwarded-\*/ }] },
   'docs/how-to/trust-the-internal-ca.md': { blocks: [{ run: quiet }, { run: /Firefox/ }] },
   'docs/how-to/get-public-certificates.md': {

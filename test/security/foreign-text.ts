@@ -13,6 +13,7 @@ import { cookieValues, markedCookies } from '../../src/lib/http/cookie-header.ts
 import { headerObject } from '../../src/lib/http/header-object.ts';
 import { headerText } from '../../src/lib/http/header-text.ts';
 import { parseHttpUrl } from '../../src/lib/http/http-url.ts';
+import { matchKey } from '../../src/lib/http/match-key.ts';
 import { chunkSize } from '../../src/lib/http1/chunk-line.ts';
 import { Http1HeaderBlock } from '../../src/lib/http1/header-block.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
@@ -32,7 +33,7 @@ import { boundedClaims } from '../../src/modules/login/identity/claims.ts';
 import { issuerProblem } from '../../src/modules/login/issuer-problem.ts';
 import { foreignText } from '../../src/modules/login/provider/login-problem.ts';
 import { AccessGuard } from '../../src/snapshot/access-guard.ts';
-import { matchKey, readPath } from '../../src/snapshot/canonical-path.ts';
+import { readPath } from '../../src/snapshot/canonical-path.ts';
 import { readingsOf } from '../../src/snapshot/path-readings.ts';
 import { decodeAgentMessage } from '../../src/tunnel/messages.ts';
 import { statusLineEnd } from '../../src/upstream/http1-status-line.ts';

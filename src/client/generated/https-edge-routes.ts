@@ -18,12 +18,14 @@ import {
 } from './ip-restriction-module.ts';
 import { type OauthModule, OauthModuleClient, type OauthModuleReplace } from './oauth-module.ts';
 import { type OidcModule, OidcModuleClient, type OidcModuleReplace } from './oidc-module.ts';
+import { type RedirectModule, RedirectModuleClient, type RedirectModuleReplace } from './redirect-module.ts';
 import { RequestHeadersModuleClient } from './request-headers-module.ts';
 import {
   type ResponseHeadersModule,
   ResponseHeadersModuleClient,
   type ResponseHeadersModuleReplace,
 } from './response-headers-module.ts';
+import { type RewriteModule, RewriteModuleClient, type RewriteModuleReplace } from './rewrite-module.ts';
 import {
   type UserAgentFilterModule,
   UserAgentFilterModuleClient,
@@ -68,6 +70,8 @@ export interface HttpsEdgeRoute {
    * without one. Null if not set.
    */
   readonly user_agent_filter: UserAgentFilterModule | null;
+  /** Redirects requests to other addresses, by rules for their paths. Null if not set. */
+  readonly redirect: RedirectModule | null;
   /** Requires a login at an OpenID provider. Null if not set. */
   readonly oidc: OidcModule | null;
   /** Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch. Null if not set. */
@@ -84,6 +88,8 @@ export interface HttpsEdgeRoute {
   readonly response_headers: ResponseHeadersModule | null;
   /** Compresses responses for clients that accept compression. Null if not set. */
   readonly compression: CompressionModule | null;
+  /** Changes the paths of requests before they reach the upstream. The visitor sees no change. Null if not set. */
+  readonly rewrite: RewriteModule | null;
   /** Removes headers from requests, and adds others, before they reach the upstream. Null if not set. */
   readonly request_headers: ResponseHeadersModule | null;
   /** Forwards requests to a backend. A route without an enabled backend module returns 503. Null if not set. */
@@ -114,6 +120,8 @@ export interface HttpsEdgeRouteCreate {
    * without one.
    */
   readonly user_agent_filter?: UserAgentFilterModuleReplace | undefined;
+  /** Redirects requests to other addresses, by rules for their paths. */
+  readonly redirect?: RedirectModuleReplace | undefined;
   /** Requires a login at an OpenID provider. */
   readonly oidc?: OidcModuleReplace | undefined;
   /** Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch. */
@@ -127,6 +135,8 @@ export interface HttpsEdgeRouteCreate {
   readonly response_headers?: ResponseHeadersModuleReplace | undefined;
   /** Compresses responses for clients that accept compression. */
   readonly compression?: CompressionModuleReplace | undefined;
+  /** Changes the paths of requests before they reach the upstream. The visitor sees no change. */
+  readonly rewrite?: RewriteModuleReplace | undefined;
   /** Removes headers from requests, and adds others, before they reach the upstream. */
   readonly request_headers?: ResponseHeadersModuleReplace | undefined;
   /** Forwards requests to a backend. A route without an enabled backend module returns 503. */
@@ -166,6 +176,8 @@ export interface HttpsEdgeRouteUpdate {
    * without one.
    */
   readonly user_agent_filter?: UserAgentFilterModuleReplace | undefined;
+  /** Redirects requests to other addresses, by rules for their paths. */
+  readonly redirect?: RedirectModuleReplace | undefined;
   /** Requires a login at an OpenID provider. */
   readonly oidc?: OidcModuleReplace | undefined;
   /** Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch. */
@@ -179,6 +191,8 @@ export interface HttpsEdgeRouteUpdate {
   readonly response_headers?: ResponseHeadersModuleReplace | undefined;
   /** Compresses responses for clients that accept compression. */
   readonly compression?: CompressionModuleReplace | undefined;
+  /** Changes the paths of requests before they reach the upstream. The visitor sees no change. */
+  readonly rewrite?: RewriteModuleReplace | undefined;
   /** Removes headers from requests, and adds others, before they reach the upstream. */
   readonly request_headers?: ResponseHeadersModuleReplace | undefined;
   /** Forwards requests to a backend. A route without an enabled backend module returns 503. */
@@ -189,11 +203,13 @@ export interface HttpsEdgeRouteUpdate {
 export class HttpsEdgeRoutesClient extends ResourceClient {
   readonly ipRestriction: IpRestrictionModuleClient;
   readonly userAgentFilter: UserAgentFilterModuleClient;
+  readonly redirect: RedirectModuleClient;
   readonly oidc: OidcModuleClient;
   readonly oauth: OauthModuleClient;
   readonly access: AccessModuleClient;
   readonly responseHeaders: ResponseHeadersModuleClient;
   readonly compression: CompressionModuleClient;
+  readonly rewrite: RewriteModuleClient;
   readonly requestHeaders: RequestHeadersModuleClient;
   readonly backend: BackendModuleClient;
 
@@ -201,11 +217,13 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     super(transport);
     this.ipRestriction = new IpRestrictionModuleClient(transport);
     this.userAgentFilter = new UserAgentFilterModuleClient(transport);
+    this.redirect = new RedirectModuleClient(transport);
     this.oidc = new OidcModuleClient(transport);
     this.oauth = new OauthModuleClient(transport);
     this.access = new AccessModuleClient(transport);
     this.responseHeaders = new ResponseHeadersModuleClient(transport);
     this.compression = new CompressionModuleClient(transport);
+    this.rewrite = new RewriteModuleClient(transport);
     this.requestHeaders = new RequestHeadersModuleClient(transport);
     this.backend = new BackendModuleClient(transport);
   }

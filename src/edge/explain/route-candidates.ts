@@ -1,5 +1,5 @@
+import { matchKey } from '../../lib/http/match-key.ts';
 import type { CanonicalPath } from '../../snapshot/canonical-path.ts';
-import { matchKey } from '../../snapshot/canonical-path.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Candidate } from './explanation.ts';
 

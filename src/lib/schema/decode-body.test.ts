@@ -36,6 +36,29 @@ suite('a body with too much in it', () => {
   });
 });
 
+suite('objects in a list', () => {
+  const rules = Type.Array(
+    Type.Object({ to: Type.String(), code: Type.Integer({ default: 302 }) }, { additionalProperties: false }),
+  );
+  const form = Type.Object({ rules });
+
+  test('get the defaults of fields that were omitted or null', () => {
+    for (const decoder of [createDecoder(form), patchDecoder(form, [])]) {
+      const sent = { rules: [{ to: 'a' }, { to: 'b', code: null }, { to: 'c', code: 301 }] };
+      const decoded = decoder.decode(sent as unknown as JsonObject);
+      assert.ok(decoded.ok);
+      const codes = (decoded.value['rules'] as { code: number }[]).map(({ code }) => code);
+      assert.deepEqual(codes, [302, 302, 301]);
+    }
+  });
+
+  test('are rejected for unknown fields and for missing ones without a default', () => {
+    const decoder = createDecoder(form);
+    for (const rule of [{ to: 'a', other: 1 }, { code: 301 }, { to: 'a', code: 'x' }])
+      assert.equal(decoder.decode({ rules: [rule] }).ok, false, JSON.stringify(rule));
+  });
+});
+
 suite('names that every object inherits', () => {
   for (const name of ['toString', 'constructor', '__proto__']) {
     test(`are ordinary fields: ${name}`, () => {

@@ -6,7 +6,7 @@ import { clipped } from './clipped.ts';
 import { describeProblems, type SchemaError } from './describe-problems.ts';
 import { type FieldProblem, pointerTo } from './field-problem.ts';
 import { isObjectSchema, openValues, SECRET_MASK, secretVisibility } from './schema-facts.ts';
-import { createForm, defaultOf, hasDefault, isShownOnlyIfSet, patchForm } from './wire-forms.ts';
+import { createForm, defaultOf, hasDefault, isShownOnlyIfSet, itemsWithDefaults, patchForm } from './wire-forms.ts';
 
 /** A body of 1 MB can contain 90,000, and describing each took a second. */
 const MAX_UNKNOWN_FIELDS = 20;
@@ -254,6 +254,8 @@ function copied(value: JsonValue): JsonValue {
 }
 
 function fillNested(field: TSchema | undefined, value: JsonValue): JsonValue {
+  const items = field === undefined || !Array.isArray(value) ? null : itemsWithDefaults(field);
+  if (items !== null) return (value as readonly JsonValue[]).map((item) => fillNested(items, item));
   if (field === undefined || !isObjectSchema(field) || !isJsonObject(value)) return Object.is(value, -0) ? 0 : value;
   return withDefaults(field, value);
 }

@@ -66,9 +66,18 @@ function readFormOfReference(field: TSchema): TSchema {
 }
 
 function nestedCreateForm(field: TSchema): TSchema {
+  const items = itemsWithDefaults(field);
+  if (items !== null) return { ...field, items: createForm(items) } as TSchema;
   if (!isObjectSchema(field)) return field;
   const form = createForm(field);
   return hasDefault(field) ? { ...form, default: defaultOf(field) } : form;
+}
+
+/** The schema of a list's objects, if some of their fields may be omitted. */
+export function itemsWithDefaults(field: TSchema): TObject | null {
+  const { items } = field as { readonly items?: TSchema };
+  if (items === undefined || !isObjectSchema(items)) return null;
+  return Object.values(items.properties).some(hasDefault) ? items : null;
 }
 
 function mapObject(schema: TObject, change: (field: TSchema) => TSchema): TObject {

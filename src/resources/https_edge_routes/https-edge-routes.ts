@@ -1,6 +1,6 @@
 import Type from 'typebox';
+import { matchKey } from '../../lib/http/match-key.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { matchKey } from '../../snapshot/canonical-path.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { matchProblem } from './match-problem.ts';
 

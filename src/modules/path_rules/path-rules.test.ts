@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { before, suite, test } from 'node:test';
+import fc from 'fast-check';
+import { pathProblem } from '../../lib/http/path-problem.ts';
+import { loadPatternEngine } from '../../lib/text/linear-pattern.ts';
+import { ruleProblems } from './check-rules.ts';
+import type { PathRule } from './path-rule.ts';
+import { PathRules } from './path-rules.ts';
+
+before(() => loadPatternEngine());
+
+const PIECES = [
+  ...['/', '//', '\\', '%5c', '%2F', '%2f', '%25', '%', '.', '..', '%2e', ';', '@', ':', '?', '#', '&', '=', '$', '$$'],
+  ...['$0', '$1', '$2', '$9', '$99', 'a', 'evil.example', 'https://', 'http:', '\r\n', '%0d%0a', '\t', ' ', '\0', 'ä'],
+];
+const text = fc.array(fc.constantFrom(...PIECES), { maxLength: 8 }).map((parts) => parts.join(''));
+const start = fc.constantFrom(
+  '',
+  '/',
+  '/x',
+  'https://safe.example',
+  'https://safe.example/',
+  'http://safe.example:81/',
+);
+const pattern = fc.constantFrom('(.*)', '^/(.*)$', '^/([^/]*)(.*)$', '(.)(.)', '/(%?)(.*)', '(a)?(b)?');
+const rule = fc
+  .record({
+    match_type: fc.constantFrom<PathRule['match_type']>('exact_path', 'path_prefix', 'regex', 'regex'),
+    path: fc.oneof(fc.constantFrom('/', '/a', '/a/'), text),
+    pattern,
+    start,
+    rest: text,
+  })
+  .map((each) => ({
+    match_type: each.match_type,
+    match: each.match_type === 'regex' ? each.pattern : each.path,
+    to: each.start + each.rest,
+  }));
+const path = fc.oneof(
+  text,
+  text.map((rest) => `/${rest.replaceAll(/[\r\n\t \0ä?#]/g, '')}`),
+);
+
+suite('rules for paths', () => {
+  test('whatever is written and sent, a result stays on the site that is written in "to"', () => {
+    let results = 0;
+    fc.assert(
+      fc.property(rule, path, fc.boolean(), (written, received, mayLeave) => {
+        if (ruleProblems([written], mayLeave).length > 0 || pathProblem(received, received) !== null) return;
+        const found = new PathRules([written], mayLeave).find({ path: received, target: `${received}?q=//evil` });
+        if (found === null || !found.isValid) return;
+        results += 1;
+        const origin = /^https?:\/\/safe\.example(?::81)?(?=\/)/.exec(written.to)?.[0] ?? null;
+        assert.equal(found.origin, origin);
+        const location = `${found.origin ?? 'https://this.example'}${found.target}${found.fragment}`;
+        assert.match(location, /^[\x21-\x7e]+$/);
+        const url = new URL(location);
+        assert.equal(url.origin, origin ?? 'https://this.example');
+        assert.equal(url.username + url.password, '');
+        // A browser and an upstream read the path as it is: nothing is resolved.
+        assert.equal(url.pathname, found.path);
+        assert.doesNotMatch(found.target, /^\/[/\\]|[\r\n\\]/);
+      }),
+      { numRuns: 3_000 },
+    );
+    assert.ok(results > 30, `only ${results} results`);
+  });
+
+  test('what follows a prefix is kept as it was received', () => {
+    const segment = fc.string({ unit: fc.constantFrom('a', '%41', '%2F', '%C3%A4', '+', '~', 'B'), maxLength: 6 });
+    fc.assert(
+      fc.property(segment, segment, (before, rest) => {
+        const spelled = (spelling: string) => spelling.replaceAll('%41', 'A');
+        const rules = [{ match_type: 'path_prefix', match: `/p${spelled(before)}/`, to: '/new/' }] as const;
+        const received = `/%70${before}/${rest}`;
+        if (ruleProblems(rules, false).length > 0 || pathProblem(received, received) !== null) return;
+        assert.equal(new PathRules(rules, false).find({ path: received, target: received })?.target, `/new/${rest}`);
+      }),
+    );
+  });
+
+  test('patterns that are too large together are refused', () => {
+    const rules = Array.from({ length: 50 }, () => ({ match_type: 'regex', match: '(ab?c){90}', to: '/' }) as const);
+    assert.deepEqual(
+      ruleProblems(rules, false).map((problem) => problem.path),
+      ['/rules'],
+    );
+  });
+});

@@ -1,0 +1,10 @@
+import { errorTable } from '../../lib/errors.ts';
+
+/** Errors of routes that rewrite paths, beside ERR_POSTERN_BAD_PATH of the edge. */
+export const rewriteErrors = errorTable({
+  ERR_POSTERN_REWRITE_REFUSED: {
+    status: 400,
+    explanation:
+      'A rule of the rewrite module matches the path, but what it makes of it is no valid path, or the path is too long for its regular expression. The request was not forwarded.',
+  },
+});
