@@ -17,13 +17,30 @@ export function checkedEdge(
   };
 }
 
-export function checkedRoute({ id, match }: Pick<CheckedRoute, 'id' | 'match'>, module: ModuleOn): CheckedRoute {
+/** Modules of a route that keep strangers out. */
+const GUARDS = ['oidc', 'oauth', 'basic_auth', 'ip_restriction'] as const;
+
+interface RouteParts {
+  readonly module: ModuleOn;
+  readonly ofEdge: ModuleOn;
+  upstreamsOf(backendId: string): readonly string[];
+}
+
+export function checkedRoute(
+  { id, match }: Pick<CheckedRoute, 'id' | 'match'>,
+  { module, ofEdge, upstreamsOf }: RouteParts,
+): CheckedRoute {
   const login = enabled(module('oidc'));
   const rules = enabled(module('access'));
+  const backend = enabled(module('backend'));
+  const hasAccessRules = ['allow', 'bearer'].some((list) => hasItems(rules?.[list]));
+  const isGuarded = enabled(ofEdge('mutual_tls')) !== null || GUARDS.some((name) => enabled(module(name)) !== null);
   return {
-    ...{ id, match, hasBackend: enabled(module('backend')) !== null },
+    ...{ id, match, hasBackend: backend !== null },
     issuer: login === null ? null : ((login['issuer'] ?? '') as string),
-    hasAccessRules: ['allow', 'bearer'].some((list) => hasItems(rules?.[list])),
+    hasAccessRules,
+    isGuarded: isGuarded || hasAccessRules,
+    upstreams: backend === null ? [] : upstreamsOf(backend['backend_id'] as string),
   };
 }
 

@@ -20,6 +20,8 @@ export interface Facts {
   readonly tunnel_sessions: readonly CheckedAgent[];
   /** Those that are raised, without dismissed ones. */
   readonly alerts: readonly CheckedAlert[];
+  /** Whether requests to this upstream reach the API and the console of this server. */
+  readonly isOwnApi: (upstream: string) => boolean;
   /** What is wrong with the login of a route. */
   readonly logins: (routeId: string) => readonly LoginTrouble[];
 }
@@ -96,6 +98,10 @@ export interface CheckedRoute {
   readonly issuer: string | null;
   /** Whether access rules choose among those who are logged in. */
   readonly hasAccessRules: boolean;
+  /** Whether something keeps strangers out: a login, rules, a client certificate or a list of addresses. */
+  readonly isGuarded: boolean;
+  /** Fixed addresses that its requests may go to, `host:port`. */
+  readonly upstreams: readonly string[];
 }
 
 export interface UnpreparedModule {

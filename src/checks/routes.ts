@@ -5,16 +5,16 @@ import { publicProvider } from './public-providers.ts';
 
 const found = findingMaker('routes');
 
-/** Edges and routes that reject everything, have no backend, or admit everybody. */
+/** Edges and routes that reject everything, have no backend, or admit everybody, also to this server itself. */
 export const routes = {
   name: 'routes',
   nouns: ['edges'],
-  *run(facts: Pick<Facts, 'edges' | 'unprepared' | 'logins'>): Generator<Finding | null> {
+  *run(facts: Pick<Facts, 'edges' | 'unprepared' | 'logins' | 'isOwnApi'>): Generator<Finding | null> {
     for (const edge of facts.edges) yield* checkEdge(edge, facts);
   },
 } satisfies Check;
 
-type KnownOfOwners = Pick<Facts, 'unprepared' | 'logins'>;
+type KnownOfOwners = Pick<Facts, 'unprepared' | 'logins' | 'isOwnApi'>;
 
 function* checkEdge(edge: CheckedEdge, known: KnownOfOwners): Generator<Finding | null> {
   const name = `${edge.id} (${edge.hostports[0] ?? 'no host'})`;
@@ -63,6 +63,14 @@ function checkRoute(edge: CheckedEdge, route: CheckedRoute, known: KnownOfOwners
       found.warning(
         `${name} admits anyone with an account at ${provider}`,
         `name who may enter in access rules (postern api access replace --edge ${edge.id} --route ${route.id}), or use a provider or tenant with only your own users`,
+        about,
+      ),
+    );
+  if (!route.isGuarded && route.upstreams.some(known.isOwnApi))
+    findings.push(
+      found.problem(
+        `${name} leads everybody to the API and the console of this server, without a login`,
+        'put a login in front of it, or publish the console with: postern up HOST --console CONSOLE_HOST. If nobody should reach it from outside, delete the route',
         about,
       ),
     );

@@ -97,6 +97,8 @@ export interface ApiDependencies {
   readonly isAddressAllowed: ModuleNetwork['isAddressAllowed'];
   /** Whether traffic may go there. */
   readonly isBackendAllowed: ModuleNetwork['isAddressAllowed'];
+  /** Whether traffic to this upstream reaches this API. */
+  readonly isOwnApi: (upstream: string) => boolean;
   /** See DocumentsContext. */
   served(revision: number): Promise<void> | null;
   /** Text of the metrics page. Absent: the registry knows it all. */
@@ -212,7 +214,9 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     problems: openProblems({
       ...{ replica, config, clock, hostCertificates, store, learningClient, problems: deps.problems },
       modules: catalog.modules,
+      kindOfId: catalog.kindOfId,
       isAddressAllowed: deps.isAddressAllowed,
+      isOwnApi: deps.isOwnApi,
       nodes: () => ports.nodes(),
       peers: () => peersOf(deps.nodes),
       online: { list: (kind, query) => ports.online.list(kind, query) },

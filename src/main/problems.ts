@@ -15,19 +15,22 @@ import { settingsOf } from '../modules/module-settings.ts';
 import { crlFields } from '../resources/certificate_authorities/live-crl.ts';
 import { isWanted, renderManagedCertificate } from '../resources/managed_certificates/managed-certificates.ts';
 import type { SharedPorts } from '../resources/shared-ports.ts';
+import type { KindOfId } from '../snapshot/compile-backend.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { unpreparedModules } from '../snapshot/problems/unprepared-modules.ts';
 import type { Store, StoredRecord } from '../store/store.ts';
 import { moduleNetwork } from './data-plane/module-runtimes.ts';
+import { upstreamsOf } from './data-plane/route-upstreams.ts';
 
 interface ProblemsDependencies
-  extends Pick<KnownHere, 'replica' | 'config' | 'clock' | 'ref' | 'nodes' | 'peers' | 'online'>,
+  extends Pick<KnownHere, 'replica' | 'config' | 'clock' | 'ref' | 'nodes' | 'peers' | 'online' | 'isOwnApi'>,
     Pick<SharedPorts, 'hostCertificates'> {
   readonly problems: ProblemIndex;
   readonly modules: readonly Module[];
   readonly store: Pick<Store, 'logins'>;
   readonly learningClient: RouteLogins;
   readonly isAddressAllowed: ModuleNetwork['isAddressAllowed'];
+  readonly kindOfId: KindOfId;
 }
 
 /** The checks of the doctor, over what this process knows. */
@@ -46,6 +49,7 @@ export function openProblems(deps: ProblemsDependencies): Problems {
     loginTroubles: (slice) =>
       loginTroubles({ modules, replica, learningClient, logins: store.logins, unreachable }, clock.nowMs(), slice),
     unprepared: () => unpreparedModules(problems),
+    upstreamsOf: (id) => upstreamsOf(id, deps),
   });
 }
 

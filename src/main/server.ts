@@ -43,6 +43,7 @@ import { backendGuard } from './data-plane/backend-guard.ts';
 import { openDescriptorBudget } from './data-plane/descriptors.ts';
 import { createNodeMemories, MAIN_THREAD } from './data-plane/node-memories.ts';
 import { proxiedClients } from './data-plane/proxied-clients.ts';
+import { ownApi } from './data-plane/route-upstreams.ts';
 import { openServerTracing, SEND_REST_WITHIN_MS } from './data-plane/tracing.ts';
 import { openTraffic } from './data-plane/traffic.ts';
 import { type EdgeDependencies, openEdge } from './edge.ts';
@@ -164,6 +165,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const own = new OwnAddresses();
   own.addApi(listener.address);
   const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, own);
+  const isBackendAllowed = backendGuard(config, own);
   const address = identityAddress(config.identity_host);
   const identity =
     address === null
@@ -193,7 +195,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     ...base,
     ownIssuer,
     isAddressAllowed,
-    isBackendAllowed: backendGuard(config, own),
+    isBackendAllowed,
+    isOwnApi: ownApi(own, isBackendAllowed),
     mail: mail?.queue ?? null,
     internalCa,
     health,

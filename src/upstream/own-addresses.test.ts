@@ -52,3 +52,20 @@ test('the API is ours for everybody, except for upstreams of a server whose cons
   other.become(own.list());
   assert.deepEqual([other.has('127.0.0.1', 7080), other.hasBesidesApi('127.0.0.1', 7080)], [true, false]);
 });
+
+test('the API answers at every address of the machine if it listens on all of them', () => {
+  const [everywhere, here] = [new OwnAddresses(), new OwnAddresses()];
+  everywhere.addApi({ host: '0.0.0.0', port: 7080 });
+  here.addApi({ host: '127.0.0.1', port: 7080 });
+  const outer = Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .filter(({ internal }) => !internal);
+  for (const { address } of outer) {
+    assert.deepEqual([everywhere.isApi(address, 7080), here.isApi(address, 7080)], [true, false], address);
+  }
+  for (const ip of LOOPBACK) {
+    assert.deepEqual([everywhere.isApi(ip, 7080), here.isApi(ip, 7080)], [true, true], ip);
+    assert.equal(everywhere.isApi(ip, 7081), false, ip);
+  }
+  assert.equal(everywhere.isApi('203.0.113.1', 7080), false);
+});

@@ -75,6 +75,11 @@ export class OwnAddresses {
     return isAmong([...this.#api, ...this.#control], ip, port) || this.#hasTunnelPort(ip, port);
   }
 
+  /** Whether the API answers there, by any address of this machine. */
+  isApi(ip: string, port: number): boolean {
+    return this.#api.some((own) => own.port === port && (isListener(own.host, ip) || isOwnInterface(own.host, ip)));
+  }
+
   #hasTunnelPort(ip: string, port: number): boolean {
     const tunnels = this.#tunnelPorts;
     return tunnels?.has(port) === true && (isListener(tunnels.host, ip) || isOwnInterface(tunnels.host, ip));
@@ -101,7 +106,7 @@ function isListener(host: string, ip: string): boolean {
   return own.toNormalizedString() === dialled.toNormalizedString();
 }
 
-/** Tunnel ports on a wildcard address are reachable at each address of the machine. A name may be any of them. */
+/** Ports on a wildcard address are reachable at each address of the machine. A name may be any of them. */
 function isOwnInterface(host: string, ip: string): boolean {
   const dialled = parseAddress(ip);
   if (dialled === null || (parseAddress(host) !== null && !isWildcardHost(host))) return false;

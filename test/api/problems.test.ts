@@ -129,6 +129,58 @@ suite('GET /problems', () => {
   });
 });
 
+suite('a route to the API of this server', () => {
+  const open = async (isBehind: boolean) => {
+    const own = await TestWorld.open({ after }, { env: { POSTERN_API_BEHIND_EDGE: String(isBehind) } });
+    const { port } = new URL(own.baseUrl);
+    const make = async (path: string, body: object) => (await own.api('POST', path, body)).body.id as string;
+    const backend = (host: string, to = port) => make('/backends/static', { address: `${host}:${to}` });
+    const edge = await make('/edges/https', { hostports: ['own.localhost:443'] });
+    const routes = `/edges/https/${edge}/routes`;
+    const leading = async (id: string, modules: object = {}): Promise<readonly string[]> => {
+      const route = { match: '/', match_type: 'path_prefix', backend: { backend_id: id }, ...modules };
+      const made = await make(routes, route);
+      const { problems } = (await own.api('GET', '/problems')).body;
+      await own.api('DELETE', `${routes}/${made}`);
+      return problems
+        .filter((each: Problem) => /leads everybody to the API/.test(each.message) && each.object?.id === made)
+        .map(({ severity }: Problem) => severity);
+    };
+    return { own, make, backend, leading, edge };
+  };
+
+  test('is a problem unless something keeps strangers out, whatever backend leads there', async () => {
+    const { own, make, backend, leading, edge } = await open(true);
+    const direct = await backend('127.0.0.1');
+    assert.deepEqual(await leading(direct), ['problem']);
+    assert.deepEqual(await leading(await backend('localhost')), ['problem']);
+    assert.deepEqual(await leading(await backend('api.localhost')), ['problem']);
+    assert.deepEqual(await leading(await backend('127.0.0.1', '9')), []);
+    assert.deepEqual(await leading(await backend('10.99.99.99')), []);
+    const weighted = await make('/backends/weighted', {
+      backends: { [direct]: 1, [await backend('127.0.0.1', '9')]: 9 },
+    });
+    const failover = await make('/backends/failover', { backends: [await backend('127.0.0.1', '8'), weighted] });
+    assert.deepEqual(await leading(failover), ['problem']);
+    const policy = await make('/ip_policies', {});
+    const restriction = { ip_policy_ids: [policy] };
+    assert.deepEqual(await leading(direct, { ip_restriction: restriction }), []);
+    assert.deepEqual(await leading(direct, { ip_restriction: { ...restriction, enabled: false } }), ['problem']);
+    const login = { issuer: 'https://id.example.com', client_id: 'c', client_secret: 's' };
+    assert.deepEqual(await leading(direct, { oidc: login }), []);
+    assert.deepEqual(await leading(direct, { access: { allow: [{ emails: ['a@example.com'] }] } }), []);
+    const { certificatePem } = await issue({ commonName: 'staff', isCa: true, fromDays: -1, toDays: 60 });
+    const authority = await make('/certificate_authorities', { ca_pem: certificatePem });
+    await own.api('PUT', `/edges/https/${edge}/mutual_tls`, { certificate_authority_ids: [authority] });
+    assert.deepEqual(await leading(direct), []);
+  });
+
+  test('is none where traffic cannot get there', async () => {
+    const { backend, leading } = await open(false);
+    assert.deepEqual(await leading(await backend('127.0.0.1')), []);
+  });
+});
+
 suite('with 10,000 edges', () => {
   const ksuid = createKsuidSource();
   const catalog = createCatalog(resources, []);

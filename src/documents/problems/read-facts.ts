@@ -34,6 +34,9 @@ export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
   /** State of an authority's revocation list. */
   crlFields(record: StoredRecord): Pick<CheckedAuthority, 'crl_status' | 'crl_next_update' | 'crl_error'>;
   peers(): readonly PeerStatus[];
+  /** Fixed addresses of a backend and of those that it consists of. */
+  upstreamsOf(backendId: string): readonly string[];
+  readonly isOwnApi: Facts['isOwnApi'];
   readonly online: Pick<OnlinePort, 'list'>;
   /** Those that are raised and not dismissed. */
   readonly alerts: () => readonly CheckedAlert[];
@@ -67,7 +70,8 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
   return {
     ...{ nowMs, config, peers: known.peers() },
     nodes: known.nodes().map((node) => ({ ...node, last_seen_at: rfc3339(node.lastSeenAtMs) })),
-    edges: await read('https_edge', (record) => edgeOf(record, replica)),
+    edges: await read('https_edge', (record) => edgeOf(record, known)),
+    isOwnApi: known.isOwnApi,
     unprepared: (ownerId) => unprepared.get(ownerId) ?? [],
     logins: (routeId) => logins.get(routeId) ?? [],
     alerts: known.alerts(),
@@ -128,15 +132,23 @@ function shownAs<Shown>({ id, doc }: StoredRecord): Shown {
   return { ...doc, id } as unknown as Shown;
 }
 
-function edgeOf({ id, doc }: StoredRecord, replica: KnownHere['replica']): CheckedEdge {
-  const routes = replica.pageOfParent('https_edge_route', id, ALL_CHILDREN).map((route) => routeOf(route, replica));
+type KnownOfEdges = Pick<KnownHere, 'replica' | 'upstreamsOf'>;
+type ModuleOn = (module: string) => JsonObject | null;
+
+function edgeOf({ id, doc }: StoredRecord, known: KnownOfEdges): CheckedEdge {
+  const { replica } = known;
+  const ofEdge: ModuleOn = (module) => moduleOn('https_edge', id, module, replica);
+  const routes = replica
+    .pageOfParent('https_edge_route', id, ALL_CHILDREN)
+    .map((route) => routeOf(route, ofEdge, known));
   const hostports = (doc['hostports'] ?? []) as readonly string[];
-  return checkedEdge({ id, hostports }, (module) => moduleOn('https_edge', id, module, replica), routes);
+  return checkedEdge({ id, hostports }, ofEdge, routes);
 }
 
-function routeOf({ id, doc }: StoredRecord, replica: KnownHere['replica']): CheckedRoute {
+function routeOf({ id, doc }: StoredRecord, ofEdge: ModuleOn, { replica, upstreamsOf }: KnownOfEdges): CheckedRoute {
   const match = doc['match'] as string;
-  return checkedRoute({ id, match }, (module) => moduleOn('https_edge_route', id, module, replica));
+  const module: ModuleOn = (name) => moduleOn('https_edge_route', id, name, replica);
+  return checkedRoute({ id, match }, { module, ofEdge, upstreamsOf });
 }
 
 function moduleOn(kind: string, ownerId: string, module: string, replica: KnownHere['replica']): JsonObject | null {

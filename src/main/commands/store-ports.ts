@@ -63,6 +63,7 @@ async function createKey(
     internalCa: () => Promise.reject(new Error('no agent is invited here')),
     isAddressAllowed: () => false,
     isBackendAllowed: () => false,
+    isOwnApi: () => false,
   });
   opened.defer(() => api.close());
   const token = `postern_ak_${randomBytes(32).toString('base64url')}`;
