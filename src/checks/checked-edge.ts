@@ -23,7 +23,7 @@ const GUARDS = ['oidc', 'oauth', 'basic_auth', 'ip_restriction'] as const;
 interface RouteParts {
   readonly module: ModuleOn;
   readonly ofEdge: ModuleOn;
-  upstreamsOf(backendId: string): readonly string[];
+  readonly upstreamsOf: (backendId: string) => readonly string[];
 }
 
 export function checkedRoute(

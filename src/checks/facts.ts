@@ -5,6 +5,8 @@ export interface Facts {
   readonly nowMs: number;
   /** For the doctor: settings of this shell, which equal the server's only when both got the same input. */
   readonly config: Config;
+  /** Why the server cannot store changes; null: it can. */
+  readonly storeProblem: { readonly code: string; readonly message: string } | null;
   readonly nodes: readonly CheckedNode[];
   /** The other nodes, as the server that answers sees them. */
   readonly peers: readonly PeerStatus[];

@@ -9,11 +9,13 @@ import { managedCertificates } from './managed-certificates.ts';
 import { nodes } from './nodes.ts';
 import { routes } from './routes.ts';
 import { settings } from './settings.ts';
+import { store } from './store.ts';
 import { untrustedHosts } from './untrusted-hosts.ts';
 import { validationPorts } from './validation-ports.ts';
 
 /** Every check, in the order in which reports show findings of one level. */
 export const checks: readonly Check[] = [
+  store,
   alerts,
   settings,
   nodes,

@@ -27,7 +27,7 @@ interface ProblemsDependencies
     Pick<SharedPorts, 'hostCertificates'> {
   readonly problems: ProblemIndex;
   readonly modules: readonly Module[];
-  readonly store: Pick<Store, 'logins'>;
+  readonly store: Pick<Store, 'logins' | 'health'>;
   readonly learningClient: RouteLogins;
   readonly isAddressAllowed: ModuleNetwork['isAddressAllowed'];
   readonly kindOfId: KindOfId;
@@ -50,6 +50,7 @@ export function openProblems(deps: ProblemsDependencies): Problems {
       loginTroubles({ modules, replica, learningClient, logins: store.logins, unreachable }, clock.nowMs(), slice),
     unprepared: () => unpreparedModules(problems),
     upstreamsOf: (id) => upstreamsOf(id, deps),
+    storeProblem: () => store.health().problem,
   });
 }
 

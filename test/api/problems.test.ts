@@ -113,6 +113,7 @@ suite('GET /problems', () => {
       'nodes',
       'routes',
       'settings',
+      'store',
     ]);
     const { token: edges } = (await world.api('POST', '/api_keys', { scopes: ['edges:read'] })).body;
     assert.ok((await find('', edges)).problems.every(({ check }) => check === 'routes'));
@@ -207,6 +208,7 @@ suite('with 10,000 edges', () => {
       peers: () => [],
       online: { list: () => Promise.resolve([]) },
       unprepared: () => [],
+      storeProblem: () => null,
       loginTroubles: async () => new Map(),
       alerts: () => [],
       managedCertificate: () => null,

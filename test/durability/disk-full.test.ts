@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chownSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { chownSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import { type Disk, fillerOn } from '../store/disk-filler.ts';
 import { querySql } from '../store/engines.ts';
-import { mountSmallDisk } from '../store/small-disk.ts';
+import { MOUNTING_REFUSED, mountSmallDisk } from '../store/small-disk.ts';
 import type { Answer, ApiConnection } from '../support/api-connection.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { isLong } from '../support/share-of-cases.ts';
@@ -19,14 +20,6 @@ const WRITERS = 8;
 const REFUSED_UNTIL_FULL = isLong ? 40 : 16;
 const FULL_WORDS = /^postern: .*(full|no space|ENOSPC)/i;
 const NEVER_SUBSCRIBED = Number.MAX_SAFE_INTEGER;
-const MOUNTING_REFUSED =
-  '!! MOUNTING A TMPFS IS NOT ALLOWED HERE, so no disk was filled; for SQLite the limit on the size of files stands for it';
-
-/** The simulated disk: takes space away, and gives it back. */
-interface Disk {
-  fillUp(): void;
-  free(): void;
-}
 
 test('SQLite on a full disk', async (t) => {
   const disk = mountSmallDisk(t, 12);
@@ -167,30 +160,6 @@ async function untilWritten(api: ApiConnection, kept: Map<string, string>): Prom
     assert.ok(Date.now() < deadline, 'writes did not come back after space was freed');
     await sleep(50);
   }
-}
-
-/** Takes all space but `spareMegabytes`, to the last byte. */
-function fillerOn(disk: string, spareMegabytes: number): Disk {
-  const path = join(disk, 'filler');
-  const spare = join(disk, 'spare');
-  const write = (file: string, megabytes: number) => {
-    const fd = openSync(file, 'w');
-    try {
-      for (let written = 0; written < megabytes * 1024; written += 4) writeSync(fd, Buffer.alloc(4096));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    } finally {
-      closeSync(fd);
-    }
-  };
-  return {
-    fillUp: () => {
-      write(spare, spareMegabytes);
-      write(path, Number.MAX_SAFE_INTEGER / 4096);
-      rmSync(spare);
-    },
-    free: () => rmSync(path),
-  };
 }
 
 /** RLIMIT_FSIZE, soft only: a write beyond it fails with EFBIG. */

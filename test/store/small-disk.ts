@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
+export const MOUNTING_REFUSED =
+  '!! MOUNTING A TMPFS IS NOT ALLOWED HERE, so no disk was filled; for SQLite the limit on the size of files stands for it';
+
 /** A file system of a few megabytes, or null where mounting is not allowed. */
 export function mountSmallDisk(t: Pick<TestContext, 'after'>, megabytes: number): string | null {
   const path = mkdtempSync(join(tmpdir(), 'postern-disk-'));

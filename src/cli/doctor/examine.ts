@@ -1,5 +1,6 @@
 import { type Finding, findingsOf } from '../../checks/finding.ts';
 import { checkSettings, settings } from '../../checks/settings.ts';
+import { store } from '../../checks/store.ts';
 import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import { Resources } from '../../client/generated/resources.ts';
 import { Transport } from '../../client/transport.ts';
@@ -49,9 +50,10 @@ export async function examine(examination: Examination): Promise<readonly Findin
   const answered = await withKey({ ...examination, url }, installation);
   // A server that tells about its own settings knows them best.
   const ofServer = answered.filter(({ check }) => check === settings.name);
+  const isStoreTold = answered.some(({ check }) => check === store.name);
   return [
     ...(ofServer.length === 0 ? checkSettings(installation) : ofServer),
-    ...findings,
+    ...findings.filter(({ check }) => !isStoreTold || check !== store.name),
     ...(await checkListeners(installation)),
     ...(await dnsZones()),
     ...answered.filter(({ check }) => check !== settings.name),

@@ -1,4 +1,5 @@
 import { type Finding, findingsOf } from '../../checks/finding.ts';
+import { store as storeCheck } from '../../checks/store.ts';
 import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import type { Node } from '../../client/generated/nodes.ts';
 import { Resources } from '../../client/generated/resources.ts';
@@ -44,7 +45,7 @@ export async function readStatus(transport: Transport, nowMs: number): Promise<S
     tunnels,
     expiring: expiringCertificates({ managed: managed ?? [], uploaded: uploaded ?? [], nowMs }),
     findings: [
-      ...healthFindings(health),
+      ...healthFindings(health, told.findings),
       ...told.findings.filter(({ level }) => level === 'problem' || level === 'warning'),
     ],
     skipped: told.skipped,
@@ -61,8 +62,10 @@ async function allowed<T>(read: () => Promise<T>): Promise<T | null> {
   }
 }
 
-function healthFindings({ status, store }: ServerHealth): readonly Finding[] {
+/** The server's own list says why its store does not work. */
+function healthFindings({ status, store }: ServerHealth, told: readonly Finding[]): readonly Finding[] {
   const found = findingsOf('server');
+  if (told.some(({ check }) => check === storeCheck.name)) return found.list;
   if (status !== 'ready') found.problem(`the server is ${status}`, 'see its log, or run postern doctor');
   if (store !== null && store !== 'ok') found.problem(`the store is ${store}`, 'see the log of the server');
   return found.list;

@@ -15,6 +15,8 @@ const KEPT_MS = 5_000;
 export class Problems implements ProblemsPort {
   readonly #known: KnownHere;
   #latest: ProblemReport | null = null;
+  /** As the latest report has it: it changes without a revision. */
+  #storeCode: string | undefined;
   #running: Promise<ProblemReport> | null = null;
 
   constructor(known: KnownHere) {
@@ -31,7 +33,8 @@ export class Problems implements ProblemsPort {
     const { replica, clock } = this.#known;
     const { revision } = replica;
     const ageMs = clock.nowMs() - (this.#latest?.checkedAtMs ?? 0);
-    if (this.#latest?.revision === revision && ageMs >= 0 && ageMs < KEPT_MS) return this.#latest;
+    const isSameStore = this.#known.storeProblem()?.code === this.#storeCode;
+    if (this.#latest?.revision === revision && isSameStore && ageMs >= 0 && ageMs < KEPT_MS) return this.#latest;
     const report = await this.#run();
     // A run that had begun before may not know of the write; the next one does.
     return report.revision >= revision ? report : this.#run();
@@ -49,6 +52,7 @@ export class Problems implements ProblemsPort {
     const report = new ProblemReport({ revision: replica.revision, nowMs: clock.nowMs() }, PROBLEMS_MAX_LIMIT, ref);
     const slice = new TimeSlice(API_LANE);
     const facts = await readFacts(this.#known, slice);
+    this.#storeCode = facts.storeProblem?.code;
     for (const check of checks) {
       const add = report.open(check);
       for (const finding of check.run(facts)) {

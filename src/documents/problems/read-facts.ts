@@ -34,8 +34,9 @@ export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
   /** State of an authority's revocation list. */
   crlFields(record: StoredRecord): Pick<CheckedAuthority, 'crl_status' | 'crl_next_update' | 'crl_error'>;
   peers(): readonly PeerStatus[];
+  storeProblem(): Facts['storeProblem'];
   /** Fixed addresses of a backend and of those that it consists of. */
-  upstreamsOf(backendId: string): readonly string[];
+  readonly upstreamsOf: (backendId: string) => readonly string[];
   readonly isOwnApi: Facts['isOwnApi'];
   readonly online: Pick<OnlinePort, 'list'>;
   /** Those that are raised and not dismissed. */
@@ -68,7 +69,7 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
   const unprepared = await unpreparedByOwner(known, slice);
   const logins = await known.loginTroubles(slice);
   return {
-    ...{ nowMs, config, peers: known.peers() },
+    ...{ nowMs, config, peers: known.peers(), storeProblem: known.storeProblem() },
     nodes: known.nodes().map((node) => ({ ...node, last_seen_at: rfc3339(node.lastSeenAtMs) })),
     edges: await read('https_edge', (record) => edgeOf(record, known)),
     isOwnApi: known.isOwnApi,

@@ -1,4 +1,5 @@
 import { type Finding, findingsOf } from '../../../checks/finding.ts';
+import { store, storeAdvice } from '../../../checks/store.ts';
 import { PosternApiError } from '../../../client/postern-api-error.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { messageOf } from '../../../lib/error-text.ts';
@@ -17,6 +18,7 @@ export interface Reached {
 /** Whether a Postern responds there, its state, and whether its clock and ours agree. */
 export async function checkReach(url: string, nowMs: () => number): Promise<Reached> {
   const found = findingsOf('api');
+  const ofStore = findingsOf(store.name);
   const startedMs = nowMs();
   const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' }).catch(
     (error: unknown) => reasonOf(error),
@@ -39,7 +41,7 @@ export async function checkReach(url: string, nowMs: () => number): Promise<Reac
   }
   if (state === 'degraded' || state === 'failed') {
     const { error_code: code } = body as { error_code?: unknown };
-    found.problem(`the store of ${url} is ${state} (${String(code)})`, 'see its log for the cause and the remedy');
+    ofStore.problem(`the store of ${url} is ${state} (${String(code)})`, storeAdvice(String(code)));
   } else if (answer.ok) found.ok(`${url} is ${state}`);
   else found.warning(`${url} is ${state}, not ready`, 'wait a moment and rerun this command');
   const skewMs = skewOf(answer.headers.get('date'), startedMs, nowMs());
@@ -50,7 +52,7 @@ export async function checkReach(url: string, nowMs: () => number): Promise<Reac
       'synchronize both clocks with NTP',
     );
   }
-  return { findings: found.list, isAnswering: true };
+  return { findings: [...found.list, ...ofStore.list], isAnswering: true };
 }
 
 /** Whether the key is accepted, and may read what the other checks need. */

@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { access, glob, stat } from 'node:fs/promises';
+import { access, glob, stat, statfs } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type Finding, type Findings, findingsOf } from '../../../checks/finding.ts';
 import type { Installation } from '../installation.ts';
@@ -15,6 +15,8 @@ const SECRET_FILES = [
 ];
 const FIRST_KEYS = ['first-api-key', 'first-authtoken', 'first-administrator'];
 const OTHERS = 0o077;
+/** For a page of the database, its log and a few small files. */
+const NEEDED_BYTES = 1_048_576;
 
 /** The data directory of a server on this machine. */
 export async function checkDataDir(
@@ -55,6 +57,12 @@ async function checkFolder(folder: string, stats: Stats, hasKeySetting: boolean,
     found.warning(`this user cannot read ${folder}`, "run this command as the server's user to check it");
     return;
   }
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < NEEDED_BYTES)
+    found.problem(
+      `the disk of ${folder} is full: the server cannot store changes, and cannot start`,
+      'free space there, or move data_dir to a larger disk',
+    );
   for await (const file of glob(SECRET_FILES, { cwd: folder })) await checkFile(join(folder, file), found);
   const hasKey = hasKeySetting || (await exists(join(folder, 'secret.key')));
   if (!hasKey && (await exists(join(folder, 'postern.sqlite')))) {
