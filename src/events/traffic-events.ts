@@ -33,6 +33,7 @@ export function requestObject(facts: RequestFacts, node: string): JsonObject | n
     error_code: facts.error_code ?? null,
     refused_by: facts.refused_by ?? null,
     answered_by: facts.answered_by ?? null,
+    would_refuse_by: facts.would_refuse_by ?? null,
     ...Object.fromEntries(Object.entries(facts.decisions ?? {}).map(([name, said]) => [`${name}.decision`, said])),
   };
 }

@@ -6,6 +6,7 @@ import { ipRestriction } from './ip_restriction/ip-restriction.ts';
 import { mutualTls } from './mutual_tls/mutual-tls.ts';
 import { oauth } from './oauth/oauth.ts';
 import { oidc } from './oidc/oidc.ts';
+import { rateLimit } from './rate_limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
 import { requestHeaders } from './request_headers/request-headers.ts';
 import { responseHeaders } from './response_headers/response-headers.ts';
@@ -23,6 +24,7 @@ export const modules: readonly Module[] = [
   mutualTls,
   ipRestriction,
   userAgentFilter,
+  rateLimit,
   redirect,
   oidc,
   oauth,

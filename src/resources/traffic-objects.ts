@@ -48,6 +48,9 @@ export const requestObjectSchema: TObject = Type.Object({
   error_code: textOrNull('Code of the error; null if there was none.'),
   refused_by: textOrNull('Module that rejected the request; null if none did.'),
   answered_by: textOrNull('Module that redirected the request; null if none did.'),
+  would_refuse_by: textOrNull(
+    'Module and rule of a rehearsal that would have rejected the request, other than an access rule; null if none would.',
+  ),
   ...decisions,
 });
 

@@ -46,6 +46,7 @@ const ORDINARY_WORDS = new Set([
   'access',
   'redirect',
   'rewrite',
+  'rate_limit',
   'request_headers',
   'response_headers',
 ]);

@@ -236,6 +236,17 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     setup: ownEdge('office.localhost'),
     blocks: [{ custom: restrict }, { run: quiet }],
   },
+  'docs/how-to/limit-requests.md': {
+    alsoRunBy: 'test/edge/modules/rate-limit.test.ts',
+    setup: ownEdge('limits.localhost'),
+    blocks: [
+      { run: /enforce +false/ },
+      { run: /enforce +true/ },
+      { run: /limits\[0\] by address: 20/ },
+      { run: /header:x-api-key/ },
+      { run: quiet },
+    ],
+  },
   'docs/how-to/let-a-ci-job-in.md': {
     alsoRunBy: 'test/access/programs.test.ts',
     setup: ownEdge('deploy.localhost'),

@@ -5,6 +5,7 @@ import { AccessPreview } from './access-preview.tsx';
 import { AccessView } from './access-view.tsx';
 import { BackendView } from './backend-view.tsx';
 import { OidcView } from './oidc-view.tsx';
+import { RateLimitView } from './rate-limit-view.tsx';
 
 export interface ModuleViewProps {
   readonly config: Document;
@@ -28,4 +29,5 @@ export const MODULE_VIEWS: Readonly<Record<string, ComponentType<ModuleViewProps
   oidc: OidcView,
   access: AccessView,
   backend: BackendView,
+  rate_limit: RateLimitView,
 };

@@ -18,6 +18,7 @@ import {
 } from './ip-restriction-module.ts';
 import { type OauthModule, OauthModuleClient, type OauthModuleReplace } from './oauth-module.ts';
 import { type OidcModule, OidcModuleClient, type OidcModuleReplace } from './oidc-module.ts';
+import { type RateLimitModule, RateLimitModuleClient, type RateLimitModuleReplace } from './rate-limit-module.ts';
 import { type RedirectModule, RedirectModuleClient, type RedirectModuleReplace } from './redirect-module.ts';
 import { RequestHeadersModuleClient } from './request-headers-module.ts';
 import {
@@ -70,6 +71,11 @@ export interface HttpsEdgeRoute {
    * without one. Null if not set.
    */
   readonly user_agent_filter: UserAgentFilterModule | null;
+  /**
+   * Refuses requests beyond limits by address, person, program, header or route with 429. Each node counts for
+   * itself. Null if not set.
+   */
+  readonly rate_limit: RateLimitModule | null;
   /** Redirects requests to other addresses, by rules for their paths. Null if not set. */
   readonly redirect: RedirectModule | null;
   /** Requires a login at an OpenID provider. Null if not set. */
@@ -120,6 +126,11 @@ export interface HttpsEdgeRouteCreate {
    * without one.
    */
   readonly user_agent_filter?: UserAgentFilterModuleReplace | undefined;
+  /**
+   * Refuses requests beyond limits by address, person, program, header or route with 429. Each node counts for
+   * itself.
+   */
+  readonly rate_limit?: RateLimitModuleReplace | undefined;
   /** Redirects requests to other addresses, by rules for their paths. */
   readonly redirect?: RedirectModuleReplace | undefined;
   /** Requires a login at an OpenID provider. */
@@ -176,6 +187,11 @@ export interface HttpsEdgeRouteUpdate {
    * without one.
    */
   readonly user_agent_filter?: UserAgentFilterModuleReplace | undefined;
+  /**
+   * Refuses requests beyond limits by address, person, program, header or route with 429. Each node counts for
+   * itself.
+   */
+  readonly rate_limit?: RateLimitModuleReplace | undefined;
   /** Redirects requests to other addresses, by rules for their paths. */
   readonly redirect?: RedirectModuleReplace | undefined;
   /** Requires a login at an OpenID provider. */
@@ -203,6 +219,7 @@ export interface HttpsEdgeRouteUpdate {
 export class HttpsEdgeRoutesClient extends ResourceClient {
   readonly ipRestriction: IpRestrictionModuleClient;
   readonly userAgentFilter: UserAgentFilterModuleClient;
+  readonly rateLimit: RateLimitModuleClient;
   readonly redirect: RedirectModuleClient;
   readonly oidc: OidcModuleClient;
   readonly oauth: OauthModuleClient;
@@ -217,6 +234,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     super(transport);
     this.ipRestriction = new IpRestrictionModuleClient(transport);
     this.userAgentFilter = new UserAgentFilterModuleClient(transport);
+    this.rateLimit = new RateLimitModuleClient(transport);
     this.redirect = new RedirectModuleClient(transport);
     this.oidc = new OidcModuleClient(transport);
     this.oauth = new OauthModuleClient(transport);

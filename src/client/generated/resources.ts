@@ -82,6 +82,7 @@ export type * from './oidc-clients.ts';
 export type * from './oidc-module.ts';
 export type * from './passkeys.ts';
 export type * from './problems.ts';
+export type * from './rate-limit-module.ts';
 export type * from './redirect-module.ts';
 export type * from './request-headers-module.ts';
 export type * from './requests.ts';

@@ -143,7 +143,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   }
 
   passed(pass: Pass, at: number, steps: readonly AdmissionStep[]): void {
-    if (pass.wouldRefuse !== undefined) this.wouldRefuse = { ...pass.wouldRefuse, module: moduleAt(steps, at) };
+    if (pass.wouldRefuse !== undefined) this.keepRehearsal(pass.wouldRefuse, steps[at] as AdmissionStep);
     if (pass.decision !== undefined) this.otherDecision = { module: moduleAt(steps, at), decision: pass.decision };
     if (this.runtime.keepsDecisions()) this.keepPass(pass, at, steps);
   }

@@ -24,6 +24,7 @@ export function accessLine(exchange: Exchange, seconds: number): RequestFacts {
     ...(exchange.errorCode !== null && { error_code: exchange.errorCode }),
     ...(exchange.refusedBy !== null && { refused_by: exchange.refusedBy }),
     ...(exchange.answeredBy !== null && { answered_by: exchange.answeredBy }),
+    ...(exchange.wouldRefuseBy !== null && { would_refuse_by: exchange.wouldRefuseBy }),
   };
 }
 

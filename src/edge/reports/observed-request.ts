@@ -23,10 +23,12 @@ export class ObservedRequest extends ReceivedRequest {
   targetName: string | null = null;
   tunnelNode: string | null = null;
   counter: TrafficCounter | null = null;
-  /** The rehearsed rule that would have refused it. */
-  wouldRefuse: (NonNullable<Pass['wouldRefuse']> & { readonly module: string }) | null = null;
   /** What a module decided that let it pass, where `allow` says too little. */
   otherDecision: { readonly module: string; readonly decision: OtherDecision } | null = null;
+  /** The rehearsed access rule that would have refused it. */
+  wouldRefuse: NonNullable<Pass['wouldRefuse']> | null = null;
+  /** The module and rule that would have refused it, of those that decide no access, such as `rate_limit:limits[0]`. */
+  wouldRefuseBy: string | null = null;
   /** The access rule that refused it; null when none let it in, undefined when no access rule refused it. */
   refusingRule: string | null | undefined;
   /** The rule that refused or redirected it, for people. */
@@ -51,6 +53,14 @@ export class ObservedRequest extends ReceivedRequest {
     passes[at * 2 + 1] = pass;
   }
 
+  protected keepRehearsal(
+    wouldRefuse: NonNullable<Pass['wouldRefuse']>,
+    { module, decidesAccess }: AdmissionStep,
+  ): void {
+    if (decidesAccess) this.wouldRefuse = wouldRefuse;
+    else this.wouldRefuseBy = `${module}:${wouldRefuse.rule ?? wouldRefuse.reason}`;
+  }
+
   protected keepWait(module: string, askedAt: number): void {
     this.waits = [...this.waits, module, performance.now() - askedAt];
     this.waitStarts = [...this.waitStarts, askedAt];
@@ -60,6 +70,7 @@ export class ObservedRequest extends ReceivedRequest {
   protected forgetDecisions(): void {
     this.wouldRefuse = null;
     this.otherDecision = null;
+    this.wouldRefuseBy = null;
     this.passes = NONE;
     this.waits = NONE;
     this.waitStarts = NONE;

@@ -1,0 +1,39 @@
+import { Chip } from '../components/chip.tsx';
+import type { ModuleViewProps } from './registry.tsx';
+
+interface Limit {
+  readonly limit: number;
+  readonly window_seconds: number;
+  readonly burst: number;
+  readonly key: string;
+}
+
+export function RateLimitView({ config }: ModuleViewProps) {
+  const limits = Array.isArray(config['limits']) ? (config['limits'] as Limit[]) : [];
+  return (
+    <div class="stack-small">
+      {config['enforce'] === false && (
+        <p>
+          <Chip tone="warn">rehearsal</Chip> The limits are not enforced: every request passes, and refusals are only
+          reported.
+        </p>
+      )}
+      <ul class="stack-small">
+        {limits.map((limit, index) => (
+          <li key={index} class="line">
+            <Chip tone="accent">{limit.key}</Chip>
+            <span class="wrap-anywhere" dir="auto">
+              {limitText(limit)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function limitText({ limit, window_seconds: seconds, burst }: Limit): string {
+  const window = seconds === 1 ? 'per second' : `in ${seconds} seconds`;
+  const atOnce = burst === 0 ? limit : burst;
+  return `${limit} ${limit === 1 ? 'request' : 'requests'} ${window}, ${atOnce} at once`;
+}
