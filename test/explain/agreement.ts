@@ -21,6 +21,17 @@ const PATHS = [
 ];
 const CIDRS = ['127.0.0.0/8', '127.0.0.1/32', '10.0.0.0/8', '0.0.0.0/0'] as const;
 
+const REDIRECTS = [
+  [{ match_type: 'path_prefix', match: '/a', to: 'https://other.example/' }],
+  [{ match_type: 'regex', match: '^/x(.*)$', to: '/$1' }],
+] as const;
+/** Some lead to routes with other access modules. */
+const REWRITES = [
+  [{ match_type: 'path_prefix', match: '/', to: '/admin/' }],
+  [{ match_type: 'path_prefix', match: '/a', to: '/' }],
+  [{ match_type: 'regex', match: '^/(.)(.*)$', to: '/$2' }],
+] as const;
+
 /** Otherwise few requests would reach a backend. */
 const seldom = fc.constantFrom(true, false, false, false);
 
@@ -30,6 +41,8 @@ const route = fc.record({
   policies: fc.array(fc.record({ action: fc.constantFrom('allow', 'deny'), cidr: fc.constantFrom(...CIDRS) }), {
     maxLength: 2,
   }),
+  redirects: fc.constantFrom(null, null, ...REDIRECTS),
+  rewrites: fc.constantFrom(null, ...REWRITES),
   login: seldom,
   access: seldom,
   backend: fc.constantFrom('static', 'fixed', 'weighted', 'failover', 'none'),
@@ -68,7 +81,7 @@ export async function assertAgreement(
   { routes, requests }: Configuration,
 ): Promise<void> {
   const edgeId = await world.edge(host);
-  for (const { match, matchType, policies, login, access, backend } of routes) {
+  for (const { match, matchType, policies, redirects, rewrites, login, access, backend } of routes) {
     const created = await world.world.api('POST', `/edges/https/${edgeId}/routes`, { match, match_type: matchType });
     // Two spellings of one path are rejected: the others remain.
     if (created.status !== 201) continue;
@@ -77,6 +90,8 @@ export async function assertAgreement(
     const ids = [];
     for (const { action, cidr } of policies) ids.push((await world.ipPolicy(action, cidr)).policyId);
     if (ids.length > 0) await world.api('PUT', `${path}/ip_restriction`, { ip_policy_ids: ids });
+    if (redirects !== null) await world.api('PUT', `${path}/redirect`, { rules: redirects });
+    if (rewrites !== null) await world.api('PUT', `${path}/rewrite`, { rules: rewrites });
     if (login)
       await world.api('PUT', `${path}/oidc`, { issuer: 'https://id.invalid', client_id: 'c', client_secret: 's' });
     if (access) await world.api('PUT', `${path}/access`, { allow: [{ emails: ['ada@example.com'] }] });
@@ -90,6 +105,7 @@ export async function assertAgreement(
     const { outcome } = explained;
     if (outcome.status !== undefined) assert.equal(answer.status, outcome.status, seen);
     assert.equal(answer.headers['postern-error-code'], outcome.error_code, seen);
+    assert.equal(answer.headers['location'], outcome.location ?? answer.headers['location'], seen);
     assert.deepEqual(happened.route, explained.route, seen);
     const names = outcome.targets.map(({ name }: { name: string }) => name);
     if (happened.target === undefined) assert.deepEqual(names, [], seen);

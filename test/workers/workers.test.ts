@@ -70,6 +70,12 @@ suite('several workers', () => {
     const { policyId } = await world.ipPolicy('deny', '127.0.0.0/8');
     await world.api('PUT', `${site.routePath}/ip_restriction`, { ip_policy_ids: [policyId] });
     for (const agent of clients) assert.equal(await world.status(site.host, '/', { agent }), 403);
+    await world.api('DELETE', `${site.routePath}/ip_restriction`);
+    const rules = [{ match_type: 'regex', match: '^/(.+)$', to: 'https://other.example/$1' }];
+    await world.api('PUT', `${site.routePath}/redirect`, { rules });
+    for (const agent of clients) assert.equal(await world.status(site.host, '/a', { agent }), 302);
+    await world.api('DELETE', `${site.routePath}/redirect`);
+    for (const agent of clients) assert.equal(await world.status(site.host, '/a', { agent }), 200);
     for (const agent of clients) agent.destroy();
   });
 

@@ -15,7 +15,7 @@ export interface JsonSchema {
   readonly items?: JsonSchema;
   readonly additionalProperties?: JsonSchema | boolean;
   readonly anyOf?: readonly JsonSchema[];
-  readonly enum?: readonly string[];
+  readonly enum?: readonly (string | number)[];
   readonly default?: unknown;
   readonly description?: string;
   readonly examples?: readonly unknown[];

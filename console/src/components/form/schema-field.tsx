@@ -60,7 +60,7 @@ function CheckField({ name, path, schema, value, onChange }: FieldProps) {
 }
 
 function ChoiceField({ name, path, schema, isRequired, value, onChange }: FieldProps) {
-  const chosen = typeof value === 'string' ? value : typeof schema.default === 'string' ? schema.default : '';
+  const chosen = String(schema.enum?.find((each) => each === (value ?? schema.default)) ?? '');
   return (
     <div class="field">
       <label for={path}>{labelOf(name)}</label>
@@ -69,7 +69,7 @@ function ChoiceField({ name, path, schema, isRequired, value, onChange }: FieldP
         value={chosen}
         required={isRequired}
         aria-describedby={`${path}-hint`}
-        onChange={(event) => onChange(event.currentTarget.value === '' ? undefined : event.currentTarget.value)}
+        onChange={(event) => onChange(schema.enum?.find((each) => String(each) === event.currentTarget.value))}
       >
         {chosen === '' && <option value="">Choose …</option>}
         {schema.enum?.map((each) => (
