@@ -42,6 +42,8 @@ const NOTES = [
   'The server address comes from --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The token comes from --authtoken-file, --authtoken, POSTERN_AUTHTOKEN, or authtoken in the configuration file. For a server on this machine, the agent also finds the token (first-authtoken) and the CA of the server in POSTERN_DATA_DIR or ./postern-data.',
   'Ctrl-C stops the agent after open requests finish; a second Ctrl-C stops it immediately.',
 ];
+const CONTAINER_LABELS =
+  'Labels of a container: postern.host=app.example.com publishes it there; postern.login=true makes visitors log in; postern.allow-emails and postern.allow-groups let in only these people. postern.port names its port, if it exposes several. Without a login, it is published only if docker.defaults of the file has allow_public: true.';
 const EXIT_CODES = { 0: 'stopped', 1: 'failed (invalid token, all tunnels rejected)', 2: INVALID_USAGE };
 
 export function tunnelSyntax(name: TunnelCommandName): CommandSyntax {
@@ -73,7 +75,8 @@ export const START_SYNTAX: CommandSyntax = {
     'Starts the named tunnels of the configuration file, or all of them. With --docker, it also publishes running containers that have postern.… labels, as they come and go. The default file is ./postern.yml, then $XDG_CONFIG_HOME/postern/postern.yml or ~/.config/postern/postern.yml.',
   flags: startFlags,
   groups: [RUN_GROUP],
-  notes: NOTES,
+  notes: [CONTAINER_LABELS, ...NOTES],
+  examples: ['postern start --all', 'postern start --docker'],
   exitCodes: EXIT_CODES,
 };
 

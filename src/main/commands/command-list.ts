@@ -84,7 +84,7 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'start',
     part: 'Agent',
-    summary: 'start the tunnels of a configuration file',
+    summary: 'start the tunnels of a configuration file, or publish containers by their labels',
     isLongRunning: true,
     load: async () => {
       const [{ createStartCommand }, { agentPorts }] = await Promise.all([

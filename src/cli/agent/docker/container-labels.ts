@@ -6,6 +6,8 @@ import { PREFIX, portOf } from './container.ts';
 import { emailProblem, groupProblem } from './list-items.ts';
 
 const NAMES = ['host', 'labels', 'port', 'scheme', 'network', 'login', 'allow-groups', 'allow-emails'] as const;
+/** As they are written. */
+const LABELS: readonly string[] = NAMES.map((name) => `${PREFIX}${name}`);
 const SCHEMES = ['http', 'https', 'h2c'] as const;
 const MAX_LENGTH = 4_096;
 const MAX_ITEMS = 100;
@@ -74,7 +76,7 @@ function knownName(name: string): LabelName {
   const known = NAMES.find((each) => each === name);
   if (known !== undefined) return known;
   throw new Rejected(
-    `the label ${shown(`${PREFIX}${name}`)} is unknown.${didYouMean(name.slice(0, SHOWN), NAMES)} Known: ${NAMES.map((each) => PREFIX + each).join(', ')}`,
+    `the label ${shown(`${PREFIX}${name}`)} is unknown.${didYouMean(`${PREFIX}${name.slice(0, SHOWN)}`, LABELS)} Known: ${LABELS.join(', ')}`,
   );
 }
 

@@ -64,7 +64,10 @@ suite('the tunnels that containers want', () => {
   });
 
   const REJECTED: Readonly<Record<string, [Record<string, string>, RegExp]>> = {
-    'an unknown label': [{ ...HOST, 'postern.allow-group': 'ops' }, /"postern.allow-group" is unknown.*allow-groups/],
+    'an unknown label': [
+      { ...HOST, 'postern.allow-group': 'ops' },
+      /"postern.allow-group" is unknown. Did you mean "postern.allow-groups"/,
+    ],
     'neither host nor labels': [{ 'postern.port': '80' }, /neither postern.host nor postern.labels/],
     'an empty value': [{ 'postern.host': ' ' }, /is empty/],
     'control characters': [{ 'postern.host': 'a.example.com\u001b[2J' }, /has control characters/],

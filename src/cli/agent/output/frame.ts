@@ -19,8 +19,8 @@ export interface FrameContent {
   /** Requests and connections in progress. */
   readonly active: number;
   readonly inspectorUrl: string | null;
-  /** The program's last message about itself. */
-  readonly note: string | null;
+  /** What the program says about itself: what is wrong, and its last message. */
+  readonly notes: readonly string[];
   readonly nowMs: number;
 }
 
@@ -29,6 +29,8 @@ const LABEL_WIDTH = 16;
 const NARROW = 60;
 /** Below this width the time of a request is omitted. */
 const NARROWEST = 50;
+/** More would hide the addresses. */
+const MAX_NOTES = 4;
 const BLANK: StyledLine = [];
 
 /** The lines of the screen, no more than fit. The most important facts are on top, and omitted lines are counted. */
@@ -57,7 +59,7 @@ function title({ version, state }: FrameContent, columns: number): StyledLine {
 }
 
 function facts(content: FrameContent, columns: number): readonly StyledLine[] {
-  const { state, serverAddr, roundTripMs, inspectorUrl, note } = content;
+  const { state, serverAddr, roundTripMs, inspectorUrl, notes } = content;
   const lines = [...fact('Status', statusSpans(content), columns)];
   const region = state.region === null ? '' : `, region ${printable(state.region)}`;
   lines.push(...fact('Server', [span(`${serverAddr}${region}`)], columns));
@@ -72,7 +74,11 @@ function facts(content: FrameContent, columns: number): readonly StyledLine[] {
     ),
   );
   if (inspectorUrl !== null) lines.push(...fact('Web interface', [span(inspectorUrl, 'cyan')], columns));
-  if (note !== null) lines.push(...fact('Note', [span(printable(note), 'yellow')], columns));
+  const omitted = notes.length - MAX_NOTES;
+  for (const [index, note] of notes.slice(0, MAX_NOTES).entries())
+    lines.push(...fact(index === 0 ? 'Note' : '', [span(printable(note), 'yellow')], columns));
+  if (omitted > 0)
+    lines.push(...fact('', [span(`and ${omitted} more, which the server lists: postern status`)], columns));
   return lines;
 }
 

@@ -43,6 +43,8 @@ export class TerminalView implements Reporter {
   readonly #finalMessages: string[] = [];
   #agent: AgentHandle | null = null;
   #note: string | null = null;
+  /** Rejected containers with their reasons: they stay until they are no longer rejected. */
+  readonly #rejected = new Map<string, string>();
   #redraw: NodeJS.Timeout | null = null;
   #ticks = 0;
   #shown = '';
@@ -71,8 +73,11 @@ export class TerminalView implements Reporter {
     this.#changed();
   }
 
-  note(_level: 'info' | 'warn', message: string): void {
-    this.#note = message;
+  note(_level: 'info' | 'warn', message: string, fields: Parameters<Reporter['note']>[2] = {}): void {
+    const { container, rejected } = fields;
+    if (typeof container === 'string') this.#rejected.delete(container);
+    if (typeof container === 'string' && rejected === true) this.#rejected.set(container, message);
+    else this.#note = message;
     this.#changed();
   }
 
@@ -138,7 +143,7 @@ export class TerminalView implements Reporter {
         tunnels: this.#agent?.tunnels ?? [],
         roundTripMs: this.#agent?.roundTripMs ?? null,
         active: this.#agent?.active ?? 0,
-        note: this.#note,
+        notes: [...this.#rejected.values(), ...(this.#note === null ? [] : [this.#note])],
         nowMs: nowMs(),
       },
       size,
