@@ -75,6 +75,83 @@ test('sites are listed with where they go, who may enter, their health and their
   await admin.page.getByRole('heading', { name: 'dead.localhost', level: 1 }).waitFor();
 });
 
+test('on its page, a site gets another target, other people and another host, each in three clicks', {
+  skip,
+}, async () => {
+  const { page } = admin;
+  const site = page.getByRole('region', { name: 'Site' });
+  const save = async (sentence: string): Promise<void> => {
+    await page.getByRole('form').getByText(sentence).waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('region', { name: 'Saved' }).getByText(sentence).waitFor();
+  };
+  assert.equal((await world.edge.ask('dead.localhost')).status, 502);
+  await site.getByRole('button', { name: 'Change where it goes' }).click();
+  const address = page.getByLabel('Address', { exact: true });
+  assert.equal(await address.inputValue(), '127.0.0.1:1');
+  await address.fill('nothing here');
+  await page.getByText('Enter host:port').waitFor();
+  await address.fill(world.upstreamAddress);
+  await save(`Requests go to ${world.upstreamAddress}.`);
+  assert.equal((await world.edge.ask('dead.localhost')).status, 200);
+  await site.getByText(world.upstreamAddress).waitFor();
+
+  await site.getByRole('button', { name: 'Change who may enter' }).click();
+  assert.equal(await page.getByLabel('Everybody', { exact: true }).isChecked(), true);
+  await page.getByLabel('Certain addresses', { exact: true }).click();
+  await page.getByLabel('Addresses and ranges').fill('203.0.113.7');
+  await photograph('site-entry');
+  assert.deepEqual(await admin.seriousFindings(), []);
+  await save('Everybody may enter from 203.0.113.7/32, and from nowhere else.');
+  assert.equal((await world.edge.ask('dead.localhost')).status, 403);
+  // What is there is in the form again, and replaced as a whole.
+  await site.getByRole('button', { name: 'Change who may enter' }).click();
+  assert.equal(await page.getByLabel('Addresses and ranges').inputValue(), '203.0.113.7/32');
+  await page.getByLabel('A guest with a link', { exact: true }).click();
+  await save('Only browsers with a guest link may enter.');
+  await page.getByText('Send this link to your guest.').waitFor();
+  assert.equal((await world.edge.ask('dead.localhost')).status, 403);
+  await site.getByRole('button', { name: 'Change who may enter' }).click();
+  assert.equal(await page.getByLabel('A guest with a link', { exact: true }).isChecked(), true);
+  await page.getByLabel('Everybody', { exact: true }).click();
+  await save('Everybody who can reach this server may enter, without a login.');
+  assert.equal((await world.edge.ask('dead.localhost')).status, 200);
+
+  await site.getByRole('button', { name: 'Change the address' }).click();
+  await page.getByLabel('Hosts', { exact: true }).fill('alive.localhost:443');
+  await save('The site is served at alive.localhost:443, and nowhere else.');
+  assert.equal((await world.edge.ask('alive.localhost')).status, 200);
+  await photograph('site');
+  await page.setViewportSize({ width: 360, height: 740 });
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+  assert.deepEqual(await admin.seriousFindings(), []);
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('button', { name: 'Undo the change' }).click();
+  await page.getByRole('heading', { name: 'dead.localhost', level: 1 }).waitFor();
+});
+
+test('the page of a site replaces nothing that its form cannot show, and nothing that somebody else changed', {
+  skip,
+}, async () => {
+  const { page } = admin;
+  const { https_edges: edges } = await api('GET', '/edges/https');
+  const of = (host: string) => edges.find(({ hostports }: { hostports: string[] }) => hostports[0]?.startsWith(host));
+  await admin.go(`/sites/${of('page.localhost').id}`);
+  await page.getByRole('button', { name: 'Change who may enter' }).click();
+  await page.getByText('This site has modules or rules that this form does not know.').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Save' }).count(), 0);
+
+  const { id, routes } = of('open.localhost');
+  await admin.go(`/sites/${id}`);
+  await page.getByRole('button', { name: 'Change who may enter' }).click();
+  await page.getByLabel('A guest with a link', { exact: true }).click();
+  await api('PATCH', `/edges/https/${id}/routes/${routes[0].id}`, { description: 'somebody was faster' });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('alert').getByText('Somebody else changed this meanwhile.').waitFor();
+  assert.equal((await world.edge.ask('open.localhost')).status, 200);
+});
+
 test('sites that agents publish are listed beside the others, also on a phone', { skip }, async () => {
   const { page } = admin;
   const agent = await connect({

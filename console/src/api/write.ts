@@ -50,7 +50,7 @@ async function writeOnTrial<Body>({ method, path, body, etag }: Write, confirmWi
 }
 
 /** Throws a conflict when somebody else changed the document. */
-async function revisionWith(path: string, etag: string): Promise<number> {
+export async function revisionWith(path: string, etag: string): Promise<number> {
   const { revision } = (await request<{ revision: number }>('POST', '/changesets', { body: NOTHING })).data;
   const current = await request('GET', path);
   if (current.etag === etag) return revision;

@@ -29,6 +29,7 @@ import { TunnelsPage } from './tunnels/tunnels-page.tsx';
 export const PAGES: readonly (readonly [pattern: string, page: ComponentType<PageProps>])[] = [
   ['/', OverviewPage],
   ['/sites', SitesPage],
+  ['/sites/:edge_id', lazyPage(async () => (await import('./sites/site-page.tsx')).SitePage)],
   ['/publish', lazyPage(async () => (await import('./publish/publish-page.tsx')).PublishPage)],
   ['/edges', EdgesPage],
   ['/edges/:edge_id', EdgePage],

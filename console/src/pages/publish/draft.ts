@@ -73,7 +73,7 @@ function hostProblems({ host }: Draft): Problems {
   return problem === null ? {} : { host: `The name ${problem}.` };
 }
 
-function targetProblems({ target, address, labels, page }: Draft): Problems {
+export function targetProblems({ target, address, labels, page }: Draft): Problems {
   if (target === 'address') {
     return readTarget(address.trim()) === null
       ? { address: 'Enter host:port, a port of this machine, or a URL such as http://web:8080.' }
@@ -83,7 +83,7 @@ function targetProblems({ target, address, labels, page }: Draft): Problems {
   return page === '' ? { page: 'Enter the text of the page.' } : {};
 }
 
-function entryProblems(draft: Draft): Problems {
+export function entryProblems(draft: Draft): Problems {
   switch (draft.entry) {
     case null:
       return { entry: 'Choose who may enter.' };

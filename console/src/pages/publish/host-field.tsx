@@ -29,7 +29,7 @@ export function HostField({ draft, problems, onChange, port }: DraftProps & { po
       />
       {taken !== null && (
         <p>
-          <a href={href(`/edges/${taken.edgeId}`)}>Open {taken.host}</a>
+          <a href={href(`/sites/${taken.edgeId}`)}>Open {taken.host}</a>
         </p>
       )}
     </>

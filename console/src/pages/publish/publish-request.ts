@@ -64,7 +64,7 @@ export async function publish(wanted: WantedEdge, { isRehearsal }: { isRehearsal
 }
 
 /** What the plan compares with. The server rejects a host that is taken, so edges are not needed. */
-async function currentFor({ target }: WantedEdge): Promise<Current> {
+export async function currentFor({ target }: WantedEdge): Promise<Current> {
   if (target.kind !== 'address' || !isAllowed('backends:read')) return { edges: [], backends: [] };
   const filter = encodeURIComponent(`obj.address == ${JSON.stringify(target.address)}`);
   return { edges: [], backends: (await get<Pick<Current, 'backends'>>(`/backends/static?filter=${filter}`)).backends };

@@ -39,7 +39,7 @@ export function PublishedView({ wanted, labels, published, onAgain }: PublishedP
       )}
       {wanted.login !== null && wanted.login.clientId === '' && <Invitations wanted={wanted} />}
       <div class="line">
-        <a class="button" href={href(`/edges/${edgeId}`)}>
+        <a class="button" href={href(`/sites/${edgeId}`)}>
           Open the site’s page
         </a>
         <button type="button" onClick={onAgain}>

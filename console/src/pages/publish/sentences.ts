@@ -5,13 +5,16 @@ import { urlOf } from './publish-request.ts';
 
 /** What happens when the site is published. */
 export function sentencesOf(wanted: WantedEdge): readonly string[] {
-  const { target } = wanted;
-  const goesTo =
-    target.kind === 'page' ? 'Every request gets the page that you wrote.' : `Requests go to ${targetText(target)}.`;
-  return [`${urlOf(wanted)} will be served.`, goesTo, ...entrySentences(wanted)];
+  return [`${urlOf(wanted)} will be served.`, targetSentence(wanted), ...entrySentences(wanted)];
 }
 
-function entrySentences(wanted: WantedEdge): readonly string[] {
+export function targetSentence({ target }: WantedEdge): string {
+  return target.kind === 'page'
+    ? 'Every request gets the page that you wrote.'
+    : `Requests go to ${targetText(target)}.`;
+}
+
+export function entrySentences(wanted: WantedEdge): readonly string[] {
   const { login, addresses = [], guests } = wanted;
   const people = peopleText(wanted);
   if (guests !== undefined) {

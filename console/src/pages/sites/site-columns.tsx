@@ -18,7 +18,7 @@ export function siteColumns(
       name: 'Host',
       class: 'col-quarter',
       cell: (edge) => (
-        <a dir="auto" href={href(`/edges/${textAt(edge, 'id')}`)} title={documentName(edge)}>
+        <a dir="auto" href={href(`/sites/${textAt(edge, 'id')}`)} title={documentName(edge)}>
           {documentName(edge)}
         </a>
       ),
@@ -43,7 +43,7 @@ export function siteColumns(
   ];
 }
 
-function Targets({ edge, backends }: { edge: Document; backends: ReadonlyMap<string, Document> }) {
+export function Targets({ edge, backends }: { edge: Document; backends: ReadonlyMap<string, Document> }) {
   const ids = [...new Set(backendsOf(edge).map(({ id }) => id))];
   const texts = ids.map((id) => {
     const backend = backends.get(id);

@@ -1,0 +1,102 @@
+import type { HttpsEdgeRoute } from '../../../../src/client/generated/https-edge-routes.ts';
+import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
+import { get } from '../../api/request.ts';
+import { isAllowed } from '../../api/scopes.ts';
+import type { Document } from '../../api/use-pages.ts';
+import { textAt } from '../../format/text.ts';
+import { labelsText } from '../../modules/backend-text.ts';
+import { resourceAt } from '../../schema/paths.ts';
+import { type Draft, newDraft } from '../publish/draft.ts';
+
+/** The route that stands for the site; null: a site without one, whose routes are edited one by one. */
+export function rootRoute(edge: HttpsEdge): HttpsEdgeRoute | null {
+  return edge.routes.find(({ match, match_type: type }) => match === '/' && type === 'path_prefix') ?? null;
+}
+
+/** The first one, without its port. */
+function hostOf({ hostports }: HttpsEdge): string {
+  return (hostports[0] ?? '').replace(/:\d+$/, '');
+}
+
+/** Where a site goes, as the form has it. A weighted or failover backend is left to its own page. */
+export function targetDraft(edge: HttpsEdge, backend: Document | undefined): Draft {
+  const draft = { ...newDraft(), host: hostOf(edge) };
+  if (backend === undefined) return draft;
+  switch (resourceAt(textAt(backend, 'uri'))?.type.tag) {
+    case 'static': {
+      const isTls = (backend['tls'] as { enabled?: boolean } | undefined)?.enabled === true;
+      return { ...draft, target: 'address', address: `${isTls ? 'https://' : ''}${textAt(backend, 'address')}` };
+    }
+    case 'tunnel_group':
+      return { ...draft, target: 'agents', labels: labelsText(backend['labels']) };
+    case 'http_response':
+      return { ...draft, target: 'page', page: textAt(backend, 'body') };
+    default:
+      return draft;
+  }
+}
+
+/** Who may enter, as the form has it; null: modules and rules that the form cannot show, and so must not replace. */
+export async function entryDraft(
+  edge: HttpsEdge,
+  route: HttpsEdgeRoute,
+  ownIssuer: string | null,
+): Promise<Draft | null> {
+  const draft = { ...newDraft(), host: hostOf(edge) };
+  const { oidc, oauth, access, ip_restriction: addresses } = route;
+  const modules = [oidc, oauth, access, addresses].filter((each) => each !== null);
+  // Passwords of a route are no choice of the form.
+  const hasPasswords = ((route as unknown as Document)['basic_auth'] ?? null) !== null;
+  if (oauth !== null || hasPasswords || modules.some(({ enabled }) => !enabled)) return null;
+  if (modules.length === 0) return { ...draft, entry: 'everybody' };
+  if (addresses !== null) {
+    const ranges = modules.length === 1 ? await rangesOf(addresses.ip_policies.map(({ id }) => id)) : null;
+    return ranges === null ? null : { ...draft, entry: 'addresses', addresses: ranges.join(', ') };
+  }
+  const rule = soleRule(access);
+  if (rule === null) return null;
+  const { guests, ...people } = rule;
+  if (oidc === null) return guests && Object.keys(people).length === 0 ? { ...draft, entry: 'guest' } : null;
+  if (guests) return null;
+  const named = [...(people.emails ?? []), ...(people.domains ?? []).map((domain) => `@${domain}`)];
+  const filled = { ...draft, people: named.join(', '), groups: (people.groups ?? []).join(', ') };
+  if (oidc.issuer === ownIssuer && oidc.client_id === '') return { ...filled, entry: 'own' };
+  const { issuer, client_id: clientId, scopes } = oidc;
+  return { ...filled, entry: 'provider', issuer, clientId, scopes: scopes.join(' ') };
+}
+
+interface SoleRule {
+  readonly emails?: readonly string[];
+  readonly domains?: readonly string[];
+  readonly groups?: readonly string[];
+  readonly guests?: true;
+}
+
+/** The only rule, if it has nothing but people that the form can name; empty without rules. */
+function soleRule(access: HttpsEdgeRoute['access']): SoleRule | null {
+  if (access === null) return {};
+  const [rule, ...others] = access.allow;
+  if (rule === undefined || others.length > 0 || !access.enforce) return null;
+  if (access.deny.length > 0 || access.bearer.length > 0) return null;
+  const { emails, email_domains: domains, claims = {}, guests, ...unknown } = rule;
+  const { groups, ...otherClaims } = claims;
+  const rest = [...Object.values(unknown), ...Object.values(otherClaims)].filter((each) => each !== undefined);
+  if (rest.some((each) => each !== false)) return null;
+  return {
+    ...(emails !== undefined && { emails }),
+    ...(domains !== undefined && { domains }),
+    ...(groups !== undefined && { groups: groups.map(String) }),
+    ...(guests === true && { guests }),
+  };
+}
+
+/** Null: they cannot be read, or some of them deny. */
+async function rangesOf(policies: readonly string[]): Promise<readonly string[] | null> {
+  if (!isAllowed('ip_policy_rules:read')) return null;
+  const filter = encodeURIComponent(`obj.ip_policy.id in ${JSON.stringify(policies)}`);
+  const page = await get<{ ip_policy_rules: readonly Document[]; next_page_uri: string | null }>(
+    `/ip_policy_rules?limit=100&filter=${filter}`,
+  );
+  const isWhole = page.next_page_uri === null && page.ip_policy_rules.every(({ action }) => action === 'allow');
+  return isWhole ? page.ip_policy_rules.map((rule) => textAt(rule, 'cidr')) : null;
+}

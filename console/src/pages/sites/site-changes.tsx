@@ -1,0 +1,173 @@
+import { useState } from 'preact/hooks';
+import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
+import { hostNameProblem } from '../../../../src/lib/net/host-name.ts';
+import { createBackend, existingBackend } from '../../../../src/publish/plan-backend.ts';
+import { planEntry } from '../../../../src/publish/plan-entry.ts';
+import type { Answer } from '../../api/request.ts';
+import { useLoaded } from '../../api/use-loaded.ts';
+import type { Document } from '../../api/use-pages.ts';
+import { PlainField } from '../../components/form/plain-field.tsx';
+import { LoadedView } from '../../components/loaded-view.tsx';
+import { href } from '../../router/location.ts';
+import { type Draft, entryProblems, type ServerFacts, targetProblems, wantedOf } from '../publish/draft.ts';
+import { EntryFields } from '../publish/entry-fields.tsx';
+import { currentFor } from '../publish/publish-request.ts';
+import { entrySentences, targetSentence } from '../publish/sentences.ts';
+import { TargetFields } from '../publish/target-fields.tsx';
+import { entryDraft, rootRoute, targetDraft } from './draft-of-site.ts';
+import { SiteChange } from './site-change.tsx';
+import type { SiteSaved } from './site-saved-view.tsx';
+
+export interface ChangeProps {
+  readonly answer: Answer<HttpsEdge>;
+  readonly facts: ServerFacts;
+  readonly onCancel: () => void;
+  readonly onSaved: (saved: SiteSaved) => void;
+}
+
+export function HostChange(props: ChangeProps) {
+  const { hostports } = props.answer.data;
+  const port = props.facts.listenerPort;
+  const before = hostports.map((each) => each.replace(`:${port}`, '')).join(', ');
+  const [text, setText] = useState(before);
+  const hosts = text
+    .split(/[\s,]+/)
+    .map((each) =>
+      each
+        .toLowerCase()
+        .replace(/^https?:\/\//, '')
+        .replace(/\/$/, ''),
+    )
+    .filter((each) => each !== '');
+  const wrong = hosts.map(hostProblem).find((each) => each !== null) ?? null;
+  const problem = hosts.length === 0 ? 'Enter a host name, such as app.example.com.' : wrong;
+  return (
+    <SiteChange
+      {...props}
+      title="Change the address"
+      problem={problem}
+      isUnchanged={text === before}
+      sentences={[`The site is served at ${hosts.join(', ')}, and nowhere else.`]}
+      plan={async () => ({
+        operations: [
+          {
+            method: 'PATCH',
+            path: `/edges/https/${props.answer.data.id}`,
+            body: { hostports: hosts.map((each) => (/:\d+$/.test(each) ? each : `${each}:${port}`)) },
+          },
+        ],
+        people: null,
+      })}
+    >
+      <PlainField
+        id="site-hosts"
+        label="Hosts"
+        hint="Names that lead to this server, with commas."
+        hasFocus
+        value={text}
+        problem={problem}
+        onChange={setText}
+      />
+    </SiteChange>
+  );
+}
+
+function hostProblem(host: string): string | null {
+  const problem = hostNameProblem(host.replace(/^\*\./, '').replace(/:\d+$/, ''), 'refused');
+  return problem === null ? null : `The name ${host} ${problem}.`;
+}
+
+export function TargetChange(props: ChangeProps & { readonly backend: Document | undefined }) {
+  const { answer, facts, backend } = props;
+  const [draft, setDraft] = useState<Draft>(() => targetDraft(answer.data, backend));
+  const route = rootRoute(answer.data);
+  if (route === null) return <NoRoot edge={answer.data} />;
+  const problems = targetProblems(draft);
+  const wanted = wantedOf(draft, facts);
+  return (
+    <SiteChange
+      {...props}
+      title="Change where it goes"
+      problem={Object.values(problems)[0] ?? null}
+      isUnchanged={false}
+      sentences={[targetSentence(wanted)]}
+      plan={async () => {
+        const { target, host } = wanted;
+        const path = `/edges/https/${answer.data.id}/routes/${route.id}/backend`;
+        const found = existingBackend(target, (await currentFor(wanted)).backends);
+        if (found !== null || target.kind === 'backend')
+          return { operations: [{ method: 'PUT', path, body: { backend_id: found ?? '' } }], people: null };
+        const body = { backend_id: { $ref: 0, field: 'id' } };
+        return { operations: [createBackend(target, `${host}/`), { method: 'PUT', path, body }], people: null };
+      }}
+    >
+      <TargetFields
+        draft={draft}
+        problems={problems}
+        onChange={(changes) => setDraft((old) => ({ ...old, ...changes }))}
+      />
+    </SiteChange>
+  );
+}
+
+export function EntryChange(props: ChangeProps) {
+  const { answer, facts } = props;
+  const route = rootRoute(answer.data);
+  const loaded = useLoaded(`entry of ${answer.data.id} ${answer.etag}`, async () => ({
+    draft: route === null ? null : await entryDraft(answer.data, route, facts.ownIssuer),
+  }));
+  if (route === null) return <NoRoot edge={answer.data} />;
+  return (
+    <LoadedView loaded={loaded} what="Who may enter">
+      {({ draft }) =>
+        draft === null ? (
+          <p>
+            This site has modules or rules that this form does not know.{' '}
+            <a href={href(`/edges/${answer.data.id}/routes/${route.id}`)}>Change them one by one</a>
+          </p>
+        ) : (
+          <EntryForm {...props} initial={draft} />
+        )
+      }
+    </LoadedView>
+  );
+}
+
+function EntryForm(props: ChangeProps & { readonly initial: Draft }) {
+  const { answer, facts, initial } = props;
+  const [draft, setDraft] = useState<Draft>(initial);
+  const [isTried, setTried] = useState(false);
+  const problems = entryProblems(draft);
+  const wanted = wantedOf(draft, facts);
+  const route = rootRoute(answer.data);
+  return (
+    <SiteChange
+      {...props}
+      title="Change who may enter"
+      problem={Object.values(problems)[0] ?? null}
+      isUnchanged={false}
+      sentences={entrySentences(wanted)}
+      onTried={() => setTried(true)}
+      plan={async () => ({
+        operations: route === null ? [] : planEntry(wanted, answer.data.id, route),
+        people: wanted,
+      })}
+    >
+      <EntryFields
+        draft={draft}
+        problems={problems}
+        facts={facts}
+        isTried={isTried}
+        onChange={(changes) => setDraft((old) => ({ ...old, ...changes }))}
+      />
+    </SiteChange>
+  );
+}
+
+function NoRoot({ edge }: { edge: HttpsEdge }) {
+  return (
+    <p>
+      No route of this site takes all paths. <a href={href(`/edges/${edge.id}`)}>Change its routes one by one</a>
+    </p>
+  );
+}
