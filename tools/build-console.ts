@@ -113,7 +113,8 @@ export function tryToBuildConsole(): void {
 }
 
 function pageHtml(outputs: Metafile['outputs']): string {
-  const [script, entry] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint !== undefined) ?? [];
+  // A page that is loaded later counts as an entry point too.
+  const [script, entry] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx')) ?? [];
   if (script === undefined) throw new Error('esbuild named no entry point');
   const tags = [
     ...(entry?.cssBundle === undefined ? [] : [`<link rel="stylesheet" href="${assetUrl(entry.cssBundle)}">`]),

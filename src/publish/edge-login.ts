@@ -8,6 +8,9 @@ import type { WantedLogin } from './wanted-edge.ts';
 /** The module that a published site logs in with. */
 export const LOGIN_MODULE = 'oidc';
 
+/** The module that says who of the people who logged in may enter. */
+export const RULES_MODULE = 'access';
+
 /** Undefined: the server has no identity host. */
 export function ownLogin(settings: readonly Pick<Setting, 'name' | 'value'>[]): WantedLogin | undefined {
   const host = settings.find(({ name }) => name === 'identity_host')?.value;
@@ -35,7 +38,7 @@ export function loginText(route: HttpsEdgeRoute): string | null {
 export const GUARDS = [
   ['oidc', 'login'],
   ['oauth', 'login'],
-  ['access', 'access rules'],
+  [RULES_MODULE, 'access rules'],
 ] as const;
 
 /** Whether an edge keeps somebody out. */
@@ -94,6 +97,12 @@ export function loginBody(
     client_id: clientId,
     ...(clientSecret !== null && { client_secret: clientSecret }),
   };
+}
+
+/** What a login at the same issuer has beside these fields stays. A secret is not sent to another provider. */
+export function replacedLogin(login: WantedLogin, { oidc }: HttpsEdgeRoute): JsonObject {
+  const body = loginBody(login, oidc?.issuer === login.issuer ? oidc : null);
+  return login.scopes === undefined ? body : { ...body, scopes: [...login.scopes] };
 }
 
 /** A key that may not read secrets sees an empty one: then it is sent again. */

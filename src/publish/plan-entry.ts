@@ -1,10 +1,10 @@
 import type { HttpsEdgeRoute } from '../client/generated/https-edge-routes.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { GUARDS, LOGIN_MODULE, loginBody } from './edge-login.ts';
+import { GUARDS, LOGIN_MODULE, RULES_MODULE, replacedLogin } from './edge-login.ts';
 import type { EdgeOperation } from './edge-operation.ts';
 import { peopleText, ruleOf } from './people-rules.ts';
 import { ADDRESS_MODULE, createPolicy } from './plan-addresses.ts';
-import type { WantedEdge, WantedLogin } from './wanted-edge.ts';
+import type { WantedEdge } from './wanted-edge.ts';
 
 /** Who may enter a route that exists, instead of the people who may now: login, rules and addresses are replaced together. */
 export function planEntry(wanted: WantedEdge, edgeId: string, route: HttpsEdgeRoute): readonly EdgeOperation[] {
@@ -15,9 +15,8 @@ export function planEntry(wanted: WantedEdge, edgeId: string, route: HttpsEdgeRo
     ...(guests === undefined ? [] : [{ guests: true }]),
   ];
   const bodies: Readonly<Record<string, JsonObject | null>> = {
-    [LOGIN_MODULE]: login === null ? null : changedLogin(login, route),
-    oauth: null,
-    access: allow.length === 0 ? null : { allow },
+    [LOGIN_MODULE]: login === null ? null : replacedLogin(login, route),
+    [RULES_MODULE]: allow.length === 0 ? null : { allow },
     [ADDRESS_MODULE]: addresses.length === 0 ? null : { ip_policy_ids: [{ $ref: 0, field: 'id' }] },
   };
   const operations: EdgeOperation[] =
@@ -37,10 +36,4 @@ export function planEntry(wanted: WantedEdge, edgeId: string, route: HttpsEdgeRo
     });
   }
   return operations;
-}
-
-/** What a login at the same issuer has beside these fields stays. A secret is not sent to another provider. */
-function changedLogin(login: WantedLogin, { oidc }: HttpsEdgeRoute): JsonObject {
-  const body = loginBody(login, oidc?.issuer === login.issuer ? oidc : null);
-  return login.scopes === undefined ? body : { ...body, scopes: [...login.scopes] };
 }

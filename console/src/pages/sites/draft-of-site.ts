@@ -22,7 +22,7 @@ function hostOf({ hostports }: HttpsEdge): string {
 export function targetDraft(edge: HttpsEdge, backend: Document | undefined): Draft {
   const draft = { ...newDraft(), host: hostOf(edge) };
   if (backend === undefined) return draft;
-  switch (resourceAt(textAt(backend, 'uri'))?.type.tag) {
+  switch (resourceAt(textAt(backend, 'uri'))?.type.tag ?? '') {
     case 'static': {
       const isTls = (backend['tls'] as { enabled?: boolean } | undefined)?.enabled === true;
       return { ...draft, target: 'address', address: `${isTls ? 'https://' : ''}${textAt(backend, 'address')}` };
