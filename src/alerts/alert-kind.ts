@@ -5,6 +5,7 @@ export interface AlertLimits {
   readonly agentAwayMs: number;
   readonly backendFailingMs: number;
   readonly certificateDays: number;
+  readonly circuitOpenMs: number;
   readonly deliveryStuckMs: number;
   readonly descriptorPercent: number;
   readonly diskPercent: number;
@@ -56,6 +57,8 @@ export interface AlertFacts {
   /** Used share of the data directory's disk, in percent. */
   diskPercent(): Promise<number>;
   backendTraffic(): readonly BackendTraffic[];
+  /** Ids of the routes whose circuit breaker is open on this node. */
+  openCircuits(): readonly string[];
   /** Subjects that this kind has raised an alert about: what is remembered of the time before a restart. */
   readonly raised: ReadonlySet<string>;
 }

@@ -20,6 +20,9 @@ export const upkeepSettings = {
     description:
       'Days before its expiry from which a certificate raises an alert. 0: no alerts about certificates, also not about those that an ACME server does not issue.',
   }),
+  alert_circuit_open: required(integer(0, 10_000_000), {
+    description: 'Seconds after which an open circuit breaker of a route raises an alert. 0: no such alert.',
+  }),
   alert_delivery_stuck: required(integer(0, 10_000_000), {
     description: 'Seconds after which events that wait for a destination raise an alert. 0: no such alert.',
   }),

@@ -13,6 +13,7 @@ import type { OnlinePort } from '../resources/shared-ports.ts';
 import type { Store } from '../store/store.ts';
 import type { BackendTraffic } from '../telemetry/metrics/backend-traffic.ts';
 import { onlineInStore } from './cluster/online-in-store.ts';
+import type { Circuits } from './data-plane/circuits.ts';
 
 export interface AlertDependencies {
   readonly config: Config;
@@ -24,6 +25,7 @@ export interface AlertDependencies {
   readonly nodes: { readonly membership: Membership; readonly links: object | null };
   readonly directory: { readonly online: OnlinePort };
   readonly backendTraffic: BackendTraffic;
+  readonly circuits: Pick<Circuits, 'open'>;
   readonly descriptors: DescriptorBudget;
   readonly baseUrl: string;
 }
@@ -46,6 +48,7 @@ export function openAlerts(deps: AlertDependencies): AlertWatch {
       agentAwayMs: config.alert_agent_away * SECOND_MS,
       backendFailingMs: config.alert_backend_failing * SECOND_MS,
       certificateDays: config.alert_certificate_days,
+      circuitOpenMs: config.alert_circuit_open * SECOND_MS,
       deliveryStuckMs: config.alert_delivery_stuck * SECOND_MS,
       descriptorPercent: config.alert_descriptor_percent,
       diskPercent: config.alert_disk_percent,
@@ -74,6 +77,7 @@ export function openAlerts(deps: AlertDependencies): AlertWatch {
       descriptors: () => descriptors,
       diskPercent: () => usedPercent(config.data_dir),
       backendTraffic: () => backendTraffic.take(),
+      openCircuits: () => deps.circuits.open(),
     },
     newId: (prefix) => `${prefix}_${ksuid(clock.nowMs())}`,
     ref: (id) => ({ id, uri: `${baseUrl}/alerts/${id}` }),

@@ -40,6 +40,7 @@ import { nodeName, openNodes } from './cluster/nodes.ts';
 import { othersWrites } from './cluster/others-writes.ts';
 import { ownTunnels } from './cluster/own-tunnels.ts';
 import { backendGuard } from './data-plane/backend-guard.ts';
+import { Circuits } from './data-plane/circuits.ts';
 import { openDescriptorBudget } from './data-plane/descriptors.ts';
 import { createNodeMemories, MAIN_THREAD } from './data-plane/node-memories.ts';
 import { proxiedClients } from './data-plane/proxied-clients.ts';
@@ -188,6 +189,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     new Explainer({ ...base, ...ofOthers, ...seen, sessions: store.logins, node: membership.self.name }),
     (it) => it.close(),
   );
+  const circuits = new Circuits(replica, seen.nodeMemories, clock);
+  circuits.addMetrics(registry);
   let snapshots: Snapshots | null = null;
   const mail = openMail({ ...base, membership });
   opened.defer(() => mail?.close());
@@ -357,7 +360,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => delivery?.close(0));
 
   const known = { config, store, replica, catalog, clock, logger, nodes, baseUrl, directory };
-  const alerts = openAlerts({ ...known, backendTraffic, descriptors });
+  const alerts = openAlerts({ ...known, backendTraffic, descriptors, circuits });
   opened.defer(() => alerts.close());
 
   const isTerminal = options.isTerminal ?? false;

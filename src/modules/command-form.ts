@@ -21,13 +21,14 @@ export interface CommandField extends Omit<AgentField, 'key'> {
   readonly flag?: AgentFlag;
 }
 
-export type FieldKind = 'text' | 'list' | 'boolean' | 'integer';
+export type FieldKind = 'text' | 'list' | 'boolean' | 'integer' | 'number';
 
 const KINDS: Readonly<Record<string, FieldKind>> = {
   string: 'text',
   array: 'list',
   boolean: 'boolean',
   integer: 'integer',
+  number: 'number',
 };
 
 export function commandForm({ name, config, agent }: AgentModule): CommandForm {

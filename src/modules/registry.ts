@@ -1,5 +1,6 @@
 import { access } from './access/access.ts';
 import { backend } from './backend/backend.ts';
+import { circuitBreaker } from './circuit_breaker/circuit-breaker.ts';
 import { compression } from './compression/compression.ts';
 import type { Module } from './contract/module.ts';
 import { ipRestriction } from './ip_restriction/ip-restriction.ts';
@@ -29,6 +30,7 @@ export const modules: readonly Module[] = [
   oidc,
   oauth,
   access,
+  circuitBreaker,
   responseHeaders,
   compression,
   rewrite,

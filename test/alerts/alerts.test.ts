@@ -23,7 +23,7 @@ import { TunnelWorld } from '../support/tunnel-world.ts';
 usePostgres();
 
 const OFF: AlertLimits = {
-  ...{ agentAwayMs: 0, backendFailingMs: 0, certificateDays: 0 },
+  ...{ agentAwayMs: 0, backendFailingMs: 0, certificateDays: 0, circuitOpenMs: 0 },
   ...{ deliveryStuckMs: 0, descriptorPercent: 0, diskPercent: 0, nodeLostMs: 0 },
 };
 const NOW = Date.parse('2026-11-01T00:00:00Z');
@@ -43,6 +43,7 @@ class Surroundings {
   disk = 0;
   descriptors = { open: 0, limit: 1_000, isScarce: false };
   traffic: ReturnType<AlertFacts['backendTraffic']> = [];
+  circuits: readonly string[] = [];
 }
 
 async function open(t: TestContext, store: Store, around: Surroundings, limits: Partial<AlertLimits>) {
@@ -65,6 +66,7 @@ async function open(t: TestContext, store: Store, around: Surroundings, limits: 
       descriptors: () => around.descriptors,
       diskPercent: async () => around.disk,
       backendTraffic: () => around.traffic,
+      openCircuits: () => around.circuits,
     },
     newId: (prefix) => `${prefix}_${ksuid(around.nowMs)}`,
     ref: (id) => ({ id, uri: `/alerts/${id}` }),
@@ -206,6 +208,24 @@ suite('kinds of alerts', () => {
     around.descriptors = { open: 5_000, limit: Number.POSITIVE_INFINITY, isScarce: false };
     await after(0);
     assert.deepEqual(await after(60_000), [], 'a limit that is not known is never reached');
+  });
+
+  test('an open circuit is named by its host and path, and its alert ends at once with it', async (t) => {
+    const { store } = await subscribed(t, 'sqlite');
+    await committed(store, {
+      puts: [
+        put('https_edge', 'edghts_1', { doc: { hostports: ['shop.example.com:443'] } }),
+        put('https_edge_route', 'edghtsrt_1', { parent: 'edghts_1', doc: { match: '/api' } }),
+      ],
+    });
+    const around = new Surroundings();
+    const { after } = await open(t, store, around, { circuitOpenMs: 30_000 });
+    around.circuits = ['edghtsrt_1'];
+    assert.deepEqual(await after(0), []);
+    const title = 'the circuit of shop.example.com/api (edghtsrt_1) is open on one: its backend fails';
+    assert.deepEqual(await after(30_000), [title]);
+    around.circuits = [];
+    assert.deepEqual(await after(0), []);
   });
 
   test('tell what is wrong with what', async (t) => {

@@ -240,6 +240,16 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
     assert.deepEqual({ ...replaced.provider.github }.organizations, ['acme']);
     assert.deepEqual(await edgeRouteOAuthModule.get(item), replaced);
     await gone(edgeRouteOAuthModule.delete(item), `/edges/https/${edge.id}/routes/${route.id}/oauth`);
+    const { edgeRouteCircuitBreakerModule: breakers } = ngrok.edgeModules;
+    const breaker = {
+      ...{ enabled: true, errorThresholdPercentage: 0.2, numBuckets: 5 },
+      ...{ rollingWindow: 300, trippedDuration: 120, volumeThreshold: 20 },
+    };
+    const shown = { ...breaker, state: 'closed' };
+    assert.deepEqual(await breakers.replace({ ...item, module: breaker } as never), shown);
+    assert.deepEqual(await breakers.replace({ ...item, module: shown } as never), shown);
+    assert.deepEqual(await breakers.get(item), shown);
+    await gone(breakers.delete(item), `/edges/https/${edge.id}/routes/${route.id}/circuit_breaker`);
     const { edgeRouteUserAgentFilterModule: agents } = ngrok.edgeModules;
     const filter = { enabled: true, allow: ['^$'], deny: ['(?i)bot'] };
     assert.deepEqual(await agents.replace({ ...item, module: filter } as never), filter);

@@ -128,6 +128,9 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /the history is intact/ },
     ],
   },
+  'docs/how-to/use-a-circuit-breaker.md': {
+    blocks: [{ run: /volume_threshold +20/ }, { run: /closed/ }, { run: /state +closed/ }],
+  },
   'docs/how-to/get-alerts.md': {
     blocks: [{ run: quiet }, { skip: 'test/alerts dismisses an alert' }, { run: /alert_raised\.v0/ }],
   },

@@ -3,6 +3,7 @@ import { agentAway } from './agent_away/agent-away.ts';
 import { backendFailing } from './backend_failing/backend-failing.ts';
 import { certificateExpiring } from './certificate_expiring/certificate-expiring.ts';
 import { certificateFailing } from './certificate_failing/certificate-failing.ts';
+import { circuitOpen } from './circuit_open/circuit-open.ts';
 import { deliveryStuck } from './delivery_stuck/delivery-stuck.ts';
 import { diskNearlyFull } from './disk_nearly_full/disk-nearly-full.ts';
 import { fileDescriptorsLow } from './file_descriptors_low/file-descriptors-low.ts';
@@ -14,6 +15,7 @@ export const alertKinds: readonly AlertKind[] = [
   backendFailing,
   certificateExpiring,
   certificateFailing,
+  circuitOpen,
   deliveryStuck,
   diskNearlyFull,
   fileDescriptorsLow,

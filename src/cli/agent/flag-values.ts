@@ -37,6 +37,15 @@ export class FlagValues {
     return value;
   }
 
+  number(name: string, minimum: number, maximum: number): number | null {
+    const text = this.text(name);
+    if (text === null) return null;
+    const value = /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= minimum && value <= maximum))
+      throw usage(`--${name} must be a number from ${minimum} to ${maximum}`);
+    return value;
+  }
+
   oneOf<const Choice extends string>(name: string, choices: readonly Choice[]): Choice | null {
     const text = this.text(name);
     const chosen = choices.find((choice) => choice === text);

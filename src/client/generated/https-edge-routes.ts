@@ -7,6 +7,11 @@ import type { Transport } from '../transport.ts';
 import { type AccessModule, AccessModuleClient, type AccessModuleReplace } from './access-module.ts';
 import { type BackendModule, BackendModuleClient, type BackendModuleReplace } from './backend-module.ts';
 import {
+  type CircuitBreakerModule,
+  CircuitBreakerModuleClient,
+  type CircuitBreakerModuleReplace,
+} from './circuit-breaker-module.ts';
+import {
   type CompressionModule,
   CompressionModuleClient,
   type CompressionModuleReplace,
@@ -88,6 +93,11 @@ export interface HttpsEdgeRoute {
    */
   readonly access: AccessModule | null;
   /**
+   * Refuses requests with 503 for a while after too many requests to the backend have failed. Each node counts for
+   * itself. Null if not set.
+   */
+  readonly circuit_breaker: CircuitBreakerModule | null;
+  /**
    * Removes headers from responses of the backend, and adds others. Pages of the edge itself keep theirs. Null if
    * not set.
    */
@@ -142,6 +152,11 @@ export interface HttpsEdgeRouteCreate {
    * by the login module of the route.
    */
   readonly access?: AccessModuleReplace | undefined;
+  /**
+   * Refuses requests with 503 for a while after too many requests to the backend have failed. Each node counts for
+   * itself.
+   */
+  readonly circuit_breaker?: CircuitBreakerModuleReplace | undefined;
   /** Removes headers from responses of the backend, and adds others. Pages of the edge itself keep theirs. */
   readonly response_headers?: ResponseHeadersModuleReplace | undefined;
   /** Compresses responses for clients that accept compression. */
@@ -203,6 +218,11 @@ export interface HttpsEdgeRouteUpdate {
    * by the login module of the route.
    */
   readonly access?: AccessModuleReplace | undefined;
+  /**
+   * Refuses requests with 503 for a while after too many requests to the backend have failed. Each node counts for
+   * itself.
+   */
+  readonly circuit_breaker?: CircuitBreakerModuleReplace | undefined;
   /** Removes headers from responses of the backend, and adds others. Pages of the edge itself keep theirs. */
   readonly response_headers?: ResponseHeadersModuleReplace | undefined;
   /** Compresses responses for clients that accept compression. */
@@ -224,6 +244,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
   readonly oidc: OidcModuleClient;
   readonly oauth: OauthModuleClient;
   readonly access: AccessModuleClient;
+  readonly circuitBreaker: CircuitBreakerModuleClient;
   readonly responseHeaders: ResponseHeadersModuleClient;
   readonly compression: CompressionModuleClient;
   readonly rewrite: RewriteModuleClient;
@@ -239,6 +260,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     this.oidc = new OidcModuleClient(transport);
     this.oauth = new OauthModuleClient(transport);
     this.access = new AccessModuleClient(transport);
+    this.circuitBreaker = new CircuitBreakerModuleClient(transport);
     this.responseHeaders = new ResponseHeadersModuleClient(transport);
     this.compression = new CompressionModuleClient(transport);
     this.rewrite = new RewriteModuleClient(transport);

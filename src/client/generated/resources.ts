@@ -56,6 +56,7 @@ export type * from './backends.ts';
 export type * from './certificate-authorities.ts';
 export type * from './changes.ts';
 export type * from './changesets.ts';
+export type * from './circuit-breaker-module.ts';
 export type * from './compression-module.ts';
 export type * from './console-sessions.ts';
 export type * from './credentials.ts';

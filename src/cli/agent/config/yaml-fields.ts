@@ -95,6 +95,13 @@ export class YamlFields {
     return this.#wrong(key, `must be a whole number from ${minimum} to ${maximum}`);
   }
 
+  number(key: string, minimum: number, maximum: number): number | null {
+    const value = this.#scalar(key);
+    if (value === undefined) return null;
+    if (typeof value === 'number' && value >= minimum && value <= maximum) return value;
+    return this.#wrong(key, `must be a number from ${minimum} to ${maximum}`);
+  }
+
   textList(key: string, example: string, fits: (text: string) => string | null = () => null): readonly string[] | null {
     const field = this.#fields.get(key);
     if (field === undefined) return null;

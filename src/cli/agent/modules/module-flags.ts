@@ -9,6 +9,7 @@ const KINDS: Readonly<Record<CommandField['kind'], FlagKind>> = {
   list: 'list',
   boolean: 'switch',
   integer: 'number',
+  number: 'number',
 };
 
 /** The flags of every module that a tunnel of the protocol can have. */

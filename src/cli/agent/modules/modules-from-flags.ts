@@ -36,6 +36,7 @@ async function fieldFromFlag(field: CommandField, flags: FlagValues, source: Tex
   const { name } = flag;
   if (kind === 'boolean') return flags.switch(name);
   if (kind === 'integer') return flags.integer(name, field.minimum ?? 0, field.maximum ?? Number.MAX_SAFE_INTEGER);
+  if (kind === 'number') return flags.number(name, field.minimum ?? 0, field.maximum ?? Number.MAX_SAFE_INTEGER);
   if (kind === 'text') return field.isSecret ? flags.secret(name, source) : flags.text(name, ruleOf(field));
   const isRepeated = field.isCertificateFile === true || field.isRepeated === true;
   const items = isRepeated ? flags.repeated(name) : flags.list(name, ruleOf(field));

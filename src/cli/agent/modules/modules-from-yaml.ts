@@ -54,6 +54,7 @@ function readField(field: CommandField, map: YamlFields, key: string): FieldValu
   const { kind, minimum = 0, maximum = Number.MAX_SAFE_INTEGER, maxItems = Number.POSITIVE_INFINITY } = field;
   if (kind === 'boolean') return map.boolean(key);
   if (kind === 'integer') return map.integer(key, minimum, maximum);
+  if (kind === 'number') return map.number(key, minimum, maximum);
   if (kind === 'text') return map.text(key, ruleOf(field)) ?? (field.isNeeded === true ? '' : null);
   const items = map.textList(key, field.example, ruleOf(field));
   if (items !== null && items.length > maxItems) return map.problem(key, `${key} can have at most ${maxItems} items`);

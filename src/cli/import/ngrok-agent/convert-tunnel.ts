@@ -10,7 +10,6 @@ export interface TunnelTarget {
 
 /** Options that do not decide who gets in. A tunnel that loses any other is left out of the file. */
 const HARMLESS: ReadonlySet<string> = new Set([
-  'circuit_breaker',
   'websocket_tcp_converter',
   'proxy_proto',
   'app_protocol',
@@ -41,13 +40,15 @@ const SAME = [
 /** One tunnel of version 2. */
 export function addTunnel(name: string, tunnel: JsonObject, { place, file, report }: TunnelTarget): void {
   const { hostname, domain, subdomain, remote_addr: remote, oidc, oauth, bind_tls: bindTls, ...others } = tunnel;
-  const rest: Record<string, JsonValue> = { ...others };
+  const { circuit_breaker: breaker, ...unlike } = others;
+  const rest: Record<string, JsonValue> = { ...unlike };
   const fields: Record<string, JsonValue> = {};
   for (const field of SAME) {
     if (rest[field] !== undefined) fields[field] = rest[field];
     delete rest[field];
   }
   if (fields['proto'] === 'https') fields['proto'] = 'http';
+  if (!isUnset(breaker ?? null)) fields['circuit_breaker'] = { error_threshold_percentage: breaker ?? null };
   fields['domain'] = domain ?? hostname ?? null;
   if (bindTls === false || bindTls === 'false') fields['schemes'] = ['http'];
   else if (bindTls === 'both') fields['schemes'] = ['http', 'https'];

@@ -1,0 +1,58 @@
+import type { Pass, Refusal, Verdict } from '../contract/decides.ts';
+import type { PreparePorts } from '../contract/prepare.ts';
+import type { PreparedModule } from '../contract/prepared-module.ts';
+import { Circuit } from './circuit.ts';
+import { type CircuitBreakerConfig, type CircuitLimits, limitsOf } from './circuit-breaker-config.ts';
+import type { CircuitBreakerRuntime, HeldCircuit } from './circuit-breaker-runtime.ts';
+import { CircuitTable } from './circuit-table.ts';
+
+const CLOSED: Pass = { isPass: true, reason: 'closed' };
+const PROBE: Pass = { isPass: true, reason: 'probe', decision: 'allow_while_open' };
+const READER = -1;
+
+/** The hooks of a route. The circuit is claimed by the first request, so that an explanation changes nothing. */
+export function breakCircuit(
+  config: CircuitBreakerConfig,
+  place: PreparePorts['place'],
+  runtime: CircuitBreakerRuntime | null,
+): Pick<PreparedModule, 'judge' | 'admit' | 'settled'> {
+  if (runtime === null) return { judge: () => CLOSED };
+  const limits = limitsOf(config);
+  runtime.prepared(place, limits);
+  let held: HeldCircuit | null = null;
+  const hold = (): HeldCircuit => {
+    held ??= runtime.hold(place, limits);
+    return held;
+  };
+  return {
+    judge: () => wouldBe(place.routeId ?? '', limits, runtime),
+    admit: (request) => {
+      const admission = runtime.admit(hold(), request);
+      if (admission === 'pass') return CLOSED;
+      return 'probe' in admission ? PROBE : refusal(admission.retryAfterMs);
+    },
+    settled: (request, outcome) => {
+      // Nobody asked it: a module before it refused the request.
+      if (held !== null) runtime.settled(held, request, outcome);
+    },
+  };
+}
+
+function wouldBe(routeId: string, limits: CircuitLimits, { memory, nowMs }: CircuitBreakerRuntime): Verdict {
+  const table = new CircuitTable(memory, READER);
+  const slot = table.find(routeId, limits.digest);
+  if (slot === null || !table.isOpen(slot)) return CLOSED;
+  const next = Circuit.next(slot.fields, limits, nowMs);
+  return next === 'probe' ? PROBE : refusal(next);
+}
+
+function refusal(retryAfterMs: number): Refusal {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return {
+    status: 503,
+    code: 'ERR_POSTERN_CIRCUIT_OPEN',
+    message: 'The service behind this site is failing, so requests are refused for a moment. Try again later.',
+    reason: 'open',
+    headers: ['retry-after', String(seconds)],
+  };
+}
