@@ -4,7 +4,8 @@ import type { HeaderChange } from '../../modules/contract/changes-requests.ts';
 import type { Refusal } from '../../modules/contract/decides.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
 import type { ClientSide } from '../connections/client-side.ts';
-import { FORWARDED, withHeaderChange, withoutNames } from './module-headers.ts';
+import { FORWARDED } from '../http/dropped-headers.ts';
+import { withHeaderChange, withoutNames } from './module-headers.ts';
 import { withoutOwnCookies } from './own-cookies.ts';
 import { type RewritePlace, rewriteProblem } from './rewrite-problem.ts';
 

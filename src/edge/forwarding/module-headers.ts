@@ -2,7 +2,7 @@ import type { HeaderList } from '../../lib/http/header-list.ts';
 import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
 import type { HeaderChange } from '../../modules/contract/changes-requests.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
-import { SPECIAL } from '../http/dropped-headers.ts';
+import { FORWARDED, SPECIAL } from '../http/dropped-headers.ts';
 
 /** The edge computes these for each connection; from a module they would contradict it (RFC 9112 §6). */
 const FRAMING: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'content-length']);
@@ -28,17 +28,6 @@ export function assertResponseHeaders(module: string, headers: HeaderList, befor
     if (value !== before[at + 1] && UNSENDABLE.test(value)) throw unsendable(module, 'response', name);
   }
 }
-
-/** Headers about the client that the edge adds to every request, or that it never forwards. */
-export const FORWARDED: ReadonlySet<string> = new Set([
-  'x-forwarded-for',
-  'x-forwarded-proto',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-server',
-  'x-real-ip',
-  'forwarded',
-]);
 
 /** Applies a module's changes to a request's headers. Throws when it touches one that modules may not change. */
 export function withHeaderChange(module: RequestChanger, headers: HeaderList, change: HeaderChange): HeaderList {

@@ -3,6 +3,17 @@ import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
 import { COMMON_NAMES } from '../../lib/http1/header-names.ts';
 import { EDGE_HEADERS, nameMatcher } from '../../modules/reserved-names.ts';
 
+/** Headers about the client that the edge adds to every request, or that it never forwards. Modules may remove them. */
+export const FORWARDED: ReadonlySet<string> = new Set([
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'x-real-ip',
+  'forwarded',
+]);
+
 /**
  * Never forwarded as received: the edge computes framing and connection headers, and states the client's address
  * itself.
@@ -14,13 +25,7 @@ export const SPECIAL: ReadonlySet<string> = new Set([
   'proxy-authorization',
   'content-length',
   'expect',
-  'x-forwarded-for',
-  'x-forwarded-proto',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-server',
-  'x-real-ip',
-  'forwarded',
+  ...FORWARDED,
 ]);
 
 /** Client addresses in the spelling of large providers' proxies: trusted proxies may send them. */

@@ -1,6 +1,5 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import { isSecretName } from './header-config.ts';
-import { isSendable } from './sendable.ts';
+import { isSecretName, isSendable } from './header-config.ts';
 import { parseTemplate, type Template } from './template.ts';
 import type { ValueSource } from './variables.ts';
 

@@ -1,8 +1,7 @@
 import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { type HeaderConfig, MAX_NAME_LENGTH } from './header-config.ts';
-import { isSendable } from './sendable.ts';
+import { type HeaderConfig, isSendable, MAX_NAME_LENGTH } from './header-config.ts';
 import { parseTemplate } from './template.ts';
 
 /** CGI folds other characters into names of other headers, as it does with "x_forwarded_for". */

@@ -1,6 +1,6 @@
 import type { SharedPorts, SharedRuntime, SharedState } from '../contract/keeps-state.ts';
 
-/** Counts the values that could not be sent. */
+/** Counts the values that could not be sent. It is also the runtime of both modules. */
 export interface HeaderChangesState extends SharedState {
   /** By the name of the module. */
   readonly leftOut: (module: string) => void;

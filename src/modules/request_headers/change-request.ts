@@ -5,13 +5,13 @@ import type { PreparePorts } from '../contract/prepare.ts';
 import type { PreparedModule } from '../contract/prepared-module.ts';
 import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { AddedHeaders } from '../header_changes/added-headers.ts';
+import type { HeaderChangesState } from '../header_changes/header-changes.ts';
 import type { HeaderConfig } from '../header_changes/header-config.ts';
-import type { HeaderRuntime } from '../header_changes/header-runtime.ts';
 
 /** Removes first, then adds. A name whose value the server vouches for is removed too: a visitor could have sent it. */
 export function changeRequest(
   { add, remove }: HeaderConfig,
-  { place, runtime }: PreparePorts<HeaderRuntime>,
+  { place, runtime }: PreparePorts<HeaderChangesState>,
 ): Pick<PreparedModule, 'transformRequest'> {
   const { host: hostValue, ...others } = add;
   const leftOut = (): void => runtime?.leftOut('request_headers');

@@ -1,10 +1,8 @@
 import { defineModule } from '../contract/module.ts';
-import { acceptHeaderLines, headerLinesSchema } from '../header_changes/agent-lines.ts';
 import { headerProblems, type Objection } from '../header_changes/check-headers.ts';
+import { headerAgent } from '../header_changes/header-agent.ts';
 import { headerChanges } from '../header_changes/header-changes.ts';
 import { headerConfig, withLowerCaseNames } from '../header_changes/header-config.ts';
-import { HeaderRuntime } from '../header_changes/header-runtime.ts';
-import { requestHeadersAgentForm } from './agent-form.ts';
 import { changeRequest } from './change-request.ts';
 
 const NAME = 'request_headers';
@@ -19,10 +17,10 @@ export const requestHeaders = defineModule({
   config: headerConfig('request'),
   example: { add: { 'x-client-address': `\${conn.client_ip}` }, remove: ['x-debug'] },
   shared: [headerChanges],
-  createRuntime: (ports) => HeaderRuntime.open(ports),
+  createRuntime: async (ports) => ports.shared(headerChanges),
   check: (config) => headerProblems(config, objection),
   normalize: withLowerCaseNames,
-  agent: { form: requestHeadersAgentForm, schema: headerLinesSchema, accept: acceptHeaderLines },
+  agent: headerAgent('request', 6),
   prepare: (config, ports) => ({ ok: true, prepared: changeRequest(config, ports) }),
 });
 

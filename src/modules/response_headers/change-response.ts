@@ -6,13 +6,13 @@ import type { PreparedModule } from '../contract/prepared-module.ts';
 import { OWN_COOKIE_MARK } from '../contract/serves-paths.ts';
 import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { AddedHeaders } from '../header_changes/added-headers.ts';
+import type { HeaderChangesState } from '../header_changes/header-changes.ts';
 import type { HeaderConfig } from '../header_changes/header-config.ts';
-import type { HeaderRuntime } from '../header_changes/header-runtime.ts';
 
 /** Removes first, from the head and the trailers, then adds. */
 export function changeResponse(
   { add, remove }: HeaderConfig,
-  { place, runtime }: PreparePorts<HeaderRuntime>,
+  { place, runtime }: PreparePorts<HeaderChangesState>,
 ): Pick<PreparedModule, 'transform'> {
   const added = new AddedHeaders(add, () => runtime?.leftOut('response_headers'));
   const removed = new Set(remove);

@@ -1,10 +1,8 @@
 import { defineModule } from '../contract/module.ts';
-import { acceptHeaderLines, headerLinesSchema } from '../header_changes/agent-lines.ts';
 import { headerProblems } from '../header_changes/check-headers.ts';
+import { headerAgent } from '../header_changes/header-agent.ts';
 import { headerChanges } from '../header_changes/header-changes.ts';
 import { headerConfig, withLowerCaseNames } from '../header_changes/header-config.ts';
-import { HeaderRuntime } from '../header_changes/header-runtime.ts';
-import { responseHeadersAgentForm } from './agent-form.ts';
 import { changeResponse } from './change-response.ts';
 
 /** Changes the headers of responses of backends. */
@@ -17,9 +15,9 @@ export const responseHeaders = defineModule({
   config: headerConfig('response'),
   example: { add: { 'x-frame-options': 'DENY' }, remove: ['server'] },
   shared: [headerChanges],
-  createRuntime: (ports) => HeaderRuntime.open(ports),
+  createRuntime: async (ports) => ports.shared(headerChanges),
   check: (config) => headerProblems(config, () => null),
   normalize: withLowerCaseNames,
-  agent: { form: responseHeadersAgentForm, schema: headerLinesSchema, accept: acceptHeaderLines },
+  agent: headerAgent('response', 7),
   prepare: (config, ports) => ({ ok: true, prepared: changeResponse(config, ports) }),
 });
