@@ -387,23 +387,65 @@ suite('import of Caddy', () => {
     assert.equal(backends['backend.internal:8443'].tls.enabled, true);
     assert.equal(edges['api.example.com'].routes['/health'].match_type, 'exact_path');
     assert.equal(edges['api.example.com'].routes['/'].backend.backend, 'backend.internal:8443');
+    assert.deepEqual(edges['api.example.com'].routes['/old/'].rewrite.rules, [
+      { match_type: 'path_prefix', match: '/old/', to: '/' },
+    ]);
     const reasons = report.dropped.map(({ place, why }) => `${place}: ${why}`).join('\n');
-    for (const reason of [
-      /authentication > providers/,
-      /strip_path_prefix/,
-      /not method/,
-      /no host name/,
-      /X-Frame-Options/,
-    ]) {
+    for (const reason of [/authentication > providers/, /not method/, /no host name/, /X-Frame-Options/]) {
       assert.match(reasons, reason);
     }
+  });
+
+  test('carries redirects to another site, and paths that are rewritten', async () => {
+    const proxy = { handler: 'reverse_proxy', upstreams: [{ dial: '127.0.0.1:1' }] };
+    const redir = (location: string, status_code = 301) => [
+      { handler: 'static_response', status_code, headers: { Location: [location] } },
+    ];
+    const on = (name: string, routes: object[]) => ({
+      match: [{ host: [`${name}.example.com`] }],
+      handle: [{ handler: 'subroute', routes }],
+      terminal: true,
+    });
+    const strip = { handler: 'rewrite', strip_path_prefix: '/api' };
+    const path = (...paths: string[]) => [{ path: paths }];
+    const uri = { handler: 'rewrite', uri: '/index.html' };
+    const odd = { handler: 'rewrite', uri: '/a{http.request.uri.path}' };
+    const routes = [
+      on('www', [{ handle: redir('https://example.com{http.request.uri}') }]),
+      on('path', [{ match: path('/old/*'), handle: redir('https://example.com{http.request.uri.path}', 308) }]),
+      on('see', [{ handle: redir('https://example.com{http.request.uri}', 303) }]),
+      on('host', [{ handle: redir('https://{http.request.host}{http.request.uri}') }]),
+      on('api', [{ match: path('/api/*'), handle: [strip, proxy] }]),
+      on('spa', [{ handle: [uri, proxy] }]),
+      on('whole', [{ handle: [strip, proxy] }]),
+      on('odd', [{ handle: [odd, proxy] }]),
+      on('twice', [{ match: path('/api/*'), handle: [strip, uri, proxy] }]),
+    ];
+    const config = { apps: { http: { servers: { s: { listen: [':443'], routes } } } } };
+    const { text } = await imported(['caddy', await written(JSON.stringify(config))]);
+    assert.deepEqual(validateConfiguration([{ name: 'postern.yaml', text }]), []);
+    const { https_edges: edges } = parse(text);
+    const route = (name: string, match = '/') => edges[`${name}.example.com`].routes[match];
+    const rule = (match_type: string, match: string, to: string, status_code?: number) => [
+      { match_type, match, to, ...(status_code !== undefined && { status_code }) },
+    ];
+    assert.deepEqual(route('www').redirect.rules, rule('path_prefix', '/', 'https://example.com/', 301));
+    assert.deepEqual(
+      route('path', '/old/').redirect.rules,
+      rule('path_prefix', '/old/', 'https://example.com/old/?', 308),
+    );
+    assert.deepEqual(route('api', '/api/').rewrite.rules, rule('path_prefix', '/api/', '/'));
+    assert.equal(route('api', '/api/').backend.backend, '127.0.0.1:1');
+    assert.deepEqual(route('spa').rewrite.rules, rule('regex', '^/', '/index.html'));
+    // What has no such rule is closed.
+    for (const closed of [route('see'), route('host'), route('whole'), route('odd'), route('twice', '/api/')])
+      assert.deepEqual([closed.backend, closed.rewrite, closed.redirect], [undefined, undefined, undefined]);
   });
 
   test('a path or host that was protected is not served by another route', async () => {
     const { text } = await imported(['caddy', join(import.meta.dirname, 'caddy-sites.json')]);
     const { https_edges: edges } = parse(text);
     assert.equal(edges['admin.example.com'].routes['/'].backend, undefined);
-    assert.equal(edges['api.example.com'].routes['/old/'].backend, undefined);
     assert.equal(edges['post.example.com'].routes['/'].backend, undefined);
     const proxy = { handler: 'reverse_proxy', upstreams: [{ dial: '127.0.0.1:1' }] };
     const deny = {

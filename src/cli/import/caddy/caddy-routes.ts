@@ -2,13 +2,15 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json
 import { type ImportReport, unknownFields } from '../import-report.ts';
 import { changesRequestHeaders, notUnderstood } from './caddy-handlers.ts';
 import { narrow, type Scope } from './caddy-matchers.ts';
-import { type CaddySites, EVERYTHING, type SiteTarget } from './caddy-sites.ts';
+import { nextRewrite, type Rewrite, redirectOf, rewriteRule } from './caddy-paths.ts';
+import { type CaddySites, EVERYTHING, type SiteRule, type SiteTarget } from './caddy-sites.ts';
 import { isRefusal, proxyTarget, responseTarget } from './caddy-targets.ts';
 
 /** What earlier handlers did to the requests that reach a handler. */
 export interface State {
   isCompressed: boolean;
-  isRewritten: boolean;
+  /** Null: the path is the one that the visitor sent. */
+  rewrite: Rewrite | null;
 }
 
 /** Handlers that change nothing about who gets which answer. */
@@ -60,13 +62,13 @@ export class CaddyRoutes {
     const isNarrower = narrowed.scope !== scope;
     const isOdd = !Array.isArray(handle) || typeof terminal !== 'boolean' || unknownFields(rest, NONE).length > 0;
     if (isOdd) this.#block(hosts, shown, UNEXPECTED);
-    else if (isNarrower && state.isRewritten) this.#block(hosts, shown, 'the path was changed before');
+    else if (isNarrower && state.rewrite !== null) this.#block(hosts, shown, 'the path was changed before');
     const own = isNarrower ? { ...state } : state;
     const isAnswered = Array.isArray(handle) && this.#handlers(handle, narrowed.scope, shown, own);
     if (isAnswered) return !isNarrower;
     // Only the first matching route of a group runs: what follows would answer instead.
     if (group !== null) this.#block(hosts, shown, 'it does not answer, and the rest of its group is not reached');
-    else if (isNarrower && own.isRewritten) this.#block(hosts, shown, 'it changes the path');
+    else if (isNarrower && own.rewrite !== null) this.#block(hosts, shown, 'it changes the path');
     else if (terminal === true && paths !== null) this.#block(hosts, shown, 'it ends here without an answer');
     else if (terminal === true) this.#close(hosts, shown);
     return false;
@@ -113,10 +115,12 @@ export class CaddyRoutes {
       if (name === 'headers' && changesRequestHeaders(handler)) {
         this.#block(scope.hosts, place, 'your service may trust the headers that it sets or deletes');
       }
+    } else if (name === 'rewrite') {
+      state.rewrite = nextRewrite(state.rewrite, handler);
+      if (state.rewrite === 'unknown') this.#drop(handler, place, 'Postern has no such rule for paths');
     } else {
       this.#drop(handler, place, 'Postern has no such handler');
-      if (name === 'rewrite') state.isRewritten = true;
-      else this.#block(scope.hosts, place, `${name} may protect it`);
+      this.#block(scope.hosts, place, `${name} may protect it`);
     }
     return false;
   }
@@ -132,17 +136,25 @@ export class CaddyRoutes {
       this.#obstacle ??= `${place.join(' > ')} answers before it, for all hosts`;
       return;
     }
-    const found = this.#target(name, handler, place);
-    const target = state.isRewritten ? null : found;
-    if (found !== null && state.isRewritten) {
-      this.#report.drop(place, 'written without a backend (503), because Postern does not change paths');
-    }
+    const redirect = state.rewrite === null ? redirectOf(handler) : null;
+    const found = redirect === null ? this.#target(name, handler, place) : null;
     if (scope.paths !== null) this.#report.note('paths of Caddy ignore case, those of Postern do not');
     for (const host of scope.hosts) {
       if (this.#obstacle !== null) this.#block([host], place, this.#obstacle);
       this.hosts.add(host);
       for (const path of scope.paths ?? [EVERYTHING]) {
-        const rule = { path, target, isRefusal: isRefusal(name, handler), isCompressed: state.isCompressed };
+        const rewrite = state.rewrite === null ? null : rewriteRule(state.rewrite, path);
+        const isLost = state.rewrite !== null && rewrite === null;
+        if (isLost && found !== null)
+          this.#report.drop(place, `written without a backend (503) for ${path.match}: its rewrite has no such rule`);
+        const rule: SiteRule = {
+          path,
+          target: isLost ? null : found,
+          isRefusal: isRefusal(name, handler),
+          isCompressed: state.isCompressed,
+          ...(rewrite !== null && { rewrite }),
+          ...(redirect !== null && { redirect: redirect(path) }),
+        };
         const problem = this.#sites.add(host, rule);
         if (problem !== null) this.#report.drop(place, `not written for ${host}: ${problem}`);
       }

@@ -59,7 +59,7 @@ export function readServer(
     tlsObstacle(tls);
   if (first !== null) report.drop(place, `its hosts are written without a backend (503): ${first}`);
   const reader = new CaddyRoutes(sites, report, first);
-  reader.read(routes, { hosts: null, paths: null }, place, { isCompressed: false, isRewritten: false });
+  reader.read(routes, { hosts: null, paths: null }, place, { isCompressed: false, rewrite: null });
   return reader.hosts;
 }
 

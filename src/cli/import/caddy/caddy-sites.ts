@@ -22,6 +22,9 @@ export interface SiteRule {
   readonly target: SiteTarget | null;
   readonly isRefusal: boolean;
   readonly isCompressed: boolean;
+  /** Rules of modules. */
+  readonly rewrite?: JsonObject;
+  readonly redirect?: JsonObject;
 }
 
 interface Site {
@@ -106,13 +109,15 @@ export class CaddySites {
     return site;
   }
 
-  #route({ path, target, isCompressed }: SiteRule): JsonObject {
+  #route({ path, target, isCompressed, rewrite, redirect }: SiteRule): JsonObject {
     return {
       id: this.#id('edghtsrt'),
       match_type: path.matchType,
       match: path.match,
       ...(target !== null && { backend: { enabled: true, backend_id: this.#target(target) } }),
       ...(isCompressed && { compression: { enabled: true } }),
+      ...(rewrite !== undefined && { rewrite: { enabled: true, rules: [rewrite] } }),
+      ...(redirect !== undefined && { redirect: { enabled: true, rules: [redirect] } }),
     };
   }
 
