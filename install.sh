@@ -7,6 +7,7 @@
 # POSTERN_SIGNING_KEY      the public key that must have signed it ("ssh-ed25519 AAAA…")
 # POSTERN_INSTALL_DIR      where the file goes, instead of /usr/local/bin
 # POSTERN_ALLOW_DOWNGRADE  1: install a version that is older than the installed one
+# POSTERN_REMOVE           1: remove the program and its manual pages; settings and data stay
 #
 # An upgrade asks the new program first whether it can start on the store ("postern upgrade-check").
 # POSIX sh without extensions: dash and busybox sh run it.
@@ -24,6 +25,7 @@ namespace=postern-release
 url=
 key=
 dir=
+man=
 may_downgrade=
 scratch=
 downloader=
@@ -37,8 +39,14 @@ main() {
   key=${POSTERN_SIGNING_KEY:-$default_key}
   dir=${POSTERN_INSTALL_DIR:-/usr/local/bin}
   may_downgrade=${POSTERN_ALLOW_DOWNGRADE:-}
+  # Where man looks for the pages of programs in $dir. Elsewhere nobody would find them.
+  case $dir in */bin) man=${dir%/bin}/share/man/man1 ;; esac
+  if [ "${POSTERN_REMOVE:-}" = 1 ]; then
+    remove
+    return 0
+  fi
   # Postern takes an unknown variable of this form for a mistake.
-  unset POSTERN_DOWNLOAD_URL POSTERN_SIGNING_KEY POSTERN_INSTALL_DIR POSTERN_ALLOW_DOWNGRADE
+  unset POSTERN_DOWNLOAD_URL POSTERN_SIGNING_KEY POSTERN_INSTALL_DIR POSTERN_ALLOW_DOWNGRADE POSTERN_REMOVE
   [ -n "$url" ] || fail 'set POSTERN_DOWNLOAD_URL to the address of a release'
   system=$(system)
   processor=$(processor)
@@ -55,28 +63,29 @@ main() {
 
   download SHA256SUMS
   check_signature
-  expected=$(awk -v name="$file" '$2 == name { print $1 }' "$scratch/SHA256SUMS")
+  expected=$(expected_sum "$file")
   case $expected in
     '') fail "this release has no $file: see $url/NOTES.md, and use the npm package where no executable is published" ;;
     *[!0-9a-f]*) fail "SHA256SUMS of $url is damaged: tell the owner of the release" ;;
   esac
   say "downloading $url/$file"
   download "$file"
-  found=$(sha256 "$scratch/$file")
-  [ "$found" = "$expected" ] ||
-    fail "the download of $file is damaged or was replaced: its SHA-256 is $found, and SHA256SUMS says $expected. Nothing was installed"
+  check_sum "$file" "$expected"
+  fetch_pages
 
   chmod 755 "$scratch/$file"
   version=$(run_new "$file")
   if [ -e "$dir/postern" ]; then
     if cmp -s "$scratch/$file" "$dir/postern"; then
       say "postern $version is installed already: $dir/postern"
+      install_pages
       return 0
     fi
     check_upgrade "$file" "$version"
   fi
   mv -f "$scratch/$file" "$dir/postern" || fail "cannot replace $dir/postern"
   say "installed postern $version: $dir/postern"
+  install_pages
   say_next
 }
 
@@ -264,6 +273,67 @@ sha256() {
     fail 'this needs sha256sum, shasum or openssl to check the download: install one of them'
   fi
   printf '%s\n' "${sum%% *}"
+}
+
+# The hash of $1 by SHA256SUMS; empty: the release has no such file.
+expected_sum() { awk -v name="$1" '$2 == name { print $1 }' "$scratch/SHA256SUMS"; }
+
+check_sum() {
+  found=$(sha256 "$scratch/$1")
+  [ "$found" = "$2" ] ||
+    fail "the download of $1 is damaged or was replaced: its SHA-256 is $found, and SHA256SUMS says $2. Nothing was installed"
+}
+
+# Before anything is installed: a download that fails leaves everything as it was. The program works without its pages.
+fetch_pages() {
+  expected=$(expected_sum postern-man.tar)
+  [ -n "$expected" ] && [ -n "$man" ] || return 0
+  if ! has tar; then
+    say 'The manual pages are left out: tar is missing.'
+  elif ! mkdir -p "$man" 2>/dev/null || [ ! -w "$man" ]; then
+    say "The manual pages are left out: cannot write to $man."
+  else
+    download postern-man.tar
+    check_sum postern-man.tar "$expected"
+    mkdir "$scratch/man"
+    tar -xf "$scratch/postern-man.tar" -C "$scratch/man" || fail "cannot unpack postern-man.tar. Nothing was installed"
+  fi
+}
+
+install_pages() {
+  [ -d "$scratch/man" ] || return 0
+  remove_pages
+  for page in "$scratch"/man/postern.1 "$scratch"/man/postern-*.1; do
+    [ -f "$page" ] || continue
+    chmod 644 "$page"
+    # A link is replaced, and not followed.
+    if ! rm -f "$man/${page##*/}" || ! mv "$page" "$man/${page##*/}"; then
+      fail "cannot write ${page##*/} to $man. The program is installed"
+    fi
+  done
+  say "installed its manual pages: man postern"
+}
+
+# Those of an earlier version too, whose commands may be gone. Pages of other programs have another first line.
+remove_pages() {
+  for page in "$man"/postern.1 "$man"/postern-*.1; do
+    [ -f "$page" ] || continue
+    case $(head -n 1 "$page") in
+      *'Generated from the syntax of the commands by "npm run generate"'*) rm -f "$page" || fail "cannot remove $page: run this as root (sudo sh)" ;;
+    esac
+  done
+}
+
+remove() {
+  [ ! -L "$dir/postern" ] || fail "$dir/postern is a link, such as npm makes: remove it with npm uninstall -g postern"
+  for unit in postern postern-agent; do
+    [ ! -e "/etc/systemd/system/$unit.service" ] ||
+      fail 'a service still uses it: run "postern service uninstall" and "postern service uninstall agent" first'
+  done
+  [ -f "$dir/postern" ] || fail "there is no $dir/postern: set POSTERN_INSTALL_DIR if it is elsewhere"
+  rm -f "$dir/postern" || fail "cannot remove $dir/postern: run this as root (sudo sh)"
+  [ -z "$man" ] || remove_pages
+  say "removed $dir/postern and its manual pages. Settings (/etc/postern) and data (/var/lib/postern) stay: delete them yourself"
 }
 
 run_new() {

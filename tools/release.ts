@@ -19,6 +19,7 @@ import { CHECKSUMS, writeChecksums } from './release/checksums.ts';
 import { containerContext } from './release/container-context.ts';
 import { filledInstaller } from './release/filled-installer.ts';
 import { fetchLockedNode, lockedVersion } from './release/locked-node.ts';
+import { MANUAL_PAGES, manualPages } from './release/manual-pages.ts';
 import { releaseNotes } from './release/release-notes.ts';
 import { isThisMachine, releaseTargets } from './release/release-targets.ts';
 import { publicKeyOf, signFile } from './release/signature.ts';
@@ -59,6 +60,7 @@ try {
     ),
   );
   writeFileSync(join(folder, `postern-${version}-container.tar.gz`), containerContext());
+  writeFileSync(join(folder, MANUAL_PAGES), manualPages());
   const facts = { downloadUrl: process.env['POSTERN_DOWNLOAD_URL'] || undefined, signingKey };
   writeFileSync(join(folder, 'install.sh'), filledInstaller(readText('install.sh'), facts), { mode: 0o755 });
   writeFileSync(join(folder, 'NOTES.md'), releaseNotes(readText('CHANGELOG.md'), version, leftOut));

@@ -69,6 +69,20 @@ suite('the systemd unit', { timeout: TIMEOUT_MS }, () => {
     assert.deepEqual(words, [process.execPath, launcher, 'server']);
   });
 
+  test('of an agent publishes containers with --docker, and gets the group of the socket where there is one', async () => {
+    const args = ['print', 'agent', '--docker'];
+    const { out } = await service(args, { ports: { read: () => 'root:x:0:\ndocker:x:999:ada\n' } });
+    assert.deepEqual(execStart(out).slice(1, 4), ['start', '--all', '--docker']);
+    assert.match(out, /^SupplementaryGroups=docker$/m);
+    const podman = await service(args, { ports: { read: () => 'root:x:0:\n' } });
+    assert.deepEqual(execStart(podman.out).slice(1, 4), ['start', '--all', '--docker']);
+    assert.doesNotMatch(podman.out, /SupplementaryGroups/);
+    await assert.rejects(
+      service(['print', 'server', '--docker']),
+      /--docker belongs to "postern service install agent"/,
+    );
+  });
+
   test('rejects what it cannot name', async () => {
     const wrong: readonly [string[], RegExp][] = [
       [['instal'], /unknown subcommand "instal"\. Did you mean "install"/],

@@ -20,6 +20,10 @@ const OWN_FLAGS: readonly Flag[] = [
     default: 'a user that systemd creates and that exists only while the service runs',
   }),
   fileFlag('agent-config', "The agent's configuration file.", { default: '/etc/postern/postern.yml' }),
+  switchFlag(
+    'docker',
+    'The agent also publishes containers by their labels. Its user gets the group "docker" where there is one, which reads the socket, and could start containers as root: a socket proxy avoids that.',
+  ),
   { ...switchFlag('start', 'Write the files only.'), isOnByDefault: true },
   textFlag('root', 'DIR', 'Write into the file system of an image at DIR instead of this machine.', { isFile: true }),
 ];
@@ -60,7 +64,9 @@ export function createServiceCommand(ports: ServicePorts): Command {
       const { subcommand: name, flags, positionals } = parseCommand(SYNTAX, args);
       const [role = 'server', extra] = positionals;
       if (!ROLES.includes(role) || extra !== undefined) throw usage(`usage: postern service ${name} ${ROLE} [FLAGS]`);
-      const plan = planService({ role: role as Role, flags, command: ports.ownCommand(), env: context.env });
+      const command = ports.ownCommand();
+      const dockerGroup = dockerGroupOf(ports, flags.get('root') ?? '');
+      const plan = planService({ role: role as Role, flags, command, env: context.env, dockerGroup });
       if (name === 'print') {
         context.print(unitText(plan).trimEnd());
         return 0;
@@ -77,4 +83,9 @@ export function createServiceCommand(ports: ServicePorts): Command {
       return name === 'install' ? installService(request) : uninstallService(request);
     },
   };
+}
+
+/** systemd refuses to start a unit with a group that does not exist. */
+function dockerGroupOf(ports: ServicePorts, root: string): string | null {
+  return /^docker:/m.test(ports.read(`${root}/etc/group`) ?? '') ? 'docker' : null;
 }

@@ -15,10 +15,12 @@ export interface PlanInput {
   readonly flags: ReadonlyMap<string, string>;
   readonly command: readonly string[];
   readonly env: CommandContext['env'];
+  /** Absent: there is none. */
+  readonly dockerGroup?: string | null;
 }
 
 /** Paths and names of a service, from the command line. */
-export function planService({ role, flags, command, env }: PlanInput): ServicePlan {
+export function planService({ role, flags, command, env, dockerGroup = null }: PlanInput): ServicePlan {
   const isOfUser = flags.get('user') === 'true';
   const name = flags.get('name') ?? (role === 'server' ? 'postern' : 'postern-agent');
   if (!/^[a-zA-Z0-9][\w-]{0,63}$/.test(name))
@@ -30,6 +32,8 @@ export function planService({ role, flags, command, env }: PlanInput): ServicePl
     throw usage('--user and --run-as exclude each other: a service of your own runs as you');
   if (role === 'server' && flags.has('agent-config'))
     throw usage('--agent-config belongs to "postern service install agent"');
+  const hasDocker = flags.get('docker') === 'true';
+  if (role === 'server' && hasDocker) throw usage('--docker belongs to "postern service install agent"');
   if (!isStartable(command[0] ?? ''))
     throw usage(
       `systemd cannot start ${command[0]}: quotes, backslashes and control characters are not allowed in its path`,
@@ -46,6 +50,8 @@ export function planService({ role, flags, command, env }: PlanInput): ServicePl
     isOfUser,
     runAs,
     environmentFile: join(settings, `${name}.env`),
+    hasDocker,
+    dockerGroup: hasDocker ? dockerGroup : null,
     agentConfig: resolve(flags.get('agent-config') ?? join(settings, 'postern.yml')),
     unitFile: join(units, `${name}.service`),
     root,

@@ -15,6 +15,10 @@ export interface UnitPlan {
   readonly environmentFile: string;
   /** The agent's configuration file. */
   readonly agentConfig: string;
+  /** Whether the agent publishes containers by their labels. */
+  readonly hasDocker: boolean;
+  /** The group that may read the socket of Docker; null: there is none on this machine. */
+  readonly dockerGroup: string | null;
 }
 
 /** The text of the unit. Every line has its reason in docs/how-to/run-as-a-service.md. */
@@ -69,8 +73,9 @@ function serverLines({ command, name }: UnitPlan): readonly string[] {
   ];
 }
 
-function agentLines({ command, agentConfig, isOfUser }: UnitPlan): readonly string[] {
-  const words = [...command, 'start', '--all', '--no-inspect', '--log-format', 'json', '--config'];
+function agentLines({ command, agentConfig, isOfUser, hasDocker }: UnitPlan): readonly string[] {
+  const docker = hasDocker ? ['--docker'] : [];
+  const words = [...command, 'start', '--all', ...docker, '--no-inspect', '--log-format', 'json', '--config'];
   return [
     'Type=exec',
     ...(isOfUser
@@ -89,10 +94,11 @@ function agentLines({ command, agentConfig, isOfUser }: UnitPlan): readonly stri
   ];
 }
 
-function identityLines({ runAs, role }: UnitPlan): readonly string[] {
+function identityLines({ runAs, role, hasDocker, dockerGroup }: UnitPlan): readonly string[] {
   const capability = role === 'server' ? 'CAP_NET_BIND_SERVICE' : '';
   return [
     ...(runAs === null ? ['DynamicUser=yes'] : [`User=${runAs}`]),
+    ...(hasDocker && dockerGroup !== null ? [`SupplementaryGroups=${dockerGroup}`] : []),
     ...(capability === '' ? [] : [`AmbientCapabilities=${capability}`]),
     `CapabilityBoundingSet=${capability}`,
   ];

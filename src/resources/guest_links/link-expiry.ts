@@ -11,6 +11,8 @@ export function timeProblem(expiresAt: string): string | null {
 /** What is wrong with a new `expires_at` now, or null. */
 export function expiryProblem(expiresAt: string, nowMs: number): string | null {
   const ms = parseRfc3339(expiresAt) ?? Number.NaN;
-  if (!(ms > nowMs)) return 'must be in the future; to end a link now, delete it';
-  return ms - nowMs > MAX_MS ? `must be at most ${MAX_DAYS} days from now` : null;
+  const latest = new Date(nowMs + MAX_MS).toISOString();
+  if (!(ms > nowMs))
+    return `must be in the future: write a time after ${new Date(nowMs).toISOString()} and not after ${latest}; to end a link now, delete it`;
+  return ms - nowMs > MAX_MS ? `must be at most ${MAX_DAYS} days from now: write ${latest} or an earlier time` : null;
 }

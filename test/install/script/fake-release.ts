@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeChecksums } from '../../../tools/release/checksums.ts';
+import { MANUAL_PAGES, manualPages } from '../../../tools/release/manual-pages.ts';
 import { signFile } from '../../../tools/release/signature.ts';
 
 export interface FakeRelease {
@@ -21,7 +22,7 @@ export const EXECUTABLE = 'postern-linux-x64';
 export function fakeRelease(folder: string, { version = '1.2.3', key = '', verdict = 0 } = {}): FakeRelease {
   mkdirSync(folder, { recursive: true });
   const program = join(folder, EXECUTABLE);
-  const unknown = '/^POSTERN_(DOWNLOAD_URL|SIGNING_KEY|INSTALL_DIR|ALLOW_DOWNGRADE)=/';
+  const unknown = '/^POSTERN_(DOWNLOAD_URL|SIGNING_KEY|INSTALL_DIR|ALLOW_DOWNGRADE|REMOVE)=/';
   writeFileSync(
     program,
     `#!/bin/sh
@@ -35,6 +36,7 @@ esac
   );
   chmodSync(program, 0o755);
   writeFileSync(join(folder, 'NOTES.md'), '# Notes\n');
+  writeFileSync(join(folder, MANUAL_PAGES), manualPages());
   const seal = (): void => {
     const checksums = writeChecksums(folder);
     if (key !== '') {

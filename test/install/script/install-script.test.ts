@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { projectRoot } from '../../docs/markdown.ts';
@@ -35,6 +35,52 @@ for (const machine of MACHINES) {
     });
   });
 }
+
+suite('the manual pages', () => {
+  for (const machine of MACHINES) {
+    test(`come and go with the program on ${machine.name}`, { skip: missingFor(machine) }, async (t) => {
+      const { install, scratch } = await installerWorld(t, { machine });
+      const bin = join(scratch, 'usr', 'bin');
+      const man = join(scratch, 'usr', 'share', 'man', 'man1');
+      const at = { POSTERN_INSTALL_DIR: bin };
+      mkdirSync(man, { recursive: true });
+      const [mark = ''] = readFileSync(join(projectRoot, 'man', 'postern.1'), 'utf8').split('\n');
+      writeFileSync(join(man, 'postern-gone.1'), `${mark}\n`);
+      writeFileSync(join(man, 'postern-foreign.1'), 'of another program\n');
+      // A link must not lead the installer to write elsewhere.
+      const victim = join(scratch, 'victim');
+      mkdirSync(victim);
+      symlinkSync(victim, join(man, 'postern-edge.1'));
+      const { code, out, err } = await install({ env: at });
+      assert.deepEqual([code, err], [0, '']);
+      assert.match(out, /installed its manual pages: man postern$/m);
+      const expected = readdirSync(join(projectRoot, 'man'));
+      assert.deepEqual(readdirSync(man).sort(), [...expected, 'postern-foreign.1'].sort());
+      assert.deepEqual(readdirSync(victim), []);
+      assert.equal(statSync(join(man, 'postern-edge.1')).mode & 0o777, 0o644);
+      assert.deepEqual(readdirSync(bin), ['postern']);
+      const removed = await install({ env: { ...at, POSTERN_REMOVE: '1' } });
+      assert.deepEqual([removed.code, removed.err], [0, '']);
+      assert.match(removed.out, /Settings .* and data .* stay/);
+      assert.deepEqual([readdirSync(man), readdirSync(bin)], [['postern-foreign.1'], []]);
+      assert.match((await install({ env: { ...at, POSTERN_REMOVE: '1' } })).err, /there is no .*postern/);
+    });
+  }
+
+  test('are left out where nobody can write them, and nothing is installed if they were replaced', async (t) => {
+    const { install, scratch, release } = await installerWorld(t);
+    const at = { POSTERN_INSTALL_DIR: join(scratch, 'usr', 'bin') };
+    const without = await install({ env: at, programs: { tar: null } });
+    assert.equal(without.code, 0);
+    assert.match(without.out, /manual pages are left out: tar is missing/);
+    writeFileSync(join(release.folder, 'postern-man.tar'), 'something else');
+    const other = { POSTERN_INSTALL_DIR: join(scratch, 'other', 'bin') };
+    const { code, err } = await install({ env: other });
+    assert.equal(code, 1);
+    assert.match(err, /postern-man\.tar is damaged or was replaced.*Nothing was installed/);
+    assert.deepEqual(readdirSync(join(scratch, 'other', 'bin')), []);
+  });
+});
 
 suite('install.sh', () => {
   test('leaves the installed version if the new one cannot start on the store', async (t) => {

@@ -21,7 +21,7 @@ export const MACHINES: readonly Machine[] = [
 ];
 
 /** Programs that install.sh and the executable of the tests run. */
-const TOOLS = 'uname mktemp rm awk chmod cmp mv mkdir df grep tail head tr sha256sum env cat sh'.split(' ');
+const TOOLS = 'uname mktemp rm awk chmod cmp mv mkdir df grep tail head tr sha256sum env cat sh tar'.split(' ');
 
 export interface Run {
   readonly script?: string;
