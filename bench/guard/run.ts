@@ -9,6 +9,7 @@ import { ratioOf } from '../support/interleaved.ts';
 import { openBench } from '../support/open-bench.ts';
 import { helpIfRequested } from '../support/usage.ts';
 import { memoryRows } from './memory-rows.ts';
+import { moduleRows } from './module-rows.ts';
 import { cliRows, sizeRows, startRows } from './process-rows.ts';
 import { AFTER_IDLING, afterIdlingRow, requestRows, type WorldPair } from './request-rows.ts';
 import { isMarked, type Row, tableHead, tableLine } from './row.ts';
@@ -49,7 +50,12 @@ const PARTS: Readonly<Record<string, (bench: Bench) => AsyncIterable<Row>>> = {
   size: async function* ({ packed }) {
     yield* sizeRows(await packed());
   },
+  modules: async function* ({ checkouts, directory, upstreamPort, wants }) {
+    yield* moduleRows({ checkout: checkouts.after, directory, upstreamPort }, wants);
+  },
 };
+/** Compared when it is named: it is about this checkout alone, and takes some minutes. */
+const ONLY_IF_NAMED = ['modules'];
 
 helpIfRequested({
   script: 'bench:guard',
@@ -62,6 +68,8 @@ helpIfRequested({
     cli: 'CPU of a "postern api" call, from the checkout and from the package',
     memory: 'memory of server and agent: at rest, after load, per idle connection, of 10,000 edges',
     size: 'size of the package',
+    modules:
+      'CPU per request of this checkout to a site with a module ("after") and without ("before"); only if it is named',
   },
   flags: {
     '--before=DIR': 'the checkout to compare with; "npm ci" must have been run there (required)',
@@ -75,7 +83,7 @@ const problem = problemOfCall();
 if (problem !== null) {
   say(problem);
   process.exitCode = 2;
-} else await guard(words.length === 0 ? Object.keys(PARTS) : words);
+} else await guard(words.length === 0 ? Object.keys(PARTS).filter((part) => !ONLY_IF_NAMED.includes(part)) : words);
 
 function problemOfCall(): string | null {
   if (given === null) return '--before=DIR is missing: give the checkout to compare with';
