@@ -442,6 +442,34 @@ suite('import of Caddy', () => {
       assert.deepEqual([closed.backend, closed.rewrite, closed.redirect], [undefined, undefined, undefined]);
   });
 
+  test('carries changed headers where the modules do the same', async () => {
+    const proxy = {
+      ...{ handler: 'reverse_proxy', upstreams: [{ dial: '127.0.0.1:1' }] },
+      headers: {
+        request: { set: { Host: ['{http.reverse_proxy.upstream.hostport}'], 'X-From': ['caddy'] } },
+        response: { delete: ['Server'], add: { 'X-Costs': ['$5'] } },
+      },
+    };
+    const headers = {
+      handler: 'headers',
+      request: { delete: ['X-User'], add: { 'X-Seen': ['1'] } },
+      response: { deferred: true, set: { 'X-Frame-Options': ['DENY'] } },
+    };
+    const early = { handler: 'headers', response: { set: { 'X-Early': ['1'] } } };
+    const routes = [{ match: [{ host: ['a.example.com'] }], handle: [headers, early, proxy], terminal: true }];
+    const config = { apps: { http: { servers: { s: { listen: [':443'], routes } } } } };
+    const { text, report } = await imported(['caddy', await written(JSON.stringify(config))]);
+    assert.deepEqual(validateConfiguration([{ name: 'postern.yaml', text }]), []);
+    const route = parse(text).https_edges['a.example.com'].routes['/'];
+    assert.equal(route.backend.backend, '127.0.0.1:1');
+    assert.deepEqual(route.request_headers, {
+      add: { 'x-seen': '1', 'x-from': 'caddy' },
+      remove: ['x-user', 'x-from'],
+    });
+    assert.deepEqual(route.response_headers.remove, ['x-frame-options', 'server']);
+    assert.match(report.dropped.map(({ place }) => place).join(), /X-Early/);
+  });
+
   test('a path or host that was protected is not served by another route', async () => {
     const { text } = await imported(['caddy', join(import.meta.dirname, 'caddy-sites.json')]);
     const { https_edges: edges } = parse(text);

@@ -285,10 +285,27 @@ suite('a site of Caddy that may have been protected is not served', () => {
         site([{ match: path('/a*'), handle: [], terminal: true }, { handle: [app] }]),
       ],
       ['another host inside', site([{ match: host('internal.example.com'), handle: [app] }])],
-      ['deleted request headers', site([{ handle: [{ handler: 'headers', request: { delete: ['X-User'] } }, app] }])],
+      ...[
+        { delete: ['X-*'] },
+        { delete: ['X-Forwarded-For'] },
+        { set: { 'X-User': ['{http.auth.user.id}'] } },
+        { set: { 'X-User': ['a'] }, delete: ['x-user'] },
+        { set: { 'X-User': ['a', 'b'] } },
+        { set: { Authorization: ['Basic eDp5'] } },
+        { set: { 'Client-Cert': [''] } },
+        { replace: { 'X-User': [{ search: 'a', replace: '' }] } },
+        { add: { 'X-User': '' } },
+        'X-User',
+      ].flatMap((request, at): [string, string][] => [
+        [`request headers, form ${at}`, site([{ handle: [{ handler: 'headers', request }, app] }])],
+        [`request headers of the proxy, form ${at}`, site([{ handle: [{ ...app, headers: { request } }] }])],
+      ]),
       [
-        'request headers of the proxy',
-        site([{ handle: [{ ...app, headers: { request: { set: { 'X-User': [''] } } } }] }]),
+        'request headers of a part of the requests',
+        site([
+          { match: path('/a/*'), handle: [{ handler: 'headers', request: { delete: ['X-User'] } }] },
+          { handle: [app] },
+        ]),
       ],
       ['a file server that passes on', site([{ handle: [{ handler: 'file_server', pass_thru: true }, app] }])],
       [

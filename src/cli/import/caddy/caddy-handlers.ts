@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
-import { isUnset, unknownFields } from '../import-report.ts';
+import { unknownFields } from '../import-report.ts';
 
 /** Fields of handlers that were understood, or cannot restrict access. */
 const KNOWN: ReadonlyMap<string, ReadonlySet<string>> = new Map([
@@ -36,22 +36,15 @@ export function notUnderstood(name: string, handler: JsonObject): string | null 
   const known = KNOWN.get(name);
   const [unknown] = known === undefined ? [] : unknownFields(handler, known);
   if (unknown !== undefined) return `${name} with ${unknown} may refuse requests`;
-  const { transport = {}, headers, status_code: status = 200, pass_thru: passes = false } = handler;
+  const { transport = {}, status_code: status = 200, pass_thru: passes = false } = handler;
   if (name === 'reverse_proxy' && !isJsonObject(transport)) return 'transport has an unexpected shape';
-  if (name === 'reverse_proxy' && headers !== undefined && changesRequestHeaders(headers)) {
-    return 'your service may trust the request headers that the proxy sets or deletes';
-  }
   if (name === 'static_response' && !/^[1-5]\d\d$/.test(String(status as number))) return 'its status is not a number';
   return name === 'file_server' && passes !== false ? 'file_server passes requests on' : null;
 }
 
-/** A header such as Remote-User may be how the service knows who asks. */
-export function changesRequestHeaders(headers: JsonValue): boolean {
-  if (!isJsonObject(headers)) return true;
-  const { request, response: _response, handler: _handler, ...others } = headers;
-  if (!isUnset(others)) return true;
-  if (isUnset(request)) return false;
-  const { set, ...changes } = isJsonObject(request) ? request : { set: null, request: true };
-  if (!isUnset(changes)) return true;
-  return !isJsonObject(set) || Object.keys(set).some((name) => !OWN_HEADERS.includes(name.toLowerCase()));
+/** The operations on request headers without those that Postern does by itself. */
+export function withoutOwnHeaders(operations: JsonValue | undefined): JsonValue | undefined {
+  if (!isJsonObject(operations) || !isJsonObject(operations['set'])) return operations;
+  const set = Object.entries(operations['set']).filter(([name]) => !OWN_HEADERS.includes(name.toLowerCase()));
+  return { ...operations, set: Object.fromEntries(set) as JsonObject };
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { type ImportReport, unknownFields } from '../import-report.ts';
-import { changesRequestHeaders, notUnderstood } from './caddy-handlers.ts';
+import { notUnderstood, withoutOwnHeaders } from './caddy-handlers.ts';
+import { type HeaderChanges, withOperations } from './caddy-headers.ts';
 import { narrow, type Scope } from './caddy-matchers.ts';
 import { nextRewrite, type Rewrite, redirectOf, rewriteRule } from './caddy-paths.ts';
 import { type CaddySites, EVERYTHING, type SiteRule, type SiteTarget } from './caddy-sites.ts';
@@ -11,13 +12,16 @@ export interface State {
   isCompressed: boolean;
   /** Null: the path is the one that the visitor sent. */
   rewrite: Rewrite | null;
+  requestHeaders: HeaderChanges;
+  responseHeaders: HeaderChanges;
 }
 
 /** Handlers that change nothing about who gets which answer. */
-const HARMLESS = ['vars', 'headers', 'tracing', 'log_append', 'map', 'copy_response_headers', 'request_body', 'push'];
+const HARMLESS = ['vars', 'tracing', 'log_append', 'map', 'copy_response_headers', 'request_body', 'push'];
 /** Handlers that answer: nothing behind them is reached. */
 const ANSWERS = ['reverse_proxy', 'static_response', 'file_server', 'error', 'abort'];
 const NONE: ReadonlySet<string> = new Set();
+const NO_HEADERS = 'the modules for headers do not do the same';
 const UNEXPECTED = 'it has an unexpected shape';
 
 /** Reads the routes of one server in order, as Caddy runs them. A host of which anything is not understood is not served. */
@@ -69,6 +73,8 @@ export class CaddyRoutes {
     // Only the first matching route of a group runs: what follows would answer instead.
     if (group !== null) this.#block(hosts, shown, 'it does not answer, and the rest of its group is not reached');
     else if (isNarrower && own.rewrite !== null) this.#block(hosts, shown, 'it changes the path');
+    else if (own.requestHeaders !== state.requestHeaders)
+      this.#block(hosts, shown, 'it changes request headers for a part of the requests');
     else if (terminal === true && paths !== null) this.#block(hosts, shown, 'it ends here without an answer');
     else if (terminal === true) this.#close(hosts, shown);
     return false;
@@ -98,6 +104,11 @@ export class CaddyRoutes {
   ): boolean {
     const unknown = notUnderstood(name, handler);
     if (unknown !== null) this.#block(scope.hosts, place, unknown);
+    const { headers } = handler;
+    if (name === 'reverse_proxy' && headers !== undefined) {
+      const changed = isJsonObject(headers) ? headers : { request: headers };
+      this.#headers(changed, scope, { place: [...place, 'headers'], state });
+    }
     if (name === 'subroute') {
       this.#report.dropFields([...place, 'errors'], handler['errors'], 'Postern has no routes for errors');
       return this.read(handler['routes'], scope, place, state);
@@ -110,11 +121,15 @@ export class CaddyRoutes {
       state.isCompressed = true;
       const { handler: _, ...fields } = handler;
       this.#report.dropFields(place, fields, 'Postern chooses the encoding by itself');
+    } else if (name === 'headers') {
+      const { handler: _, response, ...others } = handler;
+      const { deferred = false, ...operations } = isJsonObject(response) ? response : {};
+      // Before the response of a service, Caddy adds to its headers what it sets.
+      const isLast = deferred === true && isJsonObject(response);
+      this.#headers({ ...others, ...(isLast && { response: operations }) }, scope, { place, state });
+      if (!isLast) this.#report.dropFields([...place, 'response'], response, NO_HEADERS);
     } else if (HARMLESS.includes(name)) {
       this.#drop(handler, place, 'Postern has no such handler: do it in your service');
-      if (name === 'headers' && changesRequestHeaders(handler)) {
-        this.#block(scope.hosts, place, 'your service may trust the headers that it sets or deletes');
-      }
     } else if (name === 'rewrite') {
       state.rewrite = nextRewrite(state.rewrite, handler);
       if (state.rewrite === 'unknown') this.#drop(handler, place, 'Postern has no such rule for paths');
@@ -123,6 +138,23 @@ export class CaddyRoutes {
       this.#block(scope.hosts, place, `${name} may protect it`);
     }
     return false;
+  }
+
+  /** Takes the changes of headers that modules do in the same way. A service may trust request headers. */
+  #headers(
+    { request, response, ...others }: JsonObject,
+    scope: Scope,
+    { place, state }: { readonly place: readonly string[]; readonly state: State },
+  ): void {
+    const requests = withOperations('request_headers', state.requestHeaders, withoutOwnHeaders(request));
+    if (requests === null || Object.keys(others).length > 0) {
+      this.#report.dropFields([...place, 'request'], request, NO_HEADERS);
+      this.#report.dropFields(place, others, NO_HEADERS);
+      this.#block(scope.hosts, place, 'your service may trust the request headers that it sets or deletes');
+    } else state.requestHeaders = requests;
+    const responses = withOperations('response_headers', state.responseHeaders, response);
+    if (responses === null) this.#report.dropFields([...place, 'response'], response, NO_HEADERS);
+    else state.responseHeaders = responses;
   }
 
   #answer(
@@ -152,6 +184,8 @@ export class CaddyRoutes {
           target: isLost ? null : found,
           isRefusal: isRefusal(name, handler),
           isCompressed: state.isCompressed,
+          requestHeaders: state.requestHeaders,
+          responseHeaders: state.responseHeaders,
           ...(rewrite !== null && { rewrite }),
           ...(redirect !== null && { redirect: redirect(path) }),
         };

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { type ImportReport, isUnset, unknownFields } from '../import-report.ts';
+import { NO_CHANGES } from './caddy-headers.ts';
 import { CaddyRoutes } from './caddy-routes.ts';
 import type { CaddySites } from './caddy-sites.ts';
 
@@ -59,7 +60,12 @@ export function readServer(
     tlsObstacle(tls);
   if (first !== null) report.drop(place, `its hosts are written without a backend (503): ${first}`);
   const reader = new CaddyRoutes(sites, report, first);
-  reader.read(routes, { hosts: null, paths: null }, place, { isCompressed: false, rewrite: null });
+  reader.read(routes, { hosts: null, paths: null }, place, {
+    isCompressed: false,
+    rewrite: null,
+    requestHeaders: NO_CHANGES,
+    responseHeaders: NO_CHANGES,
+  });
   return reader.hosts;
 }
 

@@ -1,6 +1,7 @@
 import type { InstallationDocuments } from '../../../configuration-file/documents.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import type { ImportReport } from '../import-report.ts';
+import { type HeaderChanges, NO_CHANGES } from './caddy-headers.ts';
 
 export interface SitePath {
   readonly matchType: 'exact_path' | 'path_prefix';
@@ -22,6 +23,8 @@ export interface SiteRule {
   readonly target: SiteTarget | null;
   readonly isRefusal: boolean;
   readonly isCompressed: boolean;
+  readonly requestHeaders: HeaderChanges;
+  readonly responseHeaders: HeaderChanges;
   /** Rules of modules. */
   readonly rewrite?: JsonObject;
   readonly redirect?: JsonObject;
@@ -35,7 +38,14 @@ interface Site {
 
 export const EVERYTHING: SitePath = { matchType: 'path_prefix', match: '/' };
 const PORT = 443;
-const BLOCKED: SiteRule = { path: EVERYTHING, target: null, isRefusal: true, isCompressed: false };
+const BLOCKED: SiteRule = {
+  path: EVERYTHING,
+  target: null,
+  isRefusal: true,
+  isCompressed: false,
+  requestHeaders: NO_CHANGES,
+  responseHeaders: NO_CHANGES,
+};
 
 /** Edges, routes and backends as the API would list them, with ids of their own. */
 export class CaddySites {
@@ -109,13 +119,15 @@ export class CaddySites {
     return site;
   }
 
-  #route({ path, target, isCompressed, rewrite, redirect }: SiteRule): JsonObject {
+  #route({ path, target, isCompressed, rewrite, redirect, requestHeaders, responseHeaders }: SiteRule): JsonObject {
     return {
       id: this.#id('edghtsrt'),
       match_type: path.matchType,
       match: path.match,
       ...(target !== null && { backend: { enabled: true, backend_id: this.#target(target) } }),
       ...(isCompressed && { compression: { enabled: true } }),
+      ...(requestHeaders !== NO_CHANGES && { request_headers: { enabled: true, ...requestHeaders } }),
+      ...(responseHeaders !== NO_CHANGES && { response_headers: { enabled: true, ...responseHeaders } }),
       ...(rewrite !== undefined && { rewrite: { enabled: true, rules: [rewrite] } }),
       ...(redirect !== undefined && { redirect: { enabled: true, rules: [redirect] } }),
     };

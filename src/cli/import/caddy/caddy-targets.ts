@@ -6,7 +6,7 @@ const NO_SUCH_FIELD = 'Postern has no such field';
 
 /** Null after the reason was reported. */
 export function proxyTarget(handler: JsonObject, place: readonly string[], report: ImportReport): SiteTarget | null {
-  const { handler: _, upstreams, transport, load_balancing: balancing, ...rest } = handler;
+  const { handler: _, upstreams, transport, load_balancing: balancing, headers: _headers, ...rest } = handler;
   const dials = Array.isArray(upstreams) ? (upstreams as readonly JsonValue[]).filter(isJsonObject) : [];
   const addresses = dials.map(({ dial }) => (typeof dial === 'string' ? dial.replace(/^tcp\//, '') : ''));
   if (addresses.length === 0 || addresses.some((each) => !/^(\[[0-9a-f:]+\]|[\w.-]+):\d{1,5}$/i.test(each))) {
