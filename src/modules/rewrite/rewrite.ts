@@ -3,7 +3,7 @@ import { loadPatternEngine } from '../../lib/text/linear-pattern.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
 import { ruleProblems } from '../path_rules/check-rules.ts';
 import { rulesField } from '../path_rules/path-rule.ts';
-import { rewriteAgent } from './agent-form.ts';
+import { ruleAgent } from '../path_rules/rule-agent.ts';
 import { rewriteErrors } from './errors.ts';
 import { rewritePaths } from './rewrite-paths.ts';
 
@@ -21,7 +21,14 @@ export const rewrite = defineModule({
   example: { rules: [{ match_type: 'path_prefix', match: '/api/', to: '/' }] },
   load: ({ rules }) => (rules.some(({ match_type: type }) => type === 'regex') ? loadPatternEngine() : null),
   check: ({ rules }) => ruleProblems(rules, false),
-  agent: rewriteAgent,
+  agent: ruleAgent({
+    name: 'rewrite',
+    order: 10,
+    usage: 'TYPE MATCH TO',
+    example: 'path_prefix /api/ /',
+    what: 'Change the path for your service',
+    fields: (others) => (others.length > 0 ? 'a rule has three words' : {}),
+  }),
   errors: { title: 'Traffic: rewritten paths', rows: rewriteErrors.rows },
   prepare: ({ rules }) => ({ ok: true, prepared: rewritePaths(rules) }),
 });
