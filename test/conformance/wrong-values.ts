@@ -97,7 +97,7 @@ export function leastValue(schema: FieldSchema): JsonValue {
   }
   if (schema.type === 'array') return [];
   if (schema.type === 'boolean') return false;
-  return schema.type === 'integer' ? (schema.minimum ?? 0) : 'word';
+  return schema.type === 'integer' || schema.type === 'number' ? (schema.minimum ?? 0) : 'word';
 }
 
 /** Swaps two letters in the middle, a common typo. */

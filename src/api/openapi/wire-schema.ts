@@ -62,9 +62,8 @@ function spelledMap(patterns: JsonObject): JsonObject {
 }
 
 function spelledEnum(values: readonly JsonValue[]): JsonObject {
-  return values.every((value) => typeof value === 'string')
-    ? { type: 'string', enum: values }
-    : { enum: values as JsonValue };
+  if (values.every((value) => typeof value === 'string')) return { type: 'string', enum: values };
+  return { ...(values.every(Number.isInteger) && { type: 'integer' }), enum: values as JsonValue };
 }
 
 /** Null, or `""` where the field's own pattern rejects it, means "unset": as a documented default it would mislead. */
