@@ -100,6 +100,8 @@ async function photograph({ base_url }: Ready, key: string): Promise<void> {
       await page.getByRole('heading', { name: link, level: 1 }).waitFor();
       // Live data arrives once a second.
       await page.waitForTimeout(1_500);
+      // On a busy machine the page may have missed a pulse of the server, and says so.
+      for (const close of await page.locator('.toast button').all()) await close.click();
       await page.screenshot({ path: join(OUTPUT, `console-${name}.png`) });
     }
   } finally {

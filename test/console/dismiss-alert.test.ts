@@ -37,7 +37,20 @@ test('a dismissed alert leaves the overview at once, and stays in the list of al
   await admin.go('/settings');
   await admin.go('/');
   await alert.getByText('check the destination').waitFor();
+  // A page that is opened again while the answer is on its way shows the alert, and forgets it with the answer.
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route('**/dismiss', async (route) => {
+    await held;
+    await route.continue();
+  });
   await alert.getByRole('button', { name: 'Dismiss' }).click();
+  await admin.go('/settings');
+  await admin.go('/');
+  await alert.waitFor();
+  release();
   await page.getByRole('status').getByText('The alert is dismissed').waitFor();
   await problems.getByRole('heading', { name: 'No problems found' }).waitFor();
   assert.equal(await alert.count(), 0);

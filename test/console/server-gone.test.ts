@@ -109,4 +109,18 @@ test('the page says within three seconds that the server is gone, and stops when
   await path.open();
   await banner.waitFor({ state: 'detached' });
   assert.equal(await page.getByLabel('Host', { exact: true }).inputValue(), 'typed.localhost');
+
+  // Neither is a link that is shown once.
+  await page.getByLabel('A fixed page', { exact: true }).click();
+  await page.getByLabel('Text or HTML of the page').fill('hello');
+  await page.getByLabel('A guest with a link', { exact: true }).click();
+  await page.getByRole('button', { name: 'Review' }).click();
+  await page.getByRole('region', { name: 'Review' }).getByRole('button', { name: 'Publish' }).click();
+  await page.getByText('Send this link to your guest.').waitFor();
+  path.close();
+  await banner.waitFor();
+  await path.open();
+  await banner.waitFor({ state: 'detached' });
+  await page.getByText('The server answers again.').last().waitFor();
+  assert.equal(await page.getByText('Send this link to your guest.').count(), 1);
 });

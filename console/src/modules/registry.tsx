@@ -5,6 +5,7 @@ import { AccessPreview } from './access-preview.tsx';
 import { AccessView } from './access-view.tsx';
 import { BackendView } from './backend-view.tsx';
 import { OidcView } from './oidc-view.tsx';
+import { PathRulesView } from './path-rules-view.tsx';
 import { RateLimitView } from './rate-limit-view.tsx';
 
 export interface ModuleViewProps {
@@ -30,4 +31,6 @@ export const MODULE_VIEWS: Readonly<Record<string, ComponentType<ModuleViewProps
   access: AccessView,
   backend: BackendView,
   rate_limit: RateLimitView,
+  redirect: PathRulesView,
+  rewrite: PathRulesView,
 };

@@ -14,8 +14,8 @@ export function ServerBanner() {
     wasGone.current = since !== null;
     if (!isBack) return;
     toast('The server answers again.');
-    // What somebody types would be lost.
-    if (document.querySelector('dialog[open], main form') === null) loadPageAgain();
+    // What somebody typed would be lost, also while it is reviewed, and a link that is shown once.
+    if (document.querySelector('dialog[open], main form, main .form-page, main .secret-once') === null) loadPageAgain();
   }, [since]);
   if (since === null) return null;
   return (

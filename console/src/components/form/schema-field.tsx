@@ -63,7 +63,10 @@ function ChoiceField({ name, path, schema, isRequired, value, onChange }: FieldP
   const chosen = String(schema.enum?.find((each) => each === (value ?? schema.default)) ?? '');
   return (
     <div class="field">
-      <label for={path}>{labelOf(name)}</label>
+      <label for={path}>
+        {labelOf(name)}
+        {isRequired && <span class="muted"> (required)</span>}
+      </label>
       <select
         id={path}
         value={chosen}

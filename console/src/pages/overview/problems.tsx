@@ -1,3 +1,5 @@
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { asApiError } from '../../api/api-error.ts';
 import { get, request } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
@@ -30,9 +32,19 @@ interface Report {
   readonly skipped_checks: readonly string[];
 }
 
+/** Counts what was dismissed: the page may be another one by the time of the answer. */
+const dismissals = signal(0);
+
 /** What needs attention: the list that `postern status` and `postern doctor` show too. */
 export function Problems() {
   const report = useLoaded('problems', readReport, EVERY_MS);
+  const dismissed = dismissals.value;
+  const seen = useRef(dismissed);
+  useEffect(() => {
+    if (seen.current === dismissed) return;
+    seen.current = dismissed;
+    report.reload();
+  }, [dismissed]);
   return (
     <section class="card" aria-label="Problems">
       <header>
@@ -44,7 +56,7 @@ export function Problems() {
         )}
       </header>
       <LoadedView loaded={report} what="The list of problems">
-        {(data) => <ProblemList report={data} reload={report.reload} />}
+        {(data) => <ProblemList report={data} />}
       </LoadedView>
     </section>
   );
@@ -54,12 +66,7 @@ function readReport(abort: AbortSignal): Promise<Report> {
   return get<Report>(`/problems?limit=${LIMIT}`, abort);
 }
 
-interface ListProps {
-  readonly report: Report;
-  readonly reload: () => void;
-}
-
-function ProblemList({ report: { problems, more, skipped_checks: skipped }, reload }: ListProps) {
+function ProblemList({ report: { problems, more, skipped_checks: skipped } }: { report: Report }) {
   const rest = problems.slice(SHOWN);
   return (
     <>
@@ -71,14 +78,14 @@ function ProblemList({ report: { problems, more, skipped_checks: skipped }, relo
           </p>
         </EmptyState>
       ) : (
-        <Rows problems={problems.slice(0, SHOWN)} reload={reload} />
+        <Rows problems={problems.slice(0, SHOWN)} />
       )}
       {rest.length > 0 && (
         <details class="body">
           <summary>
             Show {rest.length} more{more > 0 && ` of ${(rest.length + more).toLocaleString('en')}`}
           </summary>
-          <Rows problems={rest} reload={reload} />
+          <Rows problems={rest} />
         </details>
       )}
       {skipped.length > 0 && (
@@ -88,7 +95,7 @@ function ProblemList({ report: { problems, more, skipped_checks: skipped }, relo
   );
 }
 
-function Rows({ problems, reload }: { problems: readonly Problem[]; reload: () => void }) {
+function Rows({ problems }: { problems: readonly Problem[] }) {
   return (
     <ul class="problems">
       {problems.map(({ severity, check, message, advice, object }) => (
@@ -102,11 +109,7 @@ function Rows({ problems, reload }: { problems: readonly Problem[]; reload: () =
               </span>
             )}
             {object !== null &&
-              (check === 'alerts' ? (
-                <DismissAlert alert={object} message={message} reload={reload} />
-              ) : (
-                <RefLink reference={object} />
-              ))}
+              (check === 'alerts' ? <DismissAlert alert={object} message={message} /> : <RefLink reference={object} />)}
           </div>
         </li>
       ))}
@@ -115,7 +118,7 @@ function Rows({ problems, reload }: { problems: readonly Problem[]; reload: () =
 }
 
 /** An alert ends with its cause. Somebody who knows of it takes it out of the list until then. */
-function DismissAlert({ alert, message, reload }: { alert: Reference; message: string; reload: () => void }) {
+function DismissAlert({ alert, message }: { alert: Reference; message: string }) {
   if (!isAllowed('alerts:write')) return null;
   const dismiss = async (): Promise<void> => {
     try {
@@ -124,7 +127,7 @@ function DismissAlert({ alert, message, reload }: { alert: Reference; message: s
     } catch (error) {
       toast(asApiError(error).message, 'danger');
     }
-    reload();
+    dismissals.value += 1;
   };
   return (
     <button type="button" class="small" aria-label={`Dismiss: ${message.slice(0, 80)}`} onClick={() => void dismiss()}>
