@@ -1,18 +1,14 @@
 import { Chip } from '../components/chip.tsx';
 import { href } from '../router/location.ts';
 import type { ModuleViewProps } from './registry.tsx';
+import { RehearsalNote } from './rehearsal-note.tsx';
 
 type Rule = Readonly<Record<string, unknown>>;
 
 export function AccessView({ config, edgeId, routeId }: ModuleViewProps) {
   return (
     <div class="stack-small">
-      {config['enforce'] === false && (
-        <p>
-          <Chip tone="warn">rehearsal</Chip> The rules are not enforced: every request passes, and refusals are only
-          reported.
-        </p>
-      )}
+      <RehearsalNote config={config} what="The rules" />
       <RuleList name="Deny" rules={rulesIn(config['deny'])} tone="danger" />
       <RuleList name="Allow" rules={rulesIn(config['allow'])} tone="ok" />
       <RuleList name="Bearer tokens" rules={rulesIn(config['bearer'])} tone="accent" />

@@ -1,5 +1,6 @@
 import { Chip } from '../components/chip.tsx';
 import type { ModuleViewProps } from './registry.tsx';
+import { RehearsalNote } from './rehearsal-note.tsx';
 
 interface Limit {
   readonly limit: number;
@@ -12,12 +13,7 @@ export function RateLimitView({ config }: ModuleViewProps) {
   const limits = Array.isArray(config['limits']) ? (config['limits'] as Limit[]) : [];
   return (
     <div class="stack-small">
-      {config['enforce'] === false && (
-        <p>
-          <Chip tone="warn">rehearsal</Chip> The limits are not enforced: every request passes, and refusals are only
-          reported.
-        </p>
-      )}
+      <RehearsalNote config={config} what="The limits" />
       <ul class="stack-small">
         {limits.map((limit, index) => (
           <li key={index} class="line">
