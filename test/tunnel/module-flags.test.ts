@@ -76,32 +76,44 @@ test('flags and the file of an agent for headers, redirects and rewrites reach t
 });
 
 test('the event of a request has the decision of every module that decides', async () => {
-  const destination = await world.edge.api('POST', '/event_destinations', {
+  const { edge } = world;
+  const destination = await edge.api('POST', '/event_destinations', {
     target: { webhook: { url: receiver.url('/') } },
   });
-  await world.edge.api('POST', '/event_subscriptions', {
+  await edge.api('POST', '/event_subscriptions', {
     sources: [{ type: 'http_request_complete.v0' }],
     destination_ids: [destination.id],
   });
-  const agent = await world.agent([await tunnelOf([String(port), ...FLAGS])]);
-  const ask = (path: string, name = 'test') =>
-    world.edge.status(hostOf(agent), path, { headers: { 'user-agent': name } });
-  assert.deepEqual(
-    [await ask('/'), await ask('/old/'), await ask('/', 'bot'), await ask('/api//')],
-    [200, 308, 403, 400],
+  const site = await edge.site(await edge.staticBackend(`127.0.0.1:${port}`));
+  const modules = {
+    user_agent_filter: { deny: ['bot'] },
+    rate_limit: { limits: [{ limit: 3, window_seconds: 3_600, key: 'address' }] },
+    redirect: { rules: [{ match_type: 'path_prefix', match: '/old/', to: '/new/' }] },
+    circuit_breaker: { error_threshold_percentage: 0.5 },
+    rewrite: { rules: [{ match_type: 'regex', match: '^/odd(.*)$', to: '/$1' }] },
+  };
+  for (const [name, body] of Object.entries(modules)) await edge.api('PUT', `${site.routePath}/${name}`, body);
+  const ask = (path: string, name = 'test') => edge.status(site.host, path, { headers: { 'user-agent': name } });
+  const statuses = [await ask('/', 'bot'), await ask('/'), await ask('/old/'), await ask('/odd/x'), await ask('/')];
+  assert.deepEqual(statuses, [403, 200, 302, 400, 429]);
+  const objects = (await receiver.until('/', 5)).map(({ event }) => event.object);
+  const decisions = ['user_agent_filter', 'rate_limit', 'redirect', 'circuit_breaker'].map(
+    (name) => `${name}.decision`,
   );
-  const objects = (await receiver.until('/', 3)).map(({ event }) => event.object);
   const said = objects.map((each) => [
-    ...[each['status'], each['user_agent_filter.decision'], each['redirect.decision']],
-    ...[each['answered_by'], each['refused_by'], each['error_code']],
+    each['status'],
+    ...decisions.map((name) => each[name]),
+    each['answered_by'] ?? each['refused_by'],
   ]);
   assert.deepEqual(
     said.sort(([one], [other]) => Number(one) - Number(other)),
     [
-      [200, 'allow', 'allow', null, null, null],
-      [308, 'allow', 'answer', 'redirect:rule', null, null],
-      [403, 'block', 'invalid', null, 'user_agent_filter:user_agent', 'ERR_POSTERN_USER_AGENT_NOT_ALLOWED'],
+      [200, 'allow', 'allow', 'allow', 'allow', null],
+      [302, 'allow', 'allow', 'answer', 'invalid', 'redirect:rule'],
+      [400, 'allow', 'allow', 'allow', 'allow', 'rewrite:result'],
+      [403, 'block', 'invalid', 'invalid', 'invalid', 'user_agent_filter:user_agent'],
+      [429, 'allow', 'block', 'invalid', 'invalid', said.at(-1)?.at(-1)],
     ],
   );
-  await agent.close();
+  assert.match(String(said.at(-1)?.at(-1)), /^rate_limit:/);
 });
