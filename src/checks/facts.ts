@@ -16,6 +16,7 @@ export interface Facts {
   readonly tls_certificates: readonly CheckedCertificate[];
   readonly managed_certificates: readonly CheckedManagedCertificate[];
   readonly certificate_authorities: readonly CheckedAuthority[];
+  readonly ip_policy_lists: readonly CheckedList[];
   readonly event_destinations: readonly CheckedDestination[];
   readonly user_accounts: readonly CheckedAccount[];
   /** Agents that reported something: the newest sessions. */
@@ -64,6 +65,7 @@ export type Noun =
   | 'tls_certificates'
   | 'managed_certificates'
   | 'certificate_authorities'
+  | 'ip_policy_lists'
   | 'event_destinations'
   | 'user_accounts'
   | 'tunnel_sessions'
@@ -141,6 +143,17 @@ export interface CheckedAuthority {
   readonly crl_status: string;
   readonly crl_next_update: string | null;
   readonly crl_error: string | null;
+}
+
+/** With its state on the server that answers. */
+export interface CheckedList {
+  readonly id: string;
+  readonly description: string;
+  readonly enforce: boolean;
+  readonly status: 'current' | 'stale' | 'missing';
+  readonly entries: number;
+  readonly skipped_lines: number;
+  readonly error: string | null;
 }
 
 export interface CheckedDestination {

@@ -5,6 +5,7 @@ import { certificates } from './certificates.ts';
 import type { Check } from './check.ts';
 import { destinations } from './destinations.ts';
 import { identity } from './identity.ts';
+import { lists } from './lists.ts';
 import { managedCertificates } from './managed-certificates.ts';
 import { nodes } from './nodes.ts';
 import { routes } from './routes.ts';
@@ -25,6 +26,7 @@ export const checks: readonly Check[] = [
   validationPorts,
   authorities,
   routes,
+  lists,
   destinations,
   agents,
   identity,

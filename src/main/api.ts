@@ -117,6 +117,8 @@ export interface ApiDependencies {
   readonly traffic?: OpenedTraffic;
   /** Settings in effect, with secrets masked. */
   readonly settings?: readonly JsonObject[];
+  /** Absent where nothing is served. */
+  readonly addressLists?: OperationPorts['addressLists'];
   readonly explain?: OperationPorts['explain'];
   /** Postern's own OpenID provider; null: it is off. */
   readonly ownIssuer: OwnIssuer | null;
@@ -215,6 +217,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       ...{ replica, config, clock, hostCertificates, store, learningClient, problems: deps.problems },
       modules: catalog.modules,
       kindOfId: catalog.kindOfId,
+      addressLists: deps.addressLists ?? NO_LISTS,
       isAddressAllowed: deps.isAddressAllowed,
       isOwnApi: deps.isOwnApi,
       nodes: () => ports.nodes(),
@@ -236,6 +239,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       connectTimeoutMs: config.upstream_connect_timeout * 1000,
       isAddressAllowed: deps.isBackendAllowed,
     }),
+    addressLists: deps.addressLists ?? NO_LISTS,
     explain: deps.explain ?? (() => Promise.reject(new Error('no requests are served here'))),
     get destinationTester() {
       return deps.destinationTester?.() ?? null;
@@ -376,6 +380,14 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
 const NO_TRAFFIC: OperationPorts['traffic'] = {
   points: async () => ({ points: [], nodes: [] }),
   routes: async () => ({ routes: [], nodes: [] }),
+};
+
+const NO_LISTS: OperationPorts['addressLists'] = {
+  state: () => ({
+    ...{ status: 'missing', entries: 0, skippedLines: 0, loadedAtMs: null, checkedAtMs: null },
+    error: 'lists are not loaded here',
+  }),
+  refresh: () => Promise.resolve(),
 };
 
 const NO_REQUESTS: OperationPorts['requests'] = {

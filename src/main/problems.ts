@@ -1,6 +1,6 @@
 import { ALERT_KIND, alertDoc } from '../alerts/alert-record.ts';
 import { alertAdvice } from '../alerts/kinds/registry.ts';
-import type { CheckedAlert, CheckedAuthority, CheckedManagedCertificate } from '../checks/facts.ts';
+import type { CheckedAlert, CheckedAuthority, CheckedList, CheckedManagedCertificate } from '../checks/facts.ts';
 import { loginTroubles } from '../documents/problems/login-troubles.ts';
 import { Problems } from '../documents/problems/problems.ts';
 import type { KnownHere } from '../documents/problems/read-facts.ts';
@@ -13,6 +13,8 @@ import { discover } from '../modules/login/provider/discovery.ts';
 import { IssuerChecks } from '../modules/login/provider/issuer-checks.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import { crlFields } from '../resources/certificate_authorities/live-crl.ts';
+import type { ListPorts } from '../resources/ip_policy_lists/list-ports.ts';
+import { shownState } from '../resources/ip_policy_lists/live-list.ts';
 import { isWanted, renderManagedCertificate } from '../resources/managed_certificates/managed-certificates.ts';
 import type { SharedPorts } from '../resources/shared-ports.ts';
 import type { KindOfId } from '../snapshot/compile-backend.ts';
@@ -29,6 +31,7 @@ interface ProblemsDependencies
   readonly modules: readonly Module[];
   readonly store: Pick<Store, 'logins' | 'health'>;
   readonly learningClient: RouteLogins;
+  readonly addressLists: ListPorts['addressLists'];
   readonly isAddressAllowed: ModuleNetwork['isAddressAllowed'];
   readonly kindOfId: KindOfId;
 }
@@ -45,6 +48,7 @@ export function openProblems(deps: ProblemsDependencies): Problems {
     managedCertificate: (record) =>
       isWanted(record) ? (renderManagedCertificate(record, deps) as unknown as CheckedManagedCertificate) : null,
     crlFields: (record) => crlFields(record, replica, clock.nowMs()) as unknown as CheckedAuthority,
+    listFields: (id) => shownState(deps.addressLists.state(id)) as unknown as CheckedList,
     alerts: () => [...replica.all(ALERT_KIND)].flatMap(alertOf),
     loginTroubles: (slice) =>
       loginTroubles({ modules, replica, learningClient, logins: store.logins, unreachable }, clock.nowMs(), slice),

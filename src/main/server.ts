@@ -28,6 +28,7 @@ import { BackendTraffic } from '../telemetry/metrics/backend-traffic.ts';
 import { NO_THREADS } from '../telemetry/other-nodes.ts';
 import { OwnAddresses } from '../upstream/own-addresses.ts';
 import { upstreamGuard } from '../upstream/upstream-guard.ts';
+import { openAddressLists } from './address-lists.ts';
 import { openAlerts } from './alerts.ts';
 import { openApi } from './api.ts';
 import { openAcme } from './certificates/acme.ts';
@@ -43,6 +44,7 @@ import { backendGuard } from './data-plane/backend-guard.ts';
 import { Circuits } from './data-plane/circuits.ts';
 import { openDescriptorBudget } from './data-plane/descriptors.ts';
 import { createNodeMemories, MAIN_THREAD } from './data-plane/node-memories.ts';
+import { followLists } from './data-plane/follow-lists.ts';
 import { proxiedClients } from './data-plane/proxied-clients.ts';
 import { ownApi } from './data-plane/route-upstreams.ts';
 import { openServerTracing, SEND_REST_WITHIN_MS } from './data-plane/tracing.ts';
@@ -167,6 +169,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   own.addApi(listener.address);
   const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, own);
   const isBackendAllowed = backendGuard(config, own);
+  const lists = await openAddressLists({ ...base, isAddressAllowed });
+  opened.defer(() => lists.close());
   const address = identityAddress(config.identity_host);
   const identity =
     address === null
@@ -206,7 +210,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     baseUrl,
     problems,
     metrics: () => workers?.metrics(registry) ?? registry.metrics(),
-    served: (revision) => servedBy(snapshots?.served(revision) ?? null, workers?.served(revision) ?? null),
+    served: (revision) => {
+      const read = lists.read(revision)?.then(() => workers?.callAll('ping')) ?? null;
+      return servedBy(servedBy(snapshots?.served(revision) ?? null, workers?.served(revision) ?? null), read);
+    },
+    addressLists: lists,
     nodes,
     requests,
     traffic,
@@ -267,6 +275,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     ...seen,
     ownHost,
     sockets,
+    addressLists: lists.known,
   };
   const inWorkers = (): Promise<OpenedWorkers> =>
     openEdgeInWorkers(
@@ -342,8 +351,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       modules: catalog.modules,
       kindOfId: catalog.kindOfId,
       moduleSettings: config.moduleSettings,
+      addressLists: lists.known,
     }));
   opened.defer(() => served.close());
+  if (edge === null) opened.defer(followLists(lists.known, replica, served));
   problems.follow(served);
   snapshots = served;
   identity?.follow(served);

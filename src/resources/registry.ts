@@ -21,6 +21,7 @@ import { guestLinks } from './guest_links/guest-links.ts';
 import { httpsEdgeRoutes } from './https_edge_routes/https-edge-routes.ts';
 import { httpsEdges } from './https_edges/https-edges.ts';
 import { ipPolicies } from './ip_policies/ip-policies.ts';
+import { ipPolicyLists } from './ip_policy_lists/ip-policy-lists.ts';
 import { ipPolicyRules } from './ip_policy_rules/ip-policy-rules.ts';
 import { managedCertificates } from './managed_certificates/managed-certificates.ts';
 import { nodes } from './nodes/nodes.ts';
@@ -51,6 +52,7 @@ const registered = [
   managedCertificates,
   ipPolicies,
   ipPolicyRules,
+  ipPolicyLists,
   changesets,
   changes,
   search,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { AddressLists } from '../modules/contract/address-lists.ts';
 import type { ModuleRuntime } from '../modules/contract/keeps-state.ts';
 import type { AskedClaims } from '../modules/contract/learns-claims.ts';
 import type { Module } from '../modules/contract/module.ts';
@@ -26,6 +27,7 @@ const ROUTE_KIND = 'https_edge_route';
 export const OWNER_KINDS = { edge: EDGE_KIND, route: ROUTE_KIND } as const;
 
 const NO_SETTINGS: ModuleSettings = new Map();
+const NO_LISTS: AddressLists = { of: () => ({ problem: 'lists are not loaded here' }) };
 
 /** Definitions from the registries. */
 export interface Definitions {
@@ -35,6 +37,8 @@ export interface Definitions {
   readonly runtimes?: ReadonlyMap<string, ModuleRuntime>;
   /** Absent: the defaults. */
   readonly moduleSettings?: ModuleSettings;
+  /** Absent: no list of addresses is loaded. */
+  readonly addressLists?: AddressLists;
   /** Absent: ambiguous paths are rejected on every host. */
   readonly ambiguousPaths?: AmbiguousPaths;
 }
@@ -54,7 +58,7 @@ interface EdgeContext {
 }
 
 /** The ports of a module that are the same for the whole edge. */
-type RecordPorts = Pick<PreparePorts, 'record' | 'children' | 'configuredBy'>;
+type RecordPorts = Pick<PreparePorts, 'record' | 'children' | 'configuredBy' | 'addressLists'>;
 
 interface PreparedModules {
   readonly modules: readonly NamedModule[];
@@ -84,7 +88,12 @@ export function compileEdge(
     edge: tables.unknownModules(EDGE_KIND, reader.kinds()),
     route: tables.unknownModules(ROUTE_KIND, reader.kinds()),
   };
-  const context: EdgeContext = { definitions, reader, ports: recordPorts(reader, configuredBy), unknown };
+  const context: EdgeContext = {
+    definitions,
+    reader,
+    ports: recordPorts(reader, configuredBy, definitions.addressLists ?? NO_LISTS),
+    unknown,
+  };
   const own = prepareAll(context, { edgeId, routeId: null });
   // Complete when the last route is compiled; the routes share it.
   const ownCookieNames = new EdgeCookieNames(tables.isReservedCookie);
@@ -223,9 +232,10 @@ function named(module: Module, prepared: PreparedModule): NamedModule {
   return ownPaths.length === 0 ? { name, prepared } : { name, prepared, ownPaths };
 }
 
-function recordPorts(reader: TrackingReader, configuredBy: ConfiguredBy): RecordPorts {
+function recordPorts(reader: TrackingReader, configuredBy: ConfiguredBy, addressLists: AddressLists): RecordPorts {
   return {
     configuredBy,
+    addressLists,
     record: (kind, id) => {
       const record = reader.get(kind, id);
       return record === undefined ? undefined : configOf(record);

@@ -9,6 +9,7 @@ const EXEMPT_FILES: ReadonlySet<string> = new Set([
   'src/lib/guarded-listeners.ts',
   'src/lib/process/thread-calls.ts',
   'src/main/workers/worker-thread.ts',
+  'src/lists/thread/list-builder.ts',
   'src/main/commands/agent-ports.ts',
   'src/main/commands/process-failure.ts',
   'src/logging/standard-output.ts',

@@ -31,6 +31,8 @@ const OF_WORKERS = [
   'src/events/wanted-types.ts',
   'src/documents/api-lane.ts',
   'src/documents/kind-of-id.ts',
+  'src/lists/known-lists.ts',
+  'src/lists/list-source.ts',
   'src/config/identity-settings.ts',
   'src/identity/host/own-fetch.ts',
   'src/identity/people/people-records.ts',

@@ -47,6 +47,7 @@ export function preparePorts(ports: Partial<PreparePorts> = {}): PreparePorts {
   return {
     record: () => undefined,
     children: () => [],
+    addressLists: { of: () => ({ problem: 'the test loads no list' }) },
     askedClaims: () => [],
     configuredBy: 'operator',
     settings: {},

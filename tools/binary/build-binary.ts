@@ -10,7 +10,7 @@ import { signForMac } from './mac-signature.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Programs that threads run, as `startProgramWorker` names them. */
-export const WORKERS = ['store/sqlite/worker', 'main/workers/thread/edge-worker'];
+export const WORKERS = ['store/sqlite/worker', 'main/workers/thread/edge-worker', 'lists/thread/list-builder'];
 /** Without it V8 draws a seed, which ends up in the compiled code. It does not change which code V8 accepts (decision 75). */
 const SEED = '--random-seed=1';
 

@@ -18,11 +18,14 @@ export interface IpRestrictionModuleReplace {
   readonly ip_policy_ids?: readonly string[] | undefined;
 }
 
-/** Admits a client if an allow rule of the policies matches its address and no deny rule does. */
+/**
+ * Admits a client if an allow rule or allow list of the policies matches its address and no deny rule or deny
+ * list does.
+ */
 export class IpRestrictionModuleClient extends ResourceClient {
   /**
-   * Replace the IP restriction module. Admits a client if an allow rule of the policies matches its address and no
-   * deny rule does. An omitted field is reset to its default.
+   * Replace the IP restriction module. Admits a client if an allow rule or allow list of the policies matches its
+   * address and no deny rule or deny list does. An omitted field is reset to its default.
    */
   replace(
     params: { readonly edge_id: string; readonly id: string },
@@ -36,8 +39,8 @@ export class IpRestrictionModuleClient extends ResourceClient {
   }
 
   /**
-   * Get the IP restriction module. Admits a client if an allow rule of the policies matches its address and no
-   * deny rule does. Returns 404 if the module is not set.
+   * Get the IP restriction module. Admits a client if an allow rule or allow list of the policies matches its
+   * address and no deny rule or deny list does. Returns 404 if the module is not set.
    */
   get(
     params: { readonly edge_id: string; readonly id: string },

@@ -6,6 +6,7 @@ import type {
   CheckedCertificate,
   CheckedDestination,
   CheckedEdge,
+  CheckedList,
   CheckedManagedCertificate,
   CheckedRoute,
   Facts,
@@ -33,6 +34,8 @@ export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
   managedCertificate(record: StoredRecord): CheckedManagedCertificate | null;
   /** State of an authority's revocation list. */
   crlFields(record: StoredRecord): Pick<CheckedAuthority, 'crl_status' | 'crl_next_update' | 'crl_error'>;
+  /** State of an IP policy list. */
+  listFields(id: string): Pick<CheckedList, 'status' | 'entries' | 'skipped_lines' | 'error'>;
   peers(): readonly PeerStatus[];
   storeProblem(): Facts['storeProblem'];
   /** Fixed addresses of a backend and of those that it consists of. */
@@ -83,6 +86,10 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
       ...{ crl_mode: 'off', crl_url: '' },
       ...shownAs<CheckedAuthority>(record),
       ...known.crlFields(record),
+    })),
+    ip_policy_lists: await read('ip_policy_list', (record) => ({
+      ...shownAs<CheckedList>(record),
+      ...known.listFields(record.id),
     })),
     event_destinations: await read('event_destination', (record) => ({
       ...{ description: '' },

@@ -5,19 +5,19 @@ import { dirname } from 'node:path';
 /**
  * Writes the file atomically: after a crash the old or the new version exists, complete, and never a readable secret.
  */
-export async function writeDurably(path: string, text: string, mode: number): Promise<void> {
+export async function writeDurably(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
   // A leftover of a crash with the same process id could have another mode: it must not be reused.
   await rm(temporary, { force: true });
-  await writeSynced(temporary, text, mode);
+  await writeSynced(temporary, content, mode);
   await rename(temporary, path);
   await syncDirectory(dirname(path));
 }
 
-async function writeSynced(path: string, text: string, mode: number): Promise<void> {
+async function writeSynced(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode);
   try {
-    await file.writeFile(text);
+    await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();

@@ -14,6 +14,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import type { DescriptorBudget } from '../../lib/process/descriptor-budget.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
+import type { KnownLists } from '../../lists/known-lists.ts';
 import type { RequestLogger } from '../../logging/request-lines.ts';
 import { reservedNames } from '../../modules/reserved-names.ts';
 import type { InternalCa } from '../../pki/internal-ca.ts';
@@ -28,6 +29,7 @@ import type { OwnAddresses } from '../../upstream/own-addresses.ts';
 import { upstreamGuard } from '../../upstream/upstream-guard.ts';
 import { backendGuard } from './backend-guard.ts';
 import { edgeSettings } from './edge-settings.ts';
+import { followLists } from './follow-lists.ts';
 import { openModuleRuntimes, type RuntimeDependencies } from './module-runtimes.ts';
 import type { ProxiedListener } from './proxied-clients.ts';
 
@@ -61,6 +63,7 @@ export interface EdgeParts extends Omit<RuntimeDependencies, 'isAddressAllowed' 
   readonly publicPorts: PublicPorts;
   /** The host of Postern's own OpenID provider; null: it is off. */
   readonly ownHost: OwnHost | null;
+  readonly addressLists: KnownLists;
   /** Compile edges when they are asked for. */
   readonly isLazy?: true;
 }
@@ -89,11 +92,14 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
   const newConnectionId = (): string => `cn_${ksuid(clock.nowMs())}`;
   const ambiguousPaths = new AmbiguousPaths(config.ambiguous_paths, config.ambiguous_paths_pass_hosts);
   const { moduleSettings } = config;
-  const definitions = { modules, kindOfId, runtimes: runtimes.byModule, moduleSettings, ambiguousPaths };
+  const { addressLists } = parts;
+  const runtimesOf = { runtimes: runtimes.byModule, moduleSettings, addressLists };
+  const definitions = { modules, kindOfId, ...runtimesOf, ambiguousPaths };
   const snapshots = await (parts.isLazy === true
     ? Snapshots.lazy(replica, definitions)
     : Snapshots.open(replica, definitions));
   compiled = snapshots;
+  const unfollowLists = followLists(addressLists, replica, snapshots);
   if (parts.ownHost !== null) snapshots.serveOwnHost(parts.ownHost);
   const ca = await parts.internalCa();
   const certificates = createCertificateStore({
@@ -144,6 +150,7 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
     edge,
     snapshots,
     close: async () => {
+      unfollowLists();
       snapshots.close();
       certificates.close();
       challenges.close();

@@ -26,6 +26,7 @@ import type { StoredRecord } from '../../store/store.ts';
 import { EdgeMetrics } from '../../telemetry/metrics/edge-metrics.ts';
 import { upstreamGuard } from '../../upstream/upstream-guard.ts';
 import { edgeSettings } from '../data-plane/edge-settings.ts';
+import { followLists } from '../data-plane/follow-lists.ts';
 import { moduleNetwork } from '../data-plane/module-runtimes.ts';
 import { releaseNodeMemories } from '../data-plane/node-memories.ts';
 import { type EdgeDependencies, type OpenedEdge, openersOf, tunnelSocketsOf } from '../edge.ts';
@@ -122,6 +123,7 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
         secretKeyId: deps.secretKeyId(),
         board,
         clockOffset,
+        addressLists: deps.addressLists.all(),
         tallies,
         tunnelStreams,
         nodeMemories: deps.nodeMemories,
@@ -170,8 +172,11 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
     modules: deps.catalog.modules,
     kindOfId: deps.catalog.kindOfId,
     moduleSettings: config.moduleSettings,
+    addressLists: deps.addressLists,
   });
   opening.defer(() => snapshots.close());
+  opening.defer(followLists(deps.addressLists, replica, snapshots));
+  opening.defer(deps.addressLists.onNews((news) => workers.tell('addressList', news)));
   if (deps.ownHost !== null) snapshots.serveOwnHost(deps.ownHost);
   snapshots.onSwap((edgeId, now, before) => {
     workers.forgetMetrics(edgeId, new Set(Array.from(now?.routes.all ?? [], ({ id }) => id)));

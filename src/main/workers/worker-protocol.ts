@@ -13,6 +13,7 @@ import type {
   ReplacedKey,
   SeenQuestion,
 } from '../../modules/login/login-store.ts';
+import type { ListNews } from '../../lists/known-lists.ts';
 import type { IssuerAnswer, IssuerQuestion } from '../../modules/login/provider/asked-issuers.ts';
 import type { Leaf, LeafRequest } from '../../pki/internal-ca.ts';
 import type { Change, CommitResult, StoredRecord, WriteSet } from '../../store/store.ts';
@@ -49,6 +50,7 @@ export interface WorkerStart {
   readonly tunnelStreams: SharedArrayBuffer;
   /** What modules share with all threads. */
   readonly nodeMemories: NodeMemories;
+  readonly addressLists: readonly ListNews[];
   /** For its log lines. */
   readonly logPort: MessagePort;
   /** Set once it has sent all of them. */
@@ -95,6 +97,8 @@ export interface WorkerMethods {
   gather(changes: readonly Change[]): void;
   /** The worker answers with `served` and the same number. */
   show(number: number, changes: readonly Change[]): void;
+  /** Another table of a list, in shared memory. */
+  addressList(news: ListNews): void;
   loginsChanged(changes: readonly LoginChange[]): void;
   loginsForeign(): void;
   loginsReset(): Promise<void>;

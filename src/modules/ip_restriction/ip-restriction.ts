@@ -7,6 +7,7 @@ import { ipRestrictionAgentForm, ipRestrictionAgentSchema } from './agent-form.t
 import { agentPolicy } from './agent-policy.ts';
 import { ipRestrictionErrors } from './errors.ts';
 import { restrictAddresses } from './restrict-addresses.ts';
+import { ipRestrictionSettings } from './settings.ts';
 
 const MAX_POLICIES = 10;
 
@@ -22,18 +23,20 @@ const ipRestrictionConfig = Type.Object({
   ),
 });
 
-/** Admits an address when an allow rule of the policies matches it and no deny rule does. */
+/** Admits an address when an allow rule or list of the policies matches it and no deny rule or list does. */
 export const ipRestriction = defineModule({
   name: 'ip_restriction',
   level: 'route',
   decidesAccess: true,
   title: 'IP restriction module',
-  description: 'Admits a client if an allow rule of the policies matches its address and no deny rule does.',
+  description:
+    'Admits a client if an allow rule or allow list of the policies matches its address and no deny rule or deny list does.',
   config: ipRestrictionConfig,
   example: { ip_policy_ids: ['ipp_2zXAMPLEpolicyOfTheDocsAAAA'] },
   check,
   agent: { form: ipRestrictionAgentForm, schema: ipRestrictionAgentSchema, accept: agentPolicy },
-  reasons: { address: 'A rule allows the address of the client.' },
+  reasons: { address: 'A rule or a list allows the address of the client.' },
+  settings: ipRestrictionSettings,
   errors: { title: 'Traffic: IP restriction', rows: ipRestrictionErrors.rows },
   prepare: (config, ports) => restrictAddresses(config.ip_policy_ids, ports),
 });

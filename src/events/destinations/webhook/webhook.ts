@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { HOP_BY_HOP } from '../../../lib/http/hop-by-hop.ts';
+import { sentHeaderProblems, sentUrlProblems } from '../../../lib/http/sent-request-fields.ts';
 import { secret } from '../../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../../lib/schema/decode-body.ts';
-import type { FieldProblem } from '../../../lib/schema/field-problem.ts';
 import { mapOf } from '../../../lib/schema/map-of.ts';
 import { defineDestinationKind } from '../destination-kind.ts';
 import { WEBHOOK_FORMATS } from './formats/format-body.ts';
@@ -59,7 +59,10 @@ export const webhook = defineDestinationKind({
   place: 'url',
   formats: WEBHOOK_FORMATS,
   example: { url: 'https://hooks.example.com/postern' },
-  check: (config) => [...urlProblems(config.url), ...headerProblems(config.headers)],
+  check: (config) => [
+    ...sentUrlProblems(config.url, 'https://hooks.example.com/postern'),
+    ...sentHeaderProblems(config.headers, RESERVED_HEADER, 'the delivery'),
+  ],
   checkChange: (config, previous) =>
     config.secret === '' && previous.secret !== ''
       ? [
@@ -72,28 +75,3 @@ export const webhook = defineDestinationKind({
   complete: (config, newSecret) => (config.secret === '' ? { ...config, secret: newSecret() } : config),
   createSender: createWebhookSender,
 });
-
-function urlProblems(text: string): readonly FieldProblem[] {
-  const refuse = (message: string): FieldProblem[] => [bodyProblem('url', message)];
-  if (/[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text))
-    return refuse('must be an absolute URL, such as "https://hooks.example.com/postern"');
-  const url = new URL(text);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refuse('must be an https or http URL');
-  if (url.username !== '' || url.password !== '')
-    return refuse('must not contain a user name or password: use headers, whose values are secret');
-  return text.includes('#') ? refuse('must not have a fragment') : [];
-}
-
-function headerProblems(headers: Readonly<Record<string, string>>): readonly FieldProblem[] {
-  for (const [name, value] of Object.entries(headers)) {
-    if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/.test(name))
-      return [bodyProblem('headers', 'has an invalid header name')];
-    if (RESERVED_HEADER.test(name)) return [bodyProblem('headers', `must not set "${name}": the delivery sets it`)];
-    if (value.length > 4096 || !/^[\t\x20-\x7e]*$/.test(value)) {
-      return [
-        bodyProblem('headers', `has a value for "${name}" that is not visible ASCII or longer than 4096 characters`),
-      ];
-    }
-  }
-  return [];
-}

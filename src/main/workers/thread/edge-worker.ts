@@ -20,6 +20,7 @@ import type { JsonObject } from '../../../lib/json.ts';
 import { SharedTally } from '../../../lib/process/shared-tally.ts';
 import { ThreadCalls, type ThreadMethods } from '../../../lib/process/thread-calls.ts';
 import { tuneRuntime } from '../../../lib/process/tune-runtime.ts';
+import { KnownLists } from '../../../lists/known-lists.ts';
 import { followBugs } from '../../../logging/bug-log.ts';
 import { createLog } from '../../../logging/logger.ts';
 import { modules } from '../../../modules/registry.ts';
@@ -82,6 +83,7 @@ function run(start: WorkerStart): void {
     agents: () => agents,
     streams: new SharedTally(start.tunnelStreams, start.index),
   });
+  const addressLists = new KnownLists(start.addressLists);
   const connections = new Int32Array(start.connections);
   const log = createLog(config.log_level, { write: (text) => start.logPort.postMessage(text) }, node);
   const logFlushed = new Int32Array(start.logFlushed);
@@ -180,6 +182,7 @@ function run(start: WorkerStart): void {
       mayServeNames: () => board.mayServe,
       inheritedPort: () => null,
       publicPorts: () => start.publicPorts,
+      addressLists,
       isLazy: true,
     });
     const { edge } = assembled;
@@ -279,6 +282,7 @@ function run(start: WorkerStart): void {
     accept: (listener, socket) => (opened === null ? void socket.destroy() : opened.accept(listener, socket)),
     gather: (changes) => void gathered.push(...changes),
     show: (number, changes) => void show(number, changes),
+    addressList: (news) => addressLists.tell(news),
     loginsChanged: (changes) => logins.changed(changes),
     loginsForeign: () => logins.foreign(),
     loginsReset: () => logins.reset(),

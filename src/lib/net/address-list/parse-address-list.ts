@@ -1,0 +1,151 @@
+import ipaddr from 'ipaddr.js';
+import { parseWrittenAddress } from '../cidr.ts';
+import type { Words } from './address-table.ts';
+import { AddressListProblem } from './list-problem.ts';
+import { RangeCollector } from './range-collector.ts';
+
+export const MAX_LIST_ENTRIES = 2_000_000;
+/** Of the lines that are neither empty nor comments. More are a sign of another format, such as HTML or hosts files. */
+const MAX_UNREADABLE_SHARE = 0.1;
+/** The longest range of two IPv6 addresses has 93 characters; comments may be long. */
+const MAX_LINE_BYTES = 4096;
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+
+export interface ParsedAddressList {
+  readonly table: SharedArrayBuffer;
+  readonly entries: number;
+  /** Lines that are neither entries nor comments. */
+  readonly skippedLines: number;
+}
+
+/**
+ * Parses a plain list: on each line an address, a range in CIDR notation, or `FIRST-LAST`; comments start with `#` or
+ * `;`. Throws AddressListProblem for bytes that are another format.
+ */
+export function parseAddressList(bytes: Uint8Array, maxEntries = MAX_LIST_ENTRIES): ParsedAddressList {
+  if (bytes.includes(0)) throw new AddressListProblem('is not text: it must be an uncompressed list in plain text');
+  const ranges = new RangeCollector();
+  let skippedLines = 0;
+  for (const line of linesOf(bytes)) {
+    const text = line.replace(/[#;].*$/s, '').trim();
+    if (text === '') continue;
+    if (!addEntry(text, ranges)) skippedLines += 1;
+    else if (ranges.count > maxEntries) throw new AddressListProblem(`has more than ${maxEntries} entries`);
+  }
+  if (skippedLines > MAX_UNREADABLE_SHARE * (skippedLines + ranges.count)) {
+    const counted = `${skippedLines} of ${skippedLines + ranges.count} lines are neither addresses nor ranges`;
+    throw new AddressListProblem(`is not a plain list of addresses and ranges: ${counted}`);
+  }
+  if (ranges.count === 0) throw new AddressListProblem('is empty: it has no address and no range');
+  return { table: ranges.table(), entries: ranges.count, skippedLines };
+}
+
+function* linesOf(bytes: Uint8Array): Generator<string> {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  let start = hasMark ? 3 : 0;
+  while (start < buffer.length) {
+    let end = start;
+    while (end < buffer.length && buffer[end] !== LINE_FEED && buffer[end] !== CARRIAGE_RETURN) end += 1;
+    // What is left of a longer line is one character that no address has, so that it counts as unreadable.
+    if (end > start)
+      yield end - start > MAX_LINE_BYTES ? longLine(buffer, start) : buffer.toString('latin1', start, end);
+    start = end + 1;
+  }
+}
+
+/** A comment may be longer than any entry. */
+function longLine(buffer: Buffer, start: number): string {
+  const text = buffer.toString('latin1', start, start + MAX_LINE_BYTES);
+  return /[#;]/.test(text) ? text : '?';
+}
+
+/** False: the text is no entry. Bits beyond a prefix are ignored, as ipset and nftables do. */
+function addEntry(text: string, ranges: RangeCollector): boolean {
+  const dash = text.indexOf('-');
+  if (dash !== -1) return addRange(text.slice(0, dash).trim(), text.slice(dash + 1).trim(), ranges);
+  const slash = text.indexOf('/');
+  const address = slash === -1 ? text : text.slice(0, slash);
+  const prefix = slash === -1 ? null : prefixIn(text.slice(slash + 1));
+  if (prefix === -1) return false;
+  const ipv4 = ipv4In(address);
+  if (ipv4 !== -1) return addIpv4Prefix(ipv4, prefix ?? 32, ranges);
+  return addIpv6Prefix(address, prefix ?? 128, ranges);
+}
+
+function addIpv4Prefix(address: number, prefix: number, ranges: RangeCollector): boolean {
+  if (prefix > 32) return false;
+  const size = 2 ** (32 - prefix);
+  const start = address - (address % size);
+  ranges.addIpv4(start, start + size - 1);
+  return true;
+}
+
+function addIpv6Prefix(text: string, prefix: number, ranges: RangeCollector): boolean {
+  const address = parseWrittenAddress(text);
+  if (address === null || prefix > 128) return false;
+  // IPv4 inside IPv6. A shorter prefix contains more than IPv4 addresses, and matches IPv6 alone, as in rules.
+  if (address instanceof ipaddr.IPv4 && prefix >= 96) return addIpv4Prefix(ipv4Of(address), prefix - 96, ranges);
+  const words = wordsOf(address instanceof ipaddr.IPv4 ? address.toIPv4MappedAddress() : address);
+  const masks = [0, 32, 64, 96].map((bits) => 2 ** (32 - Math.min(32, Math.max(0, prefix - bits))) - 1);
+  const start = words.map((word, at) => (word & ~(masks[at] as number)) >>> 0) as unknown as Words;
+  const end = words.map((word, at) => (word | (masks[at] as number)) >>> 0) as unknown as Words;
+  ranges.addIpv6(start, end);
+  return true;
+}
+
+function addRange(first: string, last: string, ranges: RangeCollector): boolean {
+  const [from, to] = [parseWrittenAddress(first), parseWrittenAddress(last)];
+  if (from === null || to === null || from.kind() !== to.kind()) return false;
+  if (from instanceof ipaddr.IPv4) {
+    const [start, end] = [ipv4Of(from), ipv4Of(to as ipaddr.IPv4)];
+    if (start > end) return false;
+    ranges.addIpv4(start, end);
+    return true;
+  }
+  const [start, end] = [wordsOf(from), wordsOf(to as ipaddr.IPv6)];
+  if (start.some((word, at) => isGreaterFrom(start, end, word, at))) return false;
+  ranges.addIpv6(start, end);
+  return true;
+}
+
+/** Whether the first word that differs is this one, and is greater. */
+function isGreaterFrom(start: Words, end: Words, word: number, at: number): boolean {
+  return word > (end[at] as number) && start.every((each, before) => before >= at || each === end[before]);
+}
+
+/** -1: not a prefix length. */
+function prefixIn(text: string): number {
+  return /^(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text) : -1;
+}
+
+/** Four numbers without leading zeros, as `isIPv4` of Node has it; -1: none. By hand, because lists have a million lines. */
+function ipv4In(text: string): number {
+  let value = 0;
+  let part = -1;
+  let parts = 1;
+  for (let at = 0; at < text.length; at += 1) {
+    const digit = text.charCodeAt(at) - 48;
+    if (digit >= 0 && digit <= 9) {
+      if (part === 0) return -1;
+      part = part === -1 ? digit : part * 10 + digit;
+      if (part > 255) return -1;
+    } else {
+      if (digit !== -2 || part === -1 || parts === 4) return -1;
+      value = value * 256 + part;
+      parts += 1;
+      part = -1;
+    }
+  }
+  return parts === 4 && part !== -1 ? value * 256 + part : -1;
+}
+
+function ipv4Of(address: ipaddr.IPv4): number {
+  return address.octets.reduce((value, octet) => value * 256 + octet, 0);
+}
+
+function wordsOf({ parts }: ipaddr.IPv6): Words {
+  const word = (at: number): number => (((parts[at] as number) << 16) | (parts[at + 1] as number)) >>> 0;
+  return [word(0), word(2), word(4), word(6)];
+}

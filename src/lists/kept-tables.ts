@@ -1,0 +1,86 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import { isTable } from '../lib/net/address-list/address-table.ts';
+import { writeDurably } from '../lib/process/durable-file.ts';
+
+const SUFFIX = '.table';
+const DIGEST_BYTES = 32;
+const LENGTH_BYTES = 4;
+const OWNER_ONLY = 0o600;
+
+/** A table on disk, with what is known of its source. */
+export interface KeptTable {
+  readonly source: string;
+  readonly entries: number;
+  readonly skippedLines: number;
+  readonly loadedAtMs: number;
+  readonly etag: string;
+  readonly lastModified: string;
+  readonly table: SharedArrayBuffer;
+}
+
+/**
+ * The last good tables of this node, one file each: a digest of the rest, the length of a header, the header in JSON,
+ * the table. A file is replaced as a whole, and one that is damaged counts as absent.
+ */
+export class KeptTables {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async write(id: string, { table, ...facts }: KeptTable): Promise<void> {
+    const header = Buffer.from(JSON.stringify(facts));
+    const length = Buffer.alloc(LENGTH_BYTES);
+    length.writeUInt32BE(header.length);
+    const content = Buffer.concat([length, header, Buffer.from(table)]);
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await writeDurably(this.#path(id), Buffer.concat([await digestOf(content), content]), OWNER_ONLY);
+  }
+
+  /** Null: there is none, or it is damaged. */
+  async read(id: string): Promise<KeptTable | null> {
+    const bytes = await readFile(this.#path(id)).catch(() => null);
+    if (bytes === null || bytes.length < DIGEST_BYTES + LENGTH_BYTES) return null;
+    const content = bytes.subarray(DIGEST_BYTES);
+    if (!(await digestOf(content)).equals(bytes.subarray(0, DIGEST_BYTES))) return null;
+    const headerEnd = LENGTH_BYTES + content.readUInt32BE(0);
+    const table = new SharedArrayBuffer(Math.max(0, content.length - headerEnd));
+    new Uint8Array(table).set(content.subarray(headerEnd));
+    const facts = factsIn(content.toString('utf8', LENGTH_BYTES, headerEnd));
+    return facts === null || !isTable(table) ? null : { ...(facts as unknown as Omit<KeptTable, 'table'>), table };
+  }
+
+  async remove(id: string): Promise<void> {
+    await rm(this.#path(id), { force: true });
+  }
+
+  /** Removes the tables of lists that no longer exist, and what a crash left. */
+  async keepOnly(isKept: (id: string) => boolean): Promise<void> {
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const isOwn = name.endsWith(SUFFIX) && isKept(name.slice(0, -SUFFIX.length));
+      // A process that is being replaced may be writing one of these.
+      if (!isOwn && !name.endsWith('.tmp')) await rm(join(this.#folder, name), { force: true });
+    }
+  }
+
+  #path(id: string): string {
+    return join(this.#folder, `${id}${SUFFIX}`);
+  }
+}
+
+/** Not on this thread: a large table takes 100 ms. */
+async function digestOf(content: Buffer<ArrayBuffer>): Promise<Buffer> {
+  return Buffer.from(await crypto.subtle.digest('SHA-256', content));
+}
+
+function factsIn(text: string): JsonObject | null {
+  try {
+    const facts: unknown = JSON.parse(text);
+    return isJsonObject(facts as never) ? (facts as JsonObject) : null;
+  } catch {
+    return null;
+  }
+}

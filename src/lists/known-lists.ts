@@ -1,0 +1,65 @@
+import type { JsonObject } from '../lib/json.ts';
+import { AddressTable } from '../lib/net/address-list/address-table.ts';
+import { COUNTRIES, listSource } from './list-source.ts';
+
+/** A list as threads know it: its table in shared memory, or why there is none. */
+export interface ListNews {
+  /** Id of the list, or COUNTRIES. */
+  readonly id: string;
+  readonly source: string;
+  readonly table: SharedArrayBuffer | null;
+  /** Why there is no table; null with one. */
+  readonly problem: string | null;
+}
+
+interface KnownList extends ListNews {
+  readonly addresses: AddressTable | null;
+}
+
+export type LoadedList = { readonly addresses: AddressTable } | { readonly problem: string };
+
+const LOADING = 'it is being loaded';
+
+/**
+ * The lists of this node, as one thread knows them. The main thread loads them and tells workers, which search the same
+ * memory.
+ */
+export class KnownLists {
+  readonly #lists = new Map<string, KnownList>();
+  readonly #listeners = new Set<(news: ListNews) => void>();
+
+  constructor(lists: readonly ListNews[] = []) {
+    for (const news of lists) this.#lists.set(news.id, known(news));
+  }
+
+  /** The table of a list with this configuration. */
+  of(id: string, config: JsonObject): LoadedList {
+    const source = listSource(config);
+    const list = this.#lists.get(source === COUNTRIES ? COUNTRIES : id);
+    if (list?.source !== source) return { problem: LOADING };
+    return list.addresses === null ? { problem: list.problem ?? LOADING } : { addresses: list.addresses };
+  }
+
+  all(): readonly ListNews[] {
+    return [...this.#lists.values()].map(({ id, source, table, problem }) => ({ id, source, table, problem }));
+  }
+
+  tell(news: ListNews): void {
+    this.#lists.set(news.id, known(news));
+    for (const listener of this.#listeners) listener(news);
+  }
+
+  /** Its record is gone. */
+  forget(id: string): void {
+    this.#lists.delete(id);
+  }
+
+  onNews(listener: (news: ListNews) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+function known(news: ListNews): KnownList {
+  return { ...news, addresses: news.table === null ? null : new AddressTable(news.table) };
+}

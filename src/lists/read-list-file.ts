@@ -1,0 +1,101 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { failureCode } from '../lib/error-text.ts';
+import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
+
+export interface ListFile {
+  /** Differs when the file was changed or replaced. */
+  readonly stamp: string;
+  /** Null: it has the stamp that was known. */
+  readonly bytes: Uint8Array | null;
+}
+
+export interface FileLimits {
+  readonly maxBytes: number;
+  /** The stamp of the bytes that the caller has. */
+  readonly known: string | null;
+}
+
+/**
+ * Reads a list below `directory`. Symbolic links may lead to other places below it, and nowhere else. Rejects with
+ * AddressListProblem, whose message names neither content nor a path that the caller did not send.
+ */
+export async function readListFile(directory: string, file: string, limits: FileLimits): Promise<ListFile> {
+  const root = await orProblem(
+    realpath(directory),
+    'is in a directory that cannot be read: check the setting lists_dir',
+  );
+  const isBelow = (path: string): boolean => path.startsWith(`${root}${sep}`);
+  const real = await orProblem(realpath(join(root, file)), NOT_READABLE);
+  if (!isBelow(real)) throw new AddressListProblem(OUTSIDE);
+  return readRegularFile(real, limits, async (handle) => {
+    // A directory in the path may have become a link since: the system knows what was opened.
+    const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => realpath(real));
+    if (!isBelow(opened)) throw new AddressListProblem(OUTSIDE);
+  });
+}
+
+/** Reads a file that the operator named in a setting. */
+export function readNamedFile(path: string, limits: FileLimits): Promise<ListFile> {
+  return realpath(path).then(
+    (real) => readRegularFile(real, limits),
+    (error: unknown) => Promise.reject(new AddressListProblem(`${NOT_READABLE} (${failureCode(error)})`)),
+  );
+}
+
+const NOT_READABLE = 'cannot be read: check that the file exists and that the user of the server may read it';
+const OUTSIDE = 'is outside the directory in the setting lists_dir, after symbolic links are resolved';
+
+async function readRegularFile(
+  path: string,
+  { maxBytes, known }: FileLimits,
+  check: (handle: FileHandle) => Promise<void> = () => Promise.resolve(),
+): Promise<ListFile> {
+  // A pipe would block without the flag, and a link that was put there meanwhile is not followed.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+  const handle = await orProblem(open(path, flags), NOT_READABLE);
+  try {
+    await check(handle);
+    const { stamp, size, isFile } = await factsOf(handle);
+    if (!isFile) throw new AddressListProblem('is not a regular file');
+    if (size > maxBytes) throw new AddressListProblem(`is larger than ${maxBytes} bytes`);
+    if (stamp === known) return { stamp, bytes: null };
+    const bytes = await orProblem(readAll(handle, size), NOT_READABLE);
+    const after = await factsOf(handle);
+    if (after.stamp !== stamp || bytes.length !== size)
+      throw new AddressListProblem('changed while it was read: it is read again soon');
+    return { stamp, bytes };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function factsOf(handle: FileHandle): Promise<{ stamp: string; size: number; isFile: boolean }> {
+  const stats = await handle.stat({ bigint: true });
+  return {
+    stamp: `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.ctimeNs}:${stats.size}`,
+    size: Number(stats.size),
+    isFile: stats.isFile(),
+  };
+}
+
+/** In memory of its own, which can move to another thread. */
+async function readAll(handle: FileHandle, size: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  while (at < size) {
+    const { bytesRead } = await handle.read(bytes, at, size - at, at);
+    if (bytesRead === 0) return bytes.slice(0, at);
+    at += bytesRead;
+  }
+  return bytes;
+}
+
+async function orProblem<Value>(task: Promise<Value>, problem: string): Promise<Value> {
+  try {
+    return await task;
+  } catch (error) {
+    throw new AddressListProblem(`${problem} (${failureCode(error)})`);
+  }
+}

@@ -1,0 +1,115 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Config } from '../config/schema.ts';
+import type { Clock } from '../lib/clock.ts';
+import { isLoopbackHost } from '../lib/net/listen-address.ts';
+import { AddressLists } from '../lists/address-lists.ts';
+import type { ListOrigin } from '../lists/followed-list.ts';
+import { KnownLists } from '../lists/known-lists.ts';
+import { addListMetrics } from '../lists/list-metrics.ts';
+import { countriesOrigin, FETCH_TIMEOUT_MS, listOrigin, MAX_LIST_BYTES } from '../lists/list-origins.ts';
+import { COUNTRIES, listSource } from '../lists/list-source.ts';
+import type { ListState } from '../lists/list-state.ts';
+import { ipRestriction } from '../modules/ip_restriction/ip-restriction.ts';
+import { settingsOf } from '../modules/module-settings.ts';
+import type { Replica } from '../replica/replica.ts';
+import { configOf } from '../snapshot/record-config.ts';
+import { revisionOf } from '../store/revision-of.ts';
+import type { Change, StoredRecord } from '../store/store.ts';
+import { LIST_KIND } from './data-plane/follow-lists.ts';
+import { moduleNetwork } from './data-plane/module-runtimes.ts';
+
+interface ListDependencies {
+  readonly config: Config;
+  readonly replica: Pick<Replica, 'all' | 'get' | 'onChange'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly isAddressAllowed: (ip: string, port: number) => boolean;
+}
+
+export interface OpenedLists {
+  /** For the threads of this node. */
+  readonly known: KnownLists;
+  state(id: string): ListState;
+  refresh(id: string, acceptsSmaller: boolean): Promise<void>;
+  /** Resolves when the files of a revision's lists were read, which is soon; null: there are none. */
+  read(revision: number): Promise<void> | null;
+  close(): Promise<void>;
+}
+
+/** Loads the lists of addresses, for all threads of this node. */
+export async function openAddressLists(deps: ListDependencies): Promise<OpenedLists> {
+  const { config, replica, clock, logger, registry, isAddressAllowed } = deps;
+  const settings = settingsOf(config.moduleSettings, ipRestriction) as ListSettings;
+  const known = new KnownLists();
+  const lists: AddressLists = new AddressLists({
+    ...{ clock, known, log: logger, folder: join(config.data_dir, 'lists') },
+    countFailure: addListMetrics(registry, () => lists.all(), clock),
+  });
+  const origins = {
+    listsDir: pathIn(settings.lists_dir),
+    countryDatabase: pathIn(settings.country_database),
+    fetch: moduleNetwork(isAddressAllowed).createFetch({
+      isAddressAllowed,
+      isPlainHttpAllowed: isLoopbackHost,
+      maxBytes: MAX_LIST_BYTES,
+      timeoutMs: FETCH_TIMEOUT_MS,
+    }),
+  };
+  const originOf = (record: StoredRecord): ListOrigin =>
+    listOrigin(record.id, configOf(record), origins) ?? countriesOrigin(origins);
+  const needsCountries = (): boolean => [...replica.all(LIST_KIND)].some(({ doc }) => listSource(doc) === COUNTRIES);
+  const sourceOf = (id: string): string => {
+    const record = replica.get(LIST_KIND, id);
+    return record !== undefined && listSource(record.doc) === COUNTRIES ? COUNTRIES : id;
+  };
+  const reads = new Map<number, Promise<void>>();
+  const follow = (change: Change): Promise<void> | null => {
+    const id = change.op === 'put' ? change.record.id : change.key.id;
+    const origin = change.op === 'put' ? originOf(change.record) : null;
+    if (origin?.id !== id) lists.forget(id);
+    if (!needsCountries()) lists.forget(COUNTRIES);
+    if (origin === null) return null;
+    return origin.id === COUNTRIES && lists.isFollowed(COUNTRIES) ? null : lists.follow(origin);
+  };
+  const unsubscribe = replica.onChange(
+    (changes) => {
+      for (const change of changes.filter(isOfList)) {
+        const read = follow(change);
+        const revision = revisionOf(change);
+        if (read === null) continue;
+        const all = Promise.all([reads.get(revision), read]).then(() => {
+          if (reads.get(revision) === all) reads.delete(revision);
+        });
+        reads.set(revision, all);
+      }
+    },
+    [LIST_KIND],
+  );
+  await lists.open([...new Map([...replica.all(LIST_KIND)].map(originOf).map((each) => [each.id, each])).values()]);
+  return {
+    known,
+    state: (id) => lists.state(sourceOf(id)),
+    refresh: (id, acceptsSmaller) => lists.refresh(sourceOf(id), acceptsSmaller),
+    read: (revision) => reads.get(revision) ?? null,
+    close: async () => {
+      unsubscribe();
+      await lists.close();
+    },
+  };
+}
+
+interface ListSettings {
+  readonly lists_dir: string;
+  readonly country_database: string;
+}
+
+function isOfList(change: Change): boolean {
+  return (change.op === 'put' ? change.record.kind : change.key.kind) === LIST_KIND;
+}
+
+function pathIn(setting: string): string | null {
+  return setting === 'off' ? null : setting;
+}

@@ -1,0 +1,19 @@
+import { isAbsolute } from 'node:path';
+import { declared } from '../../lib/settings/setting.ts';
+import { text } from '../../lib/settings/setting-kinds.ts';
+
+const path = text('off, or an absolute path', (value) => value === 'off' || isAbsolute(value));
+
+/** Settings for lists of addresses, on each node. */
+export const ipRestrictionSettings = {
+  lists_dir: declared(path, {
+    default: 'off',
+    description:
+      'Directory below which IP policy lists may name files. A symbolic link that leads out of it is not followed. off: lists cannot use files. Every node needs the same files.',
+  }),
+  country_database: declared(path, {
+    default: 'off',
+    description:
+      'MMDB file with the countries of addresses, such as GeoLite2-Country.mmdb, for IP policy lists with countries. It is read when the first such list exists, and again when the file changes. Every node needs one.',
+  }),
+};

@@ -1,0 +1,133 @@
+import Type from 'typebox';
+import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
+import { sentHeaderProblems, sentUrlProblems } from '../../lib/http/sent-request-fields.ts';
+import { isCountryCode } from '../../lib/net/address-list/country-code.ts';
+import { isLoopbackHost } from '../../lib/net/listen-address.ts';
+import { idString, reference, secret } from '../../lib/schema/annotations.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { mapOf } from '../../lib/schema/map-of.ts';
+import { defineResource, describedFields } from '../resource.ts';
+import { liveList } from './live-list.ts';
+import { refreshList } from './refresh-list.ts';
+
+/** Set by the request itself, or usable for request smuggling. */
+const RESERVED_HEADER = new RegExp(
+  `^(host|content-.*|accept-encoding|if-.*|range|expect|proxy-.*|${HOP_BY_HOP.join('|')})$`,
+  'i',
+);
+
+const listConfig = Type.Object({
+  ...describedFields,
+  ip_policy_id: reference(
+    { kinds: ['ip_policy'], readAs: 'ip_policy' },
+    idString('Id of the IP policy that the list belongs to. It cannot be changed later.'),
+  ),
+  action: Type.Enum(['allow', 'deny'], {
+    default: 'deny',
+    description: 'Action for addresses on the list: "allow" or "deny". It cannot be changed later. Default: "deny".',
+  }),
+  url: Type.String({
+    default: '',
+    maxLength: 2048,
+    description:
+      'https URL of a plain list: on each line an address, a range in CIDR notation or FIRST-LAST; comments start with # or ;. At most 64 MiB and 2,000,000 entries. Redirects are not followed. Every node fetches it for itself.',
+  }),
+  file: Type.String({
+    default: '',
+    maxLength: 1024,
+    description:
+      'Path of such a list, relative to the setting lists_dir, on every node. It is read again when the file changes.',
+  }),
+  countries: Type.Array(Type.String(), {
+    default: [],
+    maxItems: 300,
+    description:
+      'Countries as ISO 3166-1 codes, such as ["DE", "FR"]. The countries of addresses come from the MMDB file in the setting country_database. An address without a country matches no list.',
+  }),
+  refresh_minutes: Type.Integer({
+    default: 60,
+    minimum: 1,
+    maximum: 10_080,
+    description: 'Minutes between two requests to url. After a failure, they are repeated sooner. Default: 60.',
+  }),
+  enforce: Type.Boolean({
+    default: true,
+    description:
+      'Whether the list decides. false rehearses it: a deny list refuses nobody, and the log, the metrics and the events report which requests it would have refused; an allow list admits nobody. Default: true.',
+  }),
+  headers: secret(
+    'masked',
+    mapOf(Type.String(), {
+      default: {},
+      maxProperties: 20,
+      description:
+        'Headers of the requests to url, such as {"authorization": "Bearer …"} for a list behind a key. Their values are secret. They are sent to the origin of url alone.',
+    }),
+    'url',
+  ),
+});
+
+type ListConfig = Type.Static<typeof listConfig>;
+
+/** Many addresses of an IP policy: from a file, a server, or by country. */
+export const ipPolicyLists = defineResource({
+  name: 'ip_policy_lists',
+  kind: 'ip_policy_list',
+  idPrefix: 'ipl',
+  path: '/ip_policy_lists',
+  listKey: 'ip_policy_lists',
+  title: 'an IP policy list',
+  description:
+    'A list of addresses that a policy allows or denies: from a URL, from a file, or by country. While a list that is enforced was never loaded, the routes of its policy reject all traffic.',
+  eventNoun: 'ip_policy_list',
+  parent: { kind: 'ip_policy', field: 'ip_policy_id' },
+  config: listConfig,
+  immutable: ['ip_policy_id', 'action'],
+  live: liveList,
+  actions: [refreshList],
+  example: {
+    ip_policy_id: 'ipp_2zXAMPLEpolicyOfTheDocsAAAA',
+    action: 'deny',
+    url: 'https://www.spamhaus.org/drop/drop.txt',
+  },
+  normalize: (config) => ({
+    ...config,
+    countries: [...new Set(config.countries.map((code) => code.toUpperCase()))].sort(),
+  }),
+  check: (config) => [...sourceProblems(config), ...urlProblems(config.url), ...fileProblems(config.file)],
+});
+
+function sourceProblems({ url, file, countries, headers }: ListConfig): readonly FieldProblem[] {
+  const named = [url !== '', file !== '', countries.length > 0].filter(Boolean).length;
+  if (named !== 1)
+    return [bodyProblem(named === 0 ? 'url' : 'file', 'must be the only source: send one of url, file and countries')];
+  const unknown = countries.find((code) => !isCountryCode(code));
+  if (unknown !== undefined) {
+    const shown = JSON.stringify(unknown.slice(0, 8));
+    return [bodyProblem('countries', `has ${shown}, which is not an ISO 3166-1 code such as "DE" or "GB"`)];
+  }
+  if (url === '' && Object.keys(headers).length > 0)
+    return [bodyProblem('headers', 'are sent to url: remove them from a list without one')];
+  return sentHeaderProblems(headers, RESERVED_HEADER, 'the request');
+}
+
+/** Nobody signs a list: whoever can change it on the way decides who gets in. */
+function urlProblems(text: string): readonly FieldProblem[] {
+  if (text === '') return [];
+  const problems = sentUrlProblems(text, 'https://lists.example.com/blocked.txt');
+  if (problems.length > 0) return problems;
+  const { protocol, hostname } = new URL(text);
+  const isAllowed = protocol === 'https:' || isLoopbackHost(hostname);
+  return isAllowed ? [] : [bodyProblem('url', 'must be an https URL; http only to this machine')];
+}
+
+function fileProblems(file: string): readonly FieldProblem[] {
+  if (file === '') return [];
+  const isPlain = !/[\p{Cc}\\]/u.test(file) && !file.startsWith('/');
+  const hasSteps = file.split('/').some((part) => part === '' || part === '.' || part === '..');
+  if (isPlain && !hasSteps) return [];
+  return [
+    bodyProblem('file', 'must be a path below the setting lists_dir, such as "blocked.txt", without "." and ".."'),
+  ];
+}
