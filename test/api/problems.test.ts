@@ -109,6 +109,7 @@ suite('GET /problems', () => {
       'authorities',
       'certificates',
       'identity',
+      'lists',
       'managed_certificates',
       'nodes',
       'routes',

@@ -165,6 +165,7 @@ export class FurnishedWorld {
     await this.create('/reserved_domains', { domain: 'furnished.localhost' });
     const policy = await this.create('/ip_policies', { description: 'furnished' });
     await this.create('/ip_policy_rules', { cidr: '192.0.2.0/24', ip_policy_id: policy });
+    await this.create('/ip_policy_lists', { countries: ['DE'], ip_policy_id: policy, enforce: false });
     const { headers } = await this.world.api('POST', '/ip_policies', { description: 'to undo' });
     this.#revision = headers.get('postern-revision') ?? assert.fail('a write without its revision');
     await this.create('/credentials', { description: 'furnished' });

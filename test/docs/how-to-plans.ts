@@ -249,6 +249,10 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /header:x-api-key/ },
       { run: quiet },
     ],
+  'docs/how-to/block-countries-and-lists.md': {
+    alsoRunBy: 'test/edge/lists/lists.test.ts',
+    setup: ownEdge('lists.localhost'),
+    blocks: [{ run: quiet }, { run: /enforce +true/ }, { run: /countries +KP, RU|KP/ }, { run: /error/ }],
   },
   'docs/how-to/let-a-ci-job-in.md': {
     alsoRunBy: 'test/access/programs.test.ts',

@@ -57,6 +57,11 @@ async function causeAll(world: EventWorld): Promise<{ caused: Map<string, string
       ip_policy_id: policy.id,
       action: 'allow',
     }),
+    await life('ip_policy_list', '/ip_policy_lists', {
+      ip_policy_id: policy.id,
+      url: 'https://lists.example.com/blocked.txt',
+      headers: { 'x-key': PLANTED },
+    }),
     policy,
   );
   const account = await life('service_account', '/service_accounts', { name: 'a' });

@@ -4,8 +4,12 @@ import { countryNumber } from '../../lib/net/address-list/country-code.ts';
 import { AddressListProblem } from '../../lib/net/address-list/list-problem.ts';
 import type { BuiltTable } from '../built-table.ts';
 
-/** A database of cities has less than 10 million networks. In a damaged file they may never end. */
-const MAX_NETWORKS = 20_000_000;
+/**
+ * Networks for each node of the tree. A tree has one more network than nodes, and the addresses of IPv4 appear in it a few
+ * times, as 6to4 and the like. In a damaged file nodes can contain each other, and the networks never end.
+ */
+const NETWORKS_PER_NODE = 8;
+const FREE_NETWORKS = 1_000;
 /** Decoded records that are kept: a database of countries has some hundred, one of cities far more. */
 const MAX_CACHED = 50_000;
 const IPV4_BITS = 32;
@@ -34,10 +38,10 @@ export function countryTable(bytes: Uint8Array): BuiltTable {
     },
   };
   const reader = new Reader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), { cache });
-  const budget = { left: MAX_NETWORKS };
+  const budget = { left: FREE_NETWORKS + NETWORKS_PER_NODE * Math.min(reader.metadata.nodeCount, bytes.length) };
   const look = (text: string): [unknown, number] => {
     budget.left -= 1;
-    if (budget.left < 0) throw new AddressListProblem('has too many networks');
+    if (budget.left < 0) throw new AddressListProblem('is damaged: its networks do not end');
     return reader.getWithPrefixLength(text) as [unknown, number];
   };
   const ipv4 = rangesOf(0n, IPV4_BITS, (address) => look(ipv4Text(Number(address))));
