@@ -112,7 +112,7 @@ function sourceProblems({ url, file, countries, headers }: ListConfig): readonly
   return sentHeaderProblems(headers, RESERVED_HEADER, 'the request');
 }
 
-/** Nobody signs a list: whoever can change it on the way decides who gets in. */
+/** Nobody signs a list: a third party that changes it on the way would decide who gets in. */
 function urlProblems(text: string): readonly FieldProblem[] {
   if (text === '') return [];
   const problems = sentUrlProblems(text, 'https://lists.example.com/blocked.txt');

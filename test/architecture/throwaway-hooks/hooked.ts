@@ -131,6 +131,7 @@ export const hooked = defineModule({
     ports.record('https_edge', place.edgeId);
     ports.askedClaims();
     ports.children('https_edge_route', place.edgeId);
+    ports.addressLists.of('ipl_none', { file: 'none' });
     const hooks = prepared({ mark, maxBytes: settings.hooked_bytes, configuredBy }, runtime);
     return { ok: true, prepared: backend_id === '' ? hooks : { ...hooks, backendId: backend_id } };
   },

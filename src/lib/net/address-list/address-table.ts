@@ -22,7 +22,7 @@ export interface TableParts {
   /** Four words for each address. */
   readonly ipv6Starts: Uint32Array;
   readonly ipv6Ends: Uint32Array;
-  /** Of IPv4 ranges, then of IPv6 ranges; empty without values. */
+  /** Those for IPv4 ranges come before those for IPv6 ranges; empty without values. */
   readonly values: Uint16Array;
 }
 
