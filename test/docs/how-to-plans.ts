@@ -249,6 +249,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /header:x-api-key/ },
       { run: quiet },
     ],
+  },
   'docs/how-to/block-countries-and-lists.md': {
     alsoRunBy: 'test/edge/lists/lists.test.ts',
     setup: ownEdge('lists.localhost'),

@@ -6,6 +6,7 @@ import type { EdgeTallies } from '../../edge/limits/edge-tallies.ts';
 import type { NewEndpoint, Publication } from '../../edge/tunnels/endpoints.ts';
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import type { ListNews } from '../../lists/known-lists.ts';
 import type {
   LoginChange,
   LoginRecord,
@@ -13,7 +14,6 @@ import type {
   ReplacedKey,
   SeenQuestion,
 } from '../../modules/login/login-store.ts';
-import type { ListNews } from '../../lists/known-lists.ts';
 import type { IssuerAnswer, IssuerQuestion } from '../../modules/login/provider/asked-issuers.ts';
 import type { Leaf, LeafRequest } from '../../pki/internal-ca.ts';
 import type { Change, CommitResult, StoredRecord, WriteSet } from '../../store/store.ts';
