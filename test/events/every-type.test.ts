@@ -22,7 +22,7 @@ async function causeAll(world: EventWorld): Promise<{ caused: Map<string, string
     if (typeof client_secret === 'string') secrets.push(client_secret);
     if (typeof invitation_url === 'string') secrets.push(new URL(invitation_url).searchParams.get('invite') as string);
     if (typeof token === 'string') secrets.push(token);
-    if (typeof url === 'string') secrets.push(new URL(url).searchParams.get('link') as string);
+    if (noun === 'guest_link') secrets.push(new URL(url).searchParams.get('link') as string);
     await world.api('PATCH', `${path}/${id}`, change);
     for (const verb of ['created', 'updated', 'deleted']) caused.set(`${noun}_${verb}.v0`, id);
     return { id: id as string, remove: () => world.api('DELETE', `${path}/${id}`) };

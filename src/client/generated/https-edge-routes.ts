@@ -69,7 +69,10 @@ export interface HttpsEdgeRoute {
   readonly traffic_policy: null;
   /** Always null. May be sent back empty. */
   readonly policy: null;
-  /** Admits a client if an allow rule of the policies matches its address and no deny rule does. Null if not set. */
+  /**
+   * Admits a client if an allow rule or allow list of the policies matches its address and no deny rule or deny
+   * list does. Null if not set.
+   */
   readonly ip_restriction: IpRestrictionModule | null;
   /**
    * Refuses requests by their User-Agent: those that a pattern of "deny" matches and none of "allow", and those
@@ -129,7 +132,10 @@ export interface HttpsEdgeRouteCreate {
    * ambiguous_paths).
    */
   readonly match: string;
-  /** Admits a client if an allow rule of the policies matches its address and no deny rule does. */
+  /**
+   * Admits a client if an allow rule or allow list of the policies matches its address and no deny rule or deny
+   * list does.
+   */
   readonly ip_restriction?: IpRestrictionModuleReplace | undefined;
   /**
    * Refuses requests by their User-Agent: those that a pattern of "deny" matches and none of "allow", and those
@@ -195,7 +201,10 @@ export interface HttpsEdgeRouteUpdate {
    * ambiguous_paths).
    */
   readonly match?: string | undefined;
-  /** Admits a client if an allow rule of the policies matches its address and no deny rule does. */
+  /**
+   * Admits a client if an allow rule or allow list of the policies matches its address and no deny rule or deny
+   * list does.
+   */
   readonly ip_restriction?: IpRestrictionModuleReplace | undefined;
   /**
    * Refuses requests by their User-Agent: those that a pattern of "deny" matches and none of "allow", and those

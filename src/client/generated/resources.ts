@@ -24,6 +24,7 @@ import { HttpResponseBackendsClient } from './http-response-backends.ts';
 import { HttpsEdgeRoutesClient } from './https-edge-routes.ts';
 import { HttpsEdgesClient } from './https-edges.ts';
 import { IpPoliciesClient } from './ip-policies.ts';
+import { IpPolicyListsClient } from './ip-policy-lists.ts';
 import { IpPolicyRulesClient } from './ip-policy-rules.ts';
 import { ManagedCertificatesClient } from './managed-certificates.ts';
 import { NodesClient } from './nodes.ts';
@@ -73,6 +74,7 @@ export type * from './http-response-backends.ts';
 export type * from './https-edge-routes.ts';
 export type * from './https-edges.ts';
 export type * from './ip-policies.ts';
+export type * from './ip-policy-lists.ts';
 export type * from './ip-policy-rules.ts';
 export type * from './ip-restriction-module.ts';
 export type * from './managed-certificates.ts';
@@ -144,6 +146,11 @@ export class Resources {
   readonly ipPolicies: IpPoliciesClient;
   /** An address range that a policy allows or denies. */
   readonly ipPolicyRules: IpPolicyRulesClient;
+  /**
+   * A list of addresses that a policy allows or denies: from a URL, from a file, or by country. While a list that
+   * is enforced was never loaded, the routes of its policy reject all traffic.
+   */
+  readonly ipPolicyLists: IpPolicyListsClient;
   /** Several writes that are stored together or not at all. */
   readonly changesets: ChangesetsClient;
   /** A change of configuration: who made it, when, and every document before and after it. */
@@ -250,6 +257,7 @@ export class Resources {
     this.managedCertificates = new ManagedCertificatesClient(transport);
     this.ipPolicies = new IpPoliciesClient(transport);
     this.ipPolicyRules = new IpPolicyRulesClient(transport);
+    this.ipPolicyLists = new IpPolicyListsClient(transport);
     this.changesets = new ChangesetsClient(transport);
     this.changes = new ChangesClient(transport);
     this.search = new SearchClient(transport);

@@ -11,7 +11,10 @@ const RULES = [
 ];
 
 function verdictOn(clientAddress: string): Exclude<Verdict, Answer> {
-  const preparation = restrictAddresses(['ipp_1'], preparePorts({ record: () => ({}), children: () => RULES }));
+  const preparation = restrictAddresses(
+    ['ipp_1'],
+    preparePorts({ record: () => ({}), children: (kind) => (kind === 'ip_policy_rule' ? RULES : []) }),
+  );
   assert(preparation.ok);
   const verdict = preparation.prepared.judge?.({ clientAddress } as TrafficRequest);
   assert(verdict !== undefined && !(verdict instanceof Promise) && !isAnswer(verdict));
