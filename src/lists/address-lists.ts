@@ -117,7 +117,7 @@ export class AddressLists {
     this.#isClosed = true;
     clearInterval(this.#timer);
     await this.#loader.close();
-    await Promise.all([...this.#lists.values()].map(({ running }) => running));
+    await Promise.all([...this.#lists.values()].flatMap(({ running }) => running ?? []));
   }
 
   #look(): void {
