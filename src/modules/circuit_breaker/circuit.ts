@@ -114,7 +114,8 @@ export class Circuit {
     let failures = 0;
     for (let bucket = 0; bucket < buckets; bucket += 1) {
       const start = FIRST_BUCKET + bucket * PER_BUCKET;
-      if (at(fields, start) <= part - buckets) continue;
+      // It must not count again if the clock is set back.
+      if (at(fields, start) <= part - buckets) fields.fill(0, start, start + PER_BUCKET);
       requests += at(fields, start + 1);
       failures += at(fields, start + 2);
     }
