@@ -120,7 +120,7 @@ export function operationHandler<Ports>(
     const again = async (): Promise<OperationResult> => {
       const now = await authenticate(request);
       requireScopes(now.principal, scopes);
-      return operation.run({ ...described, principal: now.principal }, ports);
+      return withParts(() => operation.run({ ...described, principal: now.principal }, ports));
     };
     // What takes large bodies can take long.
     const isRepeated = operation.body?.maxBytes === undefined;

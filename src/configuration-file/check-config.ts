@@ -73,10 +73,17 @@ function placeholderOf(secret: FileSecret): JsonValue {
     : PLACEHOLDER;
 }
 
-/** A copy with a value at a path; secrets are in objects only. */
+/** A copy with a value at a path. */
 function withValue(object: JsonObject, path: readonly string[], value: JsonValue): JsonObject {
   const [name = '', ...rest] = path;
   if (rest.length === 0) return { ...object, [name]: value };
   const inner = object[name];
+  if (Array.isArray(inner)) {
+    const [index, ...inItem] = rest;
+    const items = inner.map((item: JsonValue, at) =>
+      at === Number(index) && isJsonObject(item) ? withValue(item, inItem, value) : item,
+    );
+    return { ...object, [name]: items };
+  }
   return isJsonObject(inner) ? { ...object, [name]: withValue(inner, rest, value) } : object;
 }

@@ -72,14 +72,21 @@ class FileForm {
     if (isObjectSchema(field) && value === null && defaultOf(field) === null) return undefined;
     const { items } = field as { readonly items?: TSchema };
     if (items !== undefined && isObjectSchema(items) && Array.isArray(value)) {
-      return value.map((item, index) => this.#item(items, item as JsonValue, [...path, String(index)]));
+      return value.map((item, index) =>
+        this.#item(items, item as JsonValue, pointerTo(pointer, String(index)), [...path, String(index)]),
+      );
     }
     return value;
   }
 
-  /** Objects in lists have neither defaults nor secrets. */
-  #item(schema: TObject, item: JsonValue, path: readonly string[]): JsonValue {
+  /** Objects in lists have no defaults. */
+  #item(schema: TObject, item: JsonValue, at: string, path: readonly string[]): JsonValue {
     if (!isJsonObject(item)) return item;
+    const secrets = Object.entries(schema.properties).flatMap(([name, field]): [string, JsonValue][] => {
+      const secret = secretVisibility(field) === undefined ? undefined : this.#secrets.get(pointerTo(at, name));
+      const text = secret === undefined ? undefined : this.#ports.secretText(pointerTo(at, name), secret);
+      return text === undefined ? [] : [[name, text]];
+    });
     const entries = Object.entries(item).flatMap(([name, value]): [string, JsonValue][] => {
       const field = Object.hasOwn(schema.properties, name) ? (schema.properties[name] as TSchema) : undefined;
       const annotation = field === undefined ? undefined : referenceAnnotation(field);
@@ -87,7 +94,7 @@ class FileForm {
       const named = this.#names(annotation, value, [...path, name]);
       return named === undefined ? [] : [[fileFieldName(name, field), named]];
     });
-    return Object.fromEntries(entries);
+    return Object.fromEntries([...entries, ...secrets]);
   }
 
   #names(annotation: ReferenceAnnotation, value: JsonValue, path: readonly string[]): JsonValue | undefined {

@@ -2,7 +2,13 @@ import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { referenceAnnotation } from '../lib/schema/annotations.ts';
 import { pointerTo } from '../lib/schema/field-problem.ts';
-import { isObjectSchema, openValues, SECRET_MASK, secretVisibility } from '../lib/schema/schema-facts.ts';
+import {
+  isObjectSchema,
+  itemsWithSecrets,
+  openValues,
+  SECRET_MASK,
+  secretVisibility,
+} from '../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault, isShownOnlyIfSet } from '../lib/schema/wire-forms.ts';
 
 /** What a reader knows about a secret: its value, that there is one, or nothing. */
@@ -32,17 +38,32 @@ function objectForm(schema: TObject, document: JsonObject, at: string, secrets: 
     const read = document[name] ?? (readName === undefined ? undefined : document[readName]);
     const visibility = secretVisibility(field);
     if (visibility !== undefined) {
-      secrets.set(pointer, visibility === 'write_only' ? { state: 'hidden', shown: null } : readSecret(read));
+      const isNeverShown = visibility === 'write_only' || visibility === 'hashed';
+      secrets.set(pointer, isNeverShown ? { state: 'hidden', shown: null } : readSecret(read));
       continue;
     }
     if (read === undefined && isShownOnlyIfSet(field)) continue;
     const value = read === undefined || read === null ? defaultValue(field) : idsOf(field, read);
+    const items = itemsWithSecrets(field);
+    if (items !== null && Array.isArray(value)) {
+      const forms = value.map((item, at) =>
+        isJsonObject(item) ? itemForm(items, item, pointerTo(pointer, String(at)), secrets) : item,
+      );
+      entries.push([name, forms]);
+      continue;
+    }
     entries.push([
       name,
       isObjectSchema(field) && isJsonObject(value) ? objectForm(field, value, pointer, secrets) : value,
     ]);
   }
   return Object.fromEntries(entries);
+}
+
+/** An item has no field that was not sent. */
+function itemForm(schema: TObject, item: JsonObject, at: string, secrets: Map<string, ReadSecret>): JsonObject {
+  const form = objectForm(schema, item, at, secrets);
+  return Object.fromEntries(Object.entries(form).filter(([name]) => item[name] !== undefined));
 }
 
 function defaultValue(field: TSchema): JsonValue {

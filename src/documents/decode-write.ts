@@ -1,13 +1,14 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import type { BodyDecoder } from '../lib/schema/decode-body.ts';
 import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
-import { moduleProblems, normalized } from '../modules/checked-config.ts';
+import { moduleProblems, normalized, sealed } from '../modules/checked-config.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import { MAX_METADATA_BYTES, type ResourceSettings } from '../resources/resource.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { invalidBody } from './errors.ts';
 import { secondLogin } from './one-login.ts';
 import { withOwnNames } from './other-names.ts';
+import type { ModuleParts } from './record-puts.ts';
 import { maskProblems, withoutMasks } from './secret-fields.ts';
 
 export interface DecodedWrite {
@@ -55,6 +56,19 @@ export function decodeModule(module: CompiledModule, body: JsonObject, settings:
   if (problems.length > 0) throw invalidBody(problems);
   return config;
 }
+
+/** What is stored of a decoded module: hashes in place of secrets. Throws MissingPart. */
+export function sealedConfig(
+  { module }: CompiledModule,
+  { config, at }: SealedPart,
+  stored: JsonObject | null,
+): JsonObject {
+  const result = sealed(module, config, { stored, seed: null });
+  if ('config' in result) return result.config;
+  throw invalidBody(result.problems.map((problem) => ({ ...problem, path: `${at}${problem.path}` })));
+}
+
+type SealedPart = Pick<ModuleParts, 'config' | 'at'>;
 
 /** The rules that concern a whole configuration, for a create and for the result of a patch. */
 export function checkConfig(compiled: CompiledResource, config: JsonObject, settings: ResourceSettings): JsonObject {

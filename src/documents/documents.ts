@@ -11,7 +11,7 @@ import { changedByResource, changedConfig } from './changed-config.ts';
 import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { repeatsPending } from './confirmation/repeats-pending.ts';
-import { checkConfig, decodeWrite } from './decode-write.ts';
+import { checkConfig, decodeWrite, sealedConfig } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { endedBy } from './ended-by.ts';
 import { documentErrors, invalidBody } from './errors.ts';
@@ -126,6 +126,10 @@ export class Documents implements DocumentsPort {
     const { principal } = request;
     const decoded = decodeWrite(compiled, request.body, 'create', settings);
     const checked = checkConfig(compiled, decoded.config, settings);
+    const modules = [...decoded.modules].map(([module, config]) => {
+      const at = pointerTo('', module.module.name);
+      return { module, at, config: sealedConfig(module, { config, at }, null) };
+    });
     authorize(compiled, { principal, id: null, config: checked, previous: null }, this.#context);
     this.#refuseConflict(compiled, checked, null);
     await requireReferences(this.#context, compiled, checked);
@@ -148,9 +152,7 @@ export class Documents implements DocumentsPort {
 
     const parent = parentId ?? parentFromField(compiled, config);
     const own = resourcePut(compiled, { id, parent, config, extra, previous: null, asOf: replica.revision }, catalog);
-    const inline = [...decoded.modules].map(([module, value]) =>
-      modulePut(module, { ownerId: id, config: value, at: pointerTo('', module.module.name) }, catalog),
-    );
+    const inline = modules.map(({ module, config, at }) => modulePut(module, { ownerId: id, config, at }, catalog));
     const { beside = {} } = creation;
     const puts = [own, ...inline, ...placed(beside.puts)];
     const event = this.#event(compiled, 'created', { ...own, revision: 0 }, { puts }, principal);

@@ -7,7 +7,7 @@ import type { Expectation, StoredRecord, WriteSet } from '../store/store.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
 import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
-import { decodeModule } from './decode-write.ts';
+import { decodeModule, sealedConfig } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { noteOf } from './history/change-note.ts';
 import { type AnswerPorts, answerQuestion, decodeQuestion } from './module-questions.ts';
@@ -119,15 +119,17 @@ export class ModuleDocuments {
     const current = moduleRecord(module, parts.ownerId, this.#context.replica);
     const previous = current === undefined ? null : joinSecrets(current.doc, current.secrets, module.secretFields);
     const isBlind = module.secretFields.length > 0 && !canReadSecrets(principal);
-    const next = keepUnseenSecrets(parts.config, previous, module.secretFields, { canReadSecrets: !isBlind });
+    const kept = keepUnseenSecrets(parts.config, previous, module.secretFields, { canReadSecrets: !isBlind });
+    const next = sealedConfig(module, { ...parts, config: kept }, previous);
     const asSeen: Expectation = { ...module.keyOn(parts.ownerId), revision: current?.revision ?? 'absent' };
     // Both ways: a field that is left out may have been set.
     const isSame = previous !== null && isUnchanged(next, previous) && isUnchanged(previous, next);
     if (isSame) return { puts: [], expect: [asSeen] };
     const others = expectNoOtherLogin(module, parts, this.#context);
     // A secret hidden from the caller was taken from the stored record, which must still be current.
+    const isKept = isBlind || module.module.seal !== undefined;
     const put = modulePut(module, { ...parts, config: next }, this.#context.catalog);
-    return { puts: [put], expect: [...others, ...(isBlind ? [asSeen] : [])] };
+    return { puts: [put], expect: [...others, ...(isKept ? [asSeen] : [])] };
   }
 
   #answer(address: ModuleAddress, record: StoredRecord, principal: Principal): OperationResult {

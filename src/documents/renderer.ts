@@ -1,7 +1,13 @@
 import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { type Ref, referenceAnnotation } from '../lib/schema/annotations.ts';
-import { isObjectSchema, openValues, secretVisibility, valueWhenAbsent } from '../lib/schema/schema-facts.ts';
+import {
+  isObjectSchema,
+  itemsWithSecrets,
+  openValues,
+  secretVisibility,
+  valueWhenAbsent,
+} from '../lib/schema/schema-facts.ts';
 import { isShownOnlyIfSet } from '../lib/schema/wire-forms.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { RecordKey, StoredRecord } from '../store/store.ts';
@@ -89,8 +95,12 @@ export class Renderer {
       const value = config[name] === undefined ? valueWhenAbsent(field) : config[name];
       const visibility = secretVisibility(field);
       const annotation = referenceAnnotation(field);
+      const items = itemsWithSecrets(field);
       if (visibility === 'write_only') continue;
-      if (visibility !== undefined) body[name] = shown(value, visibility, view);
+      if (visibility === 'hashed') body[name] = '';
+      else if (items !== null && Array.isArray(value))
+        body[name] = value.map((item) => this.#config(items, item as JsonObject, view));
+      else if (visibility !== undefined) body[name] = shown(value, visibility, view);
       else if (annotation?.readAs !== undefined) body[annotation.readAs] = this.#refs(value);
       else if (isObjectSchema(field) && isJsonObject(value)) body[name] = this.#config(field, value, view);
       else body[name] = value;

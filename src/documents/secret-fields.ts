@@ -2,13 +2,20 @@ import type { TObject } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { secretSentTo } from '../lib/schema/annotations.ts';
 import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
-import { isObjectSchema, SECRET_MASK, type SecretVisibility, secretVisibility } from '../lib/schema/schema-facts.ts';
+import {
+  isObjectSchema,
+  itemsWithSecrets,
+  SECRET_MASK,
+  type SecretVisibility,
+  secretVisibility,
+} from '../lib/schema/schema-facts.ts';
 import type { Secrets } from '../store/store.ts';
 import { invalidBody } from './errors.ts';
 
 /** Secret fields are removed from the document before it is stored: the store seals them beside it, by JSON pointer. */
 export interface SecretField {
   readonly pointer: string;
+  /** `*` stands for every item of a list. */
   readonly path: readonly string[];
   readonly visibility: SecretVisibility;
   /** The sibling field that holds the secret's destination, if any. */
@@ -22,8 +29,21 @@ export function secretFieldsOf(schema: TObject, at: readonly string[] = []): rea
     const sentTo = secretSentTo(field);
     const destination = sentTo === undefined ? null : [...at, sentTo];
     if (visibility !== undefined) return [{ pointer: path.reduce(pointerTo, ''), path, visibility, destination }];
+    const items = itemsWithSecrets(field);
+    if (items !== null) return secretFieldsOf(items, [...path, EACH]);
     return isObjectSchema(field) ? secretFieldsOf(field, path) : [];
   });
+}
+
+const EACH = '*';
+
+/** The places of a secret in a document: several where it is in the items of a list. */
+function placesOf(value: JsonValue | undefined, path: readonly string[]): readonly (readonly string[])[] {
+  const at = path.indexOf(EACH);
+  if (at === -1) return [path];
+  const list = valueAt(value, path.slice(0, at));
+  if (!Array.isArray(list)) return [];
+  return list.map((_, index) => [...path.slice(0, at), String(index), ...path.slice(at + 1)]);
 }
 
 export function splitSecrets(
@@ -32,11 +52,11 @@ export function splitSecrets(
 ): { doc: JsonObject; secrets: Secrets | null } {
   let doc = config;
   const secrets: Record<string, string> = {};
-  for (const { path, pointer } of fields) {
+  for (const path of fields.flatMap((field) => placesOf(config, field.path))) {
     const value = valueAt(doc, path);
     if (value === undefined) continue;
     doc = withValue(doc, path, undefined);
-    secrets[pointer] = JSON.stringify(value);
+    secrets[path.reduce(pointerTo, '')] = JSON.stringify(value);
   }
   return { doc, secrets: Object.keys(secrets).length === 0 ? null : secrets };
 }
@@ -44,8 +64,8 @@ export function splitSecrets(
 export function joinSecrets(doc: JsonObject, secrets: Secrets | null, fields: readonly SecretField[]): JsonObject {
   if (secrets === null) return doc;
   let config = doc;
-  for (const { path, pointer } of fields) {
-    const text = secrets[pointer];
+  for (const path of fields.flatMap((field) => placesOf(doc, field.path))) {
+    const text = secrets[path.reduce(pointerTo, '')];
     if (text !== undefined) config = withValue(config, path, JSON.parse(text) as JsonValue);
   }
   return config;
@@ -82,6 +102,8 @@ export function keepUnseenSecrets(
   if (previous === null) return next;
   let result = next;
   for (const { path, pointer, visibility, destination } of fields) {
+    // The module compares what was sent with the hash, and keeps it: see `Module.seal`.
+    if (visibility === 'hashed') continue;
     const before = valueAt(previous, path);
     const sent = valueAt(next, path);
     if (before === undefined || !isParentPresent(next, path)) continue;
@@ -152,7 +174,10 @@ function isParentPresent(value: JsonObject, path: readonly string[]): boolean {
 
 function valueAt(value: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
   let at: JsonValue | undefined = value;
-  for (const name of path) at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+  for (const name of path) {
+    if (Array.isArray(at)) at = at[Number(name)];
+    else at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+  }
   return at;
 }
 
@@ -161,7 +186,12 @@ function withValue(object: JsonObject, path: readonly string[], value: JsonValue
   const copy: Record<string, JsonValue> = { ...object };
   if (rest.length > 0) {
     const inner = copy[name];
-    copy[name] = withValue(isJsonObject(inner) ? inner : {}, rest, value);
+    if (Array.isArray(inner)) {
+      const [index, ...inItem] = rest as [string, ...string[]];
+      copy[name] = inner.map((item: JsonValue, at) =>
+        at === Number(index) && isJsonObject(item) ? withValue(item, inItem, value) : item,
+      );
+    } else copy[name] = withValue(isJsonObject(inner) ? inner : {}, rest, value);
   } else if (value === undefined) delete copy[name];
   else copy[name] = value;
   return copy;

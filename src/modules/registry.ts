@@ -1,5 +1,6 @@
 import { access } from './access/access.ts';
 import { backend } from './backend/backend.ts';
+import { basicAuth } from './basic_auth/basic-auth.ts';
 import { circuitBreaker } from './circuit_breaker/circuit-breaker.ts';
 import { compression } from './compression/compression.ts';
 import type { Module } from './contract/module.ts';
@@ -27,6 +28,7 @@ export const modules: readonly Module[] = [
   userAgentFilter,
   rateLimit,
   redirect,
+  basicAuth,
   oidc,
   oauth,
   access,

@@ -37,5 +37,12 @@ function withSecrets(record: StoredRecord): JsonObject {
 
 function withValue(doc: JsonObject, [name = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
   const inner = doc[name];
+  if (Array.isArray(inner)) {
+    const [index, ...inItem] = rest;
+    const items = inner.map((item: JsonValue, at) =>
+      at === Number(index) && isJsonObject(item) ? withValue(item, inItem, value) : item,
+    );
+    return { ...doc, [name]: items };
+  }
   return { ...doc, [name]: rest.length === 0 ? value : withValue(isJsonObject(inner) ? inner : {}, rest, value) };
 }

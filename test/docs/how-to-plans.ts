@@ -269,6 +269,10 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /enforce +true/ },
     ],
   },
+  'docs/how-to/protect-a-site-with-a-password.md': {
+    setup: ownEdge('staging.localhost'),
+    blocks: [{ run: /staging/ }, { run: /"?password"?/ }, { run: /kim/ }, { run: /NAME:PASSWORD/ }],
+  },
   'docs/how-to/invite-people.md': {
     blocks: [
       { run: /^https:\/\/id\.localhost:7443\/invitation\?invite=postern_ui_/m },
@@ -326,7 +330,7 @@ END`,
       { skip: 'needs the retired API; test/cli/import has a copy of it' },
       { run: /saml > idp_metadata[\s\S]*Wrote orders\.yaml/ },
       { run: /\/staff/ },
-      { run: /Wrote agent\.yml: 2 tunnels/ },
+      { run: /Wrote agent\.yml: 3 tunnels/ },
     ],
   },
   'docs/how-to/connect-a-remote-agent.md': {

@@ -26,7 +26,11 @@ export function inertPorts(ports: Partial<RuntimePorts & SharedPorts> = {}): Run
       recompile: () => {},
     },
     logins: idleLogins(),
-    attempts: { redeem: () => Promise.resolve(null), guess: () => assert.fail('the test guesses nothing') },
+    attempts: {
+      redeem: () => Promise.resolve(null),
+      guess: () => assert.fail('the test guesses nothing'),
+      checkPassword: () => 'wrong',
+    },
     ownIssuer: null,
     event() {},
     mac: () => '',

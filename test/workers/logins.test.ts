@@ -11,7 +11,13 @@ const PER_MINUTE = 6;
 
 const world = await LoginWorld.open(
   { after },
-  { env: { POSTERN_WORKERS: String(WORKERS), POSTERN_LOGIN_ATTEMPTS_PER_ADDRESS: String(PER_MINUTE) } },
+  {
+    env: {
+      POSTERN_WORKERS: String(WORKERS),
+      POSTERN_LOGIN_ATTEMPTS_PER_ADDRESS: String(PER_MINUTE),
+      POSTERN_PASSWORD_ATTEMPTS_PER_ADDRESS: String(PER_MINUTE),
+    },
+  },
 );
 afterEach(() => world.clock.reset());
 
@@ -55,6 +61,31 @@ suite('logins with several workers', () => {
       assert.equal((await browser.open(site.host, '/', { agent })).status, 302, 'idle everywhere');
       agent.destroy();
     }
+  });
+
+  test('a password that was right at one is known at all, and guesses count for all of them together', async () => {
+    const site = await world.site({ enabled: false });
+    const put = (password: string) =>
+      world.edge.api('PUT', `${site.routePath}/basic_auth`, { users: [{ username: 'alice', password }] });
+    await put('the right one');
+    const agents = await agentOfEach(site);
+    const ask = async (at: number, password: string): Promise<number> => {
+      const authorization = `Basic ${Buffer.from(`alice:${password}`).toString('base64')}`;
+      const agent = agents[at % WORKERS] as Agent;
+      return (await world.edge.ask(site.host, '/', { agent, headers: { authorization } })).status;
+    };
+    assert.equal(await ask(0, 'the right one'), 200);
+    const statuses: number[] = [];
+    // An address that was right before may be wrong ten times more.
+    for (let at = 0; at < 30 && statuses.at(-1) !== 429; at += 1) statuses.push(await ask(at, `guess ${at}`));
+    const allowed = statuses.filter((status) => status === 401).length;
+    assert.ok(allowed <= PER_MINUTE + 10, statuses.join());
+    assert.equal(statuses.at(-1), 429);
+    // The second worker has never seen it.
+    assert.deepEqual([await ask(1, 'the right one'), await ask(0, 'the right one')], [200, 200]);
+    await put('a later password');
+    for (const at of [0, 1]) assert.equal(await ask(at, 'the right one'), 429, 'it is a guess now');
+    for (const agent of agents) agent.destroy();
   });
 
   test('failed attempts count for all of them together', async () => {

@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { referenceAnnotation, refSchema } from '../../lib/schema/annotations.ts';
-import { isObjectSchema, SECRET_MASK, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { isObjectSchema, itemsWithSecrets, SECRET_MASK, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault } from '../../lib/schema/wire-forms.ts';
 import { SAMPLE_TIME } from './sample-ids.ts';
 
@@ -64,13 +64,23 @@ function sampleField(
 
 function sampleList(field: TSchema, items: TSchema, value: JsonValue | undefined, world: SampleWorld): JsonValue {
   if (Array.isArray(value)) {
-    return (value as readonly JsonValue[]).map((item) => (isRef(items) ? world.refTo(refTarget(items, item)) : item));
+    return (value as readonly JsonValue[]).map((item) =>
+      isRef(items) ? world.refTo(refTarget(items, item)) : withoutHashed(field, item),
+    );
   }
   const examples = (field as Keywords).examples?.[0];
   if (examples !== undefined) return examples;
   const nested = world.resource(items);
   if (nested !== undefined) return world.isCreate ? [] : [nested];
   return [sampleField({ ...items, ...annotationsOf(field) }, undefined, undefined, world)];
+}
+
+/** A secret of which only a hash is stored reads as empty. */
+function withoutHashed(list: TSchema, item: JsonValue): JsonValue {
+  const items = itemsWithSecrets(list);
+  if (items === null || !isJsonObject(item)) return item;
+  const isHashed = (name: string): boolean => secretVisibility(items.properties[name] ?? {}) === 'hashed';
+  return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, isHashed(name) ? '' : value]));
 }
 
 function sampleScalar(field: TSchema): JsonValue {

@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
 import type { FlagKind } from '../../lib/flags.ts';
-import { isObjectSchema, isOpenSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { isObjectSchema, isOpenSchema, itemsWithSecrets, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import type { ApiFlag } from './flag.ts';
 import { kebab } from './resource-names.ts';
 
@@ -31,7 +31,7 @@ function bodyFlag(field: TSchema, path: readonly string[], isRequired: boolean):
     hint: shape.enum?.join('|') ?? hintOf(kind, field),
     target: { in: 'body', path },
     isRequired,
-    isSecret: secretVisibility(field) !== undefined,
+    isSecret: secretVisibility(field) !== undefined || itemsWithSecrets(field) !== null,
     schema: field,
     ...(shape.enum !== undefined && { choices: shape.enum }),
   };
@@ -75,7 +75,7 @@ export function isObjectList(list: TSchema): boolean {
 /** A list of objects that need one text each may be written as a list of these texts: `--sources ip_policy_created.v0`. */
 export function soleTextField(list: TSchema): string | null {
   const { items } = list as FieldShape;
-  if (items === undefined || !isObjectSchema(items)) return null;
+  if (items === undefined || !isObjectSchema(items) || itemsWithSecrets(list) !== null) return null;
   const required = ('required' in items ? items.required : []) as readonly string[];
   const [only] = required;
   return required.length === 1 && only !== undefined && kindOf(items.properties[only] as TSchema) === 'text'

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { ApiRequest } from '../../client/transport.ts';
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
-import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { isObjectSchema, itemsWithSecrets, secretVisibility } from '../../lib/schema/schema-facts.ts';
 
 const MASK = '********';
 
@@ -29,6 +29,8 @@ export function dryRun(
 
 function masked(value: JsonValue, schema: TSchema | undefined): JsonValue {
   if (schema !== undefined && secretVisibility(schema) !== undefined) return MASK;
+  const items = schema === undefined ? null : itemsWithSecrets(schema);
+  if (items !== null && Array.isArray(value)) return value.map((item: JsonValue) => masked(item, items));
   if (!isJsonObject(value) || schema === undefined || !isObjectSchema(schema)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [name, masked(inner, schema.properties[name])]),

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { pointerTo } from '../../lib/schema/field-problem.ts';
-import { isObjectSchema, openValues, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { isObjectSchema, itemsWithSecrets, openValues, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault } from '../../lib/schema/wire-forms.ts';
 import type { ReadSecret } from '../stored-form.ts';
 import { type SecretValues, valueOfSecret, type WantedForm } from './field-changes.ts';
@@ -31,6 +31,10 @@ function fieldValue(
   sources: Sources,
 ): JsonValue | undefined {
   if (secretVisibility(field) !== undefined) return secretAt(pointer, sources);
+  const items = itemsWithSecrets(field);
+  if (items !== null && Array.isArray(value)) {
+    return value.map((item: JsonValue, at) => fieldValue(items, item, pointerTo(pointer, String(at)), sources) ?? item);
+  }
   if (!isObjectSchema(field) || !isJsonObject(value)) return value;
   const entries = Object.entries(field.properties).flatMap(([name, inner]): [string, JsonValue][] => {
     const found = fieldValue(inner, value[name], pointerTo(pointer, name), sources);

@@ -3,7 +3,7 @@ import { FIELD_RULES } from '../../lib/net/field-rules.ts';
 import { createDecoder } from '../../lib/schema/decode-body.ts';
 import { type FieldProblem, fieldName } from '../../lib/schema/field-problem.ts';
 import { type AgentModule, agentModules } from '../../modules/agent-modules.ts';
-import { moduleProblems, normalized } from '../../modules/checked-config.ts';
+import { moduleProblems, normalized, sealed } from '../../modules/checked-config.ts';
 import type { AcceptedForm, AgentField } from '../../modules/contract/agent-form.ts';
 import type { CheckContext, Module } from '../../modules/contract/module.ts';
 import { type ModuleSettings, settingsOf } from '../../modules/module-settings.ts';
@@ -85,7 +85,9 @@ function acceptForm(module: AgentModule, form: JsonValue, endpointId: string, se
   if ('problem' in accepted) throw new ModuleRefusal(`${name}: ${accepted.problem}`);
   if (agent.schema !== undefined)
     refuseProblem(name, moduleProblems(module, accepted.config, checkContext(module, server)));
-  return { ...accepted, config: normalized(module, accepted.config) };
+  const result = sealed(module, normalized(module, accepted.config), { stored: null, seed: endpointId });
+  if ('problems' in result) refuseProblem(name, result.problems);
+  return { ...accepted, ...('config' in result && { config: result.config }) };
 }
 
 function refuseProblem(module: string, [problem]: readonly FieldProblem[] = []): void {

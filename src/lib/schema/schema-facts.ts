@@ -9,9 +9,10 @@ export const SECRET_KEYWORD = 'x-secret';
 
 /**
  * `readable`: returned to callers that may read secrets, `""` to others. `masked`: returned once by the create that
- * generated it, afterwards as a mask. `write_only`: never returned.
+ * generated it, afterwards as a mask. `write_only`: never returned. `hashed`: only a hash is stored; reads as `""`, which
+ * keeps it when sent back.
  */
-export type SecretVisibility = 'readable' | 'masked' | 'write_only';
+export type SecretVisibility = 'readable' | 'masked' | 'write_only' | 'hashed';
 
 /** Reads back in place of a `masked` secret. When sent back, it keeps the stored value. */
 export const SECRET_MASK = '********';
@@ -38,6 +39,13 @@ const NONE: JsonObject = {};
 export function valueWhenAbsent(schema: TSchema): JsonValue {
   if (secretVisibility(schema) !== undefined) return null;
   return (schema as { readonly default?: JsonValue }).default ?? null;
+}
+
+/** The items of a list of objects that have secrets; null for every other field. */
+export function itemsWithSecrets(schema: TSchema): TObject | null {
+  const { items } = schema as { readonly items?: TSchema };
+  if (items === undefined || !isObjectSchema(items)) return null;
+  return Object.values(items.properties).some((field) => secretVisibility(field) !== undefined) ? items : null;
 }
 
 export function secretVisibility(schema: TSchema): SecretVisibility | undefined {

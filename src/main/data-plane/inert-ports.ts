@@ -46,6 +46,7 @@ export function inertPorts(ports: StatePorts): StatePorts {
 export const NO_ATTEMPTS: AttemptBudgets = {
   redeem: () => Promise.resolve(null),
   guess: () => ({ limit: 'address', retryAfterSeconds: 0 }),
+  checkPassword: () => 'wrong',
 };
 
 /** Reads as the store does; writes are ignored. */

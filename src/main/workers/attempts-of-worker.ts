@@ -1,6 +1,7 @@
 import type { AttemptBudgets, BegunAttempt } from '../../modules/login/flow/attempt-budgets.ts';
 import type { Attempt, Callback, TooManyAttempts } from '../../modules/login/flow/login-attempts.ts';
 import type { SpendableState } from '../../modules/login/flow/spent-states.ts';
+import type { PasswordClaim, PasswordVerdict } from '../../modules/login/passwords/password-checks.ts';
 
 /** An attempt on its way to a worker: its number. */
 export type NumberedAttempt = number | TooManyAttempts | null;
@@ -11,6 +12,7 @@ export type AttemptOutcome = keyof Attempt;
 export interface AttemptMethods {
   redeem(callback: Callback, state: SpendableState): Promise<NumberedAttempt>;
   guess(callback: Callback): Promise<NumberedAttempt>;
+  checkPassword(claim: PasswordClaim): Promise<PasswordVerdict>;
   endAttempt(number: number, outcome: AttemptOutcome): void;
 }
 
@@ -27,6 +29,7 @@ export function attemptsOfWorker(budgets: AttemptBudgets): AttemptMethods {
   return {
     redeem: async (callback, state) => numbered(await budgets.redeem(callback, state)),
     guess: async (callback) => numbered(await budgets.guess(callback)),
+    checkPassword: async (claim) => budgets.checkPassword(claim),
     endAttempt: (number, outcome) => {
       begun.get(number)?.[outcome]();
       begun.delete(number);
@@ -47,5 +50,6 @@ export function remoteBudgets(main: AttemptMethods): AttemptBudgets {
   return {
     redeem: async (callback, state) => attemptOf(await main.redeem(callback, state)),
     guess: async (callback) => attemptOf(await main.guess(callback)) as BegunAttempt,
+    checkPassword: (claim) => main.checkPassword(claim),
   };
 }

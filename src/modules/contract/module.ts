@@ -59,6 +59,12 @@ export interface Module<
   load?(config: Static<Config>): Promise<void> | null;
   /** Brings a configuration that has passed `check` into the form that is stored and shown. */
   normalize?(config: Static<Config>): Static<Config>;
+  /**
+   * For secrets of which only a hash is stored (`hashed`): the stored form of a configuration that has passed `check`.
+   * What cannot be computed at once throws MissingPart, and is asked for again when it is there. Stored configurations,
+   * as an undo restores them, do not come here.
+   */
+  seal?(config: Static<Config>, context: SealContext<Static<Config>>): Sealed<Static<Config>>;
   /** Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from the rows. */
   readonly settings?: Settings;
   /** Fields that responses add, always with these values. A client may send them back. */
@@ -68,6 +74,15 @@ export interface Module<
   /** How agents may request it on their own endpoints; absent: they may not. */
   readonly agent?: AgentAccess;
 }
+
+export interface SealContext<Config> {
+  /** With its hashes; null: there is none. */
+  readonly stored: Config | null;
+  /** For what is not stored: the same seed gives every thread the same hashes. Null: they are random. */
+  readonly seed: string | null;
+}
+
+export type Sealed<Config> = { readonly config: Config } | { readonly problems: readonly FieldProblem[] };
 
 /** Context of a check, beside the configuration itself. */
 export interface CheckContext<Settings = never> {

@@ -184,7 +184,7 @@ tunnels:
     compression: true
     ip_restriction: {allow_cidrs: [192.0.2.0/24]}
     circuit_breaker: 0.5
-  locked: {proto: http, addr: 3001, basic_auth: ["bob:planted-password"]}
+  locked: {proto: http, addr: 3001, basic_auth: ["bob:password of bob"]}
   login:
     proto: http
     addr: https://localhost:8443
@@ -305,8 +305,8 @@ suite('import of agents', () => {
       'ngrok-agent',
       'ngrok.yml, version 2',
       NGROK_2,
-      ['web', 'login', 'ssh', 'group'],
-      ['authtoken', 'region', 'tunnels > locked > basic_auth', 'tunnels > locked', 'tunnels > bad'],
+      ['web', 'locked', 'login', 'ssh', 'group'],
+      ['authtoken', 'region', 'tunnels > bad'],
     ],
     [
       'ngrok-agent',

@@ -46,7 +46,7 @@ function nothingServed(source: readonly string[], cases: readonly Case[]): void 
 }
 
 const agentTunnel = (extra: string): string =>
-  `base: &base {basic_auth: ["ana:password"]}\nversion: 2\ntunnels:\n  a:\n    proto: http\n    addr: 1\n    domain: a.example.com\n    ${extra}\n`;
+  `base: &base {traffic_policy_file: p.yml}\nversion: 2\ntunnels:\n  a:\n    proto: http\n    addr: 1\n    domain: a.example.com\n    ${extra}\n`;
 const agentEndpoint = (extra: string, host = 'a.example.com'): string =>
   `version: 3\nendpoints:\n  - name: a\n    url: https://${host}\n    upstream: {url: 1}\n    ${extra}\n`;
 
@@ -68,6 +68,15 @@ suite('a tunnel of an ngrok.yml that may have been protected is left out', () =>
         'bindings: internal',
         'webhook_verification: {provider: github, secret: s}',
         'Basic_Auth: ["ana:password"]',
+        'basic_auth: ["ana:short"]',
+        'basic_auth: ["ana:password", "bob"]',
+        'basic_auth: {ana: password}',
+        'basic_auth: ["ana:password"]\n    schemes: [http]',
+        'basic_auth: ["ana:password"]\n    oidc: {issuer_url: "https://i.example.com", client_id: x, client_secret: y}',
+        'basic_auth: ["ana:password"]\n    auth: "bob:password"',
+        'traffic_policy: {on_http_request: [{expressions: ["a"], actions: [{type: basic-auth, config: {credentials: ["a:password"]}}]}]}',
+        'traffic_policy: {on_http_request: [{actions: [{type: basic-auth, config: {credentials: ["a:password"], enforce: false}}]}]}',
+        'traffic_policy: {on_http_request: [{actions: [{type: basic-auth, config: {credentials: ["a:password"]}}, {type: deny}]}]}',
         'constructor: x',
         'request_header: {remove: [x-remote-user], other: [x]}',
       ].map((extra): Case => [`tunnel with ${extra}`, agentTunnel(extra)]),
@@ -83,6 +92,19 @@ suite('a tunnel of an ngrok.yml that may have been protected is left out', () =>
       ['endpoints of an unexpected shape', 'version: 3\nendpoints: {a: {url: "https://a.example.com"}}\n'],
     ],
   );
+
+  test('passwords are carried over', async () => {
+    const policy =
+      'traffic_policy: {on_http_request: [{actions: [{type: basic-auth, config: {realm: x, credentials: ["ana:password"]}}]}]}';
+    for (const text of [
+      agentTunnel('basic_auth: ["ana:password", "bob:password: 2"]'),
+      agentTunnel('auth: "ana:password"'),
+      agentTunnel(policy),
+      agentEndpoint(policy),
+    ]) {
+      assert.deepEqual((await served(['ngrok-agent'], text)).names, ['a'], text);
+    }
+  });
 
   test('a plain tunnel and a plain endpoint are written', async () => {
     assert.deepEqual((await served(['ngrok-agent'], agentTunnel(''))).names, ['a']);

@@ -12,7 +12,7 @@ export interface Allowed {
 }
 
 /** Modules that make visitors log in. The first stands for the identity host of the server. */
-const LOGINS = ['oidc', 'oauth'] as const;
+const LOGINS = ['oidc', 'oauth', 'basic_auth'] as const;
 const LOGIN_AT_IDENTITY_HOST = {};
 
 type Asked = Pick<ContainerLabels, 'login' | 'allowGroups' | 'allowEmails'>;

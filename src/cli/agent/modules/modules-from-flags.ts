@@ -39,7 +39,8 @@ async function fieldFromFlag(field: CommandField, flags: FlagValues, source: Tex
   if (kind === 'number') return flags.number(name, field.minimum ?? 0, field.maximum ?? Number.MAX_SAFE_INTEGER);
   if (kind === 'text') return field.isSecret ? flags.secret(name, source) : flags.text(name, ruleOf(field));
   const isRepeated = field.isCertificateFile === true || field.isRepeated === true;
-  const items = isRepeated ? flags.repeated(name) : flags.list(name, ruleOf(field));
+  const given = isRepeated ? flags.repeated(name) : flags.list(name, ruleOf(field));
+  const items = field.isSecret ? await Promise.all(given.map((each) => source.expand(each, name))) : given;
   if (items.length > maxItems) throw usage(`--${name} can have at most ${maxItems} values`);
   return items.length === 0 ? null : items;
 }

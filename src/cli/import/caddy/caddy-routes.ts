@@ -23,6 +23,8 @@ const ANSWERS = ['reverse_proxy', 'static_response', 'file_server', 'error', 'ab
 const NONE: ReadonlySet<string> = new Set();
 const NO_HEADERS = 'the modules for headers do not do the same';
 const UNEXPECTED = 'it has an unexpected shape';
+const NO_HASHES =
+  'hashes of passwords cannot be carried over: set new passwords in the basic_auth module of the route, then give it its backend';
 
 /** Reads the routes of one server in order, as Caddy runs them. A host of which anything is not understood is not served. */
 export class CaddyRoutes {
@@ -134,7 +136,7 @@ export class CaddyRoutes {
       state.rewrite = nextRewrite(state.rewrite, handler);
       if (state.rewrite === 'unknown') this.#drop(handler, place, 'Postern has no such rule for paths');
     } else {
-      this.#drop(handler, place, 'Postern has no such handler');
+      this.#drop(handler, place, isPasswordLogin(name, handler) ? NO_HASHES : 'Postern has no such handler');
       this.#block(scope.hosts, place, `${name} may protect it`);
     }
     return false;
@@ -223,4 +225,8 @@ export class CaddyRoutes {
     if (Object.keys(fields).length === 0) this.#report.drop(place, why);
     else this.#report.dropFields(place, fields, why);
   }
+}
+
+function isPasswordLogin(name: string, { providers }: JsonObject): boolean {
+  return name === 'authentication' && isJsonObject(providers) && providers['http_basic'] !== undefined;
 }

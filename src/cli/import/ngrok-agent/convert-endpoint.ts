@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import type { AgentFile } from '../agent-file.ts';
 import { type ImportReport, unknownFields } from '../import-report.ts';
+import { policyPasswords } from './carried-passwords.ts';
 
 const NO_OPTION = "Postern's agent has no such option";
 const HARMLESS: ReadonlySet<string> = new Set(['pooling_enabled']);
@@ -12,7 +13,9 @@ export function addEndpoint(
   index: number,
   { file, report }: { readonly file: AgentFile; readonly report: ImportReport },
 ): void {
-  const { name, url, upstream, metadata, description, ...rest } = endpoint;
+  const { name, url, upstream, metadata, description, traffic_policy: policy = null, ...others } = endpoint;
+  const passwords = policyPasswords(policy);
+  const rest = passwords === null ? { traffic_policy: policy, ...others } : others;
   const title = typeof name === 'string' && name !== '' ? name : `endpoint-${index + 1}`;
   const place = ['endpoints', title];
   const { url: target, ...upstreamRest } = isJsonObject(upstream) ? upstream : { url: upstream ?? null };
@@ -21,10 +24,10 @@ export function addEndpoint(
   for (const [field, value] of Object.entries(upstreamRest)) {
     report.dropFields([...place, 'upstream', field], value as JsonValue, NO_OPTION);
   }
-  const { bindings, ...others } = rest;
+  const { bindings, ...left } = rest as JsonObject;
   const isPublic = Array.isArray(bindings) && bindings.every((each) => each === 'public');
   const lost = [
-    ...unknownFields(others, HARMLESS),
+    ...unknownFields(left, HARMLESS),
     ...unknownFields(isPublic ? {} : { bindings: bindings ?? null }, HARMLESS),
     ...unknownFields(upstreamRest as JsonObject, HARMLESS_UPSTREAM).map((each) => `upstream.${each}`),
   ];
@@ -38,7 +41,8 @@ export function addEndpoint(
   const published = publicAddress(url ?? '', place, report);
   if (published === null) return;
   const texts = [description, metadata].filter((each): each is string => typeof each === 'string' && each !== '');
-  file.add(title, { ...published, addr: localAddress(target), metadata: texts.join(' ') }, place);
+  const fields = { ...published, addr: localAddress(target), metadata: texts.join(' ') };
+  file.add(title, passwords === null ? fields : { ...fields, basic_auth: passwords }, place);
 }
 
 /** Null after it was reported. */

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import type { AgentFile } from '../agent-file.ts';
 import { type ImportReport, isUnset, unknownFields } from '../import-report.ts';
+import { carriedPasswords, policyPasswords } from './carried-passwords.ts';
 
 export interface TunnelTarget {
   readonly place: readonly string[];
@@ -21,6 +22,8 @@ const HARMLESS: ReadonlySet<string> = new Set([
 const NO_OPTION = "Postern's agent has no such option";
 const NO_TERMINATION =
   'the agent passes TLS through and does not end it: give the certificate and its key to the service at addr, or use proto http and upload the certificate to the server';
+const NO_PASSWORDS =
+  "not carried over: Postern's agent takes up to 20 name:password as basic_auth, with passwords of 8 to 128 characters, and no policies";
 const SAME = [
   'proto',
   'addr',
@@ -36,6 +39,14 @@ const SAME = [
   'ip_restriction',
   'mutual_tls_cas',
 ];
+
+/** Fields that may ask for a password. Two of them at once are not carried over. */
+const PASSWORDS = [
+  ['basic_auth', carriedPasswords],
+  ['auth', carriedPasswords],
+  ['traffic_policy', policyPasswords],
+  ['policy', policyPasswords],
+] as const;
 
 /** One tunnel of version 2. */
 export function addTunnel(name: string, tunnel: JsonObject, { place, file, report }: TunnelTarget): void {
@@ -58,6 +69,12 @@ export function addTunnel(name: string, tunnel: JsonObject, { place, file, repor
     subdomain,
     'a subdomain of the retired service: write domain with a host of your own',
   );
+  for (const [field, read] of PASSWORDS) {
+    const passwords = isUnset(rest[field]) ? null : read(rest[field] as JsonValue);
+    if (passwords === null || fields['basic_auth'] !== undefined) continue;
+    fields['basic_auth'] = passwords;
+    delete rest[field];
+  }
   const lost: string[] = [];
   for (const [login, value, read] of [
     ['oidc', oidc, readOidc],
@@ -67,11 +84,14 @@ export function addTunnel(name: string, tunnel: JsonObject, { place, file, repor
     else if (isJsonObject(value)) lost.push(...read(value, fields, place, report).map((each) => `${login}.${each}`));
     else rest[login] = value ?? null;
   }
+  if (['basic_auth', 'oidc', 'oauth'].filter((login) => fields[login] !== undefined).length > 1)
+    lost.push('its second login');
   lost.push(...unknownFields(rest, HARMLESS));
   if (/\.internal\.?$/i.test(String(fields['domain'] as string))) lost.push('its internal domain');
   for (const [field, value] of Object.entries(rest)) {
     const isCertificate = fields['proto'] === 'tls' && (field === 'crt' || field === 'key');
-    report.dropFields([...place, field], value, isCertificate ? NO_TERMINATION : NO_OPTION);
+    const why = PASSWORDS.some(([each]) => each === field) ? NO_PASSWORDS : NO_OPTION;
+    report.dropFields([...place, field], value, isCertificate ? NO_TERMINATION : why);
   }
   if (lost.length > 0) {
     report.drop(

@@ -153,6 +153,7 @@ function run(start: WorkerStart): void {
       attempts: remoteBudgets({
         redeem: (callback, state) => main.call('redeem', callback, state),
         guess: (callback) => main.call('guess', callback),
+        checkPassword: (claim) => main.call('checkPassword', claim),
         endAttempt: (number, outcome) => main.tell('endAttempt', [number, outcome]),
       }),
       others: {

@@ -1,9 +1,9 @@
 import type { Identity, Permit } from '../../contract/recognizes-requesters.ts';
 import type { TrafficRequest } from '../../contract/traffic-request.ts';
+import { SentByHost } from '../../login/identity/sent-by-host.ts';
 import type { SentIdentity } from '../../login/identity/upstream-identity.ts';
 import type { UpstreamUser } from '../../login/identity/upstream-user.ts';
 import type { ProgramPermit } from './program-permit.ts';
-import { SentByHost } from './sent-by-host.ts';
 
 /** A service account in memory, changed in place so that requests under its tokens see it. */
 export class ServiceAccount {

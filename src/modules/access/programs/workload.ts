@@ -3,11 +3,11 @@ import { isEmailVerified } from '../../../lib/text/verified-email.ts';
 import type { Identity } from '../../contract/recognizes-requesters.ts';
 import type { TrafficRequest } from '../../contract/traffic-request.ts';
 import { textClaim } from '../../login/identity/claims.ts';
+import { SentByHost } from '../../login/identity/sent-by-host.ts';
 import { sentEmail } from '../../login/identity/sent-email.ts';
 import type { SentIdentity } from '../../login/identity/upstream-identity.ts';
 import type { UpstreamUser } from '../../login/identity/upstream-user.ts';
 import type { ProgramPermit } from './program-permit.ts';
-import { SentByHost } from './sent-by-host.ts';
 
 /** A verified token of another issuer, and the permit of every request that carries it, until it expires. */
 export class Workload implements ProgramPermit {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { LoginRecords } from '../login-store.ts';
+import { PasswordChecks, type PasswordClaim, type PasswordVerdict } from '../passwords/password-checks.ts';
 import type { LoginSettings } from '../settings.ts';
 import { type Attempt, type Callback, LoginAttempts, type TooManyAttempts } from './login-attempts.ts';
 import { type SpendableState, SpentStates } from './spent-states.ts';
@@ -16,17 +17,29 @@ export interface AttemptBudgets {
   redeem(callback: Callback, state: SpendableState): Promise<BegunAttempt | null>;
   /** An invented guest link: apart from logins, because any web page can make a browser open them. */
   guess(callback: Callback): BegunAttempt | Promise<BegunAttempt>;
+  /** A password of a user, with a budget of its own: see PasswordChecks. */
+  checkPassword(claim: PasswordClaim): PasswordVerdict | Promise<PasswordVerdict>;
 }
 
 /** The budgets of this thread, which all others use. */
 export function attemptBudgets(
-  settings: Pick<LoginSettings, 'login_attempts_per_address' | 'login_attempts_per_issuer'>,
+  settings: Pick<
+    LoginSettings,
+    | 'login_attempts_per_address'
+    | 'login_attempts_per_issuer'
+    | 'password_attempts_per_address'
+    | 'password_attempts_per_user'
+  >,
   logins: Pick<LoginRecords, 'claimOnce'>,
   clock: Clock,
 ): AttemptBudgets {
   const { login_attempts_per_address: perAddress, login_attempts_per_issuer: perIssuer } = settings;
   const attempts = new LoginAttempts({ perAddress, perIssuer }, clock);
   const guesses = new LoginAttempts({ perAddress, perIssuer: 0 }, clock);
+  const passwords = new PasswordChecks(
+    { perAddress: settings.password_attempts_per_address, perIssuer: settings.password_attempts_per_user },
+    clock,
+  );
   const states = new SpentStates(logins);
   return {
     redeem: async (callback, state) => {
@@ -47,5 +60,6 @@ export function attemptBudgets(
       return isFirst ? attempt : null;
     },
     guess: (callback) => guesses.begin(callback),
+    checkPassword: (claim) => passwords.check(claim),
   };
 }

@@ -1,4 +1,4 @@
-import type { SentIdentity } from '../../login/identity/upstream-identity.ts';
+import type { SentIdentity } from './upstream-identity.ts';
 
 /** A wildcard host has any number of names: beyond this many everything is signed again. */
 const MAX_HOSTS = 100;

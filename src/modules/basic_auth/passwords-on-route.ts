@@ -1,0 +1,178 @@
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderChange } from '../contract/changes-requests.ts';
+import type { Pass, Refusal, Verdict } from '../contract/decides.ts';
+import type { PreparedModule } from '../contract/prepared-module.ts';
+import type { AssumedPerson, Permit } from '../contract/recognizes-requesters.ts';
+import type { OwnPaths } from '../contract/serves-paths.ts';
+import type { TrafficRequest } from '../contract/traffic-request.ts';
+import type { PasswordVerdict } from '../login/passwords/password-checks.ts';
+import { hashOfNobody } from '../login/passwords/password-hash.ts';
+import type { BasicAuthRuntime } from './basic-auth-runtime.ts';
+import { type BasicCredentials, basicCredentials, hasBasicCredentials } from './basic-credentials.ts';
+import { PasswordPermit } from './password-permit.ts';
+import { type ClosedReason, closed, NOT_ENCRYPTED, passwordBusy, passwordsLimited } from './refusals.ts';
+
+export interface PasswordsConfig {
+  readonly routeId: string;
+  readonly realm: string;
+  readonly passesOptions: boolean;
+  /** With the hashes of their passwords. */
+  readonly users: readonly { readonly username: string; readonly password?: string }[];
+}
+
+/** The module on one route, in one version of its configuration. */
+export class PasswordsOnRoute implements PreparedModule {
+  readonly ownPaths: OwnPaths;
+  readonly #runtime: BasicAuthRuntime;
+  readonly #config: PasswordsConfig;
+  readonly #users: ReadonlyMap<string, PasswordPermit>;
+  readonly #nobody: string;
+  readonly #refusals: Readonly<Record<ClosedReason, Refusal>>;
+
+  constructor(runtime: BasicAuthRuntime, config: PasswordsConfig) {
+    const { realm, users } = config;
+    this.#runtime = runtime;
+    this.#config = config;
+    this.ownPaths = runtime.login.ownPaths;
+    this.#users = new Map(
+      users.map(({ username, password: hash = '' }) => [
+        username,
+        new PasswordPermit(username, hash, runtime.sessionId(hash)),
+      ]),
+    );
+    this.#nobody = hashOfNobody(users[0]?.password);
+    this.#refusals = closed(realm);
+  }
+
+  /** Compares no password: only a header that was right before, or the request's own earlier one, passes. */
+  judge(request: TrafficRequest): Verdict {
+    const early = this.#withoutPassword(request);
+    if (early !== null) return early;
+    const guest = request.permit;
+    const before = this.#runtime.admitted.get(request);
+    if (before !== undefined && this.#users.get(before.userId)?.hash === before.hash)
+      return this.#admitted(request, before.userId);
+    const credentials = basicCredentials(request.headerLines('authorization'));
+    if (credentials === null) return this.#refused(request, guest, this.#withoutCredentials(request));
+    const { hash } = this.#claimed(credentials);
+    return this.#isRemembered(this.#runtime.digest(credentials.line, hash))
+      ? this.#admitted(request, credentials.username)
+      : this.#refused(request, guest, this.#refusals.password_unknown);
+  }
+
+  admit(request: TrafficRequest): Verdict | Promise<Verdict> {
+    const early = this.#withoutPassword(request);
+    if (early !== null) return early;
+    const guest = request.permit;
+    const credentials = basicCredentials(request.headerLines('authorization'));
+    if (credentials === null) {
+      const refusal = this.#withoutCredentials(request);
+      if (refusal === this.#refusals.password_malformed) this.#runtime.count('malformed');
+      return this.#refused(request, guest, refusal);
+    }
+    const { hash } = this.#claimed(credentials);
+    const digest = this.#runtime.digest(credentials.line, hash);
+    if (this.#isRemembered(digest)) {
+      this.#runtime.count('remembered');
+      return this.#admitted(request, credentials.username);
+    }
+    const { routeId } = this.#config;
+    const verdict = this.#runtime.login.attempts.checkPassword({
+      password: credentials.password,
+      hash,
+      digest,
+      slot: this.#runtime.slot(routeId, credentials.username),
+      clientAddress: request.clientAddress,
+    });
+    const judged = (late: PasswordVerdict): Verdict => {
+      if (late !== 'right') return this.#refused(request, guest, this.#wrong(late));
+      this.#runtime.remembered.set(digest, true);
+      this.#runtime.count('right');
+      return this.#admitted(request, credentials.username);
+    };
+    return verdict instanceof Promise ? verdict.then(judged) : judged(verdict);
+  }
+
+  /** An explanation knows no password: it takes the person for somebody who has sent theirs. */
+  assume(request: TrafficRequest, { email, claims }: AssumedPerson): Verdict {
+    const early = this.#withoutPassword(request);
+    if (early !== null) return early;
+    const { username } = claims;
+    const name = (typeof username === 'string' ? username : email).normalize('NFC');
+    const guest = request.permit;
+    if (!this.#users.has(name)) return this.#refused(request, guest, this.#refusals.no_such_user);
+    const verdict = this.#admitted(request, name);
+    return { ...verdict, text: `Assumes that the request has the password of the user "${name}".` };
+  }
+
+  upstreamHeaders(request: TrafficRequest): HeaderList {
+    const { permit } = request;
+    return permit instanceof PasswordPermit ? permit.upstreamHeaders(this.#runtime.login.identity, request) : NOBODY;
+  }
+
+  /** Passwords stay here, also wrong ones of guests. */
+  transformRequest(request: TrafficRequest): HeaderChange | null {
+    return hasBasicCredentials(request.headerLines('authorization')) ? WITHOUT_PASSWORD : null;
+  }
+
+  /** What is decided before anybody looks at a password; null: nothing. */
+  #withoutPassword(request: TrafficRequest): Verdict | null {
+    const { permit } = request;
+    // A permit of a person is a login's, perhaps of an earlier configuration, and proves nothing here.
+    if (permit?.identity.kind === 'user') request.permit = null;
+    else if (permit !== null && permit.identity.kind !== 'guest') return RECOGNIZED;
+    if (request.method === 'OPTIONS' && this.#config.passesOptions && permit === null) {
+      request.isExemptFromLogin = true;
+      return OPTIONS_PASS;
+    }
+    return request.scheme === 'https' ? null : NOT_ENCRYPTED;
+  }
+
+  /** Nobody's hash for an unknown name, so that it takes as long. */
+  #claimed({ username }: BasicCredentials): { readonly hash: string } {
+    return { hash: this.#users.get(username)?.hash ?? this.#nobody };
+  }
+
+  #isRemembered(digest: string): boolean {
+    return this.#runtime.remembered.get(digest) === true;
+  }
+
+  #admitted(request: TrafficRequest, username: string): Pass {
+    // Nobody's hash belongs to no password: whoever is right is a user.
+    const permit = this.#users.get(username) as PasswordPermit;
+    request.permit = permit;
+    this.#runtime.admitted.set(request, permit);
+    return LOGGED_IN;
+  }
+
+  /** A guest who sends no right password stays the guest. */
+  #refused(request: TrafficRequest, guest: Permit | null, refusal: Refusal): Verdict {
+    if (guest?.identity.kind !== 'guest') return refusal;
+    request.permit = guest;
+    return RECOGNIZED;
+  }
+
+  #withoutCredentials(request: TrafficRequest): Refusal {
+    const isThere = hasBasicCredentials(request.headerLines('authorization'));
+    return isThere ? this.#refusals.password_malformed : this.#refusals.no_password;
+  }
+
+  #wrong(verdict: Exclude<PasswordVerdict, 'right'>): Refusal {
+    if (verdict === 'wrong') {
+      this.#runtime.count('wrong');
+      return this.#refusals.password_wrong;
+    }
+    if (verdict === 'busy') {
+      this.#runtime.count('busy');
+      return passwordBusy();
+    }
+    this.#runtime.count('limited');
+    return passwordsLimited(verdict);
+  }
+}
+
+const NOBODY: HeaderList = [];
+const WITHOUT_PASSWORD: HeaderChange = { remove: ['authorization'] };
+const LOGGED_IN: Pass = { isPass: true, reason: 'logged_in' };
+const RECOGNIZED: Pass = { isPass: true, reason: 'recognized' };
+const OPTIONS_PASS: Pass = { isPass: true, reason: 'options_passthrough' };
