@@ -1,4 +1,4 @@
-/** Of a name and a password of 128 characters, in UTF-8 and base64, it has 1,400. */
+/** A name and a password of 128 characters each have 1,400 in UTF-8 and base64. */
 const MAX_LINE = 2_048;
 /** RFC 7617 §2: the scheme is case-insensitive, the rest is base64 with padding (RFC 4648 §4). */
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i;

@@ -138,7 +138,7 @@ export class PasswordsOnRoute implements PreparedModule {
   }
 
   #admitted(request: TrafficRequest, username: string): Pass {
-    // Nobody's hash belongs to no password: whoever is right is a user.
+    // Nobody's hash belongs to no password, so the right one is that of a user.
     const permit = this.#users.get(username) as PasswordPermit;
     request.permit = permit;
     this.#runtime.admitted.set(request, permit);

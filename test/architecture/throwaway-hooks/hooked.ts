@@ -120,6 +120,10 @@ export const hooked = defineModule({
     });
   },
   normalize: (config) => ({ ...config, mark: config.mark.toLowerCase() }),
+  seal: (config, { stored, seed }) => {
+    if (config.mark !== 'same' || seed !== null) return { config };
+    return stored === null ? { problems: [bodyProblem('mark', 'has none to stay')] } : { config: stored };
+  },
   createRuntime: (ports, settings) => HookedRuntime.open(ports, settings),
   askedClaims: () => [{ rule: 'mark', claims: ['email'] }],
   prepare: ({ mark, backend_id }, ports) => {

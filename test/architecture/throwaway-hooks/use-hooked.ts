@@ -35,6 +35,8 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
   await edge.api('PUT', `${routePath}/hooked`, { mark: '!' });
   assert.equal((await edge.api('GET', `${routePath}/hooked`)).mark, '!');
   assert.equal((await edge.api('PUT', `${routePath}/hooked`, { mark: 'UP' })).mark, 'up');
+  assert.equal((await edge.api('PUT', `${routePath}/hooked`, { mark: 'SAME' })).mark, 'up', 'the stored one is kept');
+  assert.equal((await edge.world.api('PUT', `${bare.routePath}/hooked`, { mark: 'same' })).status, 400);
   await edge.api('PUT', `${routePath}/hooked`, { mark: '!' });
 
   // Headers, a bounded body, the response's head, body and trailers.

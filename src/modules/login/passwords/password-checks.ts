@@ -15,7 +15,7 @@ const MAX_KNOWN = 10_000;
 export interface PasswordClaim {
   readonly password: string;
   readonly hash: string;
-  /** Of the header and the hash, under a key: the same only for the same password of the same user. */
+  /** Keyed digest of the header and the hash: the same only for the same password of the same user. */
   readonly digest: string;
   /** Stands for the user name in the budgets. */
   readonly slot: string;

@@ -32,7 +32,7 @@ export function isHash(text: string): boolean {
   return FORM.test(text);
 }
 
-/** Of no password, but as costly to compare with as `like`: an unknown user must not be answered faster. */
+/** A hash of no password, as costly to compare with as `like`: an unknown user must not be answered faster. */
 export function hashOfNobody(like = ''): string {
   const [, cost = COST] = FORM.exec(like) ?? [];
   return written(cost, randomBytes(SALT_BYTES), randomBytes(KEY_BYTES));
