@@ -101,7 +101,7 @@ export class FurnishedWorld {
     if (path.includes('{revision}'))
       params['revision'] = /\/(confirm|revert)$/.test(path) ? this.#pending : this.#revision;
     // A route has one login: the second module is on a route of its own.
-    if (path.includes('{id}')) params['id'] = this.id(prefixAt(path), path.endsWith('/oauth') ? 1 : 0);
+    if (path.includes('{id}')) params['id'] = this.id(prefixAt(path), routeOfLogin(path));
     return params;
   }
 
@@ -147,6 +147,7 @@ export class FurnishedWorld {
     const edge = await this.create('/edges/https', { hostports: ['furnished.localhost:443'] });
     const route = await this.create(`/edges/https/${edge}/routes`, { match_type: 'exact_path', match: '/furnished' });
     await this.create(`/edges/https/${edge}/routes`, { match_type: 'exact_path', match: '/oauth' });
+    await this.create(`/edges/https/${edge}/routes`, { match_type: 'exact_path', match: '/basic_auth' });
     await this.create('/guest_links', { edge_id: edge, route_id: route, expires_at: NEXT_WEEK });
     const fixed = await this.create('/backends/static', { address: '10.0.0.5:3000' });
     await this.create('/backends/static', { address: '10.0.0.6:3000' });
@@ -240,4 +241,10 @@ export function prefixAt(path: string): string {
   const collection = path.slice(0, path.indexOf('/{id}'));
   const resource = resources.find((each) => each.path === collection);
   return resource?.idPrefix ?? assert.fail(`no resource has the path ${collection}`);
+}
+
+/** A route has one login, so each login module has a route of its own. */
+function routeOfLogin(path: string): number {
+  if (path.endsWith('/basic_auth')) return 2;
+  return path.endsWith('/oauth') ? 1 : 0;
 }

@@ -4,6 +4,7 @@ import type { FormValue } from '../components/form/schema-form.tsx';
 import { AccessPreview } from './access-preview.tsx';
 import { AccessView } from './access-view.tsx';
 import { BackendView } from './backend-view.tsx';
+import { BasicAuthView } from './basic-auth-view.tsx';
 import { OidcView } from './oidc-view.tsx';
 import { PathRulesView } from './path-rules-view.tsx';
 import { RateLimitView } from './rate-limit-view.tsx';
@@ -33,4 +34,5 @@ export const MODULE_VIEWS: Readonly<Record<string, ComponentType<ModuleViewProps
   rate_limit: RateLimitView,
   redirect: PathRulesView,
   rewrite: PathRulesView,
+  basic_auth: BasicAuthView,
 };

@@ -28,7 +28,7 @@ export interface JsonSchema {
   readonly minItems?: number;
   readonly maxItems?: number;
   readonly 'x-reference'?: Reference;
-  readonly 'x-secret'?: 'readable' | 'masked';
+  readonly 'x-secret'?: 'readable' | 'masked' | 'hashed';
 }
 
 /** "client_secret" → "Client secret", with the usual spelling of abbreviations. */

@@ -3,6 +3,7 @@ import { textOf } from '../../format/text.ts';
 import { type JsonSchema, labelOf } from '../../schema/json-schema.ts';
 import { textProblem } from '../../schema/text-problem.ts';
 import type { FieldProps } from './field-props.ts';
+import { PasswordInput } from './password-input.tsx';
 import { TimeInput } from './time-input.tsx';
 
 const MASK = '••••••••';
@@ -81,6 +82,7 @@ interface OneLineProps {
 }
 
 function OneLine({ schema, ...props }: OneLineProps) {
+  if (schema['x-secret'] === 'hashed') return <PasswordInput {...props} placeholder={MASK} />;
   if (schema['x-secret'] !== undefined) {
     return <input {...props} type="password" autocomplete="new-password" placeholder={MASK} />;
   }
