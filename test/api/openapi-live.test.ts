@@ -59,12 +59,16 @@ test('creates respond as documented to the documented example', async () => {
   await scenario.feedLiveState(credential.id);
 });
 
+const LOGIN_BEFORE: Readonly<Record<string, string>> = {
+  'https_edge_routes.oidc.replace': 'https_edge_routes.basic_auth.replace',
+  'https_edge_routes.oauth.replace': 'https_edge_routes.oidc.replace',
+};
+
 test('modules, changes and actions respond as documented to the documented example', async () => {
   for (const each of documented.filter(({ method }) => method === 'PUT' || method === 'PATCH')) {
     // A route has one enabled login.
-    if (each.id === 'https_edge_routes.oauth.replace') {
-      await call(operation('https_edge_routes.oidc.replace'), { enabled: false });
-    }
+    const before = LOGIN_BEFORE[each.id];
+    if (before !== undefined) await call(operation(before), { enabled: false });
     await callWithExample(each);
   }
   for (const each of documented.filter(({ method, id }) => method === 'POST' && !CREATES.includes(id))) {

@@ -31,7 +31,7 @@ export function basicCredentials(lines: readonly string[]): BasicCredentials | n
   const text = decoded(bytes);
   const colon = text?.indexOf(':') ?? -1;
   if (text === null || colon === -1 || CONTROL.test(text)) return null;
-  // Devices write the same letters in different forms (RFC 8265).
+  // As `sameName` does.
   return { username: text.slice(0, colon).normalize('NFC'), password: text.slice(colon + 1).normalize('NFC'), line };
 }
 

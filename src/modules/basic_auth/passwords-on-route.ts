@@ -9,6 +9,7 @@ import type { PasswordVerdict } from '../login/passwords/password-checks.ts';
 import { hashOfNobody } from '../login/passwords/password-hash.ts';
 import type { BasicAuthRuntime } from './basic-auth-runtime.ts';
 import { type BasicCredentials, basicCredentials, hasBasicCredentials } from './basic-credentials.ts';
+import { sameName } from './config.ts';
 import { PasswordPermit } from './password-permit.ts';
 import { type ClosedReason, closed, NOT_ENCRYPTED, passwordBusy, passwordsLimited } from './refusals.ts';
 
@@ -36,7 +37,7 @@ export class PasswordsOnRoute implements PreparedModule {
     this.ownPaths = runtime.login.ownPaths;
     this.#users = new Map(
       users.map(({ username, password: hash = '' }) => [
-        username,
+        sameName(username),
         new PasswordPermit(username, hash, runtime.sessionId(hash)),
       ]),
     );
@@ -50,8 +51,8 @@ export class PasswordsOnRoute implements PreparedModule {
     if (early !== null) return early;
     const guest = request.permit;
     const before = this.#runtime.admitted.get(request);
-    if (before !== undefined && this.#users.get(before.userId)?.hash === before.hash)
-      return this.#admitted(request, before.userId);
+    const name = sameName(before?.userId ?? '');
+    if (before !== undefined && this.#users.get(name)?.hash === before.hash) return this.#admitted(request, name);
     const credentials = basicCredentials(request.headerLines('authorization'));
     if (credentials === null) return this.#refused(request, guest, this.#withoutCredentials(request));
     const { hash } = this.#claimed(credentials);
@@ -98,7 +99,7 @@ export class PasswordsOnRoute implements PreparedModule {
     const early = this.#withoutPassword(request);
     if (early !== null) return early;
     const { username } = claims;
-    const name = (typeof username === 'string' ? username : email).normalize('NFC');
+    const name = sameName(typeof username === 'string' ? username : email);
     const guest = request.permit;
     if (!this.#users.has(name)) return this.#refused(request, guest, this.#refusals.no_such_user);
     const verdict = this.#admitted(request, name);

@@ -4,7 +4,7 @@ import { LruMap } from '../../lib/lru-map.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import type { SealContext, Sealed } from '../contract/module.ts';
 import { hashPassword, isPasswordOf } from '../login/passwords/password-hash.ts';
-import type { BasicAuthConfig } from './config.ts';
+import { type BasicAuthConfig, sameName } from './config.ts';
 
 /** Users of fifty routes in one change. */
 const MAX_COMPUTED = 1_000;
@@ -21,11 +21,11 @@ export class UserSeal {
   #last: Promise<unknown> = Promise.resolve();
 
   seal(config: BasicAuthConfig, { stored, seed }: SealContext<BasicAuthConfig>): Sealed<BasicAuthConfig> {
-    const before = new Map(stored?.users.map(({ username, password }) => [username, password ?? '']));
+    const before = new Map(stored?.users.map(({ username, password = '' }) => [sameName(username), password]));
     const problems: FieldProblem[] = [];
     const missing: (() => Promise<void>)[] = [];
     const users = config.users.map(({ username, password = '' }, at) => {
-      const known = before.get(username) ?? '';
+      const known = before.get(sameName(username)) ?? '';
       if (password === '') {
         if (known === '') problems.push({ path: `/users/${at}/password`, message: MISSING });
         return { username, password: known };
