@@ -6,6 +6,7 @@ import { ResourceClient } from '../resource-client.ts';
 import type { Transport } from '../transport.ts';
 import { type AccessModule, AccessModuleClient, type AccessModuleReplace } from './access-module.ts';
 import { type BackendModule, BackendModuleClient, type BackendModuleReplace } from './backend-module.ts';
+import { type BasicAuthModule, BasicAuthModuleClient, type BasicAuthModuleReplace } from './basic-auth-module.ts';
 import {
   type CircuitBreakerModule,
   CircuitBreakerModuleClient,
@@ -86,6 +87,8 @@ export interface HttpsEdgeRoute {
   readonly rate_limit: RateLimitModule | null;
   /** Redirects requests to other addresses, by rules for their paths. Null if not set. */
   readonly redirect: RedirectModule | null;
+  /** Requires a user name and a password (HTTP Basic authentication, RFC 7617). Null if not set. */
+  readonly basic_auth: BasicAuthModule | null;
   /** Requires a login at an OpenID provider. Null if not set. */
   readonly oidc: OidcModule | null;
   /** Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch. Null if not set. */
@@ -149,6 +152,8 @@ export interface HttpsEdgeRouteCreate {
   readonly rate_limit?: RateLimitModuleReplace | undefined;
   /** Redirects requests to other addresses, by rules for their paths. */
   readonly redirect?: RedirectModuleReplace | undefined;
+  /** Requires a user name and a password (HTTP Basic authentication, RFC 7617). */
+  readonly basic_auth?: BasicAuthModuleReplace | undefined;
   /** Requires a login at an OpenID provider. */
   readonly oidc?: OidcModuleReplace | undefined;
   /** Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch. */
@@ -218,6 +223,8 @@ export interface HttpsEdgeRouteUpdate {
   readonly rate_limit?: RateLimitModuleReplace | undefined;
   /** Redirects requests to other addresses, by rules for their paths. */
   readonly redirect?: RedirectModuleReplace | undefined;
+  /** Requires a user name and a password (HTTP Basic authentication, RFC 7617). */
+  readonly basic_auth?: BasicAuthModuleReplace | undefined;
   /** Requires a login at an OpenID provider. */
   readonly oidc?: OidcModuleReplace | undefined;
   /** Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch. */
@@ -250,6 +257,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
   readonly userAgentFilter: UserAgentFilterModuleClient;
   readonly rateLimit: RateLimitModuleClient;
   readonly redirect: RedirectModuleClient;
+  readonly basicAuth: BasicAuthModuleClient;
   readonly oidc: OidcModuleClient;
   readonly oauth: OauthModuleClient;
   readonly access: AccessModuleClient;
@@ -266,6 +274,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     this.userAgentFilter = new UserAgentFilterModuleClient(transport);
     this.rateLimit = new RateLimitModuleClient(transport);
     this.redirect = new RedirectModuleClient(transport);
+    this.basicAuth = new BasicAuthModuleClient(transport);
     this.oidc = new OidcModuleClient(transport);
     this.oauth = new OauthModuleClient(transport);
     this.access = new AccessModuleClient(transport);

@@ -54,6 +54,7 @@ export type * from './app-sessions.ts';
 export type * from './app-users.ts';
 export type * from './backend-module.ts';
 export type * from './backends.ts';
+export type * from './basic-auth-module.ts';
 export type * from './certificate-authorities.ts';
 export type * from './changes.ts';
 export type * from './changesets.ts';
