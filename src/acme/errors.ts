@@ -35,7 +35,7 @@ export const acmeErrors = errorTable({
   ERR_POSTERN_ACME_NO_CHALLENGE: {
     status: 403,
     explanation:
-      'The ACME server offers none of the challenges in acme_challenges for the name. Add one that it offers; wildcards need acme_dns or acme_dns_hook.',
+      'The ACME server offers none of the challenges in acme_challenges for the name. Add one that it offers; wildcards need acme_dns.',
   },
   ERR_POSTERN_ACME_DNS_PROVIDER: {
     status: 502,
@@ -50,7 +50,7 @@ export const acmeErrors = errorTable({
   ERR_POSTERN_ACME_DNS_HOOK: {
     status: 502,
     explanation:
-      'The executable in acme_dns_hook, or in a hook of acme_dns, could not be started, failed, or ran longer than acme_dns_hook_timeout.',
+      'The executable of a hook in acme_dns could not be started, failed, or ran longer than acme_dns_hook_timeout.',
   },
   ERR_POSTERN_ACME_PENDING: {
     status: 504,

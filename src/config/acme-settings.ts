@@ -51,18 +51,14 @@ export const acmeSettings = {
   }),
   acme_challenges: required(choiceList(CHALLENGES), {
     description:
-      'Challenges that prove control over a name, in the order in which they are tried. tls-alpn-01 must reach edge_listen on port 443, http-01 must reach edge_http_listen on port 80, dns-01 requires acme_dns or acme_dns_hook. Wildcards always use dns-01.',
+      'Challenges that prove control over a name, in the order in which they are tried. tls-alpn-01 must reach edge_listen on port 443, http-01 must reach edge_http_listen on port 80, dns-01 requires acme_dns. Wildcards always use dns-01.',
   }),
   acme_dns: required(dnsZones, {
-    description: `DNS providers for dns-01: a map from zones to a provider and its options (see docs/reference/dns-providers.md). The longest zone that a record is in decides, after CNAME records of _acme-challenge were followed. Secrets are ${SECRET_FORMS}. Empty, and without acme_dns_hook: wildcards get no certificate from an ACME server.`,
+    description: `DNS providers for dns-01: a map from zones to a provider and its options (see docs/reference/dns-providers.md). The longest zone that a record is in decides, after CNAME records of _acme-challenge were followed. Secrets are ${SECRET_FORMS}. The zone "*" with the provider hook stands for all others. Empty: wildcards get no certificate from an ACME server.`,
   }),
   acme_dns_timeout: required(integer(0, 3600), {
     description:
       'Seconds within which all name servers of a zone must show a new record, before the ACME server may look. 0: they are not asked, for networks in which they cannot be reached.',
-  }),
-  acme_dns_hook: optional(path, {
-    description:
-      'Executable that publishes DNS records of zones that acme_dns does not have, called as HOOK present|cleanup FQDN VALUE. It must exit with 0 once the TXT record is visible. It runs without a shell and gets only PATH, HOME, USER, LANG, TZ and TMPDIR from the environment.',
   }),
   acme_dns_hook_timeout: required(integer(1, 3600), {
     description: 'Seconds after which a hook for DNS records and all processes that it started are killed.',

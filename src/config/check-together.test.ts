@@ -47,9 +47,12 @@ suite('settings of ACME', () => {
   test('dns-01 requires a hook', () => {
     assert.match(
       refusal({ POSTERN_ACME_CHALLENGES: 'dns-01' }),
-      /set acme_dns to the DNS providers of your zones, or acme_dns_hook/,
+      /set acme_dns to the DNS providers of your zones, or its zone "\*" to a hook/,
     );
-    const config = load({ POSTERN_ACME_CHALLENGES: 'dns-01', POSTERN_ACME_DNS_HOOK: '/usr/local/bin/hook' });
+    const config = load({
+      POSTERN_ACME_CHALLENGES: 'dns-01',
+      POSTERN_ACME_DNS: '{"*": {"provider": "hook", "path": "/usr/local/bin/hook"}}',
+    });
     assert.deepEqual(config.acme_challenges, ['dns-01']);
   });
 

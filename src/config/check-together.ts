@@ -49,9 +49,9 @@ function checkAcme(config: Config): void {
       acme_eab_key === null ? ['acme_eab_key', 'acme_eab_key_id'] : ['acme_eab_key_id', 'acme_eab_key'];
     throw together(`${given} is set without ${missing}: external account binding needs both`);
   }
-  if (acme_challenges.includes('dns-01') && config.acme_dns_hook === null && config.acme_dns.length === 0) {
+  if (acme_challenges.includes('dns-01') && config.acme_dns.length === 0) {
     throw together(
-      'acme_challenges has dns-01: set acme_dns to the DNS providers of your zones, or acme_dns_hook to an executable that publishes the DNS records',
+      'acme_challenges has dns-01: set acme_dns to the DNS providers of your zones, or its zone "*" to a hook, an executable that publishes the DNS records',
     );
   }
   if (acme_directory.length === 0) throw together('acme_directory is empty: list at least one directory URL');

@@ -1,6 +1,6 @@
 import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import { DnsFailure } from './dns-failure.ts';
-import type { DnsZone, ProviderPorts, TxtRecord, ZoneRecords } from './dns-provider.ts';
+import { type DnsZone, OTHER_ZONES, type ProviderPorts, type TxtRecord, type ZoneRecords } from './dns-provider.ts';
 import { openZone, providerOf } from './open-zone.ts';
 import { longestZone } from './record-name.ts';
 import type { DnsLookup } from './servers/dns-lookup.ts';
@@ -9,8 +9,6 @@ import { missingAt, untilVisible } from './servers/until-visible.ts';
 
 export interface ChallengeRecordsOptions {
   readonly zones: readonly DnsZone[];
-  /** Executable for all other names; null: there is none. */
-  readonly hookPath: string | null;
   readonly lookup: DnsLookup;
   /** How long name servers may take to show a value. 0: they are not asked. */
   readonly visibleMs: number;
@@ -22,20 +20,21 @@ export class ChallengeRecords {
   readonly #options: ChallengeRecordsOptions;
   readonly #turns = new KeyedMutex();
   readonly #opened = new Map<DnsZone, Promise<ZoneRecords>>();
+  readonly #named: readonly DnsZone[];
+  /** For all other names. */
   readonly #others: DnsZone | null;
 
   constructor(options: ChallengeRecordsOptions) {
     this.#options = options;
-    const { hookPath } = options;
-    this.#others = hookPath === null ? null : { zone: '', provider: 'hook', options: { path: hookPath } };
+    this.#named = options.zones.filter(({ zone }) => zone !== OTHER_ZONES);
+    this.#others = options.zones.find(({ zone }) => zone === OTHER_ZONES) ?? null;
   }
 
   /** Where the record really is: CNAME records lead to it, unless a hook is responsible, which gets the name as it is. */
   async placeOf(name: string): Promise<string> {
-    const { zones, lookup } = this.#options;
-    if (zones.length === 0) return name;
-    const place = await followAliases(name, lookup);
-    if (longestZone(place, zones) !== null) return place;
+    if (this.#named.length === 0) return name;
+    const place = await followAliases(name, this.#options.lookup);
+    if (longestZone(place, this.#named) !== null) return place;
     if (this.#others !== null) return name;
     const alias = place === name ? '' : ` (where the CNAME record of ${name} leads)`;
     throw new DnsFailure(
@@ -77,7 +76,7 @@ export class ChallengeRecords {
   }
 
   #zoneOf(name: string): DnsZone | null {
-    return longestZone(name, this.#options.zones) ?? this.#others;
+    return longestZone(name, this.#named) ?? this.#others;
   }
 
   #knownZoneOf(name: string): DnsZone {

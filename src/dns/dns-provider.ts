@@ -18,6 +18,9 @@ export interface ProviderOption {
   readonly accepts?: (value: string) => boolean;
 }
 
+/** Stands for all zones that the setting does not name. */
+export const OTHER_ZONES = '*';
+
 /** One zone of the setting `acme_dns`. */
 export interface DnsZone {
   /** In lower case, without a final dot. */

@@ -51,6 +51,7 @@ suite('the setting acme_dns', () => {
       },
       /has a url that is not allowed: .*http:\/\/ only for this machine/,
     ],
+    ['* with a provider of zones', { '*': { provider: 'cloudflare', token: FROM_FILE } }, /only the provider hook/],
     ['a name that is no zone', { 'Example.com.': { provider: 'hook', path: '/x' } }, /has a key that is no zone/],
     ['no map for a zone', { 'example.com': SECRET }, /example\.com must be a map/],
     ['a list', [SECRET], /acme_dns \(variable POSTERN_ACME_DNS\): is no map/],
@@ -71,7 +72,7 @@ suite('the setting acme_dns', () => {
   test('or the hook is needed for dns-01', () => {
     assert.throws(
       () => load({}, { POSTERN_ACME_CHALLENGES: 'dns-01' }),
-      /set acme_dns to the DNS providers of your zones, or acme_dns_hook/,
+      /set acme_dns to the DNS providers of your zones, or its zone "\*" to a hook/,
     );
   });
 });

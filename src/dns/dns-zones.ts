@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { parseSecretReference, SECRET_FORMS } from '../lib/secret-reference.ts';
 import type { SettingKind } from '../lib/settings/setting.ts';
 import { didYouMean } from '../lib/text/near-match.ts';
-import type { DnsProvider, DnsZone, ProviderOption } from './dns-provider.ts';
+import { type DnsProvider, type DnsZone, OTHER_ZONES, type ProviderOption } from './dns-provider.ts';
 import { dnsProviders } from './providers/registry.ts';
 import { isRecordName } from './record-name.ts';
 
@@ -27,11 +27,13 @@ function zoneOf([zone, value]: readonly [string, JsonValue]): DnsZone {
 function problemOf(wire: unknown): string | null {
   if (!isJsonObject(wire)) return 'is no map';
   for (const [zone, value] of Object.entries(wire)) {
-    if (!isRecordName(zone))
+    if (zone !== OTHER_ZONES && !isRecordName(zone))
       return `has a key that is no zone: write such as example.com, in lower case and without a final dot`;
     if (!isJsonObject(value)) return `${zone} must be a map with provider and its options`;
     const provider = dnsProviders.find(({ name }) => name === value['provider']);
     if (provider === undefined) return `${zone} needs a provider: ${names.join(', ')}`;
+    if (zone === OTHER_ZONES && !provider.isHook)
+      return `* stands for all other zones, which only the provider hook can have: name the zone of ${provider.name}`;
     const problem = problemOfOptions(provider, value);
     if (problem !== null) return `${zone} (${provider.name}) ${problem}`;
   }

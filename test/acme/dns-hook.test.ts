@@ -28,8 +28,8 @@ async function script(test: Cleanup, lines: string): Promise<{ path: string; fil
 const env = { PATH: process.env['PATH'], HOME: '/root', POSTERN_ACME_EAB_KEY: 'secret', PGPASSWORD: 'secret' };
 
 /** A server that publishes all records with the executable. */
-function hookRecords(hookPath: string): ChallengeRecords {
-  return challengeRecords([], {}, { hookPath });
+function hookRecords(path: string): ChallengeRecords {
+  return challengeRecords([{ zone: '*', provider: 'hook', options: { path } }], {});
 }
 
 suite('the DNS hook', () => {
@@ -61,7 +61,7 @@ suite('the DNS hook', () => {
   test('fails with its exit code and the last line that it wrote', async (context) => {
     const { path } = await script(context, 'echo first >&2; echo "zone \x1b[31mnot found" >&2; exit 3');
     const run = runHook({ path, timeoutMs: 30_000, env }, 'present', RECORD, none);
-    await assert.rejects(run, /present _acme-challenge\.example\.com failed: it exited with 3: zone +\[31mnot found$/);
+    await assert.rejects(run, /failed: present _acme-challenge\.example\.com: it exited with 3: zone +\[31mnot found$/);
   });
 
   test('that leaves a process behind does not delay the order', async (context) => {
@@ -99,6 +99,20 @@ suite('the DNS hook', () => {
     const [code] = await once(limited, 'exit');
     assert.equal(code, 7);
   });
+});
+
+test('the zone * has all names that no other zone has, as they are', async () => {
+  const records = challengeRecords(
+    [
+      { zone: 'example.com', provider: 'cloudflare', options: { token: 'x' } },
+      { zone: '*', provider: 'hook', options: { path: '/bin/true' } },
+    ],
+    { aliasOf: async (name) => (name === '_acme-challenge.a.example.net' ? 'a.elsewhere.org' : null) },
+  );
+  assert.equal(records.isHookFor('_acme-challenge.example.com'), false);
+  assert.equal(records.isHookFor('_acme-challenge.example.net'), true);
+  // A hook gets the name as it is.
+  assert.equal(await records.placeOf('_acme-challenge.a.example.net'), '_acme-challenge.a.example.net');
 });
 
 suite('an order by dns-01', () => {

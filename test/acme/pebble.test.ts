@@ -108,7 +108,9 @@ present) ${post} "{\\"host\\":\\"$2.\\",\\"value\\":\\"$3\\"}" ${pebble.dnsUrl}/
 cleanup) ${post} "{\\"host\\":\\"$2.\\"}" ${pebble.dnsUrl}/clear-txt ;;\nesac\n`,
     );
     await chmod(hook, 0o755);
-    const edge = await openWorld(context, pebble, { POSTERN_ACME_DNS_HOOK: hook });
+    const edge = await openWorld(context, pebble, {
+      POSTERN_ACME_DNS: JSON.stringify({ '*': { provider: 'hook', path: hook } }),
+    });
     await edge.edge('*.wild.example.com');
     const doc = await untilManaged(edge.world.server, '*.wild.example.com', isIssued);
     const [leaf] = certificatesIn(doc.certificate_pem as string);

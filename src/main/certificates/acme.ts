@@ -103,13 +103,12 @@ export function openAcme(deps: AcmeDependencies): OpenedAcme {
   };
 }
 
-/** Null: the settings have neither a provider nor a hook. */
+/** Null: the settings name no provider. */
 function challengeRecords({ config, clock, dnsLookup }: AcmeDependencies): ChallengeRecords | null {
-  const { acme_dns: zones, acme_dns_hook: hookPath } = config;
-  if (zones.length === 0 && hookPath === null) return null;
+  const { acme_dns: zones } = config;
+  if (zones.length === 0) return null;
   return new ChallengeRecords({
     zones,
-    hookPath,
     lookup: dnsLookup ?? systemDnsLookup(),
     visibleMs: config.acme_dns_timeout * 1000,
     ports: {

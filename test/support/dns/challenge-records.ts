@@ -58,7 +58,6 @@ export function challengeRecords(
 ): ChallengeRecords {
   return new ChallengeRecords({
     zones,
-    hookPath: null,
     lookup: { ...NO_DNS, ...lookup },
     visibleMs: 60_000,
     ports: providerPorts(),

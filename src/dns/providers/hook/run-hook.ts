@@ -108,5 +108,5 @@ function killGroup({ pid }: ChildProcess): void {
 }
 
 function failure(path: string, command: string, name: string, reason: string): DnsFailure {
-  return new DnsFailure(`acme_dns_hook ${path} ${command} ${name} failed: ${reason}`);
+  return new DnsFailure(`the hook ${path} of acme_dns failed: ${command} ${name}: ${reason}`);
 }
