@@ -37,7 +37,7 @@ import { referencesIn, unknownReference } from './reference-fields.ts';
 import { highestRevision, type View } from './renderer.ts';
 import { requireRecord, requireUnder } from './require-record.ts';
 import { hasAllScopes, viewOf } from './scopes.ts';
-import { clearedSecretsIn } from './secret-fields.ts';
+import { clearedSecretsIn, withoutUnsentSecrets } from './secret-fields.ts';
 
 /** The resource that a request addresses, and its parent in the path. */
 export interface ResourceAddress {
@@ -219,7 +219,10 @@ export class Documents implements DocumentsPort {
     const decoded = decodeWrite(address.compiled, body, 'patch', this.#context.settings);
     const clearedSecrets = clearedSecretsIn(request.body, address.compiled.secretFields);
     const changeOf = (config: JsonObject): RecordChange => ({
-      config: { ...config, ...decoded.config },
+      config: {
+        ...withoutUnsentSecrets(config, decoded.config, address.compiled.secretFields),
+        ...decoded.config,
+      },
       clearedSecrets,
     });
     const { compiled, id, parentId } = address;

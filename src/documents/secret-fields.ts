@@ -123,6 +123,18 @@ export function keepUnseenSecrets(
   return result;
 }
 
+/**
+ * The stored configuration for a PATCH, without the secrets that have a destination and that the body does not name: they
+ * count as unseen, so that a PATCH of the destination alone does not take them there.
+ */
+export function withoutUnsentSecrets(stored: JsonObject, sent: JsonObject, fields: readonly SecretField[]): JsonObject {
+  return fields
+    .filter(({ path: [name = '', ...rest], destination }) => {
+      return destination !== null && rest.length === 0 && !Object.hasOwn(sent, name);
+    })
+    .reduce((rest, { path }) => withValue(rest, path, undefined), stored);
+}
+
 /** A mask that is sent back carries no information and is not a valid secret: it counts as absent. */
 export function withoutMasks(body: JsonObject, fields: readonly SecretField[]): JsonObject {
   const shown = fields.filter(({ path, visibility }) => visibility === 'masked' && valueAt(body, path) === SECRET_MASK);
