@@ -48,6 +48,18 @@ test('every reference in the document resolves', () => {
   assert.ok(count > 100);
 });
 
+test('the answer of every list has rows, also beside a resource whose name ends with "List"', () => {
+  const { paths } = plain as { paths: Record<string, Record<string, JsonObject>> };
+  const without = Object.entries(paths).flatMap(([path, { get }]) => {
+    if (get === undefined || !/\.list$/.test(get['operationId'] as string)) return [];
+    const { 200: answer } = get['responses'] as Record<string, { content: Record<string, { schema: JsonObject }> }>;
+    const schema = resolve<JsonObject>(document, answer?.content['application/json']?.schema as JsonObject);
+    const fields = Object.values((schema['properties'] ?? {}) as JsonObject) as JsonObject[];
+    return fields.some((field) => isJsonObject(field['items'])) ? [] : [path];
+  });
+  assert.deepEqual(without, []);
+});
+
 test('every field, parameter and header has a description', () => {
   const missing: string[] = [];
   walk(plain, (value, path) => {

@@ -60,13 +60,19 @@ export function bodySchemaName(operation: Operation, subjects: ReadonlyMap<strin
 
 export function successSchemaName(operation: Operation, subjects: ReadonlyMap<string, Subject>): string | null {
   const subject = subjectOf(operation, subjects);
-  if (operation.verb === 'list') return `${subject.schemaName}List`;
+  if (operation.verb === 'list') return listName(subject.schemaName, subjects);
   // A create may return more than a read: values that are shown only once.
   const isShownOnce =
     operation.verb === 'create' &&
     subject.resource.type === 'configuration' &&
     subject.resource.shownOnce !== undefined;
   return isShownOnce ? `${subject.schemaName}Created` : null;
+}
+
+/** A resource may itself be a list, such as IpPolicyList: the page of its parent must not take the name. */
+function listName(schemaName: string, subjects: ReadonlyMap<string, Subject>): string {
+  const isTaken = [...subjects.values()].some((other) => other.schemaName === `${schemaName}List`);
+  return `${schemaName}${isTaken ? 'Page' : 'List'}`;
 }
 
 function readSchemaOf(subject: Subject, operations: readonly Operation[]): TSchema | undefined {
