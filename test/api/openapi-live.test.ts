@@ -15,6 +15,7 @@ const CREATES = [
   'reserved_domains.create',
   'ip_policies.create',
   'ip_policy_rules.create',
+  'ip_policy_lists.create',
   'credentials.create',
   'agent_invitations.create',
   'api_keys.create',

@@ -54,6 +54,12 @@ const NOT_IN_THE_CLIENT = [
   'guest_links.update',
   // The client reads routes through their edge.
   'https_edge_routes.list',
+  'ip_policy_lists.create',
+  'ip_policy_lists.delete',
+  'ip_policy_lists.get',
+  'ip_policy_lists.list',
+  'ip_policy_lists.refresh',
+  'ip_policy_lists.update',
   'managed_certificates.get',
   'managed_certificates.list',
   'nodes.get',

@@ -165,7 +165,7 @@ export interface IpPolicyListRefreshAnswer {
 
 export interface IpPolicyListRefresh {
   /** Whether to use a list with less than half of the former entries. Default: false. */
-  readonly accept_smaller: boolean;
+  readonly accept_smaller?: boolean | undefined;
 }
 
 /**
@@ -216,7 +216,11 @@ export class IpPolicyListsClient extends ResourceClient {
    * Read the source of an IP policy list now. Reads it on the node that answers. The response shows the state
    * afterwards: an "error" says why the former entries stay in use.
    */
-  refresh(id: string, body: IpPolicyListRefresh, options?: RequestOptions): Promise<Answer<IpPolicyListRefreshAnswer>> {
+  refresh(
+    id: string,
+    body: IpPolicyListRefresh = {},
+    options?: RequestOptions,
+  ): Promise<Answer<IpPolicyListRefreshAnswer>> {
     return this.call({ method: 'POST', path: '/ip_policy_lists/{id}/refresh', params: { id }, body }, options);
   }
 }

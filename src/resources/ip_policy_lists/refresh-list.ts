@@ -14,10 +14,12 @@ export const refreshList: Operation<ListPorts> = {
     'Reads it on the node that answers. The response shows the state afterwards: an "error" says why the former entries stay in use.',
   body: {
     schema: Type.Object({
-      accept_smaller: Type.Boolean({
-        default: false,
-        description: 'Whether to use a list with less than half of the former entries. Default: false.',
-      }),
+      accept_smaller: Type.Optional(
+        Type.Boolean({
+          default: false,
+          description: 'Whether to use a list with less than half of the former entries. Default: false.',
+        }),
+      ),
     }),
     example: { accept_smaller: true },
   },

@@ -35,8 +35,8 @@ test('a server with malformed or contradictory declarations does not start', () 
     [{ reservedHeaders: [''] }, /malformed/],
     [{ reservedCookies: ['Toy'] }, /the cookie Toy, which is malformed/],
     [{ ownPaths: ['/toy'] }, /the path \/toy, which is malformed/],
-    [{ ownPaths: ['/.postern/login'] }, /the modules oidc and toy both declare the path \/\.postern\/login/],
-    [{ reservedHeaders: ['postern-auth-*'] }, /oidc and toy both declare the header/],
+    [{ ownPaths: ['/.postern/login'] }, /the modules basic_auth and toy both declare the path \/\.postern\/login/],
+    [{ reservedHeaders: ['postern-auth-*'] }, /basic_auth and toy both declare the header/],
   ];
   for (const [declaration, expected] of declared) {
     assert.throws(() => reservedNames([...modules, toy(declaration)]), expected);
