@@ -1,6 +1,8 @@
+import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { isLoopbackHost, parseListenAddress } from '../../lib/net/listen-address.ts';
+import { type Invitation, invitationLine, readInvitationLine } from '../../tunnel/invitation-line.ts';
 import { printable } from '../api/cell-text.ts';
 import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../api/run-with-api.ts';
@@ -72,16 +74,24 @@ function invite(parsed: ParsedCommand, context: CommandContext): Promise<number>
   return runWithApi(context, async () => {
     const transport = await openTransport(parsed, context);
     const { text } = await transport.send({ method: 'POST', path: PATH, body });
-    const { invitation, gateway, ca_sha256: pinned } = JSON.parse(text) as Readonly<Record<string, string | null>>;
-    const address = printable(gateway ?? '');
-    context.warn(`Run this on the other machine within ten minutes. It works once, and dials ${address}:`);
-    context.print(`postern agent join ${printable(invitation ?? '')}`);
-    for (const note of notes(address, pinned ?? null, parsed)) context.warn(note);
+    const invitation = invitationIn(text);
+    context.warn(`Run this on the other machine within ten minutes. It works once, and dials ${invitation.gateway}:`);
+    context.print(`postern agent join ${invitationLine(invitation)}`);
+    for (const note of notes(invitation, parsed)) context.warn(note);
     return 0;
   });
 }
 
-function notes(gateway: string, pinned: string | null, parsed: ParsedFlags): readonly string[] {
+/** The command is pasted into a shell: nothing of the answer is in it that is not in an invitation. */
+function invitationIn(answer: string): Invitation {
+  const { invitation } = Object(JSON.parse(answer)) as Readonly<Record<string, unknown>>;
+  const reading = readInvitationLine(typeof invitation === 'string' ? invitation : '');
+  if (reading.ok) return reading.invitation;
+  const advice = 'check that --api-url leads to a Postern API, and use the same release here and there';
+  throw new PosternConnectionError('not_postern', `the answer has no invitation: ${advice}`);
+}
+
+function notes({ gateway, caSha256 }: Invitation, parsed: ParsedFlags): readonly string[] {
   const { host = '' } = parseListenAddress(gateway) ?? {};
   return [
     ...(isLoopbackHost(host)
@@ -89,7 +99,7 @@ function notes(gateway: string, pinned: string | null, parsed: ParsedFlags): rea
           `postern: ${gateway} works on this machine only: set tunnel_listen and tunnel_names on the server, or use --gateway HOST:PORT`,
         ]
       : []),
-    ...(pinned === null
+    ...(caSha256 === null
       ? [
           'postern: the gateway has a certificate of its own, so the agent trusts the CAs of its system; for others, add --root-ca FILE there',
         ]
