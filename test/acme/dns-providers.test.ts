@@ -9,6 +9,7 @@ import { type AcmeNode, MovedClock, openNode } from '../support/acme/manager-wor
 import { challengeRecords, ref } from '../support/dns/challenge-records.ts';
 import { type FakeNameServer, startFakeNameServer } from '../support/dns/fake-name-server.ts';
 import { type StandIn, startStandIn } from '../support/dns/stand-in.ts';
+import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const NAME = '_acme-challenge.example.com';
@@ -112,6 +113,44 @@ suite('an order by dns-01 with a provider', () => {
     for (const host of ['*.example.com', 'example.com']) await untilManaged(node, host, isIssued);
     assert.equal(together, 2);
     assert.equal(world.records.size, 0);
+  });
+
+  test('of two servers with one database are ordered once each, and each server keeps the values of the other', async (context) => {
+    const world = await openWorld(context);
+    const postgres = await startPostgres();
+    context.after(() => postgres.stop());
+    const { url: databaseUrl } = await freshDatabase(postgres);
+    world.fake.behaviour.intercept = async ({ resource }) => {
+      if (resource === 'challenge')
+        await context.waitFor(() => assert.equal(world.records.size, 2), { timeout: 30_000 });
+      return null;
+    };
+    const dns = [world.dns(), world.dns()] as const;
+    const nodes: AcmeNode[] = [];
+    for (const each of dns) {
+      nodes.push(
+        await openNode(context, {
+          servers: [world.fake],
+          dns: each,
+          challenges: ['dns-01'],
+          databaseUrl,
+          maxOrders: 2,
+        }),
+      );
+    }
+    const hosts = ['*.example.com', 'example.com'];
+    await nodes[0]?.edge(...hosts);
+    for (const node of nodes) for (const host of hosts) await untilManaged(node, host, isIssued);
+    assert.deepEqual(world.fake.orders.map(({ hostname }) => hostname).sort(), hosts);
+    assert.equal(world.fake.accounts.size, 1);
+    await context.waitFor(() => assert.equal(world.records.size, 0), { timeout: 30_000 });
+    // Which server orders which name is left to chance, so both write values themselves, too.
+    const { signal } = new AbortController();
+    for (const [at, each] of dns.entries()) await each.add({ name: NAME, value: `value-${at}` }, false, signal);
+    assert.equal(world.records.size, 2);
+    await dns[0].remove({ name: NAME, value: 'value-0' }, signal);
+    assert.match([...world.records.values()].join(), /^\S+ "?value-1"?$/);
+    for (const node of nodes) await node.close();
   });
 
   test('asks the ACME server only when all name servers show the value', async (context) => {
