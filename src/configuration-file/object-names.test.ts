@@ -65,3 +65,30 @@ suite('names of backends without a description', () => {
     assert.deepEqual(one, other);
   });
 });
+
+suite('names of IP policy lists without a description', () => {
+  test('are their sources', () => {
+    const list = kindOf('ip_policy_list');
+    const none = { description: '', url: '', file: '', countries: [] };
+    assert.deepEqual(
+      named(
+        [list, { ...none, url: 'https://lists.example.com/a.txt' }],
+        [list, { ...none, file: 'office/b.txt' }],
+        [list, { ...none, file: 'office/b.txt' }],
+        [list, { countries: ['fr', 'DE', 'FR'] }],
+        [list, { ...none, url: `https://lists.example.com/${'x'.repeat(100)}` }],
+        [list, none],
+        [list, { ...none, file: 'c.txt', description: 'named' }],
+      ),
+      [
+        ['https://lists.example.com/a.txt', ''],
+        ['office/b.txt', ''],
+        ['office/b.txt 2', ''],
+        ['DE,FR', ''],
+        ['ip_policy_list', ''],
+        ['ip_policy_list 2', ''],
+        ['named', 'named'],
+      ],
+    );
+  });
+});

@@ -38,10 +38,13 @@ interface NamelessRule {
 
 /** A longer text is no name that people read. */
 const MAX_NAMELESS = 100;
-/** The first one whose field the schema has applies. */
+/** The first one that gives a name applies. */
 const NAMELESS_RULES: readonly NamelessRule[] = [
   { field: 'address', nameOf: text },
   { field: 'labels', nameOf: labelsText },
+  { field: 'url', nameOf: text },
+  { field: 'file', nameOf: text },
+  { field: 'countries', nameOf: codesText },
 ];
 
 export function keyFieldOf({ resource }: ObjectKind): string {
@@ -52,7 +55,7 @@ export function keyFieldOf({ resource }: ObjectKind): string {
 export function namingField(kind: ObjectKind, config: JsonObject): string {
   const field = keyFieldOf(kind);
   const isNamed = field !== 'description' || text(config[field]) !== '';
-  return isNamed ? field : (namelessRule(kind)?.field ?? field);
+  return isNamed ? field : (namelessRule(kind, config)?.field ?? field);
 }
 
 /** The name that an object has if no other one has the same. */
@@ -78,13 +81,14 @@ export function isNumbered(key: string, name: string): boolean {
 
 /** The name of an object without a description. */
 function namelessName(kind: ObjectKind, config: JsonObject): string {
-  const rule = namelessRule(kind);
+  const rule = namelessRule(kind, config);
   const name = rule?.nameOf(config[rule.field]) ?? '';
   return name === '' || name.length > MAX_NAMELESS ? kind.label : name;
 }
 
-function namelessRule({ resource }: ObjectKind): NamelessRule | undefined {
-  return NAMELESS_RULES.find(({ field }) => Object.hasOwn(resource.config.properties, field));
+function namelessRule({ resource }: ObjectKind, config: JsonObject): NamelessRule | undefined {
+  const rules = NAMELESS_RULES.filter(({ field }) => Object.hasOwn(resource.config.properties, field));
+  return rules.find((rule) => rule.nameOf(config[rule.field]) !== '') ?? rules[0];
 }
 
 /** Sorted, because the order of labels means nothing. */
@@ -92,6 +96,12 @@ function labelsText(value: JsonValue | undefined): string {
   if (!isJsonObject(value)) return '';
   const pairs = Object.entries(value).map(([name, each]) => `${name}=${text(each)}`);
   return pairs.sort().join(',');
+}
+
+/** As the API stores them. */
+function codesText(value: JsonValue | undefined): string {
+  if (!Array.isArray(value)) return '';
+  return [...new Set(value.map((code) => text(code).toUpperCase()))].sort().join(',');
 }
 
 export interface NamedObject<Of> {
