@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
 import { ignoreErrors } from '../lib/guarded-listeners.ts';
+import { splitAddress } from '../lib/net/split-address.ts';
 import { TokenBucket } from '../lib/token-bucket.ts';
 import { createDial } from './dial.ts';
-import { splitAddress } from './split-address.ts';
 import { upstreamSecureContext } from './upstream-secure-context.ts';
 
 /** Few enough that nobody scans a network with them. */

@@ -1,6 +1,6 @@
+import { splitAddress } from '../../lib/net/split-address.ts';
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import { openUpstream } from '../../upstream/open-upstream.ts';
-import { splitAddress } from '../../upstream/split-address.ts';
 import type { Upstream, UpstreamLimits } from '../../upstream/upstream.ts';
 
 export interface UpstreamGuards {

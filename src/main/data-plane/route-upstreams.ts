@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { backendOfRecordKind } from '../../backends/record-kinds.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
+import { splitAddress } from '../../lib/net/split-address.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { KindOfId } from '../../snapshot/compile-backend.ts';
 import type { OwnAddresses } from '../../upstream/own-addresses.ts';
-import { splitAddress } from '../../upstream/split-address.ts';
 
 export interface StoredBackends {
   readonly replica: Pick<Replica, 'get'>;

@@ -1,5 +1,6 @@
 import { type Finding, findingsOf } from '../../../checks/finding.ts';
 import type { StaticBackend } from '../../../client/generated/static-backends.ts';
+import { splitAddress } from '../../../lib/net/split-address.ts';
 import { dialProblem } from '../dial.ts';
 import type { Installation } from '../installation.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
@@ -18,7 +19,7 @@ export async function checkBackends(
     return found.list;
   }
   await mapConcurrently(backends.slice(0, MAX_BACKENDS), async ({ id, address }) => {
-    const problem = await dialProblem(placeOf(address));
+    const problem = await dialProblem(splitAddress(address));
     if (problem === null) found.ok(`${id} ${address} is open`);
     else
       found.warning(
@@ -28,11 +29,4 @@ export async function checkBackends(
   });
   if (backends.length > MAX_BACKENDS) found.hint(`${backends.length - MAX_BACKENDS} more were not checked`);
   return found.list;
-}
-
-/** `host:port`, an IPv6 host in brackets: the API has validated it. */
-function placeOf(address: string): { readonly host: string; readonly port: number } {
-  const separator = address.lastIndexOf(':');
-  const host = address.slice(0, separator).replace(/^\[(.*)\]$/, '$1');
-  return { host, port: Number(address.slice(separator + 1)) };
 }

@@ -1,4 +1,4 @@
-/** Host and port of an upstream's checked address; an IPv6 address without its brackets. */
+/** Host and port of a checked address; an IPv6 address without its brackets. */
 export function splitAddress(address: string): { readonly host: string; readonly port: number } {
   const separator = address.lastIndexOf(':');
   return { host: address.slice(0, separator).replace(/^\[|\]$/g, ''), port: Number(address.slice(separator + 1)) };
