@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { isTable } from '../lib/net/address-list/address-table.ts';
@@ -8,6 +8,8 @@ const SUFFIX = '.table';
 const DIGEST_BYTES = 32;
 const LENGTH_BYTES = 4;
 const OWNER_ONLY = 0o600;
+/** No write takes so long. */
+const LEFTOVER_MS = 3_600_000;
 
 /** A table on disk, with what is known of its source. */
 export interface KeptTable {
@@ -60,15 +62,23 @@ export class KeptTables {
   /** Removes the tables of lists that no longer exist, and what a crash left. */
   async keepOnly(isKept: (id: string) => boolean): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {
+      const path = join(this.#folder, name);
       const isOwn = name.endsWith(SUFFIX) && isKept(name.slice(0, -SUFFIX.length));
       // A process that is being replaced may be writing one of these.
-      if (!isOwn && !name.endsWith('.tmp')) await rm(join(this.#folder, name), { force: true });
+      const isWritten = name.endsWith('.tmp') && (await ageMs(path)) < LEFTOVER_MS;
+      if (!isOwn && !isWritten) await rm(path, { force: true });
     }
   }
 
   #path(id: string): string {
     return join(this.#folder, `${id}${SUFFIX}`);
   }
+}
+
+/** A file that is gone has no age. */
+async function ageMs(path: string): Promise<number> {
+  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.NaN }));
+  return Date.now() - mtimeMs;
 }
 
 /** Not on this thread: a large table takes 100 ms. */

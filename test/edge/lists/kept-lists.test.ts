@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { until } from '../../support/cluster.ts';
 import { tempDir } from '../../support/temp-dir.ts';
+import { recordingUpstream } from '../traffic/recording-upstream.ts';
 import { ListWorld } from './list-world.ts';
 
 suite('after a restart', () => {
@@ -25,6 +26,14 @@ suite('after a restart', () => {
     bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
     writeFileSync(join(kept, `${damagedId}.table`), bytes);
     writeFileSync(join(kept, 'ipl_of_nobody.table'), bytes);
+    // What a process that was killed while it wrote has left, and what another one is writing.
+    for (const [name, seconds] of [
+      [`${id}.table.71.tmp`, 1_000_000_000],
+      [`${id}.table.72.tmp`, Date.now() / 1_000],
+    ] as const) {
+      writeFileSync(join(kept, name), bytes.subarray(0, bytes.length / 2));
+      utimesSync(join(kept, name), seconds, seconds);
+    }
     rmSync(join(folder, 'lists', 'local.txt'));
 
     const second = await ListWorld.open(t, {}, { dataDir }, folder);
@@ -35,6 +44,8 @@ suite('after a restart', () => {
     assert.equal(await second.from('203.0.113.7', damaged.host), 503);
     assert.equal((await second.read(damagedId)).status, 'missing');
     assert.ok(!readdirSync(kept).includes('ipl_of_nobody.table'));
+    const unfinished = readdirSync(kept).filter((name) => name.endsWith('.tmp'));
+    assert.deepEqual(unfinished, [`${id}.table.72.tmp`]);
     await second.edge.api('DELETE', `/ip_policy_lists/${id}`);
     await until('its table is deleted', () => !readdirSync(kept).includes(`${id}.table`));
   });
@@ -46,11 +57,24 @@ suite('with two workers', () => {
     const { host, policyId } = await world.site();
     world.write('list.txt', '203.0.113.5');
     const { id } = await world.list(policyId, { file: 'list.txt' });
+    const upstream = await recordingUpstream(t);
+    upstream.answer = (_request, response) => void response.writeHead(200).write('first');
+    const streaming = await world.site();
+    await world.edge.api('PUT', `${streaming.routePath}/ip_restriction`, { ip_policy_ids: [policyId] });
+    await world.edge.api('PUT', `${streaming.routePath}/backend`, {
+      backend_id: await world.edge.staticBackend(upstream.address),
+    });
+    const openAll = (address: string) =>
+      Promise.all(Array.from({ length: 6 }, () => world.open(streaming.host, address)));
     const many = (address: string) => Promise.all(Array.from({ length: 4 }, () => world.from(address, host)));
     assert.deepEqual(await many('203.0.113.5'), [403, 403, 403, 403]);
     assert.deepEqual(await many('203.0.113.6'), [200, 200, 200, 200]);
+    const [cut, stayed] = [await openAll('203.0.113.7'), await openAll('203.0.113.8')];
     world.write('list.txt', '203.0.113.6\n203.0.113.7');
     await world.refresh(id);
+    assert.deepEqual([...new Set(await Promise.all(cut.map(({ ended }) => ended)))], ['cut']);
+    assert.ok(stayed.every(({ isOpen }) => isOpen));
+    for (const each of stayed) each.destroy();
     await until('all workers use the new entries', async () =>
       (await many('203.0.113.6')).every((status) => status === 403),
     );
