@@ -58,7 +58,7 @@ function page(): string {
     '',
     '- The key of an edge is its first host: `app.example.com` stands for `hostports: ["app.example.com:443"]`.',
     '- The key of a route is its path. `match_type` is `path_prefix` unless the route says otherwise.',
-    '- A static backend without a description is named by its address, and a tunnel group by its labels. Any other object without a description has its kind as its name. Objects with the same name are numbered in the order of their ids: `web`, `web 2`. The second one then says `description: web`.',
+    '- A static backend without a description is named by its address, and a tunnel group by its labels. An IP policy list without a description is named by its URL, its file or its countries, such as `DE,FR`. Any other object without a description has its kind as its name. Objects with the same name are numbered in the order of their ids: `web`, `web 2`. The second one then says `description: web`.',
     '- References are names: `backend: {backend: web}`, `ip_restriction: {ip_policies: [office]}`. A name that no file has may be one of the server; an id of the server works as well.',
     '- Modules are fields of their edge or route. `compression: {}` sets a module with its defaults.',
     '',

@@ -43,7 +43,7 @@ export class ModuleWays {
     this.ways = [];
   }
 
-  static async open(test: Cleanup): Promise<ModuleWays> {
+  static async open(test: Cleanup, env: Readonly<Record<string, string>> = {}): Promise<ModuleWays> {
     const { keyPem: key, certificatePem: cert } = await (await UpstreamAuthority.trusted(test)).issue();
     const holder: { ways?: ModuleWays } = {};
     const serve = (request: IncomingMessage, response: ServerResponse): void => {
@@ -56,7 +56,7 @@ export class ModuleWays {
     };
     const [one, two] = [createServer(serve), createSecureServer({ key, cert }, serve as never)];
     const [onePort, twoPort] = [await listenOn(test, one), await listenOn(test, two)];
-    const worlds = await twoNodes(test);
+    const worlds = await twoNodes(test, env);
     const opened = new ModuleWays(worlds);
     holder.ways = opened;
     await opened.#addWays(worlds[1].edge, onePort, twoPort);
