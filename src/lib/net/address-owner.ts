@@ -14,6 +14,7 @@ export function ownerOf(address: string): string {
   if (tail !== undefined) {
     const after = tail === '' ? [] : tail.split(':');
     while (groups.length < 8 - after.length) groups.push('0');
+    groups.push(...after);
   }
   return `${groups.slice(0, 4).join(':')}::/64`;
 }
