@@ -2,7 +2,7 @@ import type { HeaderList } from '../../lib/http/header-list.ts';
 import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
 import type { HeaderChange } from '../../modules/contract/changes-requests.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
-import { FORWARDED, SPECIAL } from '../http/dropped-headers.ts';
+import { FORWARDED, foldedName, SPECIAL } from '../http/dropped-headers.ts';
 
 /** The edge computes these for each connection; from a module they would contradict it (RFC 9112 §6). */
 const FRAMING: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'content-length']);
@@ -43,11 +43,12 @@ export function withHeaderChange(module: RequestChanger, headers: HeaderList, ch
   return set.length === 0 && add.length === 0 ? kept : [...kept, ...set, ...add];
 }
 
+/** Also without names that an upstream may read as one of these: "x.user" as "x-user". */
 export function withoutNames(headers: HeaderList, names: ReadonlySet<string>): HeaderList {
   const kept: string[] = [];
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] as string;
-    if (!names.has(name)) kept.push(name, headers[at + 1] as string);
+    if (!names.has(foldedName(name))) kept.push(name, headers[at + 1] as string);
   }
   return kept;
 }

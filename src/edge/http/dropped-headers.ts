@@ -43,6 +43,11 @@ const METHODS: ReadonlySet<string> = new Set(['x-http-method', 'x-http-method-ov
 
 const PLAIN_NAME = /^[a-z0-9-]*$/;
 
+/** The name as CGI and PHP read it: they replace everything but letters and digits. In lower case. */
+export function foldedName(name: string): string {
+  return PLAIN_NAME.test(name) ? name : name.replaceAll(/[^a-z0-9]/g, '-');
+}
+
 /** Client headers that do not reach upstreams: the edge's own, and those of the setting `drop_request_headers`. */
 export class DroppedHeaders {
   readonly #names = new Set<string>();
@@ -89,7 +94,7 @@ export class DroppedHeaders {
   hasAlias(name: string, method: string): boolean {
     if (PLAIN_NAME.test(name)) return false;
     if (name.includes('_')) return true;
-    const folded = name.replaceAll(/[^a-z0-9]/g, '-');
+    const folded = foldedName(name);
     return SPECIAL.has(folded) || this.has(folded, method, false);
   }
 

@@ -94,6 +94,16 @@ suite('request_headers', () => {
     });
   });
 
+  test('a visitor cannot send a name that CGI and PHP read as one that is vouched for or removed', async () => {
+    await ways.put('request_headers', { add: { 'x-user-id': '${person.id}' }, remove: ['x-debug'] });
+    const forged = { 'x.user.id': 'a', 'x-user.id': 'b', 'x!user~id': 'c', 'x.debug': 'd', 'x.own': 'kept' };
+    await onEveryWay({ method: 'POST', body: 'x', headers: forged, trailers: forged }, (got, at) => {
+      const names = Object.keys({ ...got.headers, ...got.trailers });
+      const read = names.filter((name) => /^x.(?:user.id|debug|own)$/.test(name));
+      assert.deepEqual([read.sort(), got.lines('x-user-id')], [['x-user-id', 'x.own'], ['']], at);
+    });
+  });
+
   test('leaves out and counts a value that would break the header or the host', async () => {
     await ways.put('request_headers', {
       add: { 'x-long': '${req.headers.x-source}'.repeat(9), host: '${req.headers.x-source}', 'x-short': 'y' },
