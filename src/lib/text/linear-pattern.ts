@@ -1,4 +1,5 @@
 import type { RE2JS } from 're2js';
+import { costProblem } from './pattern-cost.ts';
 
 /** Takes linear time on every text, unlike `RegExp`. The engine takes 25 ms and some MB, so it is loaded on demand. */
 export interface LinearPattern {
@@ -28,6 +29,8 @@ export function loadPatternEngine(): Promise<void> | null {
 /** In the syntax of RE2. Throws unless the engine is loaded. */
 export function compilePattern(source: string): LinearPattern | { readonly problem: string } {
   if (engine === null) throw new Error('the engine for patterns is not loaded');
+  const costly = costProblem(source, 2 * MAX_SIZE);
+  if (costly !== null) return { problem: costly };
   let pattern: RE2JS;
   try {
     pattern = engine.compile(source);

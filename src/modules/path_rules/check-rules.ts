@@ -1,12 +1,17 @@
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { areTooLargeTogether, isTooLarge } from '../../lib/text/pattern-budget.ts';
 import type { PathRule } from './path-rule.ts';
 import { compileRule } from './path-rules.ts';
 
-/** For all patterns together: each request may try all of them. */
-const MAX_TOTAL_SIZE = 4_000;
+const TOO_LARGE: FieldProblem = {
+  path: '/rules',
+  message: 'has regular expressions that are too large together: use fewer or simpler ones',
+};
 
 /** The problems of rules as they were sent. */
 export function ruleProblems(rules: readonly PathRule[], mayLeave: boolean): readonly FieldProblem[] {
+  const patterns = rules.filter(({ match_type: type }) => type === 'regex');
+  if (areTooLargeTogether(patterns.map(({ match }) => match))) return [TOO_LARGE];
   const problems: FieldProblem[] = [];
   let total = 0;
   for (const [at, rule] of rules.entries()) {
@@ -14,10 +19,6 @@ export function ruleProblems(rules: readonly PathRule[], mayLeave: boolean): rea
     if ('problem' in compiled) problems.push({ path: `/rules/${at}/${compiled.field}`, message: compiled.problem });
     else total += compiled.size;
   }
-  if (total > MAX_TOTAL_SIZE)
-    problems.push({
-      path: '/rules',
-      message: 'has regular expressions that are too large together: use fewer or simpler ones',
-    });
+  if (isTooLarge(total)) problems.push(TOO_LARGE);
   return problems;
 }

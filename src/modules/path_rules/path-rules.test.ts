@@ -3,6 +3,7 @@ import { before, suite, test } from 'node:test';
 import fc from 'fast-check';
 import { pathProblem } from '../../lib/http/path-problem.ts';
 import { loadPatternEngine } from '../../lib/text/linear-pattern.ts';
+import { loopProblems } from '../redirect/loop-problems.ts';
 import { ruleProblems } from './check-rules.ts';
 import type { PathRule } from './path-rule.ts';
 import { PathRules } from './path-rules.ts';
@@ -40,6 +41,39 @@ const path = fc.oneof(
   text,
   text.map((rest) => `/${rest.replaceAll(/[\r\n\t \0ä?#]/g, '')}`),
 );
+
+suite('the work of patterns', () => {
+  before(async () => loadPatternEngine());
+  const heavy = (count: number, to: string): readonly PathRule[] =>
+    Array.from({ length: count }, () => ({ match_type: 'regex', match: '(?:[ab]*a[ab]{65})[yz]', to }));
+
+  test('the larger the patterns are, the shorter is the longest path that they read', () => {
+    const path = `/${'a'.repeat(2_000)}`;
+    for (const [count, isRefused] of [
+      [1, false],
+      [10, false],
+      [50, true],
+    ] as const)
+      assert.equal(new PathRules(heavy(count, '/x'), true).find({ path, target: path })?.isValid === false, isRefused);
+  });
+
+  test('patterns that are too large together are not compiled', () => {
+    const rules = Array.from({ length: 50 }, () => ({ match_type: 'regex', match: '(?:a?){400}[', to: '/x' }) as const);
+    assert.deepEqual(
+      ruleProblems(rules, true).map(({ path }) => path),
+      ['/rules'],
+    );
+  });
+
+  test('the search for loops ends where it would take long', (context) => {
+    const long = `/${'ab'.repeat(490)}`;
+    const rules = [...heavy(49, `${long}?1`), { match_type: 'regex', match: '^/.*$', to: `${long}?a$0` } as const];
+    assert.deepEqual(ruleProblems(rules, true), []);
+    const find = context.mock.method(PathRules.prototype, 'find');
+    loopProblems(rules);
+    assert.ok(find.mock.callCount() <= 2, `${find.mock.callCount()} paths were tried`);
+  });
+});
 
 suite('rules for paths', () => {
   test('whatever is written and sent, a result stays on the site that is written in "to"', () => {

@@ -1,11 +1,10 @@
 import { matchKey } from '../../lib/http/match-key.ts';
 import { pathProblem } from '../../lib/http/path-problem.ts';
 import { compilePattern } from '../../lib/text/linear-pattern.ts';
+import { maxTextLength } from '../../lib/text/pattern-budget.ts';
 import { type Destination, expand, expandQuery, parseDestination } from './destination.ts';
 import type { PathRule } from './path-rule.ts';
 
-/** The time of a match grows with it, and no path of a person is longer. */
-const MAX_MATCHED_LENGTH = 2_048;
 /** A group may be used more than once. */
 const MAX_RESULT_LENGTH = 8_192;
 
@@ -32,11 +31,16 @@ interface CompiledRule {
   /** The groups of a pattern, and what follows a prefix; null: it does not match. */
   readonly match: (path: string, key: string) => Matched | null;
   readonly isPattern: boolean;
+  /** Steps of its pattern. */
+  readonly size: number;
 }
 
 /** Rules in their order, parsed once. */
 export class PathRules {
   readonly #rules: readonly CompiledRule[];
+  /** Steps of all patterns. */
+  readonly size: number;
+  readonly #maxLength: number;
 
   /** Throws on a rule that nothing could have stored. */
   constructor(rules: readonly PathRule[], mayLeave: boolean) {
@@ -45,6 +49,8 @@ export class PathRules {
       if ('problem' in compiled) throw new Error(`${compiled.field} ${compiled.problem}`);
       return compiled;
     });
+    this.size = this.#rules.reduce((total, { size }) => total + size, 0);
+    this.#maxLength = maxTextLength(this.size);
   }
 
   destinationOf(at: number): Destination {
@@ -56,7 +62,7 @@ export class PathRules {
     const key = matchKey(path);
     for (let at = from; at < this.#rules.length; at += 1) {
       const { destination, match, isPattern } = this.#rules[at] as CompiledRule;
-      if (isPattern && path.length > MAX_MATCHED_LENGTH)
+      if (isPattern && path.length > this.#maxLength)
         return { at, origin: null, path, target, fragment: '', isValid: false };
       const matched = match(path, key);
       if (matched !== null) return resultOf(at, destination, matched, target.slice(path.length));
@@ -87,7 +93,7 @@ function withMark(query: string): string {
 export function compileRule(
   { match_type: type, match, to }: PathRule,
   mayLeave: boolean,
-): (CompiledRule & { readonly size: number }) | { readonly field: 'match' | 'to'; readonly problem: string } {
+): CompiledRule | { readonly field: 'match' | 'to'; readonly problem: string } {
   const pattern = type === 'regex' ? compilePattern(match) : null;
   if (pattern !== null && 'problem' in pattern) return { field: 'match', problem: pattern.problem };
   const problem = pattern === null ? matchProblem(match) : null;

@@ -5,12 +5,15 @@ import { PathRules } from '../path_rules/path-rules.ts';
 
 /** Browsers follow no more. */
 const MAX_REDIRECTS = 20;
+/** Steps of patterns times characters for all paths together: nothing else happens meanwhile. */
+const MAX_WORK = 4_000_000;
 
-/** Follows every path that the rules name. Rules that have other problems throw. */
+/** Follows every path that the rules name, as long as that is no great work. Rules that have other problems throw. */
 export function loopProblems(rules: readonly PathRule[]): readonly FieldProblem[] {
   const compiled = new PathRules(rules, true);
+  const work = { left: MAX_WORK };
   return rules.flatMap((rule, at) => {
-    const looping = startsOf(rule, compiled, at).find((path) => loops(path, compiled));
+    const looping = startsOf(rule, compiled, at).find((path) => loops(path, compiled, work));
     if (looping === undefined) return [];
     const message = `leads into a loop: the rules redirect "${looping.slice(0, 80)}" again and again`;
     return [{ path: `/rules/${at}/to`, message }];
@@ -25,9 +28,11 @@ function startsOf({ match_type: type, match }: PathRule, rules: PathRules, at: n
   return origin === null ? [expand(path, SAMPLE)] : [];
 }
 
-function loops(path: string, rules: PathRules): boolean {
+function loops(path: string, rules: PathRules, work: { left: number }): boolean {
   let target = path;
   for (let count = 0; count < MAX_REDIRECTS; count += 1) {
+    work.left -= rules.size * target.length;
+    if (work.left < 0) return false;
     const found = rules.find({ path: target.split('?', 1)[0] ?? '', target });
     if (found === null || found.origin !== null || !found.isValid) return false;
     // Later it does not apply, but nobody writes such a rule on purpose.

@@ -1,10 +1,8 @@
 import { compilePattern, type LinearPattern } from '../../lib/text/linear-pattern.ts';
+import { maxTextLength } from '../../lib/text/pattern-budget.ts';
 import type { Pass, Refusal, Verdict } from '../contract/decides.ts';
 import type { PreparedModule } from '../contract/prepared-module.ts';
 import type { TrafficRequest } from '../contract/traffic-request.ts';
-
-/** Longer than those of all browsers: the time of a match grows with it. */
-const MAX_LENGTH = 2_048;
 
 const PASS: Pass = { isPass: true, reason: 'user_agent' };
 const REFUSED: Refusal = {
@@ -20,9 +18,10 @@ export function filterUserAgents(lists: {
   readonly deny: readonly string[];
 }): Pick<PreparedModule, 'judge'> {
   const [allow, deny] = [lists.allow.map(compiled), lists.deny.map(compiled)];
+  const maxLength = maxTextLength([...allow, ...deny].reduce((total, { size }) => total + size, 0));
   const judge = (request: TrafficRequest): Verdict => {
     const agent = request.header('user-agent') ?? '';
-    if (agent.length > MAX_LENGTH) return REFUSED;
+    if (agent.length > maxLength) return REFUSED;
     if (allow.some((pattern) => pattern.test(agent))) return PASS;
     return agent === '' || deny.some((pattern) => pattern.test(agent)) ? REFUSED : PASS;
   };

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { compilePattern, loadPatternEngine } from '../../lib/text/linear-pattern.ts';
+import { areTooLargeTogether, isTooLarge } from '../../lib/text/pattern-budget.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
 import { userAgentFilterAgentForm } from './agent-form.ts';
 import { userAgentFilterErrors } from './errors.ts';
@@ -9,8 +10,7 @@ import { filterUserAgents } from './filter-user-agents.ts';
 
 const MAX_PATTERNS = 20;
 const MAX_PATTERN_LENGTH = 512;
-/** For all patterns together: each request may try all of them. */
-const MAX_TOTAL_SIZE = 4_000;
+const TOO_LARGE = bodyProblem('deny', 'and "allow" are too large together: use fewer or simpler patterns');
 
 const patterns = (what: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: MAX_PATTERN_LENGTH }), {
@@ -46,6 +46,7 @@ export const userAgentFilter = defineModule({
 });
 
 function check({ allow, deny }: Static<typeof userAgentFilterConfig>): readonly FieldProblem[] {
+  if (areTooLargeTogether([...allow, ...deny])) return [TOO_LARGE];
   const problems: FieldProblem[] = [];
   let total = 0;
   for (const [field, list] of [
@@ -58,7 +59,6 @@ function check({ allow, deny }: Static<typeof userAgentFilterConfig>): readonly 
       else total += pattern.size;
     }
   }
-  if (total > MAX_TOTAL_SIZE)
-    problems.push(bodyProblem('deny', `and "allow" are too large together: use fewer or simpler patterns`));
+  if (isTooLarge(total)) problems.push(TOO_LARGE);
   return problems;
 }

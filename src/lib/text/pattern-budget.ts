@@ -1,0 +1,25 @@
+import { expectedSteps } from './pattern-cost.ts';
+
+/** Steps of all patterns of a module, in whose order a text may be tried against each. */
+const MAX_TOTAL_SIZE = 4_000;
+/** Before the engine makes them fewer. */
+const MAX_TOTAL_EXPECTED = 2 * MAX_TOTAL_SIZE;
+/** Steps times characters that one text may take: some ten milliseconds. */
+const MAX_WORK = 2_000_000;
+/** No path or program of a person is longer. */
+const MAX_LENGTH = 2_048;
+
+/** Whether patterns are too large together to be compiled at all. */
+export function areTooLargeTogether(sources: readonly string[]): boolean {
+  return sources.reduce((total, source) => total + expectedSteps(source), 0) > MAX_TOTAL_EXPECTED;
+}
+
+/** The sizes of compiled patterns. */
+export function isTooLarge(totalSize: number): boolean {
+  return totalSize > MAX_TOTAL_SIZE;
+}
+
+/** The longest text that patterns of this size may read: the time of a match grows with both. */
+export function maxTextLength(totalSize: number): number {
+  return Math.min(MAX_LENGTH, Math.floor(MAX_WORK / Math.max(1, totalSize)));
+}
