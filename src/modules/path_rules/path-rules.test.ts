@@ -84,7 +84,7 @@ suite('rules for paths', () => {
         const found = new PathRules([written], mayLeave).find({ path: received, target: `${received}?q=//evil` });
         if (found === null || !found.isValid) return;
         results += 1;
-        const origin = /^https?:\/\/safe\.example(?::81)?(?=\/)/.exec(written.to)?.[0] ?? null;
+        const origin = /^https?:\/\/safe\.example[^/]*(?=\/)/.exec(written.to)?.[0] ?? null;
         assert.equal(found.origin, origin);
         const location = `${found.origin ?? 'https://this.example'}${found.target}${found.fragment}`;
         assert.match(location, /^[\x21-\x7e]+$/);
