@@ -29,7 +29,7 @@ export function loadPatternEngine(): Promise<void> | null {
 /** In the syntax of RE2. Throws unless the engine is loaded. */
 export function compilePattern(source: string): LinearPattern | { readonly problem: string } {
   if (engine === null) throw new Error('the engine for patterns is not loaded');
-  const costly = costProblem(source, 2 * MAX_SIZE);
+  const costly = costProblem(source);
   if (costly !== null) return { problem: costly };
   let pattern: RE2JS;
   try {

@@ -1,4 +1,4 @@
-import { expectedSteps } from './pattern-cost.ts';
+import { expectedSteps, MAX_EXPECTED_STEPS } from './pattern-cost.ts';
 
 /** Steps of all patterns of a module, in whose order a text may be tried against each. */
 const MAX_TOTAL_SIZE = 4_000;
@@ -9,9 +9,10 @@ const MAX_WORK = 2_000_000;
 /** No path or program of a person is longer. */
 const MAX_LENGTH = 2_048;
 
-/** Whether patterns are too large together to be compiled at all. */
+/** Whether patterns are too large together to be compiled at all. Those that are too large alone are refused without that. */
 export function areTooLargeTogether(sources: readonly string[]): boolean {
-  return sources.reduce((total, source) => total + expectedSteps(source), 0) > MAX_TOTAL_EXPECTED;
+  const steps = sources.map(expectedSteps).filter((each) => each <= MAX_EXPECTED_STEPS);
+  return steps.reduce((total, each) => total + each, 0) > MAX_TOTAL_EXPECTED;
 }
 
 /** The sizes of compiled patterns. */

@@ -1,4 +1,6 @@
 const MAX_CLASSES = 5;
+/** Of one pattern, before the engine makes them fewer. */
+export const MAX_EXPECTED_STEPS = 2_000;
 const QUOTED = String.raw`\\Q[^]*?(?:\\E|$)`;
 const ESCAPE = String.raw`\\[^]`;
 const CLASS = String.raw`\[\^?\]?(?:\[:\^?\w*:\]|\\[^]|[^\]\\])*\]`;
@@ -11,12 +13,12 @@ const TOKEN = new RegExp(`${QUOTED}|${ESCAPE}|${CLASS}|${FLAGS}|${BEGIN}|${REPET
 const OUTSIDE_LATIN_1 = /[\u{100}-\u{10ffff}]|\\x\{0*[1-9a-fA-F][0-9a-fA-F]{2}/u;
 
 /** Why a pattern could hold up the engine, which compiles before it counts; null: it cannot. */
-export function costProblem(source: string, maxSteps: number): string | null {
+export function costProblem(source: string): string | null {
   if (OUTSIDE_LATIN_1.test(source)) return 'has characters outside Latin-1: paths and headers have none';
   if ((source.match(/\\p/gi) ?? []).length > MAX_CLASSES)
     return `has too many classes such as "\\pL": at most ${MAX_CLASSES}`;
   const steps = expectedSteps(source);
-  return steps > maxSteps ? `is too large: its repetitions expand to about ${steps} steps` : null;
+  return steps > MAX_EXPECTED_STEPS ? `is too large: its repetitions expand to about ${steps} steps` : null;
 }
 
 /** As many steps as the repetitions of a pattern expand to, before the engine shortens them. */
