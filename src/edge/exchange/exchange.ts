@@ -211,7 +211,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
     if (this.runtime.keepsDecisions()) this.admittedAt = performance.now();
     const { requestChangers } = route;
     if (requestChangers.length === 0) this.#forward(route, this.client, this.client.head.headers);
-    else new RequestChanges(this, requestChangers, (...changed) => this.#forward(route, ...changed)).start();
+    else new RequestChanges(this, requestChangers, (client, headers) => this.#forward(route, client, headers)).start();
   }
 
   /** With the modules' changes of the request. */

@@ -4,10 +4,11 @@ import type { HeaderChange } from '../../modules/contract/changes-requests.ts';
 import type { Refusal } from '../../modules/contract/decides.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
 import type { ClientSide } from '../connections/client-side.ts';
-import { FORWARDED } from '../http/dropped-headers.ts';
-import { withHeaderChange, withoutNames } from './module-headers.ts';
+import { checkedChange, withHeaderChange, withoutNames } from './module-headers.ts';
 import { withoutOwnCookies } from './own-cookies.ts';
 import { type RewritePlace, rewriteProblem } from './rewrite-problem.ts';
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** A request as modules change it, one after the other. */
 export class ChangedRequest {
@@ -16,7 +17,8 @@ export class ChangedRequest {
   #host: string | null = null;
   #target: string | null = null;
   /** Null until a module removes one. */
-  #removed: Set<string> | null = null;
+  #removed: ReadonlySet<string> | null = null;
+  #withoutForwarded = NONE;
 
   constructor(client: ClientSide, place: RewritePlace) {
     this.#place = place;
@@ -29,10 +31,12 @@ export class ChangedRequest {
 
   /** Throws when the module changes something that modules may not change. Returns why the request is rejected, if it is. */
   apply(module: RequestChanger, change: HeaderChange): Refusal | null {
-    this.#headers = withHeaderChange(module, this.#headers, change);
-    for (const name of change.remove ?? []) {
-      this.#removed ??= new Set();
-      this.#removed.add(name);
+    const checked = checkedChange(module, change);
+    this.#headers = withHeaderChange(this.#headers, checked);
+    if (checked.removed !== null) {
+      this.#removed = this.#removed?.union(checked.removed) ?? checked.removed;
+      if (checked.withoutForwarded.size > 0)
+        this.#withoutForwarded = this.#withoutForwarded.union(checked.withoutForwarded);
     }
     if (change.host !== undefined) {
       if (!isAuthority(change.host)) throw new Error(`the ${module.name} module sets a malformed host`);
@@ -46,14 +50,13 @@ export class ChangedRequest {
   /** The client's side as it is forwarded. Some upstreams merge trailers into the headers: what is removed is removed there, too. */
   forwarded(client: ClientSide): ClientSide {
     const removed = this.#removed;
-    if (removed === null && this.#host === null && this.#target === null) return client;
-    const withoutForwarded = removed === null ? NONE : FORWARDED.intersection(removed);
-    return {
-      ...client,
-      ...(removed !== null && { trailers: () => withoutNames(client.trailers(), removed) }),
-      changedHead: { host: this.#host, target: this.#target, withoutForwarded },
-    };
+    // Without a body there are no trailers.
+    const side =
+      removed === null || client.source === null
+        ? client
+        : { ...client, trailers: () => withoutNames(client.trailers(), removed) };
+    const [host, target, withoutForwarded] = [this.#host, this.#target, this.#withoutForwarded];
+    if (host === null && target === null && withoutForwarded.size === 0) return side;
+    return { ...side, changedHead: { host, target, withoutForwarded } };
   }
 }
-
-const NONE: ReadonlySet<string> = new Set();

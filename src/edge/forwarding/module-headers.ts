@@ -29,9 +29,27 @@ export function assertResponseHeaders(module: string, headers: HeaderList, befor
   }
 }
 
-/** Applies a module's changes to a request's headers. Throws when it touches one that modules may not change. */
-export function withHeaderChange(module: RequestChanger, headers: HeaderList, change: HeaderChange): HeaderList {
+/** A module's change of headers that it may make, as it is applied to requests. */
+export interface CheckedChange {
+  readonly change: HeaderChange;
+  /** What it removes, for the trailers; null: nothing. */
+  readonly removed: ReadonlySet<string> | null;
+  /** What it removes of the headers that the edge adds. */
+  readonly withoutForwarded: ReadonlySet<string>;
+  /** What it removes or replaces; null: nothing. */
+  readonly gone: ReadonlySet<string> | null;
+  readonly added: HeaderList;
+}
+
+/** The last one of each module on a route: most return the same change for all requests. */
+const CHECKED = new WeakMap<RequestChanger, CheckedChange>();
+
+/** Throws when the module touches a header that modules may not change. */
+export function checkedChange(module: RequestChanger, change: HeaderChange): CheckedChange {
+  const last = CHECKED.get(module);
+  if (last?.change === change) return last;
   const { remove = NONE, set = NONE, add = NONE } = change;
+  const removed = new Set(remove);
   const gone = new Set(remove);
   for (let at = 0; at < set.length; at += 2) gone.add(set[at] as string);
   for (const name of gone) if (!FORWARDED.has(name)) assertMayChange(module, name);
@@ -39,8 +57,25 @@ export function withHeaderChange(module: RequestChanger, headers: HeaderList, ch
     for (let at = 0; at < list.length; at += 2) assertMayChange(module, list[at] as string);
     assertSendable(module, list);
   }
-  const kept = gone.size === 0 ? headers : withoutNames(headers, gone);
-  return set.length === 0 && add.length === 0 ? kept : [...kept, ...set, ...add];
+  const checked = {
+    change,
+    removed: removed.size === 0 ? null : removed,
+    withoutForwarded: FORWARDED.intersection(removed),
+    gone: gone.size === 0 ? null : gone,
+    added: [...set, ...add],
+  };
+  CHECKED.set(module, checked);
+  return checked;
+}
+
+export function withHeaderChange(headers: HeaderList, { gone, added }: CheckedChange): HeaderList {
+  const kept = gone === null || !hasOneOf(headers, gone) ? headers : withoutNames(headers, gone);
+  return added.length === 0 ? kept : kept.concat(added);
+}
+
+function hasOneOf(headers: HeaderList, names: ReadonlySet<string>): boolean {
+  for (let at = 0; at < headers.length; at += 2) if (names.has(headers[at] as string)) return true;
+  return false;
 }
 
 /** Also without names that an upstream may read as one of these: "x.user" as "x-user". */

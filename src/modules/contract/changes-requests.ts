@@ -11,7 +11,8 @@ export interface ChangesRequests {
   upstreamHeaders?(request: TrafficRequest): HeaderList;
   /**
    * Changes a request; null forwards it unchanged. Called once per request, in registry order, and by `explain` for
-   * requests that nobody sent. `headers` are the client's end-to-end headers with the changes of earlier modules.
+   * requests that nobody sent. `headers` are the client's end-to-end headers with the changes of earlier modules. Return
+   * the same change as long as its content is the same: it is checked once.
    */
   transformRequest?(
     request: TrafficRequest,
