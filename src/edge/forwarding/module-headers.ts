@@ -69,13 +69,8 @@ export function checkedChange(module: RequestChanger, change: HeaderChange): Che
 }
 
 export function withHeaderChange(headers: HeaderList, { gone, added }: CheckedChange): HeaderList {
-  const kept = gone === null || !hasOneOf(headers, gone) ? headers : withoutNames(headers, gone);
+  const kept = gone === null ? headers : withoutNames(headers, gone);
   return added.length === 0 ? kept : kept.concat(added);
-}
-
-function hasOneOf(headers: HeaderList, names: ReadonlySet<string>): boolean {
-  for (let at = 0; at < headers.length; at += 2) if (names.has(headers[at] as string)) return true;
-  return false;
 }
 
 /** Also without names that an upstream may read as one of these: "x.user" as "x-user". */

@@ -1,5 +1,5 @@
 const MAX_CLASSES = 5;
-/** Of one pattern, before the engine makes them fewer. */
+/** The steps of one pattern, before the engine makes them fewer. */
 export const MAX_EXPECTED_STEPS = 2_000;
 const QUOTED = String.raw`\\Q[^]*?(?:\\E|$)`;
 const ESCAPE = String.raw`\\[^]`;
