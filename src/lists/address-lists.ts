@@ -76,7 +76,8 @@ export class AddressLists {
     if (before?.origin.source === origin.source) {
       const { table, loadedAtMs, checkedAtMs, error, known } = before;
       Object.assign(list, { table, loadedAtMs, checkedAtMs, error });
-      Object.assign(list.known, known);
+      // What is being read belongs to a table that will not be used.
+      if (before.running === null) Object.assign(list.known, known);
     }
     this.#lists.set(origin.id, list);
     const read = this.#run(list);
