@@ -27,6 +27,7 @@ const LOADING = 'it is being loaded';
 export class KnownLists {
   readonly #lists = new Map<string, KnownList>();
   readonly #listeners = new Set<(news: ListNews) => void>();
+  readonly #forgetters = new Set<(id: string) => void>();
 
   constructor(lists: readonly ListNews[] = []) {
     for (const news of lists) this.#lists.set(news.id, known(news));
@@ -52,11 +53,17 @@ export class KnownLists {
   /** Its record is gone. */
   forget(id: string): void {
     this.#lists.delete(id);
+    for (const forgetter of this.#forgetters) forgetter(id);
   }
 
   onNews(listener: (news: ListNews) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  onForget(forgetter: (id: string) => void): () => void {
+    this.#forgetters.add(forgetter);
+    return () => this.#forgetters.delete(forgetter);
   }
 }
 

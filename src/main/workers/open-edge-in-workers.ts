@@ -177,6 +177,7 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
   opening.defer(() => snapshots.close());
   opening.defer(followLists(deps.addressLists, replica, snapshots));
   opening.defer(deps.addressLists.onNews((news) => workers.tell('addressList', news)));
+  opening.defer(deps.addressLists.onForget((id) => workers.tell('forgetAddressList', id)));
   if (deps.ownHost !== null) snapshots.serveOwnHost(deps.ownHost);
   snapshots.onSwap((edgeId, now, before) => {
     workers.forgetMetrics(edgeId, new Set(Array.from(now?.routes.all ?? [], ({ id }) => id)));

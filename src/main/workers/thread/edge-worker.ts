@@ -284,6 +284,7 @@ function run(start: WorkerStart): void {
     gather: (changes) => void gathered.push(...changes),
     show: (number, changes) => void show(number, changes),
     addressList: (news) => addressLists.tell(news),
+    forgetAddressList: (id) => addressLists.forget(id),
     loginsChanged: (changes) => logins.changed(changes),
     loginsForeign: () => logins.foreign(),
     loginsReset: () => logins.reset(),
