@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../support/cluster.ts';
 import { newHost } from '../support/edge-world.ts';
 import { TunnelWorld } from '../support/tunnel-world.ts';
+import { QUICK_TRIES } from '../tunnel/support/fault-world.ts';
+import { FaultyProxy } from '../tunnel/support/faulty-proxy.ts';
 
 /** More than both limits, and than the time after which what works again is resolved. */
 const JUMP_MS = 61_000;
@@ -35,8 +37,9 @@ test('an agent that goes away and a backend that fails raise alerts, which their
       },
     ],
   });
-  const connect = () => world.agent([{ labels: { of: 'test' }, addr: `127.0.0.1:${port}` }], { metadata: 'builder' });
-  const agent = await connect();
+  const wire = await FaultyProxy.open(t, world.port);
+  const agent = { serverAddr: wire.addr, timings: QUICK_TRIES, metadata: 'builder' };
+  await world.agent([{ labels: { of: 'test' }, addr: `127.0.0.1:${port}` }], agent);
   const raised = async (): Promise<string[]> =>
     (await world.edge.api('GET', '/alerts')).alerts.map(({ kind }: { kind: string }) => kind).sort();
   // Requests show whether the backend works. The time passes between two looks of the server.
@@ -49,13 +52,15 @@ test('an agent that goes away and a backend that fails raise alerts, which their
     return (await raised()).join() === expected.join();
   };
   await until('the backend fails', () => seen(['backend_failing']), 120_000);
-  await agent.close();
+  // An agent that is closed says farewell, and nobody misses it.
+  wire.isDown = true;
+  for (const connection of wire.open) connection.cut();
   await until('the agent is missed', () => seen(['agent_away', 'backend_failing']), 120_000);
   const titles = (await world.edge.api('GET', '/alerts')).alerts.map(({ title }: { title: string }) => title).sort();
   assert.match(titles[0], /^the agent "builder" of credential cr_\w+ is away$/);
   assert.match(titles[1], /^the backend "shop" \(bkd\w+\) fails$/);
   service.listen(port, '127.0.0.1');
-  await connect();
+  wire.isDown = false;
   await until('both are well', () => seen([]), 120_000);
   assert.equal((await world.edge.ask(host, '/')).body.toString(), 'works');
 });
