@@ -86,6 +86,29 @@ suite('two servers on one database', () => {
     for (const kind of ['tunnel_sessions', 'tunnels', 'endpoints'] as const) await same(kind, 0);
   });
 
+  test('both report what is wrong on the machine of an agent, until it is over or the agent leaves', async () => {
+    const reported = async ({ edge }: TunnelWorld): Promise<readonly string[]> =>
+      (await edge.api('GET', '/problems')).problems
+        .filter(({ check }: { check: string }) => check === 'agents')
+        .map(({ message }: { message: string }) => message);
+    const both = async (expected: readonly string[]): Promise<void> => {
+      for (const world of [a, b]) while ((await reported(world)).join() !== expected.join()) await sleep(20);
+    };
+    const agent = await a.agent([], { metadata: 'builder', connections: 1 });
+    await same('tunnel_sessions', 1);
+    agent.reportProblems(['container web: no port']);
+    await both(['agent builder (127.0.0.1): container web: no port']);
+    const { stdout } = await runCommand(['status'], { env: operatorEnv(b.edge.world) });
+    assert.match(stdout, /agent builder \(127\.0\.0\.1\): container web: no port/);
+    agent.reportProblems([]);
+    await both([]);
+    agent.reportProblems(['container db: no port']);
+    await both(['agent builder (127.0.0.1): container db: no port']);
+    await agent.close();
+    await both([]);
+    await same('tunnel_sessions', 0);
+  });
+
   test('both serve the name of an agent, until it leaves', async () => {
     const host = newHost();
     const agent = await a.agent([{ proto: 'https' as const, addr: 'http://127.0.0.1:9', domain: host }]);

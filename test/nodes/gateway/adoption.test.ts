@@ -50,6 +50,28 @@ suite('sessions whose home cannot be reached', () => {
     assert.equal(most, 1, 'never two owners');
   });
 
+  test('a holder passes on what its agent reports, and reports it still when it has become the home', async (t) => {
+    const cluster = await GatewayCluster.open(t, store, 2);
+    const [one, two] = cluster.nodes;
+    assert.ok(one && two);
+    const first = await RawAgent.greeted(cluster.dialled(one));
+    const { session, secret } = await first.message('welcome');
+    const held = await RawAgent.greeted(cluster.dialled(two), { join: { session, secret: secret ?? '' } });
+    for (const agent of [first, held]) t.after(async () => agent.destroy());
+    const reportedBy = ({ announced }: typeof one): string =>
+      JSON.stringify(announced.sessions.get(session)?.doc['problems'] ?? []);
+    held.say({ t: 'problems', problems: ['container web: no port'] });
+    await eventually('the home knows it', () => reportedBy(one) === '["container web: no port"]');
+    // What the home tells the holder next arrives later.
+    const bound = await first.bind({ proto: 'https', domain: 'reporting.gateway.test' });
+    const id = bound.t === 'bound' ? bound.id : '';
+    await eventually('both serve it', () => cluster.serving(id).length === 2);
+    one.kill();
+    await eventually('the other reports it', () => reportedBy(two) === '["container web: no port"]');
+    held.say({ t: 'problems', problems: [] });
+    await eventually('it is over', () => reportedBy(two) === '[]');
+  });
+
   for (const [direction, from, to] of [
     ['to', 1, 0],
     ['from', 0, 1],
