@@ -40,7 +40,7 @@ function origin(isRemote: boolean, content: { text: string }): ListOrigin {
 
 suite('a list that is written again while it is being read', () => {
   for (const isRemote of [true, false]) {
-    test(`is loaded all the same from ${isRemote ? 'a server' : 'a file'}`, async (t) => {
+    test(`is loaded anyway from ${isRemote ? 'a server' : 'a file'}`, async (t) => {
       const loader = new HeldLoader();
       const known = new KnownLists();
       const options = { clock: { nowMs: () => 1_000 }, log: NOBODY, folder: await tempDir(t), known, loader };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KnownLists } from './known-lists.ts';
 
-test('a list that is forgotten is forgotten by the threads that were told of it', () => {
+test('a list that is forgotten is forgotten by the threads that receive it', () => {
   const main = new KnownLists();
   const worker = new KnownLists();
   main.onNews((news) => worker.tell(news));

@@ -99,7 +99,7 @@ export interface WorkerMethods {
   show(number: number, changes: readonly Change[]): void;
   /** Another table of a list, in shared memory. */
   addressList(news: ListNews): void;
-  /** Nobody needs its table any more: workers would keep the memory. */
+  /** Nobody needs its table: workers would keep the memory. */
   forgetAddressList(id: string): void;
   loginsChanged(changes: readonly LoginChange[]): void;
   loginsForeign(): void;
