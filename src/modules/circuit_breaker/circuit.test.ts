@@ -28,8 +28,7 @@ class Model {
   readonly #config: Config;
   #counted: { readonly part: number; readonly isFailure: boolean }[] = [];
   #latest = 0;
-  #open: { trippedAtMs: number; probe: { readonly request: TrafficRequest; readonly atMs: number } | null } | null =
-    null;
+  #open: { trippedAtMs: number; probedAtMs: number | null; probes: TrafficRequest[] } | null = null;
 
   constructor(config: Config) {
     this.#config = config;
@@ -45,9 +44,10 @@ class Model {
     open.trippedAtMs = Math.min(open.trippedAtMs, nowMs);
     const trippedMs = this.#config.tripped_duration * 1000;
     if (nowMs - open.trippedAtMs < trippedMs) return 'open';
-    const probedMs = open.probe === null ? trippedMs : nowMs - open.probe.atMs;
-    if (probedMs >= 0 && probedMs < trippedMs) return 'open';
-    open.probe = { request, atMs: nowMs };
+    const probedMs = open.probedAtMs === null ? -1 : nowMs - open.probedAtMs;
+    if (probedMs >= 0 && probedMs < 1_000) return 'open';
+    open.probedAtMs = nowMs;
+    open.probes.push(request);
     return 'probe';
   }
 
@@ -57,12 +57,12 @@ class Model {
       if (outcome !== 'none') this.#count(outcome !== 'served', nowMs);
       return;
     }
-    if (open.probe?.request !== request) return;
-    open.probe = null;
+    if (!open.probes.includes(request)) return;
+    if (open.probes.at(-1) === request) open.probedAtMs = null;
     if (outcome === 'served') {
       this.#open = null;
       this.#counted = [];
-    } else if (outcome !== 'none') open.trippedAtMs = nowMs;
+    } else if (outcome !== 'none') this.#open = { trippedAtMs: nowMs, probedAtMs: null, probes: [] };
   }
 
   #count(isFailure: boolean, nowMs: number): void {
@@ -75,7 +75,7 @@ class Model {
     this.#counted = window;
     const failures = window.filter((each) => each.isFailure).length;
     const isTripped = failures > 0 && failures / window.length >= this.#config.error_threshold_percentage;
-    if (isTripped && window.length >= Math.max(1, volume)) this.#open = { trippedAtMs: nowMs, probe: null };
+    if (isTripped && window.length >= Math.max(1, volume)) this.#open = { trippedAtMs: nowMs, probedAtMs: null, probes: [] };
   }
 }
 

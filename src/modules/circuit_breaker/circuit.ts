@@ -8,9 +8,14 @@ const PROBE_AT = 2;
 const PROBES = 3;
 const HAS_PROBE = 4;
 const LATEST = 5;
-const FIRST_BUCKET = 6;
+/** Number of the first probe since the circuit was tripped. */
+const FIRST_PROBE = 6;
+const FIRST_BUCKET = 7;
 /** Its part of time, the requests and the failures. */
 const PER_BUCKET = 3;
+
+/** How long a probe keeps others away: a visitor who sends slowly must not keep the circuit open. */
+const PROBE_MS = 1_000;
 
 /** Numbers that a circuit keeps. */
 export const CIRCUIT_FIELDS = FIRST_BUCKET + MAX_BUCKETS * PER_BUCKET;
@@ -27,10 +32,10 @@ export type Admission = 'pass' | { readonly probe: number } | { readonly retryAf
  * |---|---|---|---|
  * | closed | at first | pass and are counted | when enough of enough requests in the window have failed: open |
  * | open | – | are refused | `trippedMs` after it was tripped: half-open |
- * | half-open | – | one at a time is the probe, the others are refused | when the probe is served: closed, with an empty window; when it fails: open, for `trippedMs` again |
+ * | half-open | – | one is the probe, the others are refused | when a probe is served: closed, with an empty window; when one fails: open, for `trippedMs` again |
  *
- * Another probe may follow one that has not ended within `trippedMs`; what comes of the earlier one is ignored. Requests
- * that started before the circuit opened are no longer counted. If the clock is set back, what was counted later is
+ * Another probe follows one that has not ended within a second, and each of them decides. Requests that started before the
+ * circuit opened, and probes from before it was tripped again, are no longer counted. If the clock is set back, what was counted later is
  * forgotten, and an open circuit waits for `trippedMs` once more.
  */
 export class Circuit {
@@ -49,7 +54,7 @@ export class Circuit {
     const waitedMs = nowMs - at(fields, TRIPPED_AT);
     if (waitedMs < trippedMs) return Math.min(trippedMs, trippedMs - waitedMs);
     const probedMs = nowMs - at(fields, PROBE_AT);
-    const isProbing = at(fields, HAS_PROBE) === 1 && probedMs >= 0 && probedMs < trippedMs;
+    const isProbing = at(fields, HAS_PROBE) === 1 && probedMs >= 0 && probedMs < PROBE_MS;
     return isProbing ? 0 : 'probe';
   }
 
@@ -81,22 +86,28 @@ export class Circuit {
     if (failures === 0 || requests < volume || failures / requests < threshold) return false;
     const fields = this.#fields;
     fields[OPENED_AT] = nowMs;
-    fields[TRIPPED_AT] = nowMs;
-    fields[HAS_PROBE] = 0;
+    this.#trip(nowMs);
     return true;
   }
 
   /** The probe with this number has ended while the circuit is open. Returns whether it closes. */
   settleProbe(probe: number, outcome: BackendOutcome, nowMs: number): boolean {
     const fields = this.#fields;
-    if (at(fields, HAS_PROBE) === 0 || at(fields, PROBES) !== probe) return false;
-    fields[HAS_PROBE] = 0;
+    if (probe < at(fields, FIRST_PROBE)) return false;
+    if (probe === at(fields, PROBES)) fields[HAS_PROBE] = 0;
     if (outcome === 'served') {
       fields.fill(0, FIRST_BUCKET);
       return true;
     }
-    if (outcome !== 'none') fields[TRIPPED_AT] = nowMs;
+    if (outcome !== 'none') this.#trip(nowMs);
     return false;
+  }
+
+  #trip(nowMs: number): void {
+    const fields = this.#fields;
+    fields[TRIPPED_AT] = nowMs;
+    fields[HAS_PROBE] = 0;
+    fields[FIRST_PROBE] = at(fields, PROBES) + 1;
   }
 
   /** Counts a request, and returns those of the window. */
