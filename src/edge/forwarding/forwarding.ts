@@ -366,6 +366,8 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   }
 
   #upstreamFailed(failure: UpstreamFailure): void {
+    // The request has not been sent whole: a visitor who stops sending is no failure of the backend.
+    if (failure.phase === 'send' && failure.reason === 'timeout') this.#exchange.outcome?.settle('none');
     this.#exchange.runtime.upstreamFailed(this.#exchange, failure);
     this.#exchange.trace?.attemptFailed(failure.reason, this.#exchange.tunnelNode);
     const mayRepeat = mayTryNext(failure) && this.#client.source?.readableDidRead !== true;

@@ -106,6 +106,20 @@ test('visitors who leave, refusals of modules and responses of the edge tell not
   assert.deepEqual(await settled(), ['none', 'none']);
 });
 
+test('a visitor who stops sending tells nothing about the backend', async (t) => {
+  const patient = await EdgeWorld.open(t, { POSTERN_UPSTREAM_IDLE_TIMEOUT: '1' }, { modules: [listening, ...modules] });
+  const { host, routePath } = await patient.site(await patient.staticBackend(upstream.address));
+  await patient.api('PUT', `${routePath}/a_listener`, {});
+  upstream.answer = (request) => void request.resume();
+  for (const protocol of PROTOCOLS) {
+    const { outgoing, answered } = await begin(patient, host, protocol, { method: 'POST', body: '' });
+    outgoing.on('error', () => {}).write('begins');
+    assert.equal((await answered).status, 504);
+    outgoing.destroy();
+  }
+  assert.deepEqual(await settled(), ['none', 'none']);
+});
+
 test('a visitor who leaves after the head of a 500 does not hide it', async () => {
   upstream.answer = (_request, response) => void response.writeHead(500).write('begins');
   for (const protocol of PROTOCOLS) {
