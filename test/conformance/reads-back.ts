@@ -38,7 +38,12 @@ export function assertReadsBack(schema: FieldSchema, sent: Body, read: Body, for
     if (reference?.readAs !== undefined) assert.deepEqual(idsIn(read[reference.readAs]), idsIn(expected), path);
     else if (field.properties !== undefined && typeof expected === 'object' && expected !== null)
       assertReadsBack(field, expected as Body, read[name] as Body, 'whole', path);
-    else assert.deepEqual(plain(read[name], name), plain(withoutHashed(field, expected), name), path);
+    else
+      assert.deepEqual(
+        plain(read[name], name),
+        plain(withItemDefaults(field, withoutHashed(field, expected)), name),
+        path,
+      );
   }
 }
 
@@ -49,6 +54,16 @@ function withoutHashed(field: FieldSchema, sent: unknown): unknown {
   const hashed = Object.entries(items.properties).filter(([, inner]) => secretVisibility(inner) === 'hashed');
   const empty = Object.fromEntries(hashed.map(([name]) => [name, '']));
   return sent.map((item: unknown) => ({ ...(item as Body), ...empty }));
+}
+
+/** Objects in lists have their defaults, too. */
+function withItemDefaults({ items }: FieldSchema, sent: unknown): unknown {
+  if (items?.properties === undefined || !Array.isArray(sent)) return sent;
+  const defaults = Object.entries(items.properties).filter(([, inner]) => inner.default !== undefined);
+  return sent.map((item: Body) => {
+    const unset = defaults.filter(([name]) => [undefined, null, ''].includes(item[name] as null));
+    return { ...item, ...Object.fromEntries(unset.map(([name, inner]) => [name, inner.default])) };
+  });
 }
 
 function isObjectWithoutValue(value: unknown): boolean {

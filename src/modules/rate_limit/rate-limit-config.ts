@@ -24,6 +24,7 @@ const limit = Type.Object(
     }),
     burst: Type.Optional(
       Type.Integer({
+        default: 0,
         minimum: 0,
         maximum: MAX_REQUESTS,
         description: `How many requests may arrive at once after a pause: up to ${MAX_REQUESTS}. 0, the default: as many as "limit".`,
@@ -31,6 +32,7 @@ const limit = Type.Object(
     ),
     key: Type.Optional(
       Type.String({
+        default: DEFAULT_KEY,
         maxLength: 'header:'.length + MAX_HEADER_NAME_LENGTH,
         description:
           'What is counted: "address" (IPv6: its /64), "user", "service_account" (or another program with a token), "header:NAME", or "route" for all requests together. Without that person, program or header, the address counts. A client chooses its headers. Default: "address".',
