@@ -75,7 +75,8 @@ class Model {
     this.#counted = window;
     const failures = window.filter((each) => each.isFailure).length;
     const isTripped = failures > 0 && failures / window.length >= this.#config.error_threshold_percentage;
-    if (isTripped && window.length >= Math.max(1, volume)) this.#open = { trippedAtMs: nowMs, probedAtMs: null, probes: [] };
+    if (isTripped && window.length >= Math.max(1, volume))
+      this.#open = { trippedAtMs: nowMs, probedAtMs: null, probes: [] };
   }
 }
 
