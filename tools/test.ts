@@ -57,8 +57,8 @@ try {
   const options = {
     root,
     directory: temporary,
-    // More than there are cores, because many wait for a clock, a disk or a child process: with 1.5 for each core, a quarter of them idled.
-    concurrency: cpus().length * 2,
+    // More than there are cores, because many wait for a clock, a disk or a child process: with 2 for each core, a sixth of them idled.
+    concurrency: Math.round(cpus().length * 2.5),
     // A long form that is named runs in full, also without the flag.
     fileTimeoutMs: isLong || files.some(isLongForm) ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
     closeGraceMs: CLOSE_GRACE_MS,
