@@ -1,3 +1,4 @@
+import { hostOf } from '../lib/net/split-address.ts';
 import type { CheckedCertificate, CheckedEdge } from './facts.ts';
 
 /** Hosts of all edges by the names that cover them: the host itself, and the wildcard for its first label. */
@@ -22,7 +23,7 @@ export function hostsOf(edges: readonly Pick<CheckedEdge, 'hostports'>[]): reado
 }
 
 export function hostsOfEdge({ hostports }: Pick<CheckedEdge, 'hostports'>): readonly string[] {
-  return hostports.map((each) => each.slice(0, each.lastIndexOf(':')));
+  return hostports.map(hostOf);
 }
 
 /** A wildcard covers one label, on either side. */

@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
-import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { type JsonObject, type JsonValue, pathOf, withValue } from '../lib/json.ts';
 import { type BodyDecoder, createDecoder } from '../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import { isObjectSchema } from '../lib/schema/schema-facts.ts';
@@ -35,7 +35,7 @@ export function checkConfig({ schema, body, normalize, check, finish }: ConfigCh
   if (!decoded.ok) return { config: null, problems: problems.length > 0 ? problems : decoded.problems };
   const config = normalize?.(decoded.value) ?? decoded.value;
   const whole = [...body.secrets].reduce(
-    (result, [pointer, secret]) => withValue(result, pointer.slice(1).split('/'), placeholderOf(secret)),
+    (result, [pointer, secret]) => withValue(result, pathOf(pointer), placeholderOf(secret)),
     config,
   );
   const found = check(whole).filter((problem) => !isAboutSecret(problem));
@@ -71,19 +71,4 @@ function placeholderOf(secret: FileSecret): JsonValue {
   return secret instanceof Map
     ? Object.fromEntries([...secret.keys()].map((name: string) => [name, PLACEHOLDER]))
     : PLACEHOLDER;
-}
-
-/** A copy with a value at a path. */
-function withValue(object: JsonObject, path: readonly string[], value: JsonValue): JsonObject {
-  const [name = '', ...rest] = path;
-  if (rest.length === 0) return { ...object, [name]: value };
-  const inner = object[name];
-  if (Array.isArray(inner)) {
-    const [index, ...inItem] = rest;
-    const items = inner.map((item: JsonValue, at) =>
-      at === Number(index) && isJsonObject(item) ? withValue(item, inItem, value) : item,
-    );
-    return { ...object, [name]: items };
-  }
-  return isJsonObject(inner) ? { ...object, [name]: withValue(inner, rest, value) } : object;
 }

@@ -1,5 +1,5 @@
 import type { TObject } from 'typebox';
-import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, valueAt, withValue } from '../lib/json.ts';
 import { secretSentTo } from '../lib/schema/annotations.ts';
 import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
 import {
@@ -182,29 +182,4 @@ function unmask(sent: JsonValue | undefined, before: JsonValue): JsonValue {
 
 function isParentPresent(value: JsonObject, path: readonly string[]): boolean {
   return path.length === 1 || isJsonObject(valueAt(value, path.slice(0, -1)));
-}
-
-function valueAt(value: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
-  let at: JsonValue | undefined = value;
-  for (const name of path) {
-    if (Array.isArray(at)) at = at[Number(name)];
-    else at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
-  }
-  return at;
-}
-
-function withValue(object: JsonObject, path: readonly string[], value: JsonValue | undefined): JsonObject {
-  const [name, ...rest] = path as [string, ...string[]];
-  const copy: Record<string, JsonValue> = { ...object };
-  if (rest.length > 0) {
-    const inner = copy[name];
-    if (Array.isArray(inner)) {
-      const [index, ...inItem] = rest as [string, ...string[]];
-      copy[name] = inner.map((item: JsonValue, at) =>
-        at === Number(index) && isJsonObject(item) ? withValue(item, inItem, value) : item,
-      );
-    } else copy[name] = withValue(isJsonObject(inner) ? inner : {}, rest, value);
-  } else if (value === undefined) delete copy[name];
-  else copy[name] = value;
-  return copy;
 }

@@ -1,4 +1,5 @@
 import type { AgentLink, OnlineTunnel } from '../edge/tunnels/online-tunnels.ts';
+import { splitAddress } from '../lib/net/split-address.ts';
 import type { Bind } from '../tunnel/messages.ts';
 import { TunnelUse } from '../tunnel/tunnel-use.ts';
 import type { AgentSession } from './agent-session.ts';
@@ -75,7 +76,7 @@ export class BoundTunnel implements OnlineTunnel {
   /** For tcp: the port that clients connect to. */
   get port(): number | null {
     if (this.proto !== 'tcp' || this.hostport === null) return null;
-    return Number(this.hostport.slice(this.hostport.lastIndexOf(':') + 1));
+    return splitAddress(this.hostport).port;
   }
 
   /** Names and ports that no other session may have. */

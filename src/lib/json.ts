@@ -12,3 +12,34 @@ export function canonicalJson(value: JsonValue): string {
   const fields = Object.keys(value).sort();
   return `{${fields.map((field) => `${JSON.stringify(field)}:${canonicalJson(value[field] as JsonValue)}`).join(',')}}`;
 }
+
+/** The names of a JSON pointer, whose names need no escapes. */
+export function pathOf(pointer: string): readonly string[] {
+  return pointer.slice(1).split('/');
+}
+
+export function valueAt(value: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
+  let at: JsonValue | undefined = value;
+  for (const name of path) {
+    if (Array.isArray(at)) at = at[Number(name)];
+    else at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+  }
+  return at;
+}
+
+/** A copy with a value at a path, or without that field; objects on the way are made, items of lists are not. */
+export function withValue(object: JsonObject, path: readonly string[], value: JsonValue | undefined): JsonObject {
+  const [name, ...rest] = path as [string, ...string[]];
+  const copy: Record<string, JsonValue> = { ...object };
+  if (rest.length > 0) {
+    const inner = copy[name];
+    if (Array.isArray(inner)) {
+      const [index, ...inItem] = rest as [string, ...string[]];
+      copy[name] = inner.map((item: JsonValue, at) =>
+        at === Number(index) && isJsonObject(item) ? withValue(item, inItem, value) : item,
+      );
+    } else copy[name] = withValue(isJsonObject(inner) ? inner : {}, rest, value);
+  } else if (value === undefined) delete copy[name];
+  else copy[name] = value;
+  return copy;
+}

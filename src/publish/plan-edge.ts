@@ -2,6 +2,7 @@ import type { HttpsEdgeRoute } from '../client/generated/https-edge-routes.ts';
 import type { HttpsEdge } from '../client/generated/https-edges.ts';
 import type { StaticBackend } from '../client/generated/static-backends.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { hostOf } from '../lib/net/split-address.ts';
 import {
   GUARDS,
   isProtected,
@@ -249,8 +250,4 @@ class PlanBuilder {
     this.lines.push(`${sign} login at ${login.issuer}`);
     if (sign !== '=') this.operations.push({ method: 'PUT', path: `${path}/${LOGIN_MODULE}`, body });
   }
-}
-
-function hostOf(hostport: string): string {
-  return hostport.replace(/:\d+$/, '');
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { canonicalJson, type JsonObject, type JsonValue, pathOf, withValue } from '../lib/json.ts';
 import type { StoredRecord } from '../store/store.ts';
 
 /** An edge is compiled again for a change of any of its routes, and most of its records are still the same ones. */
@@ -27,22 +27,9 @@ export function configDigest(record: StoredRecord): string {
   return digest;
 }
 
-/** Secrets are stored by JSON pointer, whose names need no escapes. */
 function withSecrets(record: StoredRecord): JsonObject {
   return Object.entries(record.secrets ?? {}).reduce(
-    (doc, [pointer, text]) => withValue(doc, pointer.slice(1).split('/'), JSON.parse(text) as JsonValue),
+    (doc, [pointer, text]) => withValue(doc, pathOf(pointer), JSON.parse(text) as JsonValue),
     record.doc,
   );
-}
-
-function withValue(doc: JsonObject, [name = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
-  const inner = doc[name];
-  if (Array.isArray(inner)) {
-    const [index, ...inItem] = rest;
-    const items = inner.map((item: JsonValue, at) =>
-      at === Number(index) && isJsonObject(item) ? withValue(item, inItem, value) : item,
-    );
-    return { ...doc, [name]: items };
-  }
-  return { ...doc, [name]: rest.length === 0 ? value : withValue(isJsonObject(inner) ? inner : {}, rest, value) };
 }

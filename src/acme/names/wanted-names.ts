@@ -1,6 +1,7 @@
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { lowerCaseHost } from '../../lib/net/host-name.ts';
+import { hostOf } from '../../lib/net/split-address.ts';
 import type { Replica } from '../../replica/replica.ts';
 import { ACME_LANE } from '../acme-lane.ts';
 import type { PrivateKeyType } from '../records.ts';
@@ -51,7 +52,7 @@ export async function wantedNames({ replica, ownNames, hasDns, nowMs }: WantedOp
   });
   await inSlices(replica.all('https_edge'), ({ doc }) => {
     for (const hostport of (doc['hostports'] ?? []) as readonly string[]) {
-      hosts.add(lowerCaseHost(hostport.slice(0, hostport.lastIndexOf(':'))));
+      hosts.add(lowerCaseHost(hostOf(hostport)));
     }
   });
   const own = new Set(ownNames.map(lowerCaseHost));

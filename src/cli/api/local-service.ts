@@ -28,14 +28,14 @@ async function find(context: CommandContext): Promise<LocalService | null> {
 
 /** Most commands have no service to ask, and do not load what reads its settings. */
 async function placeOf(installed: InstalledServer, context: CommandContext): Promise<LocalService | null> {
-  const [{ sayInstalled }, { settingsOfService }, { listenerUrl }, { presetKey }] = await Promise.all([
+  const [{ sayInstalled }, { loadConfig }, { listenerUrl }, { presetKey }] = await Promise.all([
     import('../service/installed-server.ts'),
-    import('../service/settings-of-service.ts'),
+    import('../../config/load.ts'),
     import('../doctor/listener-url.ts'),
     import('./api-key.ts'),
   ]);
   try {
-    const { config } = settingsOfService(installed);
+    const { config } = loadConfig({ flags: new Map(), env: installed.env });
     sayInstalled(installed, context);
     const url = config.api_listen.port === 0 ? null : listenerUrl(config);
     return { url, dataDir: config.data_dir, presetKey: presetKey(config) };

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { hostOf } from '../../lib/net/split-address.ts';
 
 /** Something with an id that a command can name. */
 export interface NamedItem {
@@ -53,10 +54,6 @@ export function isNamed({ names }: NamedItem, wanted: string): boolean {
 
 function formsOf(field: string, text: string): readonly string[] {
   return field === 'hostports' ? [hostOf(text), text] : [text];
-}
-
-function hostOf(hostport: string): string {
-  return hostport.replace(/:\d+$/, '');
 }
 
 function isHostLike(text: string): boolean {

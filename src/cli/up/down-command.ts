@@ -3,6 +3,7 @@ import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { Transport } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
+import { hostOf } from '../../lib/net/split-address.ts';
 import { printable } from '../api/cell-text.ts';
 import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -137,8 +138,4 @@ async function remove(transport: Transport, host: string, removals: readonly Rem
       kept.add(used.id);
     }
   }
-}
-
-function hostOf(hostport: string): string {
-  return hostport.replace(/:\d+$/, '');
 }

@@ -3,3 +3,9 @@ export function splitAddress(address: string): { readonly host: string; readonly
   const separator = address.lastIndexOf(':');
   return { host: address.slice(0, separator).replace(/^\[|\]$/g, ''), port: Number(address.slice(separator + 1)) };
 }
+
+/** The host of a `host:port` as it is written. */
+export function hostOf(hostport: string): string {
+  const separator = hostport.lastIndexOf(':');
+  return separator === -1 ? hostport : hostport.slice(0, separator);
+}

@@ -1,5 +1,6 @@
 import { type ManagedCertificateDoc, managedStatus } from '../../acme/records.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { hostOf } from '../../lib/net/split-address.ts';
 import type { HostCertificates } from '../../resources/shared-ports.ts';
 import { problemLine } from '../../snapshot/problems/problem-line.ts';
 import type { StoredRecord } from '../../store/store.ts';
@@ -26,7 +27,7 @@ function hostsOf({ kind, doc }: StoredRecord): readonly string[] {
   if (kind === 'reserved_domain') return [doc['domain'] as string];
   if (kind !== 'https_edge') return [];
   const hostports = (doc['hostports'] ?? []) as readonly string[];
-  return [...new Set(hostports.map((hostport) => hostport.slice(0, hostport.lastIndexOf(':'))))];
+  return [...new Set(hostports.map(hostOf))];
 }
 
 function hostWarning(host: string, { hostCertificates, clock }: WarningOptions): string | null {

@@ -1,3 +1,4 @@
+import { hostOf, splitAddress } from '../../lib/net/split-address.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import type { StoredRecord } from '../../store/store.ts';
 
@@ -8,7 +9,7 @@ type LinkHost = { readonly host: string; readonly port: string } | { readonly pr
 /** The host of a link, and the port of its URL. An empty `wanted` stands for the only host of the edge. */
 export function linkHost(edge: StoredRecord, wanted: string, reader: RecordReader): LinkHost {
   const hostports = edge.doc['hostports'] as readonly string[];
-  const hosts = new Map(hostports.map((hostport) => splitPort(hostport)));
+  const hosts = new Map(hostports.map((hostport) => [hostOf(hostport), String(splitAddress(hostport).port)]));
   const [only] = hosts;
   if (only === undefined) return { problem: `cannot be chosen: the edge ${edge.id} has no hosts yet` };
   if (wanted === '') {
@@ -30,14 +31,9 @@ export function linkHost(edge: StoredRecord, wanted: string, reader: RecordReade
 function edgeWith(host: string, reader: RecordReader): string | null {
   const edges = reader.page(EDGE_KIND, { beforeId: null, limit: Number.MAX_SAFE_INTEGER });
   const owner = edges.find(({ doc }) =>
-    (doc['hostports'] as readonly string[]).some((hostport) => splitPort(hostport)[0] === host),
+    (doc['hostports'] as readonly string[]).some((hostport) => hostOf(hostport) === host),
   );
   return owner?.id ?? null;
-}
-
-function splitPort(hostport: string): [host: string, port: string] {
-  const at = hostport.lastIndexOf(':');
-  return [hostport.slice(0, at), hostport.slice(at + 1)];
 }
 
 const MAX_LISTED = 5;

@@ -1,4 +1,5 @@
 import { hostNameProblem } from '../../lib/net/host-name.ts';
+import { hostOf } from '../../lib/net/split-address.ts';
 
 const ANY_OF = new Intl.ListFormat('en', { type: 'disjunction' });
 
@@ -13,8 +14,4 @@ export function hostportProblem(hostport: string, edgePorts: readonly number[] |
     return `"${hostport}" has port ${port}, but visitors can use ${known}: write one of these, or add the port to edge_listen, or to edge_host_ports if something in front maps it`;
   }
   return hostNameProblem(hostOf(hostport), 'allowed');
-}
-
-export function hostOf(hostport: string): string {
-  return hostport.slice(0, hostport.lastIndexOf(':'));
 }

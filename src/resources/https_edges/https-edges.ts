@@ -1,9 +1,10 @@
 import Type from 'typebox';
 import { lowerCaseHost } from '../../lib/net/host-name.ts';
+import { hostOf } from '../../lib/net/split-address.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { identityHostConflict } from '../identity-host-conflict.ts';
 import { defineResource, describedFields } from '../resource.ts';
-import { hostOf, hostportProblem } from './hostports.ts';
+import { hostportProblem } from './hostports.ts';
 
 /** Hosts that Postern serves over HTTPS. */
 export const httpsEdges = defineResource({

@@ -1,8 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { StringDecoder } from 'node:string_decoder';
 import { messageOf } from '../../../lib/error-text.ts';
 import { Agent, request } from '../../../lib/http/node-http.ts';
 import { type EngineAddress, engineText } from './engine-address.ts';
-import { LineReader } from './line-reader.ts';
 
 const ANSWERS_WITHIN_MS = 5_000;
 const OPENS_WITHIN_MS = 500;
@@ -153,6 +153,27 @@ export class EngineClient {
     }, ANSWERS_WITHIN_MS);
     sent.on('error', reject);
     return promise.finally(() => clearTimeout(timer));
+  }
+}
+
+/** Splits a stream into lines of bounded length. */
+class LineReader {
+  readonly #maxLength: number;
+  readonly #decoder = new StringDecoder('utf8');
+  #rest = '';
+  isTooLong = false;
+
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength;
+  }
+
+  /** The lines that are complete, without empty ones. */
+  read(chunk: Buffer): readonly string[] {
+    if (this.isTooLong) return [];
+    const lines = (this.#rest + this.#decoder.write(chunk)).split('\n');
+    this.#rest = lines.pop() ?? '';
+    this.isTooLong = this.#rest.length > this.#maxLength;
+    return lines.map((line) => line.trim()).filter((line) => line !== '');
   }
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { AgentError } from '../../../agent/agent-error.ts';
 import { usage } from '../../../lib/flags.ts';
+import { isHostName } from '../../../lib/net/listen-address.ts';
 import { hashToken } from '../../../lib/text/token-hash.ts';
 import { type Invitation, readInvitationLine } from '../../../tunnel/invitation-line.ts';
 import { printable } from '../../api/cell-text.ts';
@@ -14,7 +15,6 @@ import { configPlaces, findConfigFile } from '../config/find-config.ts';
 import { FlagValues } from '../flag-values.ts';
 import type { JoinPorts } from './join-ports.ts';
 import { JoinedFile } from './joined-file.ts';
-import { nextCommand } from './next-command.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'agent',
@@ -119,4 +119,16 @@ async function fileOf(flags: FlagValues, context: CommandContext, { files }: Joi
   const found = await findConfigFile(undefined, context.env, files);
   const [, home = join(files.home, '.config', 'postern', 'postern.yml')] = configPlaces(context.env, files.home);
   return new JoinedFile(await files.resolve(found?.path ?? home), found?.text ?? null, files);
+}
+
+const BIND = 'bind:';
+
+/** A command that publishes a service under a name that these rules allow. The rules come from a server: only names are shown. */
+function nextCommand(acl: readonly string[]): string {
+  const allowed = acl.filter((rule) => rule.startsWith(BIND)).map((rule) => rule.slice(BIND.length));
+  const hosts = allowed.map((subject) => subject.replace(/^\*\./, 'app.'));
+  const host = hosts.find(isHostName);
+  if (host !== undefined) return `postern http 3000 --domain ${host}`;
+  const label = allowed.find((subject) => /^[A-Za-z0-9._/-]+=[A-Za-z0-9._/-]+$/.test(subject));
+  return label === undefined ? 'postern http 3000' : `postern tunnel 3000 --label ${label}`;
 }
