@@ -1,14 +1,12 @@
 // Long form: builds the executable. Short form: test/e2e/process/package.test.ts
 // Own process: takes long, so it starts first.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { loadConfig } from '../../src/config/load.ts';
 import { settingNames, variableOf } from '../../src/config/schema.ts';
 import { isInContext } from '../../tools/release/container-context.ts';
-import { projectRoot, shellBlocks } from '../docs/markdown.ts';
+import { projectRoot } from '../docs/markdown.ts';
 import { builtByDockerfile } from '../support/built-binary.ts';
 import { startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -122,26 +120,3 @@ async function runImage(t: import('node:test').TestContext, program: string): Pr
   assert.equal((await gone.exited).code, 1);
   assert.match(gone.stderr(), /no answer from 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
 }
-
-suite('the page about containers', () => {
-  const blocks = shellBlocks('docs/how-to/run-in-a-container.md').map(({ text }) => text);
-
-  test('publishes the ports that the image opens, and sets only settings that exist', () => {
-    const run = blocks.find((text) => text.startsWith('docker run --detach')) ?? '';
-    const published = Array.from(run.matchAll(/--publish \d+:(\d+)/g), ([, port]) => port);
-    assert.deepEqual(published, textOf('EXPOSE')[0]?.split(' '));
-    const settings = Array.from(run.matchAll(/--env (\w+)=/g), ([, name = '']) => name);
-    assert.equal(settings.length, 1);
-    for (const name of settings) assert(variables.has(name), name);
-  });
-
-  test('writes secrets that the server accepts, for the user alone', async (t) => {
-    const folder = await tempDir(t);
-    const script = blocks.find((text) => text.includes('> .env')) ?? 'false';
-    execFileSync('bash', ['-euc', script], { cwd: folder });
-    assert.equal(statSync(join(folder, '.env')).mode & 0o777, 0o600);
-    const [, key = ''] = /^POSTERN_SECRET_KEY=(.*)$/m.exec(readFileSync(join(folder, '.env'), 'utf8')) ?? [];
-    loadConfig({ flags: new Map(), env: { POSTERN_SECRET_KEY: key } });
-    assert.equal(Buffer.from(key, 'base64').length, 32);
-  });
-});
