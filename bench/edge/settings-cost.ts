@@ -29,6 +29,8 @@ export interface SettingsToCompare {
   readonly goal: number;
   /** Absent: as fast as possible. */
   readonly perSecond?: number;
+  /** So many times the load for the server with the settings. Default: 1. */
+  readonly times?: number;
 }
 
 /** Says what the settings cost. */
@@ -47,20 +49,20 @@ export async function comparedSettings(
   settings: Omit<SettingsToCompare, 'goal'>,
 ): Promise<ReadonlyMap<Protocol, readonly Compared[]>> {
   const certificates = await makeCertificates(directory);
-  const { perSecond } = settings;
+  const { perSecond, times = 1 } = settings;
   const all = new Map<Protocol, Compared[]>(PROTOCOLS.map((protocol) => [protocol, []]));
   for (let pair = 0; pair < PAIRS; pair += 1) {
     await using stack = new AsyncDisposableStack();
-    const start = async (name: string, env: Settings): Promise<(protocol: Protocol) => Measured> => {
+    const start = async (name: string, env: Settings, times = 1): Promise<(protocol: Protocol) => Measured> => {
       const own = join(directory, `${settings.what} ${name}-${pair}`);
       await mkdir(own);
       const options = { directory: own, upstreamPort, certificates };
       const server = await startPostern(name, options, undefined, env);
       stack.defer(() => server.stop());
       const { pid, port } = server;
-      return (protocol) => ({ round: () => microsPerRequest({ pid, port, protocol, directory, perSecond }) });
+      return (protocol) => ({ round: () => microsPerRequest({ pid, port, protocol, directory, perSecond, times }) });
     };
-    const [off, on] = [await start('off', settings.off), await start('on', settings.on)];
+    const [off, on] = [await start('off', settings.off), await start('on', settings.on, times)];
     for (const protocol of PROTOCOLS) {
       const rounds = { rounds: ROUNDS, warmUp: WARM_UP_ROUNDS };
       all.get(protocol)?.push(await interleaved(off(protocol), on(protocol), rounds));
@@ -75,13 +77,15 @@ async function microsPerRequest(options: {
   readonly protocol: Protocol;
   readonly directory: string;
   readonly perSecond: number | undefined;
+  readonly times: number;
 }): Promise<number> {
-  const { pid, port, protocol, directory, perSecond } = options;
+  const { pid, port, protocol, directory, perSecond, times } = options;
+  const requests = REQUESTS * times;
   const before = cpuNanoseconds(pid);
   await h2load({
-    ...{ protocol, host: HOST, port, path: '/', requests: REQUESTS, connections: CONNECTIONS, streams: 10 },
+    ...{ protocol, host: HOST, port, path: '/', requests, connections: CONNECTIONS * times, streams: 10 },
     ...{ headers: {}, directory },
-    ...(perSecond !== undefined && { perSecond }),
+    ...(perSecond !== undefined && { perSecond: perSecond * times }),
   });
-  return (cpuNanoseconds(pid) - before) / REQUESTS / 1000;
+  return (cpuNanoseconds(pid) - before) / requests / 1000;
 }

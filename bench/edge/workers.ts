@@ -14,4 +14,13 @@ export async function workers(directory: string): Promise<void> {
       perSecond: PER_SECOND,
     });
   }
+  // A thread with half of the load is woken up for fewer events at a time. This compares threads with the same load.
+  await settingsCost(directory, {
+    what: '2 workers and twice the load',
+    off: { POSTERN_WORKERS: '1' },
+    on: { POSTERN_WORKERS: '2' },
+    goal: 1.1,
+    perSecond: PER_SECOND,
+    times: 2,
+  });
 }

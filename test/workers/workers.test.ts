@@ -109,6 +109,12 @@ suite('several workers', () => {
     assert.deepEqual(new Set(await texts(site, agents())), new Set(['after']));
   });
 
+  test('the system tells how long each thread has waited for a CPU', () => {
+    const delays = workers.all().map(({ runDelayMs }) => runDelayMs);
+    assert.equal(new Set(delays).size, WORKERS, delays.join());
+    for (const delay of delays) assert(delay > 0, delays.join());
+  });
+
   test('a session resumes on another worker', async () => {
     const site = await siteWith('resumed');
     const first = await world.connect(site.host, { maxVersion: 'TLSv1.2' });

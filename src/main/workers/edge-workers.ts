@@ -7,6 +7,7 @@ import type { LoginRecord, SeenQuestion } from '../../modules/login/login-store.
 import { revisionOf } from '../../store/revision-of.ts';
 import type { Change, StoredRecord } from '../../store/store.ts';
 import { latestOfEach } from './latest-of-each.ts';
+import { LOOK_EVERY_MS, Silences } from './silences.ts';
 import { UnservedChanges } from './unserved-changes.ts';
 import { WorkerMetrics } from './worker-metrics.ts';
 import type { HandedListenerName, MainMethods, WorkerMethods } from './worker-protocol.ts';
@@ -36,9 +37,6 @@ export interface EdgeWorkersOptions {
 const FILL_BATCH = 500;
 /** More would be copied to all workers for longer than a slice takes. */
 const MAX_SHOWN_AT_ONCE = 100;
-const LOOK_EVERY_MS = 500;
-/** Looks without an answer after which a worker is replaced. */
-const MAX_SILENT_LOOKS = 4;
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 5_000;
 /** As many as a listening socket queues for a slow program. */
@@ -59,7 +57,7 @@ export class EdgeWorkers {
   readonly #connections: Int32Array;
   readonly #lane = new SliceLane();
   readonly #waiting: WaitingSocket[] = [];
-  readonly #silentLooks = new WeakMap<WorkerThread, number>();
+  readonly #silences = new Silences<WorkerThread>();
   readonly #metrics = new WorkerMetrics();
   readonly #unserved = new UnservedChanges<WorkerThread>();
   readonly #retryMs: number[];
@@ -234,7 +232,7 @@ export class EdgeWorkers {
   async #prepare(worker: WorkerThread): Promise<void> {
     const { calls } = worker;
     await this.#fill(worker);
-    await calls.call('open');
+    worker.thread = await calls.call('open');
     await this.#link(worker);
     await this.#options.introduce(worker);
     if (this.#isWatched) calls.tell('watch', [true]);
@@ -297,17 +295,16 @@ export class EdgeWorkers {
   #look(): void {
     for (const worker of this.#living()) {
       if (worker.state !== 'ready' && worker.state !== 'settling') continue;
-      const silent = this.#silentLooks.get(worker) ?? 0;
-      if (silent >= MAX_SILENT_LOOKS) {
+      const silence = this.#silences.look(worker, worker.runDelayMs);
+      if (silence === 'lost') {
         this.#options.log.error({ worker: worker.index }, 'a worker has not answered for two seconds');
         void worker.end();
-        continue;
+      } else if (silence === 'first') {
+        worker.calls.call('ping').then(
+          () => this.#silences.answered(worker),
+          () => {},
+        );
       }
-      this.#silentLooks.set(worker, silent + 1);
-      worker.calls.call('ping').then(
-        () => this.#silentLooks.set(worker, 0),
-        () => {},
-      );
     }
   }
 

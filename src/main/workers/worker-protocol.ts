@@ -79,8 +79,8 @@ export interface ToldTunnel {
 export interface WorkerMethods {
   /** Records of the replica, before `open`. */
   fill(records: readonly StoredRecord[]): void;
-  /** Everything is known: resolves when it can serve. */
-  open(): Promise<void>;
+  /** Everything is known: resolves, with what the system calls the thread, when it can serve. */
+  open(): Promise<string | null>;
   /** Its end of a connection to the main thread, for streams to agents. Resolves when they can pass. */
   link(socket: Socket): Promise<void>;
   tunnelOnline(tunnel: ToldTunnel): void;

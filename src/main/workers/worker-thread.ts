@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads';
+import { runDelayMs } from '../../lib/process/run-delay.ts';
 import { ThreadCalls } from '../../lib/process/thread-calls.ts';
 import { startProgramWorker } from '../../lib/program-files.ts';
 import type { MainMethods, WorkerMethods, WorkerStart } from './worker-protocol.ts';
@@ -16,6 +17,8 @@ export class WorkerThread {
   readonly index: number;
   readonly calls: ThreadCalls<WorkerMethods>;
   state: WorkerState = 'opening';
+  /** What the system calls it. Null where it does not tell. */
+  thread: string | null = null;
   readonly #worker: Worker;
   readonly #logPort: MessagePort;
   readonly #logFlushed = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -46,6 +49,11 @@ export class WorkerThread {
       this.calls.end(new Error('the worker has ended', { cause }));
       events.onEnded(cause);
     });
+  }
+
+  /** How long it was ready to run, but got no CPU. */
+  get runDelayMs(): number {
+    return this.thread === null ? 0 : runDelayMs(this.thread);
   }
 
   /** Waits for its lines, for a second at most: the process may be about to end. */

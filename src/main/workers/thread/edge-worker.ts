@@ -17,6 +17,7 @@ import { SliceLane } from '../../../lib/async/slice-lane.ts';
 import { listenOnce, reporting } from '../../../lib/guarded-listeners.ts';
 import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
 import type { JsonObject } from '../../../lib/json.ts';
+import { ownThread } from '../../../lib/process/run-delay.ts';
 import { SharedTally } from '../../../lib/process/shared-tally.ts';
 import { ThreadCalls, type ThreadMethods } from '../../../lib/process/thread-calls.ts';
 import { tuneRuntime } from '../../../lib/process/tune-runtime.ts';
@@ -94,7 +95,7 @@ function run(start: WorkerStart): void {
   let heldLink: HeldLink | null = null;
   let settled: Promise<unknown> = Promise.resolve();
 
-  async function open(): Promise<void> {
+  async function open(): Promise<string | null> {
     replica.filled();
     const { logger, requestLogger } = log;
     const registry = new Registry();
@@ -241,6 +242,7 @@ function run(start: WorkerStart): void {
       },
     };
     ready.resolve(opened);
+    return ownThread();
   }
 
   async function holdAgents(tls: AgentTls, socket: Socket): Promise<void> {
