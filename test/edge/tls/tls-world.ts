@@ -180,7 +180,7 @@ function recordsPort() {
 }
 
 export async function until(isSo: () => boolean): Promise<void> {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 30_000;
   while (!isSo()) {
     assert.ok(Date.now() < end, `not in time: ${isSo.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, 2));

@@ -55,7 +55,8 @@ export function pipeliningSuite({ name, many, host, connect: open, upstream }: P
       for (const socket of upstream.sockets) socket.destroy();
       const received = new Received(await open());
       received.socket.write(Array.from({ length: many }, (_, n) => request(host, 'GET', `/${n}`)).join(''));
-      await until(() => received.statuses.length === many);
+      // Only the end: looking for all of them takes more CPU than answering them.
+      await until(() => received.text.slice(-100).includes(`/${many - 1};`));
       const answers = received.text.match(/\/\d+;/g) ?? [];
       assert.deepEqual([answers.length, answers.at(0), answers.at(-1)], [many, '/0;', `/${many - 1};`]);
       assert.ok(most <= 2, `${most} connections`);
