@@ -3,6 +3,7 @@ import type { ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';
 import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { login } from '../login/login.ts';
 import type { LoginRuntime } from '../login/login-runtime.ts';
+import type { BasicCredentials } from './basic-credentials.ts';
 import type { PasswordPermit } from './password-permit.ts';
 
 /** Right headers that this thread has seen: 1 MB. Only right ones are here, so guesses evict nothing. */
@@ -31,9 +32,12 @@ export class BasicAuthRuntime implements ModuleRuntime {
     });
   }
 
-  /** Another one for another password, another user, and after every change of the password. */
-  digest(line: string, hash: string): string {
-    return this.#mac('basic_auth header', `${hash} ${line}`);
+  /**
+   * Another one for another password, another user, and after every change of the password. The same for all spellings of
+   * a header: otherwise a user could have a hash computed for each, and evict the headers of others.
+   */
+  digest({ username, password }: BasicCredentials, hash: string): string {
+    return this.#mac('basic_auth header', `${hash} ${username}:${password}`);
   }
 
   /** Stands for a user name of a route where guesses are counted. */

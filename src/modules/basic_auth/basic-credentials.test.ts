@@ -51,7 +51,7 @@ test('any other text names nobody, and whatever looks like a password is not for
         if (credentials === null) return;
         assert.equal(lines.length, 1);
         assert.ok(hasBasicCredentials(lines));
-        const [, base64 = ''] = credentials.line.trim().split(/ +/);
+        const [, base64 = ''] = lines[0]?.trim().split(/ +/) ?? [];
         assert.equal(Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64'), base64);
       },
     ),

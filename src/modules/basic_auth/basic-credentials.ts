@@ -11,8 +11,6 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export interface BasicCredentials {
   readonly username: string;
   readonly password: string;
-  /** The line that has them. */
-  readonly line: string;
 }
 
 /**
@@ -31,7 +29,7 @@ export function basicCredentials(lines: readonly string[]): BasicCredentials | n
   const colon = text?.indexOf(':') ?? -1;
   if (text === null || colon === -1 || CONTROL.test(text)) return null;
   // As `sameName` does.
-  return { username: text.slice(0, colon).normalize('NFC'), password: text.slice(colon + 1).normalize('NFC'), line };
+  return { username: text.slice(0, colon).normalize('NFC'), password: text.slice(colon + 1).normalize('NFC') };
 }
 
 /** Whether a line may hold a password, right or wrong: it is not forwarded. */

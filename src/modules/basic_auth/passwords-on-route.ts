@@ -56,7 +56,7 @@ export class PasswordsOnRoute implements PreparedModule {
     const credentials = basicCredentials(request.headerLines('authorization'));
     if (credentials === null) return this.#refused(request, guest, this.#withoutCredentials(request));
     const { hash } = this.#claimed(credentials);
-    return this.#isRemembered(this.#runtime.digest(credentials.line, hash))
+    return this.#isRemembered(this.#runtime.digest(credentials, hash))
       ? this.#admitted(request, credentials.username)
       : this.#refused(request, guest, this.#refusals.password_unknown);
   }
@@ -72,7 +72,7 @@ export class PasswordsOnRoute implements PreparedModule {
       return this.#refused(request, guest, refusal);
     }
     const { hash } = this.#claimed(credentials);
-    const digest = this.#runtime.digest(credentials.line, hash);
+    const digest = this.#runtime.digest(credentials, hash);
     if (this.#isRemembered(digest)) {
       this.#runtime.count('remembered');
       return this.#admitted(request, credentials.username);
