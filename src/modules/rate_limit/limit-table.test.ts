@@ -189,4 +189,14 @@ suite('a flood of keys', () => {
     assert.equal(table.spend([strict], ['flood 1']), null);
     assert.equal(table.spend([strict], ['visitor']), null);
   });
+
+  test('of several limits shares a bucket for each: alternating between them resets none', () => {
+    const { table, rate } = open(1_024);
+    const all = ['a', 'b', 'c', 'd'].map((name) => rate(name, 1, HOUR_MS));
+    for (let at = 0; at < 20_000; at += 1) table.spend([all[0] as Rate], [`fills ${at}`]);
+    let passed = 0;
+    for (let at = 0; at < 20_000; at += 1)
+      if (table.spend([all[at % all.length] as Rate], [`flood ${at}`]) === null) passed += 1;
+    assert.equal(passed, 3 * 128, 'one in each group, for each of the other limits');
+  });
 });

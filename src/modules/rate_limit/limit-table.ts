@@ -18,11 +18,13 @@ const LOCK = 0;
 const HASH_KEY = 1;
 const HASH_KEY_WORDS = 2;
 const FIRST_ENTRY = 2;
-/** After the entries, for keys without one: which limit they belong to, and when it is full again. */
+/** After the entries, buckets for keys without one: which limit each belongs to, and when it is full again. */
 const SHARED = WAYS * ENTRY;
+const SHARED_WAYS = 4;
 const OWNER = 0;
 const SHARED_FULL_AT = 1;
-const GROUP = SHARED + 2;
+const SHARED_ENTRY = 2;
+const GROUP = SHARED + SHARED_WAYS * SHARED_ENTRY;
 
 /** Sums of intervals are not exact. */
 const TOLERANCE_MS = 1e-4;
@@ -52,7 +54,8 @@ export type FullGroup = 'forgotten' | 'shared';
  *
  * Memory is bounded. A new key takes an empty entry of its group, or one whose bucket is full again, or that of the key
  * which has used least, if that is less than half. So a flood of keys never resets one that is near its limit. If there is no such
- * entry, the key shares one bucket with all others of its group and limit that have none.
+ * entry, the key shares one bucket with all others of its group and limit that have none. A group has such buckets for a few limits;
+ * another limit takes the one that is full first.
  *
  * One lock protects all, for about a microsecond. The main thread reads without it: see ThreadLock.
  */
@@ -149,9 +152,21 @@ export class LimitTable {
   }
 
   /** Another limit, maybe of another site, is no reason to refuse. */
-  #sharedFullAt({ hashKey }: Rate, at: number): number {
-    const shared = this.#firstOf(at) + SHARED;
-    return this.#words[shared + OWNER] === hashKey[0] ? (this.#words[shared + SHARED_FULL_AT] as number) : 0;
+  #sharedFullAt(rate: Rate, at: number): number {
+    const shared = this.#sharedOf(rate, at);
+    return this.#words[shared + OWNER] === rate.hashKey[0] ? (this.#words[shared + SHARED_FULL_AT] as number) : 0;
+  }
+
+  /** The bucket of the limit, or the one that it would take. */
+  #sharedOf({ hashKey }: Rate, at: number): number {
+    const words = this.#words;
+    const first = this.#firstOf(at) + SHARED;
+    let soonest = first;
+    for (let shared = first; shared < first + SHARED_WAYS * SHARED_ENTRY; shared += SHARED_ENTRY) {
+      if (words[shared + OWNER] === hashKey[0]) return shared;
+      if ((words[shared + SHARED_FULL_AT] as number) < (words[soonest + SHARED_FULL_AT] as number)) soonest = shared;
+    }
+    return soonest;
   }
 
   #take(rate: Rate, at: number, nowMs: number): void {
@@ -159,7 +174,7 @@ export class LimitTable {
     const own = this.#entryOf(at);
     const entry = own === NONE ? this.#freeEntry(at, nowMs) : own;
     if (entry === NONE) {
-      const shared = this.#firstOf(at) + SHARED;
+      const shared = this.#sharedOf(rate, at);
       words[shared + SHARED_FULL_AT] = nowMs + usedAfter(rate, this.#sharedFullAt(rate, at), nowMs);
       words[shared + OWNER] = rate.hashKey[0] as number;
       this.#onFull('shared');
