@@ -189,10 +189,14 @@ export class Browser {
   }
 
   /** Follows redirects on the edge up to the first that leads to the provider, or the first page. */
-  async upToProvider(host: string, path = '/'): Promise<{ readonly url: URL | null; readonly page: EdgeAnswer }> {
+  async upToProvider(
+    host: string,
+    path = '/',
+    options: AskOptions = {},
+  ): Promise<{ readonly url: URL | null; readonly page: EdgeAnswer }> {
     let next = path;
     for (let step = 0; step < 10; step += 1) {
-      const page = await this.open(host, next);
+      const page = await this.open(host, next, options);
       const login = /<a class="button" id="go" href="([^"]+)"/.exec(page.text)?.[1];
       const location = page.headers['location'] as string | undefined;
       if (login !== undefined) next = login.replaceAll('&amp;', '&');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Agent } from 'node:https';
 import { after, afterEach, suite, test } from 'node:test';
+import { until } from '../../src/lib/async/until.ts';
 import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
 import { OauthWorld } from '../login/oauth/oauth-world.ts';
 import type { Site } from '../support/edge-world.ts';
@@ -8,6 +9,7 @@ import { type Browser, LoginWorld } from '../support/login-world.ts';
 
 const WORKERS = 2;
 const PER_MINUTE = 6;
+const WITHIN_MS = 30_000;
 
 const world = await LoginWorld.open(
   { after },
@@ -23,13 +25,12 @@ afterEach(() => world.clock.reset());
 
 /** One connection to each worker, kept open: a new one goes to the worker with the fewest. */
 async function agentOfEach(site: Site, { edge } = world): Promise<readonly Agent[]> {
+  const workers = edge.world.server.workers as EdgeWorkers;
+  // Connections that close still count.
+  assert(await until(() => workers.connectionCounts.every((count) => count === 0), WITHIN_MS));
   const agents = Array.from({ length: WORKERS }, () => edge.agent({ rejectUnauthorized: false }));
   for (const agent of agents) await edge.ask(site.host, '/.postern/none', { agent });
-  const { connectionCounts } = edge.world.server.workers as EdgeWorkers;
-  assert(
-    connectionCounts.every((count) => count > 0),
-    connectionCounts.join(),
-  );
+  assert.deepEqual(workers.connectionCounts, Array(WORKERS).fill(1));
   return agents;
 }
 
@@ -107,17 +108,10 @@ suite('logins with several workers', () => {
 
 test('the keys of a provider with tenants are fetched once for all workers', async (t) => {
   const oauth = await OauthWorld.open(t, { POSTERN_WORKERS: String(WORKERS) });
-  const { edge } = oauth.login;
-  const { host } = await oauth.site('microsoft');
-  const agents: Agent[] = [];
-  for (let worker = 0; worker < WORKERS; worker += 1) {
-    assert.equal((await oauth.logIn(oauth.login.browser(), host)).status, 200);
-    // Kept open: later connections go to another worker.
-    const agent = edge.agent();
-    agents.push(agent);
-    await edge.ask(host, '/.postern/none', { agent });
-    assert.equal((edge.world.server.workers as EdgeWorkers).connectionCounts.filter((n) => n > 0).length, worker + 1);
-  }
+  const site = await oauth.site('microsoft');
+  const agents = await agentOfEach(site, oauth.login);
+  for (const agent of agents)
+    assert.equal((await oauth.logIn(oauth.login.browser(), site.host, '/', { agent })).status, 200);
   for (const agent of agents) agent.destroy();
   const fetched = oauth.fakes.requests.filter((request) => /openid-configuration|keys$/.test(request));
   assert.equal(fetched.length, 2, fetched.join());

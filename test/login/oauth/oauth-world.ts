@@ -1,6 +1,6 @@
 import type { ProviderName } from '../../../src/modules/oauth/provider-definition.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
-import type { EdgeAnswer, Site } from '../../support/edge-world.ts';
+import type { AskOptions, EdgeAnswer, Site } from '../../support/edge-world.ts';
 import { type Browser, LoginWorld } from '../../support/login-world.ts';
 import { CLIENT_ID, CLIENT_SECRET, FakeProviders } from './fake-providers.ts';
 
@@ -32,10 +32,10 @@ export class OauthWorld {
     return this.login.edge.api('PUT', `${site.routePath}/oauth`, { provider: { [provider]: client }, ...fields });
   }
 
-  async logIn(browser: Browser, host: string, path = '/'): Promise<EdgeAnswer> {
-    const { url, page } = await browser.upToProvider(host, path);
+  async logIn(browser: Browser, host: string, path = '/', options: AskOptions = {}): Promise<EdgeAnswer> {
+    const { url, page } = await browser.upToProvider(host, path, options);
     if (url === null) return page;
     const back = this.fakes.confirm(url);
-    return (await browser.upToProvider(host, `${back.pathname}${back.search}`)).page;
+    return (await browser.upToProvider(host, `${back.pathname}${back.search}`, options)).page;
   }
 }
