@@ -82,19 +82,21 @@ function decoder(
   finish: (value: JsonObject) => JsonObject,
   decodedApart: readonly string[],
 ): BodyDecoder {
-  const compiled = Compile(form);
+  // For the first body: a server gets none of most kinds, and compiling all forms took a third of the API's start.
+  let validator: ReturnType<typeof Compile<TObject>> | undefined;
+  const compiled = () => (validator ??= Compile(form));
   const problemsOf = (body: JsonObject): readonly FieldProblem[] => {
     // The validator visits the whole body for its few findings, at 4 µs per value: a clipped body already yields them.
     const { body: start, isWhole } = clipped(body);
-    const found: readonly SchemaError[] = compiled.Errors(start);
+    const found: readonly SchemaError[] = compiled().Errors(start);
     if (found.length > 0) return describeProblems(form, found, decodedApart);
-    return isWhole ? describeProblems(form, compiled.Errors(body), decodedApart) : farBehind(form, body);
+    return isWhole ? describeProblems(form, compiled().Errors(body), decodedApart) : farBehind(form, body);
   };
   return {
     form,
     decode: (body) => {
       const prepared = prepare(body);
-      if (compiled.Check(prepared)) return { ok: true, value: finish(prepared) };
+      if (compiled().Check(prepared)) return { ok: true, value: finish(prepared) };
       return { ok: false, problems: problemsOf(prepared) };
     },
   };
