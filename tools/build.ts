@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { WORKERS } from './binary/build-binary.ts';
-import { bundleModules } from './binary/bundle.ts';
+import { bundlePackage } from './binary/bundle.ts';
 import { bundledLicenses } from './binary/bundled-licenses.ts';
 import { buildConsoleIfStale } from './build-console.ts';
 import { programAssets } from './program-assets.ts';
@@ -46,7 +45,7 @@ writeFileSync(
   }),
 );
 const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-const bundled = bundleModules(['main/cli', ...LIBRARIES, ...WORKERS], output);
+const bundled = bundlePackage(['main/cli', ...LIBRARIES], output);
 writeFileSync(join(output, 'LICENSES.txt'), bundledLicenses(bundled));
 const { status } = spawnSync(process.execPath, [compiler, '--project', PROJECT_FILE], { cwd: root, stdio: 'inherit' });
 rmSync(PROJECT_FILE);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WORKERS } from '../../tools/binary/build-binary.ts';
+import { WORKERS } from '../../tools/binary/bundle.ts';
 import { MODULE_CONTRACT, productFiles, type SourceFile } from './source-files.ts';
 
 const files = productFiles();
@@ -134,5 +134,5 @@ test('every thread of the program is embedded in the single executable', () => {
     Array.from(text.matchAll(/startProgramWorker\('([^']+)'/g), ([, path = '']) => path),
   );
   assert.ok(started.length > 0);
-  assert.deepEqual([...new Set(started)].sort(), [...WORKERS].sort(), 'list it in tools/binary/build-binary.ts');
+  assert.deepEqual([...new Set(started)].sort(), [...WORKERS].sort(), 'list it in tools/binary/bundle.ts');
 });

@@ -5,12 +5,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildConsoleIfStale } from '../build-console.ts';
 import { consoleAssets, programAssets } from '../program-assets.ts';
-import { bundleProgram, bundleWorker } from './bundle.ts';
+import { bundleProgram, bundleWorker, WORKERS } from './bundle.ts';
 import { signForMac } from './mac-signature.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Programs that threads run, as `startProgramWorker` names them. */
-export const WORKERS = ['store/sqlite/worker', 'main/workers/thread/edge-worker', 'lists/thread/list-builder'];
 /** Without it V8 draws a seed, which ends up in the compiled code. It does not change which code V8 accepts (decision 75). */
 const SEED = '--random-seed=1';
 

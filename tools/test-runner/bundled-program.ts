@@ -3,8 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import workerThreads from 'node:worker_threads';
-import { WORKERS } from '../binary/build-binary.ts';
-import { bundleModules } from '../binary/bundle.ts';
+import { bundlePackage, WORKERS } from '../binary/bundle.ts';
 import { consoleAssets, programAssets } from '../program-assets.ts';
 
 /**
@@ -12,7 +11,7 @@ import { consoleAssets, programAssets } from '../program-assets.ts';
  * and the source's 1,000 files take each of them 0.4 s of CPU to load. Returns the launcher.
  */
 export function bundledProgram(root: string, folder: string): string {
-  bundleModules(['main/cli', ...WORKERS], join(folder, 'dist'));
+  bundlePackage(['main/cli'], join(folder, 'dist'));
   for (const asset of [...programAssets(), ...consoleAssets()])
     cpSync(join(root, 'src', asset), join(folder, 'dist', asset));
   for (const file of ['package.json', 'bin/postern.mjs']) cpSync(join(root, file), join(folder, file));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { appendFileSync, writeFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -32,6 +33,7 @@ export async function runBatch(
   files: readonly BatchFile[],
   { progressFile, closeGraceMs, costsFile }: BatchOptions,
 ): Promise<void> {
+  findOwnFilesDirectly();
   const launcher = process.env['POSTERN_TEST_PROGRAM'];
   if (launcher !== undefined) startThreadsFromBundle(ROOT, launcher);
   // A package that imports "process" as a namespace opens standard input, and no file can close it: it is open for all.
@@ -54,6 +56,22 @@ export async function runBatch(
   }
   // Open handles, as of a file that ran into its limit, would keep the process until the time limit of the whole run.
   setTimeout(() => process.exit(1), hasLeft ? EXIT_GRACE_MS : closeGraceMs).unref();
+}
+
+/**
+ * A relative import of our own code needs no search for its file and the package around it, which is a fifth of the time
+ * that a process takes to load the program.
+ */
+function findOwnFilesDirectly(): void {
+  const root = pathToFileURL(ROOT).href;
+  registerHooks({
+    resolve: (specifier, context, next) => {
+      const isOwn = specifier.startsWith('.') && specifier.endsWith('.ts') && context.parentURL?.startsWith(root);
+      if (isOwn !== true) return next(specifier, context);
+      const url = new URL(specifier, context.parentURL).href;
+      return { url, format: 'module-typescript', shortCircuit: true };
+    },
+  });
 }
 
 /** The name of the test that a file fails when it leaves something open or changed. */
