@@ -366,8 +366,10 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   }
 
   #upstreamFailed(failure: UpstreamFailure): void {
-    // The request has not been sent whole: a visitor who stops sending is no failure of the backend.
-    if (failure.phase === 'send' && failure.reason === 'timeout') this.#exchange.outcome?.settle('none');
+    // A visitor who stops sending is no failure of the backend, nor is one whose upload it refuses to read: many services
+    // answer 413 and close, and the reset can overtake the answer.
+    if (failure.phase === 'send' && this.#client.source?.readableEnded === false)
+      this.#exchange.outcome?.settle('none');
     this.#exchange.runtime.upstreamFailed(this.#exchange, failure);
     this.#exchange.trace?.attemptFailed(failure.reason, this.#exchange.tunnelNode);
     const mayRepeat = mayTryNext(failure) && this.#client.source?.readableDidRead !== true;

@@ -120,6 +120,20 @@ test('a visitor who stops sending tells nothing about the backend', async (t) =>
   assert.deepEqual(await settled(), ['none', 'none']);
 });
 
+test('a backend that closes the connection in the middle of an upload has not failed', async () => {
+  upstream.answer = (request) => void request.once('data', () => request.socket.destroy());
+  for (const protocol of PROTOCOLS) {
+    const { outgoing, answered } = await begin(edge, served.host, protocol, { method: 'POST', body: '' });
+    outgoing.on('error', () => {}).write('begins');
+    assert.equal((await answered).status, 502);
+    outgoing.destroy();
+  }
+  assert.deepEqual(await settled(), ['none', 'none']);
+  upstream.answer = (request) => void request.resume().on('end', () => request.socket.destroy());
+  for (const protocol of PROTOCOLS) await ask(edge, served.host, protocol, { method: 'POST', body: 'whole' });
+  assert.deepEqual(await settled(), ['failed', 'failed']);
+});
+
 test('a visitor who leaves after the head of a 500 does not hide it', async () => {
   upstream.answer = (_request, response) => void response.writeHead(500).write('begins');
   for (const protocol of PROTOCOLS) {
