@@ -135,9 +135,15 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     return withoutOwnHeaders(headers, this.#route.ownCookieNames);
   }
 
+  #informational(headers: HeaderList): HeaderList {
+    let changed = this.#withoutOwn(headers);
+    for (const { prepared } of this.#route.responseChangers) changed = prepared.informational?.(changed) ?? changed;
+    return changed;
+  }
+
   onInformational(status: number, headers: HeaderList): void {
     try {
-      if (!this.#isOver) this.#client.writer.informational(status, this.#withoutOwn(headers));
+      if (!this.#isOver) this.#client.writer.informational(status, this.#informational(headers));
     } catch (error) {
       this.#broke(error);
     }
@@ -263,7 +269,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#exchange.outcome?.settle('served');
     this.#upstream = null;
     try {
-      const headers = withRequestId(this.#withoutOwn(head.headers), this.#exchange);
+      const headers = withRequestId(this.#informational(head.headers), this.#exchange);
       const client = this.#client.writer.acceptSwitch(head.status, headers);
       this.#switched = new SwitchedSides(client, socket, this.#exchange.runtime.halfClosedMs);
       this.#switched.carry(this.#exchange, this, () => {

@@ -9,6 +9,8 @@ export interface ChangesResponses {
    * module is nearest to the upstream. Each module gets the head that the one before has returned.
    */
   transform?(request: TrafficRequest, head: TrafficResponseHead): ResponseTransform | null;
+  /** Changes the headers of 1xx responses, such as early hints. Only with `transform`, and in the same order. */
+  informational?(headers: HeaderList): HeaderList;
 }
 
 export interface TrafficResponseHead {

@@ -33,8 +33,8 @@ export class AddedHeaders {
   list(source: ValueSource): HeaderList {
     const list: string[] = [];
     for (const [name, template] of this.#headers) {
-      const value = template.read(source).trim();
-      if (isSendable(value)) list.push(name, value);
+      const value = template.read(source)?.trim();
+      if (value !== undefined && isSendable(value)) list.push(name, value);
       else this.#leftOut();
     }
     return list;

@@ -54,7 +54,7 @@ export function withLowerCaseNames<Config extends HeaderConfig>(config: Config):
 }
 
 /** What other servers accept in one header, and more than any of them needs. */
-const MAX_SENT_LENGTH = 8_192;
+export const MAX_SENT_LENGTH = 8_192;
 
 /** Control characters would end the header, and a byte cannot hold others. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;

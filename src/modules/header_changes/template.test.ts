@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import { preparePorts } from '../../../test/support/inert-ports.ts';
 import { trafficRequest } from '../../../test/support/traffic-request.ts';
+import { changeResponse } from '../response_headers/change-response.ts';
 import { parseTemplate } from './template.ts';
 import type { ValueSource } from './variables.ts';
 
@@ -14,7 +16,10 @@ const source: ValueSource = {
       module: 'oidc',
       identity: {
         ...{ kind: 'user', id: 'u_1', email: 'ann@example.com', isEmailVerified: true, name: 'Ann', droppedClaims: [] },
-        claims: { groups: ['a', 'b'], 'https://x.example/role': 'admin', nested: { x: 1 }, age: 7 },
+        claims: {
+          ...{ groups: ['a', 'b'], 'https://x.example/role': 'admin', nested: { x: 1 }, age: 7 },
+          ...{ comma: ['a,admin'], spaced: ' admin', noBreak: '\u{a0}admin', items: ['a', ' admin'] },
+        },
       },
     } as never,
   },
@@ -23,7 +28,7 @@ const source: ValueSource = {
   place: { edgeId: 'edghts_1', routeId: 'edghtsrt_1' },
 };
 
-function read(value: string): string {
+function read(value: string): string | null {
   const template = parseTemplate(value);
   assert.ok(!('problem' in template), JSON.stringify(template));
   return template.read(source);
@@ -72,6 +77,26 @@ suite('the value of a header', () => {
       assert.ok(!('problem' in template));
       assert.equal(template.isVouched, isVouched, value);
     }
+  });
+
+  test('is left out if a reader would see another one than the server vouches for', () => {
+    for (const name of ['comma', 'spaced', 'noBreak', 'items']) assert.equal(read(`[\${claims.${name}}]`), null, name);
+  });
+
+  test('stops where it gets too long, and takes the cookies of a request apart once', () => {
+    let asked = 0;
+    const count = (): readonly string[] => {
+      asked += 1;
+      return ['; '.repeat(5_000)];
+    };
+    const long = parseTemplate('${req.headers.x-long}'.repeat(190));
+    assert.ok(!('problem' in long));
+    assert.equal(long.read({ ...source, headerLines: count }), null);
+    assert.equal(asked, 1);
+    const add = { 'x-a': '${req.cookies.a}'.repeat(200), 'x-b': '${req.cookies.b}'.repeat(200) };
+    const { transform } = changeResponse({ enabled: true, add, remove: [] }, { ...preparePorts(), runtime: null });
+    transform?.({ ...source.request, headerLines: count }, { status: 200, headers: [], bodyBytes: 0 });
+    assert.equal(asked, 2);
   });
 
   test('is parsed without an exception, in linear time, whatever it is', () => {

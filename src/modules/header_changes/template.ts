@@ -1,3 +1,4 @@
+import { MAX_SENT_LENGTH } from './header-config.ts';
 import { type ReadValue, type Variable, variableOf } from './variables.ts';
 
 /** A value with its variables, parsed once. */
@@ -51,7 +52,12 @@ function templateOf(parts: readonly (string | Variable)[]): Template {
     read: (source) => {
       if (text !== null) return text;
       let value = '';
-      for (const part of parts) value += typeof part === 'string' ? part : part.read(source);
+      for (const part of parts) {
+        const read = typeof part === 'string' ? part : part.read(source);
+        // A visitor may send long headers, and a value may name them often.
+        if (read === null || value.length + read.length > MAX_SENT_LENGTH) return null;
+        value += read;
+      }
       return value;
     },
   };

@@ -15,7 +15,8 @@ export interface ValueSource {
   readonly place: PreparePorts['place'];
 }
 
-export type ReadValue = (source: ValueSource) => string;
+/** Null: it cannot be said in a header. */
+export type ReadValue = (source: ValueSource) => string | null;
 
 export interface Variable {
   /** Whether the server says it about the visitor. Otherwise the visitor or the upstream has chosen it. */
@@ -118,10 +119,10 @@ const KEYED: Readonly<Record<string, (key: string) => Variable>> = {
   'res.headers': (key) => ({ isVouched: false, read: ofResponse(key.toLowerCase()) }),
   claims: (key) => ({
     isVouched: true,
-    read: ({ request: { permit } }) => {
+    read: unchanged(({ request: { permit } }) => {
       const claims = permit?.identity.claims ?? {};
       return Object.hasOwn(claims, key) ? textOf(claims[key]) : '';
-    },
+    }),
   }),
 };
 
@@ -133,7 +134,7 @@ const UNFILLED =
 export function variableOf(steps: readonly string[]): Variable | null {
   const name = steps.join('.');
   const [vouched, chosen] = [own(VOUCHED, name), own(CHOSEN, name)];
-  if (vouched !== undefined) return { isVouched: true, read: vouched };
+  if (vouched !== undefined) return { isVouched: true, read: unchanged(vouched) };
   if (chosen !== undefined) return { isVouched: false, read: chosen };
   const keyed = own(KEYED, steps.slice(0, -1).join('.'));
   if (keyed !== undefined) return keyed(steps.at(-1) ?? '');
@@ -142,6 +143,14 @@ export function variableOf(steps: readonly string[]): Variable | null {
 
 function own<Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+/** Readers trim values: somebody who may choose a name could choose " admin". */
+function unchanged(read: ReadValue): ReadValue {
+  return (source) => {
+    const text = read(source);
+    return text === text?.trim() ? text : null;
+  };
 }
 
 function ofCertificate(read: (certificate: ClientCertificate) => string): ReadValue {
@@ -174,8 +183,11 @@ function timeText(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** A list of texts is joined by commas; what has no plain form is empty. */
-function textOf(value: JsonValue | undefined): string {
-  if (Array.isArray(value)) return value.map((item: JsonValue) => textOf(item)).join(',');
+/** A list of texts is joined by commas, unless an item would be read as two; what has no plain form is empty. */
+function textOf(value: JsonValue | undefined): string | null {
+  if (Array.isArray(value)) {
+    const items = value.map((item: JsonValue) => textOf(item));
+    return items.every((item) => item === item?.trim() && item?.includes(',') !== true) ? items.join(',') : null;
+  }
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }

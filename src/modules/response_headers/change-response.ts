@@ -13,22 +13,28 @@ import type { HeaderConfig } from '../header_changes/header-config.ts';
 export function changeResponse(
   { add, remove }: HeaderConfig,
   { place, runtime }: PreparePorts<HeaderChangesState>,
-): Pick<PreparedModule, 'transform'> {
+): Pick<PreparedModule, 'transform' | 'informational'> {
   const added = new AddedHeaders(add, () => runtime?.leftOut('response_headers'));
   const removed = new Set(remove);
   const without = (headers: HeaderList): HeaderList =>
     removed.size === 0 ? headers : headers.filter((_, at) => !removed.has(headers[at - (at % 2)] as string));
   return {
     transform: (request: TrafficRequest, head: TrafficResponseHead): ResponseTransform => {
-      const source = { request, headerLines: (name: string) => sentLines(request, name), response: head, place };
+      const source = { request, headerLines: sentLines(request), response: head, place };
       const headers = [...without(head.headers), ...(added.fixed ?? added.list(source))];
       return { headers, createStream: null, trailers: without };
     },
+    informational: without,
   };
 }
 
-/** A page could read what it is sent: cookies that log the visitor in here are not in it. */
-function sentLines(request: TrafficRequest, name: string): readonly string[] {
-  const lines = request.headerLines(name);
-  return name === 'cookie' ? lines.map((line) => withoutMarked(line, OWN_COOKIE_MARK)) : lines;
+/** A page could read what it is sent: passwords, tokens, and cookies that log the visitor in here are not in it. */
+function sentLines(request: TrafficRequest): (name: string) => readonly string[] {
+  let cookies: readonly string[] | null = null;
+  return (name) => {
+    if (name === 'authorization') return [];
+    if (name !== 'cookie') return request.headerLines(name);
+    cookies ??= request.headerLines(name).map((line) => withoutMarked(line, OWN_COOKIE_MARK));
+    return cookies;
+  };
 }

@@ -187,6 +187,7 @@ function prepared({ mark, maxBytes, configuredBy }: Marking, runtime: HookedRunt
       whole: (body) => Buffer.concat([body, Buffer.from(mark)]),
       trailers: (trailers) => [...trailers, 'x-mark', mark],
     }),
+    informational: (headers) => [...headers, 'x-marked', mark],
     settled: (request, outcome) => runtime?.settled(request.path, outcome),
     ownCookieNames: ['hooked-too'],
     ownPaths: {

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of the modules are written like this
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
 import { after, suite, test } from 'node:test';
 import { ask, begin, bytesOf, PROTOCOLS, type Sending } from './hooked-client.ts';
 import { type Got, type ModuleWay, ModuleWays } from './module-ways.ts';
@@ -156,6 +157,7 @@ suite('response_headers', () => {
       remove: ['Server', 'vary', 'x-sum'],
     });
     ways.respond = (_request, response) => {
+      response.writeEarlyHints({ link: '</a.css>; rel=preload', server: 'S' });
       response.writeHead(200, { 'content-type': 'text/plain', server: 'S', 'x-made-by': 'us', 'x-both': 'theirs' });
       response.write('a'.repeat(3_000));
       response.addTrailers({ 'x-sum': '1', 'x-kept': '2' });
@@ -165,9 +167,17 @@ suite('response_headers', () => {
       for (const protocol of PROTOCOLS) {
         const at = `${protocol} to ${way.name}`;
         const sent = await begin(way.edge, way.host, protocol, { headers: { 'accept-encoding': 'gzip' } });
+        let early: Readonly<Record<string, unknown>> = {};
+        sent.outgoing.on('information', (information: IncomingMessage) => {
+          early = information.headers;
+        });
+        sent.outgoing.on('headers', (fields: IncomingMessage['headers']) => {
+          early = fields;
+        });
         sent.outgoing.end();
         const answer = await sent.answered;
         const { headers } = answer;
+        assert.deepEqual([early['link'], early['server']], ['</a.css>; rel=preload', undefined], at);
         assert.equal(headers['content-encoding'], 'gzip', at);
         assert.deepEqual(
           [headers.server, headers.vary, headers['x-frame-options']],
@@ -186,15 +196,20 @@ suite('response_headers', () => {
     }
   });
 
-  test('sets no cookie of the server, and shows no page the one of the visitor', async () => {
+  test('sets no cookie of the server, and shows no page the credentials of the visitor', async () => {
     const site = await ways.edge.site(await ways.edge.httpResponse('x'));
     await ways.edge.api('PUT', `${site.routePath}/response_headers`, {
-      add: { 'set-cookie': '${req.headers.x-cookie}', 'x-seen': '${req.headers.cookie}' },
+      add: {
+        'set-cookie': '${req.headers.x-cookie}',
+        'x-seen': '${req.headers.cookie}',
+        'x-key': '[${req.headers.Authorization}]',
+      },
     });
-    const sent = { 'x-cookie': 'postern.session=pstn1.forged', cookie: 'a=1; postern.session=pstn1.real' };
+    const forged = { 'x-cookie': 'postern.session=pstn1.forged', cookie: 'a=1; postern.session=pstn1.real' };
+    const sent = { ...forged, authorization: 'Basic YW5uOnNlY3JldA==' };
     for (const protocol of PROTOCOLS) {
       const { headers } = await ask(ways.edge, site.host, protocol, { headers: sent });
-      assert.deepEqual([headers['set-cookie'], headers['x-seen']], [undefined, 'a=1']);
+      assert.deepEqual([headers['set-cookie'], headers['x-seen'], headers['x-key']], [undefined, 'a=1', '[]']);
       const own = await ask(ways.edge, site.host, protocol, { headers: { 'x-cookie': 'theme=dark' } });
       assert.deepEqual(own.headers['set-cookie'], ['theme=dark']);
     }
