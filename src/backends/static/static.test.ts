@@ -19,6 +19,8 @@ suite('static backend', () => {
       'shop:65536',
       'shop:080',
       '10.0.0.256:80',
+      '2130706433:80',
+      '0x7f000001:80',
       '::1:80',
       '[shop]:80',
       '[fe80::1%eth0]:80',
@@ -27,6 +29,26 @@ suite('static backend', () => {
       const config = { address, tls: { enabled: false } };
       assert.equal(staticBackend.check?.(config as never).length, 1, address);
     }
+  });
+
+  test('knows addresses of one service in other spellings', () => {
+    const same = (one: string, other: string): boolean | undefined =>
+      staticBackend.maySendToSame?.({ address: one } as never, { address: other } as never);
+    for (const [one, other] of [
+      ['Shop.example:80', 'shop.EXAMPLE:80'],
+      ['10.0.0.5:80', '[::ffff:10.0.0.5]:80'],
+      ['[2001:db8::1]:80', '[2001:DB8:0:0::0:1]:80'],
+      ['127.0.0.1:80', 'localhost:80'],
+      ['[::1]:80', 'app.localhost:80'],
+      ['0.0.0.0:80', '127.0.0.1:80'],
+    ] as const)
+      assert.equal(same(one, other), true, `${one} ${other}`);
+    for (const [one, other] of [
+      ['shop:80', 'shop:81'],
+      ['10.0.0.5:80', '10.0.0.6:80'],
+      ['localhost:80', 'mylocalhost:80'],
+    ] as const)
+      assert.equal(same(one, other), false, `${one} ${other}`);
   });
 
   test('sends to its address, with TLS only where that is enabled', () => {

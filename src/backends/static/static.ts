@@ -1,4 +1,6 @@
 import Type from 'typebox';
+import { parseAddress } from '../../lib/net/cidr.ts';
+import { splitAddress } from '../../lib/net/split-address.ts';
 import { upstreamAddressProblem } from '../../lib/net/upstream-address-problem.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { defineBackend } from '../backend.ts';
@@ -33,6 +35,17 @@ export const staticBackend = defineBackend({
     return problem === null ? [] : [bodyProblem('address', problem)];
   },
   upstreamAddresses: ({ address, tls }) => [{ address, isTls: tls.enabled }],
-  maySendToSame: (one, other) => one.address.toLowerCase() === other.address.toLowerCase(),
+  maySendToSame: (one, other) => serviceAt(one.address) === serviceAt(other.address),
   targets: staticTargets,
 });
+
+/** Equal for addresses that are known to lead to one service. */
+function serviceAt(address: string): string {
+  const { host, port } = splitAddress(address.toLowerCase());
+  const parsed = parseAddress(host);
+  const isLocal = parsed === null ? /(?:^|\.)localhost$/.test(host) : LOCAL.has(parsed.range());
+  return `${isLocal ? 'localhost' : (parsed?.toNormalizedString() ?? host)}:${port}`;
+}
+
+/** A connection to 0.0.0.0 reaches this machine. */
+const LOCAL: ReadonlySet<string> = new Set(['loopback', 'unspecified']);

@@ -10,7 +10,8 @@ export function hostNameProblem(host: string, wildcard: 'allowed' | 'refused'): 
   if (bad !== undefined) {
     return `"${host}" is not a host name: its labels must be 1 to 63 letters, digits and hyphens (write other characters in xn-- form)`;
   }
-  if (labels.length > 1 && /^\d+$/.test(labels.at(-1) ?? '')) return `"${host}" is an IP address: use a host name`;
+  // Resolvers and browsers read these as IPv4 addresses, also without a dot (WHATWG URL §3.5).
+  if (/^(?:\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? '')) return `"${host}" is an IP address: use a host name`;
   return null;
 }
 
