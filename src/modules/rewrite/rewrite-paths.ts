@@ -7,6 +7,9 @@ import { PathRules } from '../path_rules/path-rules.ts';
 
 const PREFIX_HEADER = 'x-forwarded-prefix';
 
+/** The visitor may have sent one, also in trailers. */
+const WITHOUT_PREFIX: RequestTransform = { remove: [PREFIX_HEADER] };
+
 const REFUSED: Refusal = {
   status: 400,
   code: 'ERR_POSTERN_REWRITE_REFUSED',
@@ -18,13 +21,12 @@ const REFUSED: Refusal = {
 export function rewritePaths(rules: readonly PathRule[]): Pick<PreparedModule, 'transformRequest'> {
   const compiled = new PathRules(rules, false);
   return {
-    transformRequest: (request: TrafficRequest): RequestTransform | null => {
+    transformRequest: (request: TrafficRequest): RequestTransform => {
       const found = compiled.find(request);
-      if (found === null) return null;
+      if (found === null) return WITHOUT_PREFIX;
       if (!found.isValid) return { refusal: REFUSED };
       const { path, target } = found;
       const prefix = request.path.endsWith(path) ? request.path.slice(0, -path.length) : '';
-      // The visitor may have sent one, also in trailers.
       return { target, remove: [PREFIX_HEADER], ...(prefix !== '' && { set: [PREFIX_HEADER, prefix] }) };
     },
   };
