@@ -1,14 +1,12 @@
 import type { Pass, Refusal, Verdict } from '../contract/decides.ts';
 import type { PreparePorts } from '../contract/prepare.ts';
 import type { PreparedModule } from '../contract/prepared-module.ts';
-import { Circuit } from './circuit.ts';
 import { type CircuitBreakerConfig, type CircuitLimits, limitsOf } from './circuit-breaker-config.ts';
 import type { CircuitBreakerRuntime, HeldCircuit } from './circuit-breaker-runtime.ts';
-import { CircuitTable } from './circuit-table.ts';
+import { nextOf } from './circuit-state.ts';
 
 const CLOSED: Pass = { isPass: true, reason: 'closed' };
 const PROBE: Pass = { isPass: true, reason: 'probe', decision: 'allow_while_open' };
-const READER = -1;
 
 /** The hooks of a route. The circuit is claimed by the first request, so that an explanation changes nothing. */
 export function breakCircuit(
@@ -39,10 +37,8 @@ export function breakCircuit(
 }
 
 function wouldBe(routeId: string, limits: CircuitLimits, { memory, nowMs }: CircuitBreakerRuntime): Verdict {
-  const table = new CircuitTable(memory, READER);
-  const slot = table.find(routeId, limits.digest);
-  if (slot === null || !table.isOpen(slot)) return CLOSED;
-  const next = Circuit.next(slot.fields, limits, nowMs);
+  const { next } = nextOf(memory, routeId, limits, nowMs);
+  if (next === 'pass') return CLOSED;
   return next === 'probe' ? PROBE : refusal(next);
 }
 
