@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { planBatches } from './plan-batches.ts';
@@ -67,8 +67,31 @@ suite('planBatches', () => {
     assert.deepEqual(batches.flatMap((batch) => batch.files).sort(), [...files].sort());
     assert.deepEqual(
       batches.map((batch) => batch.files.length),
-      [20, 20, 5],
+      [15, 15, 15],
     );
+  });
+
+  test('starts what takes longest first and unit tests last, and lets small folders share a batch', async (t) => {
+    const root = await tempDir(t);
+    const write = (name: string, text = HEAD): string => {
+      const path = join(root, `${name}.test.ts`);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+      return path;
+    };
+    const [unit, edge, memory] = [
+      write('src/a'),
+      write('test/edge/b'),
+      write('c', '// Own process: measures memory.\n'),
+    ];
+    const [first, second] = [write('test/up/d'), write('test/up/e')];
+    const long = write('test/nodes/f', '// Own process: takes long.\n');
+    assert.deepEqual(planBatches([unit, edge, memory, first, second, long]), [
+      { files: [long] },
+      { files: [memory] },
+      { files: [first, second, edge] },
+      { files: [unit] },
+    ]);
   });
 });
 

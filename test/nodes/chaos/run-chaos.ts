@@ -13,6 +13,7 @@ import { Random } from './random.ts';
 
 export interface ChaosOptions {
   readonly seed: number;
+  /** It takes longer if a fault of each kind does. */
   readonly durationMs: number;
   /** Between the starts of two faults; a longer fault delays the next. */
   readonly faultEveryMs: number;
@@ -57,7 +58,7 @@ export async function runChaos(test: Cleanup, options: ChaosOptions): Promise<Ch
   try {
     let kinds: readonly FaultKind[] = [];
     await sleep(HEALED_AFTER_MS);
-    while (ledger.atMs < options.durationMs) {
+    while (ledger.atMs < options.durationMs || faults.length < options.kinds.length) {
       const startedMs = performance.now();
       if (kinds.length === 0) kinds = random.shuffled(options.kinds);
       const fault = startFault(world, kinds[0] as FaultKind, random, options.freezeMs);
