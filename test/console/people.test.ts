@@ -97,6 +97,10 @@ suite('people in the console', { skip }, () => {
     await dialog.getByLabel('Groups 1', { exact: true }).focus();
     await page.keyboard.type('ops');
     await page.keyboard.press('Enter');
+    await dialog.getByText('Ana Ortega (ana@example.com) gets an account here.').waitFor();
+    await dialog.getByText('They are in the group ops.').waitFor();
+    assert.equal(await dialog.locator('.diff').count(), 0);
+    await examine(admin, 'add');
     await dialog.getByRole('button', { name: 'Save' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText('No mail is sent').waitFor();

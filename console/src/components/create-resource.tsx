@@ -36,6 +36,7 @@ export function CreateResource({ type, path, initial, form = {}, onClose, onCrea
       title={form.name ?? create.summary}
       edited={{ method: 'POST', path: path ?? create.path, body: create.body, original: null, etag: null }}
       initial={initial ?? {}}
+      sentences={form.sentences}
       without={[...type.modules.map(({ name }) => name), ...(form.without ?? [])]}
       onClose={onClose}
       onSaved={({ document }) => {

@@ -10,6 +10,7 @@ import type { ResourceType } from '../schema/resource-types.ts';
 import { CreateResource } from './create-resource.tsx';
 import type { Column } from './data-table.tsx';
 import { EmptyState } from './empty-state.tsx';
+import type { FormValue } from './form/schema-form.tsx';
 import { NotAvailable } from './notice.tsx';
 import { PagedTable } from './paged-table.tsx';
 import { ValueView } from './value-view.tsx';
@@ -33,6 +34,8 @@ export interface CreateForm {
   readonly name?: string;
   /** Fields that a new one does not have. */
   readonly without?: readonly string[];
+  /** What creating it will do. Absent: the review shows its fields. */
+  readonly sentences?: (value: FormValue) => readonly string[];
 }
 
 /** Any list of the API: paged by the server, with a button to create if the scopes allow it. */

@@ -5,6 +5,7 @@ import { Dialog } from '../dialog.tsx';
 import { Diff } from '../diff.tsx';
 import { type FormValue, SchemaForm } from '../form/schema-form.tsx';
 import { ErrorNotice } from '../notice.tsx';
+import { Sentences } from '../sentences.tsx';
 import { toast } from '../toast.tsx';
 import { TrialChoice } from '../trial-choice.tsx';
 import { ConflictView } from './conflict-view.tsx';
@@ -18,15 +19,17 @@ interface EditDialogProps {
   readonly without?: readonly string[];
   /** Beside the form, for what is being typed: such as a rehearsal of access rules. */
   readonly preview?: (value: FormValue) => ComponentChildren;
+  /** What will happen, for the review. Absent: it shows the lines that change. */
+  readonly sentences?: ((value: FormValue) => readonly string[]) | undefined;
   readonly onClose: () => void;
   readonly onSaved: (saved: Saved) => void;
 }
 
 type Theirs = Awaited<ReturnType<typeof loadCurrent>>;
 
-/** Form, then the difference, then the write with If-Match; a version of somebody else's is shown beside one's own. */
+/** Form, then the difference or what it means, then the write with If-Match; a version of somebody else's is shown beside one's own. */
 export function EditDialog(props: EditDialogProps) {
-  const { title, initial, without, preview, onClose, onSaved } = props;
+  const { title, initial, without, preview, sentences, onClose, onSaved } = props;
   const [edited, setEdited] = useState(props.edited);
   const [value, setValue] = useState<FormValue>(initial ?? props.edited.original ?? {});
   const [step, setStep] = useState<'form' | 'review'>('form');
@@ -121,12 +124,18 @@ export function EditDialog(props: EditDialogProps) {
         </form>
       ) : (
         <>
-          <p>These lines will change:</p>
-          <Diff
-            label="Changes"
-            before={hideSecrets(edited.original, edited.body)}
-            after={hideSecrets(value, edited.body, edited.original)}
-          />
+          {sentences === undefined ? (
+            <>
+              <p>These lines will change:</p>
+              <Diff
+                label="Changes"
+                before={hideSecrets(edited.original, edited.body)}
+                after={hideSecrets(value, edited.body, edited.original)}
+              />
+            </>
+          ) : (
+            <Sentences all={sentences(value)} />
+          )}
           <TrialChoice value={confirmWithin} onChange={setConfirmWithin} />
         </>
       )}

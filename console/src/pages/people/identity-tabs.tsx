@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { session } from '../../api/session-token.ts';
 import { Chip } from '../../components/chip.tsx';
 import { deleteColumn } from '../../components/delete-column.tsx';
+import type { FormValue } from '../../components/form/schema-form.tsx';
 import { nameColumn } from '../../components/resource-list.tsx';
 import type { ListTab } from '../../components/tabbed-lists.tsx';
 import { ValueView } from '../../components/value-view.tsx';
@@ -17,7 +18,7 @@ export function identityTabs(): readonly ListTab[] {
       tag: 'user_accounts',
       name: 'Accounts',
       purpose: 'Add a person, and give them the link. They register a passkey with it, and can then sign in.',
-      form: { name: 'Add a person', without: ['active'] },
+      form: { name: 'Add a person', without: ['active'], sentences: newPerson },
       columns: () => ACCOUNT_COLUMNS,
       ...off,
     },
@@ -36,6 +37,23 @@ export function identityTabs(): readonly ListTab[] {
       extraColumns: (type, reload) => deleteColumn(type, 'Delete', reload),
       ...off,
     },
+  ];
+}
+
+/** What happens when the account is made. */
+function newPerson(value: FormValue): readonly string[] {
+  const [email, name, description, metadata] = (['email', 'name', 'description', 'metadata'] as const).map((field) =>
+    textAt(value, field).trim(),
+  );
+  const groups = Array.isArray(value['groups']) ? value['groups'].filter((group) => group !== '') : [];
+  return [
+    name === '' ? `${email} gets an account here.` : `${name} (${email}) gets an account here.`,
+    groups.length === 0
+      ? 'They are in no group: they may enter where everybody with an account, or their address, may.'
+      : `They are in ${groups.length === 1 ? 'the group' : 'the groups'} ${groups.join(', ')}.`,
+    'You get a link for them, once. With it they register a passkey, and can then sign in.',
+    ...(description === '' ? [] : [`Description: ${description}`]),
+    ...(metadata === '' ? [] : [`Metadata: ${metadata}`]),
   ];
 }
 

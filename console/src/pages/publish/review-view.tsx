@@ -1,6 +1,7 @@
 import { redirectUri } from '../../../../src/publish/edge-url.ts';
 import type { WantedEdge } from '../../../../src/publish/wanted-edge.ts';
 import { Notice } from '../../components/notice.tsx';
+import { Sentences } from '../../components/sentences.tsx';
 import { StepHeading } from '../../components/step-heading.tsx';
 import { urlOf } from './publish-request.ts';
 import { sentencesOf } from './sentences.ts';
@@ -20,13 +21,7 @@ export function ReviewView({ wanted, test, warning, isBusy, onBack, onPublish }:
   return (
     <section class="stack form-page" aria-label="Review">
       <StepHeading>This is what happens</StepHeading>
-      <ul class="sentences">
-        {sentencesOf(wanted).map((sentence) => (
-          <li key={sentence} dir="auto">
-            {sentence}
-          </li>
-        ))}
-      </ul>
+      <Sentences all={sentencesOf(wanted)} />
       {wanted.login !== null && wanted.login.clientId !== '' && (
         <p>
           The provider must know the redirect URI <code class="wrap-anywhere">{redirectUri(urlOf(wanted))}</code>

@@ -7,6 +7,7 @@ import { refreshPendingChange } from '../../api/pending-change.ts';
 import { request } from '../../api/request.ts';
 import { revisionWith } from '../../api/write.ts';
 import { ErrorNotice } from '../../components/notice.tsx';
+import { Sentences } from '../../components/sentences.tsx';
 import { StepHeading } from '../../components/step-heading.tsx';
 import { TrialChoice } from '../../components/trial-choice.tsx';
 import type { ChangeProps } from './site-changes.tsx';
@@ -75,13 +76,7 @@ export function SiteChange(props: SiteChangeProps) {
       {problem === null && !isUnchanged && (
         <div role="status">
           <p>Once you save:</p>
-          <ul class="sentences">
-            {sentences.map((sentence) => (
-              <li key={sentence} dir="auto">
-                {sentence}
-              </li>
-            ))}
-          </ul>
+          <Sentences all={sentences} />
         </div>
       )}
       <TrialChoice value={confirmWithin} onChange={setConfirmWithin} />
