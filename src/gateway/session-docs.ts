@@ -1,3 +1,4 @@
+import { entryRules } from '../edge/tunnels/endpoint-modules.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { ALPN } from '../tunnel/protocol.ts';
 import type { AgentSession } from './agent-session.ts';
@@ -46,5 +47,6 @@ export function endpointDoc(tunnel: BoundTunnel, region: string): JsonObject {
     type: 'ephemeral',
     metadata: tunnel.metadata,
     tunnel_id: tunnel.id,
+    entry_rules: [...entryRules(tunnel.modules)],
   };
 }

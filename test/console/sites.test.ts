@@ -52,7 +52,8 @@ test('sites are listed with where they go, who may enter, their health and their
   const page = await world.edge.site(await world.edge.httpResponse('soon', { status_code: 503 }), 'page.localhost');
   await world.protect(page);
   await api('PUT', `${page.routePath}/access`, { allow: [{ claims: { groups: ['ops'] } }, { guests: true }] });
-  await world.edge.site(undefined, 'empty.localhost');
+  const empty = await world.edge.site(undefined, 'empty.localhost');
+  await api('PUT', `${empty.routePath}/basic_auth`, { users: [{ username: 'ana', password: 'long enough' }] });
 
   await admin.page.getByRole('button', { name: 'Reload' }).click();
   await row('open.localhost').getByText(world.upstreamAddress).waitFor();
@@ -66,6 +67,7 @@ test('sites are listed with where they go, who may enter, their health and their
   await row('page.localhost').getByText('a fixed page (503)').waitFor();
   await row('page.localhost').getByText('group ops, or guests with a link').waitFor();
   await row('empty.localhost').getByText('no target').waitFor();
+  await row('empty.localhost').getByText('everybody with a password').waitFor();
   await photograph('sites');
   assert.deepEqual(await admin.seriousFindings(), []);
 
@@ -157,7 +159,24 @@ test('sites that agents publish are listed beside the others, also on a phone', 
   const agent = await connect({
     serverAddr: `127.0.0.1:${world.edge.world.server.addresses.tunnel?.port}`,
     ...{ authtoken: AUTHTOKEN, ca: world.edge.ca, metadata: 'machine 7' },
-    tunnels: [{ proto: 'https', domain: 'container.localhost', addr: world.upstreamAddress }],
+    tunnels: [
+      { proto: 'https', domain: 'container.localhost', addr: world.upstreamAddress },
+      {
+        ...{ proto: 'https', domain: 'closed.localhost', addr: world.upstreamAddress },
+        modules: {
+          oidc: { issuer: 'https://idp.example.com', client_id: 'shop', client_secret: 'not for the list' },
+          access: { allow_emails: ['ana@example.com'] },
+        },
+      },
+      // Rules that are only rehearsed keep nobody out.
+      {
+        ...{ proto: 'https', domain: 'rehearsed.localhost', addr: world.upstreamAddress },
+        modules: {
+          oidc: { issuer: 'https://idp.example.com', client_id: 'shop', client_secret: 'not for the list' },
+          access: { allow_emails: ['ana@example.com'], enforce: false },
+        },
+      },
+    ],
   });
   assert.equal((await world.edge.ask('container.localhost')).status, 200);
   await page.setViewportSize({ width: 360, height: 740 });
@@ -166,6 +185,12 @@ test('sites that agents publish are listed beside the others, also on a phone', 
   const site = agents.locator('tr.row', { hasText: 'container.localhost' });
   await site.getByText(world.upstreamAddress).waitFor();
   await site.getByRole('cell', { name: '1', exact: true }).waitFor();
+  await site.getByText('everybody', { exact: true }).waitFor();
+  const closed = agents.locator('tr.row', { hasText: 'closed.localhost' });
+  await closed.getByText('login at https://idp.example.com, access by ana@example.com').waitFor();
+  const rehearsed = agents.locator('tr.row', { hasText: 'rehearsed.localhost' });
+  await rehearsed.getByText('login at https://idp.example.com', { exact: true }).waitFor();
+  assert.doesNotMatch(JSON.stringify(await api('GET', '/endpoints?limit=100')), /not for the list/);
   // Nothing that matters is hidden on a narrow screen.
   await row('open.localhost').getByText(world.upstreamAddress).waitFor();
   await row('agents.localhost').getByText('everybody from listed addresses').waitFor();

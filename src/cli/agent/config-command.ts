@@ -1,3 +1,4 @@
+import { summaryOf } from '../../modules/agent-modules.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { parseCommand } from '../parse-command.ts';
 import type { AgentPorts } from './agent-ports.ts';
@@ -10,7 +11,6 @@ import type { DockerConfig } from './docker/docker-config.ts';
 import { defaultSpec } from './docker/docker-source.ts';
 import { labelsText } from './event-text.ts';
 import { FlagValues } from './flag-values.ts';
-import { summaryOf } from './modules/module-config.ts';
 import { moduleForms } from './modules/module-forms.ts';
 import { serverAddrOf } from './server-access.ts';
 import { noFile, specsOf } from './start-command.ts';

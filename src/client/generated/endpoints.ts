@@ -36,6 +36,11 @@ export interface Endpoint {
   readonly description: string;
   /** Metadata of the tunnel or the edge; empty without the scope tunnels:read or edges:read. */
   readonly metadata: string;
+  /**
+   * What the agent demands of visitors, in words; empty: everybody may enter. Only for endpoints of agents, and
+   * with the scope tunnels:read.
+   */
+  readonly entry_rules?: readonly string[] | undefined;
   /** The tunnel; null for an edge endpoint. */
   readonly tunnel: Ref | null;
   /** The edge; null for an ephemeral endpoint. */

@@ -2,11 +2,12 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts
 import { FIELD_RULES } from '../../lib/net/field-rules.ts';
 import { createDecoder } from '../../lib/schema/decode-body.ts';
 import { type FieldProblem, fieldName } from '../../lib/schema/field-problem.ts';
-import { type AgentModule, agentModules } from '../../modules/agent-modules.ts';
+import { type AgentModule, agentModules, summaryOf } from '../../modules/agent-modules.ts';
 import { moduleProblems, normalized, sealed } from '../../modules/checked-config.ts';
 import type { AcceptedForm, AgentField } from '../../modules/contract/agent-form.ts';
 import type { CheckContext, Module } from '../../modules/contract/module.ts';
 import { type ModuleSettings, settingsOf } from '../../modules/module-settings.ts';
+import { modules as allModules } from '../../modules/registry.ts';
 import type { DetachedRecord } from '../../snapshot/detached-edge.ts';
 import type { EndpointModules } from '../../tunnel/messages.ts';
 
@@ -59,6 +60,23 @@ export function decodeModules(
     records.push(...accepted.records);
   }
   return { modules, records };
+}
+
+/** A list of people or addresses may be long. */
+const MAX_RULE = 200;
+
+/** Who may enter, in words for a list and without secrets. Empty: everybody. */
+export function entryRules(asked: EndpointModules): readonly string[] {
+  return agentModules(allModules).flatMap((module) => {
+    const form = asked[module.name];
+    if (!module.decidesAccess || !isJsonObject(form) || form['enforce'] === false || form['enabled'] === false) {
+      return [];
+    }
+    const texts = summaryOf(module.agent.form, form);
+    return (texts.length === 0 ? [module.title] : texts).map((text) =>
+      text.length > MAX_RULE ? `${text.slice(0, MAX_RULE)}…` : text,
+    );
+  });
 }
 
 function moduleFor(name: string, proto: Proto, offered: ReadonlyMap<string, AgentModule>): AgentModule {

@@ -40,6 +40,13 @@ const schema = Type.Object({
   metadata: Type.String({
     description: 'Metadata of the tunnel or the edge; empty without the scope tunnels:read or edges:read.',
   }),
+  entry_rules: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'What the agent demands of visitors, in words; empty: everybody may enter. Only for endpoints of agents, and with the scope tunnels:read.',
+      examples: [["login at the server's identity host", 'access by ana@example.com']],
+    }),
+  ),
   tunnel: Type.Union([refSchema, Type.Null()], { description: 'The tunnel; null for an edge endpoint.' }),
   edge: reference(
     { kinds: ['https_edge'] },
@@ -98,6 +105,7 @@ function render(id: string, doc: JsonObject, { scopes }: Principal, ports: Endpo
     type: doc['type'] ?? 'ephemeral',
     description: words['description'] ?? '',
     metadata: words['metadata'] ?? '',
+    ...(words['entry_rules'] !== undefined && { entry_rules: words['entry_rules'] }),
     tunnel: typeof tunnelId === 'string' ? { ...ports.ref(tunnelId) } : null,
     edge: typeof edgeId === 'string' ? { ...ports.ref(edgeId) } : null,
     ...UNUSED_VALUES,

@@ -23,6 +23,7 @@ function routeEntry(edge: Document, route: Document): string {
   const ways = [...peopleOf(route), ...programsOf(route)];
   const limits = [
     ...(enabled(route, 'ip_restriction') === null ? [] : ['from listed addresses']),
+    ...(enabled(route, 'basic_auth') === null ? [] : ['with a password']),
     ...(enabled(edge, 'mutual_tls') === null ? [] : ['with a client certificate']),
   ];
   if (ways.length === 0) return limits.length === 0 ? '' : `everybody ${limits.join(' and ')}`;

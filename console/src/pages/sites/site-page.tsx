@@ -16,7 +16,7 @@ import { EntryChange, HostChange, TargetChange } from './site-changes.tsx';
 import { Targets } from './site-columns.tsx';
 import { backendsOf, HealthChip, healthOf } from './site-health.tsx';
 import { type SiteSaved, SiteSavedView } from './site-saved-view.tsx';
-import { useBackends } from './use-backends.ts';
+import { useDocuments } from './use-documents.ts';
 import { useSiteFigures } from './use-site-figures.ts';
 
 /** One site, with the jobs that people have: another host, another target, other people. */
@@ -58,7 +58,7 @@ function SiteView({ answer, facts, reload }: SiteViewProps) {
   const [part, setPart] = useState<Part | null>(null);
   const [saved, setSaved] = useState<SiteSaved | null>(null);
   const edge = documentOf(answer);
-  const backends = useBackends(backendsOf(edge), 0);
+  const backends = useDocuments(backendsOf(edge), 0);
   const figures = useSiteFigures();
   const [target] = backendsOf(edge);
   const common = {

@@ -10,7 +10,7 @@ import { PublishLink } from '../publish/publish-link.tsx';
 import { AgentSites } from './agent-sites.tsx';
 import { siteColumns } from './site-columns.tsx';
 import { backendsOf } from './site-health.tsx';
-import { useBackends } from './use-backends.ts';
+import { useDocuments } from './use-documents.ts';
 import { useSiteFigures } from './use-site-figures.ts';
 
 /** What this installation serves, as people think of it: a host, where it goes, who may enter, whether it works. */
@@ -19,7 +19,7 @@ export function SitesPage() {
   const tunnels = usePages(isAllowed('tunnels:read') ? '/tunnels?limit=100' : null, 'tunnels');
   const [filter, setFilter] = useState('');
   const [round, setRound] = useState(0);
-  const backends = useBackends(pages.rows.flatMap(backendsOf), round);
+  const backends = useDocuments(pages.rows.flatMap(backendsOf), round);
   const figures = useSiteFigures();
   const wanted = filter.trim().toLowerCase();
   const rows = pages.rows.filter((edge) => documentName(edge).toLowerCase().includes(wanted));
@@ -74,7 +74,7 @@ export function SitesPage() {
           )
         }
       />
-      <AgentSites pages={tunnels} filter={wanted} figures={figures} />
+      <AgentSites pages={tunnels} filter={wanted} figures={figures} round={round} />
     </>
   );
 }

@@ -38,20 +38,3 @@ export function configOf(form: CommandForm, values: ReadonlyMap<string, FieldVal
 export function writtenKey({ key, bare }: CommandForm, config: ModuleConfig | undefined): string {
   return bare !== undefined && config !== undefined && Object.keys(config).length === 0 ? bare.key : key;
 }
-
-/** For display, such as "login at https://idp.example.com". */
-export function summaryOf(form: CommandForm, config: ModuleConfig | undefined): readonly string[] {
-  if (config === undefined) return [];
-  const { summary, bare } = form;
-  if (bare !== undefined && writtenKey(form, config) === bare.key) return [bare.summary];
-  return summary.flatMap((template) => {
-    let isWhole = true;
-    const text = template.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => {
-      const value = config[name];
-      const shown = Array.isArray(value) ? value.join(', ') : String(value ?? '');
-      if (shown === '') isWhole = false;
-      return shown;
-    });
-    return isWhole ? [text] : [];
-  });
-}

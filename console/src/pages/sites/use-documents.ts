@@ -1,19 +1,18 @@
 import { useEffect, useState } from 'preact/hooks';
-import { isAllowed } from '../../api/scopes.ts';
 import type { Document } from '../../api/use-pages.ts';
 import type { Reference } from '../../components/ref-link.tsx';
 import { loadByIds } from '../../schema/load-by-ids.ts';
 
-type Backends = ReadonlyMap<string, Document>;
+type Documents = ReadonlyMap<string, Document>;
 
-/** The backends that references name, by id. Each is loaded once for every round. */
-export function useBackends(references: readonly Reference[], round: number): Backends {
-  const [known, setKnown] = useState<{ round: number; found: Backends }>({ round, found: new Map() });
-  const current: Backends = known.round === round ? known.found : new Map();
+/** The documents that references name, by id. Each is loaded once for every round. */
+export function useDocuments(references: readonly Reference[], round: number): Documents {
+  const [known, setKnown] = useState<{ round: number; found: Documents }>({ round, found: new Map() });
+  const current: Documents = known.round === round ? known.found : new Map();
   const missing = references.filter(({ id }) => !current.has(id));
   const key = missing.map(({ id }) => id).join();
   useEffect(() => {
-    if (missing.length === 0 || !isAllowed('backends:read')) return undefined;
+    if (missing.length === 0) return undefined;
     const controller = new AbortController();
     loadByIds(missing, controller.signal).then(
       (loaded) => {
