@@ -6,6 +6,8 @@ import { projectRoot } from '../docs/markdown.ts';
 
 const BUILDERS = ['docker', 'podman'];
 const builder = BUILDERS.find((program) => spawnSync(program, ['info'], { stdio: 'ignore' }).status === 0);
+/** Docker's and Podman's words. */
+const NO_REGISTRY = /pinging container registry|failed to resolve source metadata/;
 const missing = `THE IMAGE WAS NOT BUILT: none of ${BUILDERS.join(' and ')} works here. test/install/container.test.ts runs its steps`;
 
 test('the image builds, starts with a read-only root file system, and becomes healthy', {
@@ -16,6 +18,12 @@ test('the image builds, starts with a read-only root file system, and becomes he
   const run = (...args: string[]) => spawnSync(builder, args, { cwd: projectRoot, encoding: 'utf8' });
   t.after(() => run('rmi', '--force', image));
   const built = run('build', '--tag', image, '.');
+  if (built.status !== 0 && NO_REGISTRY.test(built.stderr)) {
+    t.skip(
+      'THE IMAGE WAS NOT BUILT: the registry of its base cannot be reached. test/install/container.test.ts runs its steps',
+    );
+    return;
+  }
   assert.equal(built.status, 0, built.stderr.slice(-2000));
   t.after(() => run('rm', '--force', '--volumes', image));
   const started = run('run', '--detach', '--name', image, '--read-only', '--cap-drop', 'ALL', image);
