@@ -21,7 +21,7 @@ export function summaryOf(
     let isWhole = true;
     const text = template.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => {
       const value = config[name];
-      const shown = Array.isArray(value) ? value.join(', ') : String(value ?? '');
+      const shown = Array.isArray(value) ? value.join(', ') : String((value ?? '') as string | number | boolean);
       if (shown === '') isWhole = false;
       return shown;
     });

@@ -191,6 +191,11 @@ suite('postern up in a terminal', () => {
     assert.equal(first.code, 0, first.err);
     assert.match(first.out, /^- edge one\.example\.com:\d+$/m);
     assert.equal(await world.edgeOf('one.example.com'), undefined);
+    // People know an address, and "postern undo" needs a revision.
+    assert.match(first.out, new RegExp(`^= backend 127\\.0\\.0\\.1:${target} is used elsewhere, and stays$`, 'm'));
+    const [, revision] = /"postern undo (\d+)" takes this back$/m.exec(first.out) ?? [];
+    const { message } = await world.call('GET', `/changes/${revision}`);
+    assert.equal(message, 'postern down one.example.com');
 
     const two = await world.edgeOf('two.example.com');
     const added = { match_type: 'path_prefix', match: '/mine' };

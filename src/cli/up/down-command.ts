@@ -1,16 +1,16 @@
 import { queryString } from '../../client/fill-path.ts';
-import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { Transport } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
 import { hostOf } from '../../lib/net/split-address.ts';
+import type { Current } from '../../publish/plan-edge.ts';
 import { printable } from '../api/cell-text.ts';
 import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { printPlanLines } from '../edge/edge-command.ts';
 import { parseSite } from '../edge/parse-site.ts';
-import { readCurrent } from '../edge/publish-edge.ts';
+import { publishEdge, readCurrent } from '../edge/publish-edge.ts';
 import { parseCommand } from '../parse-command.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { API_KEY_FILE } from '../shared-flags.ts';
@@ -25,7 +25,7 @@ const SYNTAX: CommandSyntax = {
   usage: ['HOST'],
   hasOperands: true,
   about:
-    'Removes what "postern up HOST" made, in one change: the edge, the route and the backend. What somebody else made or uses stays, and so do the server, its settings and its data. "postern undo" takes it back.',
+    'Removes what "postern up HOST" made, in one change: the edge, the route and the backend. What somebody else made or uses stays, and so do the server, its settings and its data. "postern undo REVISION" takes it back.',
   flags: [API_KEY_FILE],
   groups: [settingsGroup('to find the server')],
   examples: ['sudo postern down app.example.com'],
@@ -74,15 +74,15 @@ async function takeDown(transport: Transport, host: string, context: CommandCont
     path: `/changesets/claims${queryString({ owner: UP_OWNER })}`,
   });
   const { claims } = JSON.parse(text) as { readonly claims: readonly Claim[] };
-  const { edges } = await readCurrent(transport);
-  const removals = removalsOf(host, claims, edges);
+  const { edges, backends } = await readCurrent(transport);
+  const removals = removalsOf(host, claims, { edges, backends });
   if (removals.length === 0) {
     const isThere = edges.some(({ hostports }) => hostports.some((each) => hostOf(each) === host));
     throw upFailed(
       `postern up has not published ${host}. ${isThere ? `Somebody else made its edge. Delete that with: postern api https-edges delete ${host}` : 'Nothing serves it'}`,
     );
   }
-  const kept = await remove(transport, host, removals);
+  const { kept, revision } = await remove(transport, host, removals);
   const removed = removals.filter(({ id }) => !kept.has(id));
   printPlanLines({ lines: removed.map(({ line }) => line) }, context);
   for (const { line } of removals.filter(({ id }) => kept.has(id)))
@@ -90,12 +90,12 @@ async function takeDown(transport: Transport, host: string, context: CommandCont
   const edge = edges.find(({ hostports }) => hostports.some((each) => hostOf(each) === host));
   if (edge !== undefined && !removals.some(({ id }) => id === edge.id))
     context.print(`= edge ${edge.hostports.join(', ')} stays: it has other routes or hosts, or somebody else made it`);
-  context.print(`${host} is no longer published. "postern undo" takes this back`);
+  context.print(`${host} is no longer published. "postern undo ${revision}" takes this back`);
   return 0;
 }
 
 /** The edge goes with its route, unless somebody added to it. */
-function removalsOf(host: string, claims: readonly Claim[], edges: readonly HttpsEdge[]): readonly Removal[] {
+function removalsOf(host: string, claims: readonly Claim[], { edges, backends: all }: Current): readonly Removal[] {
   const own = claims.filter(({ name }) => name === host || name.startsWith(`${host}/`));
   const ofHost = (id: string): boolean => own.some((claim) => claim.id === id);
   const removals: Removal[] = [];
@@ -114,24 +114,28 @@ function removalsOf(host: string, claims: readonly Claim[], edges: readonly Http
   for (const id of backends) {
     // Another host of postern up may have made it.
     if (claims.some((claim) => claim.id === id))
-      removals.push({ id, path: `/backends/static/${id}`, line: `- backend ${id}`, isShared: true });
+      removals.push({
+        ...{ id, path: `/backends/static/${id}`, isShared: true },
+        line: `- backend ${all.find((each) => each.id === id)?.address ?? id}`,
+      });
   }
   return removals;
 }
 
-/** The ids of what stays, because others use it. */
-async function remove(transport: Transport, host: string, removals: readonly Removal[]): Promise<ReadonlySet<string>> {
+interface Removed {
+  /** The ids of what stays, because others use it. */
+  readonly kept: ReadonlySet<string>;
+  readonly revision: number;
+}
+
+async function remove(transport: Transport, host: string, removals: readonly Removal[]): Promise<Removed> {
   const kept = new Set<string>();
   for (;;) {
     const going = removals.filter(({ id }) => !kept.has(id));
-    const operations = going.map(({ path }) => ({ method: 'DELETE', path }));
+    const operations = going.map(({ path }) => ({ method: 'DELETE' as const, path }));
     try {
-      await transport.send({
-        method: 'POST',
-        path: '/changesets',
-        body: { operations, message: `postern down ${host}` },
-      });
-      return kept;
+      const plan = { message: `postern down ${host}`, isDryRun: false };
+      return { kept, revision: (await publishEdge(transport, { operations }, plan)).revision };
     } catch (error) {
       const used = error instanceof PosternApiError ? going[Number(error.details['operation'] ?? -1)] : undefined;
       if (used?.isShared !== true || (error as PosternApiError).code !== 'ERR_POSTERN_IN_USE') throw error;
