@@ -11,10 +11,11 @@ const START_TIMEOUT_MS = 20_000;
 const NGINX_STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
 
 /** What to pass as `skip` of a test that needs this program; false when it is installed. */
-export function missingBalancer(program: 'haproxy' | 'nginx'): string | false {
+export function missingBalancer(needed: 'haproxy' | 'nginx' | 'nginx stream'): string | false {
+  const [program = '', module] = needed.split(' ');
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'];
   const isThere = folders.some((folder) => isReadable(join(folder, program)));
-  if (program === 'nginx' && isThere && !isReadable(NGINX_STREAM_MODULE)) return 'NOT RUN: nginx has no stream module';
+  if (module === 'stream' && isThere && !isReadable(NGINX_STREAM_MODULE)) return 'NOT RUN: nginx has no stream module';
   return isThere ? false : `NOT RUN: ${program} is not installed`;
 }
 
@@ -28,19 +29,19 @@ export async function startHaproxy(test: Cleanup, configuration: string): Promis
   return port;
 }
 
-/** The same with nginx, for a `stream` block. */
-export async function startNginxStream(test: Cleanup, stream: string): Promise<number> {
+/** The same with nginx, for an `http` or a `stream` block. */
+export async function startNginx(test: Cleanup, block: string): Promise<number> {
   const folder = await tempDir(test);
   const port = await freePort();
   const file = join(folder, 'nginx.conf');
   const lines = [
-    `load_module ${NGINX_STREAM_MODULE};`,
+    ...(block.startsWith('stream') ? [`load_module ${NGINX_STREAM_MODULE};`] : []),
     'daemon off;',
     'master_process off;',
     `pid ${join(folder, 'pid')};`,
     'error_log stderr;',
     'events {}',
-    stream.replaceAll('PORT', String(port)),
+    block.replaceAll('PORT', String(port)),
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
   const env = { ...process.env, PATH: `${process.env['PATH']}${delimiter}/usr/sbin` };

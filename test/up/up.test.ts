@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
 import { shellBlocks } from '../docs/markdown.ts';
-import { missingBalancer, startNginxStream } from '../support/balancers.ts';
+import { missingBalancer, startNginx } from '../support/balancers.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { PUBLIC_ADDRESS, type UpResult, UpWorld } from './up-world.ts';
 
@@ -31,7 +31,7 @@ suite('postern up in a terminal', () => {
   });
 
   test('names the program that holds a port, and changes nothing', { skip: missingBalancer('nginx') }, async (t) => {
-    const port = await startNginxStream(t, 'stream { server { listen 127.0.0.1:PORT; return held; } }');
+    const port = await startNginx(t, 'http { access_log off; server { listen 127.0.0.1:PORT; } }');
     const args = [HOST, '--to', '3000', '--yes', ...world.place, '--edge-http-listen', `127.0.0.1:${port}`];
     const { code, err } = await world.up(args.filter((_, index) => !isFormer(args, index)));
     assert.equal(code, 1);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { readPage } from '../../docs/markdown.ts';
-import { missingBalancer, startHaproxy, startNginxStream } from '../../support/balancers.ts';
+import { missingBalancer, startHaproxy, startNginx } from '../../support/balancers.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { recordingUpstream } from '../traffic/recording-upstream.ts';
@@ -65,10 +65,10 @@ suite('HAProxy', { skip: missingBalancer('haproxy') }, () => {
   });
 });
 
-suite('nginx', { skip: missingBalancer('nginx') }, () => {
+suite('nginx', { skip: missingBalancer('nginx stream') }, () => {
   test("proxy_protocol on carries the visitor's address", async () => {
     const stream = `stream { server { listen 127.0.0.1:PORT; proxy_pass 127.0.0.1:${edges.port}; proxy_protocol on; proxy_bind ${BALANCER}; } }`;
-    assert.equal(await visit(await startNginxStream({ after }, stream)), VISITOR);
+    assert.equal(await visit(await startNginx({ after }, stream)), VISITOR);
   });
 });
 
@@ -85,11 +85,11 @@ suite('the configurations of docs/how-to/run-behind-a-proxy.md', () => {
     assert.equal(await visit(await startHaproxy({ after }, local)), VISITOR);
   });
 
-  test('of nginx', { skip: missingBalancer('nginx') }, async () => {
+  test('of nginx', { skip: missingBalancer('nginx stream') }, async () => {
     const local = block('nginx')
       .replace('listen 443;', 'listen 127.0.0.1:PORT;')
       .replace('10.0.0.9:443;', `127.0.0.1:${edges.port}; proxy_bind ${BALANCER};`);
-    assert.equal(await visit(await startNginxStream({ after }, local)), VISITOR);
+    assert.equal(await visit(await startNginx({ after }, local)), VISITOR);
   });
 });
 
