@@ -1,18 +1,18 @@
 import type { Announcer } from '../nodes/directory/announced.ts';
 import type { AgentSession } from './agent-session.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
-import { endpointDoc, sessionDoc, tunnelDoc } from './session-docs.ts';
+import { type DocumentFacts, endpointDoc, sessionDoc, tunnelDoc } from './session-docs.ts';
 
 /** Tells the other nodes which sessions and tunnels this one reaches. */
 export class Announcements {
   readonly #announcer: Announcer | null;
   readonly #nodeId: string;
-  readonly #region: string;
+  readonly #facts: DocumentFacts;
 
-  constructor(announcer: Announcer | null, { nodeId, region }: { readonly nodeId: string; readonly region: string }) {
+  constructor(announcer: Announcer | null, nodeId: string, facts: DocumentFacts) {
     this.#announcer = announcer;
     this.#nodeId = nodeId;
-    this.#region = region;
+    this.#facts = facts;
   }
 
   session(session: AgentSession): void {
@@ -22,7 +22,7 @@ export class Announcements {
       homeNodeId: session.home ?? this.#nodeId,
       epoch: session.epoch,
       ...(session.home === null && { holders: [...new Set(session.remote.map(({ nodeId }) => nodeId))] }),
-      doc: sessionDoc(session, this.#region),
+      doc: sessionDoc(session, this.#facts.region),
     });
   }
 
@@ -36,13 +36,13 @@ export class Announcements {
       id,
       sessionId: session.id,
       epoch: session.epoch,
-      doc: tunnelDoc(tunnel, this.#region),
+      doc: tunnelDoc(tunnel, this.#facts.region),
       labels,
       forwardsTo,
       endpoint:
         endpointId === null || proto === null
           ? null
-          : { id: endpointId, proto, host, port: tunnel.port, modules, doc: endpointDoc(tunnel, this.#region) },
+          : { id: endpointId, proto, host, port: tunnel.port, modules, doc: endpointDoc(tunnel, this.#facts) },
     });
   }
 

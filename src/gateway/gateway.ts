@@ -51,13 +51,14 @@ export class Gateway implements ConnectionHandler {
   #isSendingAway = false;
 
   constructor(ports: GatewayPorts) {
-    const { presence: store, clock, bootId, region, log, announcer = null } = ports;
+    const { presence: store, clock, bootId, region, entryRules, log, announcer = null } = ports;
     this.#ports = ports;
     const presence = new Presence({
       store,
       clock,
       bootId,
       region,
+      entryRules,
       sessions: () => this.#life.all.values(),
       // Other nodes hear of it directly.
       isEssential: ports.cluster === undefined,
@@ -88,7 +89,7 @@ export class Gateway implements ConnectionHandler {
       ports,
       names: () => this.#names,
       presence,
-      announcements: new Announcements(announcer, { nodeId: bootId, region }),
+      announcements: new Announcements(announcer, bootId, { region, entryRules }),
       claims,
       records,
       copies: nodes === null ? NO_COPIES : alsoInWorkers(nodes.copies, ports.workers),

@@ -2,6 +2,7 @@ import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Announcer } from '../nodes/directory/announced.ts';
 import type { PresenceStore } from '../store/store.ts';
+import type { EndpointModules } from '../tunnel/messages.ts';
 import type { ClusterPorts } from './nodes/cluster-ports.ts';
 import type { OnlineTunnelTable } from './online-tunnel-table.ts';
 
@@ -10,6 +11,8 @@ export interface GatewayPorts {
   readonly presence: PresenceStore;
   readonly bootId: string;
   readonly region: string;
+  /** Who may enter an endpoint with these modules, in words and without secrets. Absent: not said. */
+  readonly entryRules?: ((modules: EndpointModules) => readonly string[]) | undefined;
   /** Base domain of generated names. */
   readonly domain: string;
   /** No tunnel has this host or one below it. */

@@ -4,7 +4,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { Lease, PresenceStore } from '../store/store.ts';
 import type { AgentSession } from './agent-session.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
-import { endpointDoc, sessionDoc, tunnelDoc } from './session-docs.ts';
+import { type DocumentFacts, endpointDoc, sessionDoc, tunnelDoc } from './session-docs.ts';
 
 type LeaseKey = Pick<Lease, 'kind' | 'id'>;
 
@@ -14,11 +14,10 @@ const RENEW_MS = 5_000;
 /** Longer than the time between two looks for alerts. */
 const FAREWELL_MS = 60_000;
 
-export interface PresenceOptions {
+export interface PresenceOptions extends DocumentFacts {
   readonly store: PresenceStore;
   readonly clock: Clock;
   readonly bootId: string;
-  readonly region: string;
   sessions(): Iterable<AgentSession>;
   /** Whether an agent must wait for the store. Otherwise a failed write is repeated with the next renewal. */
   readonly isEssential: boolean;
@@ -114,7 +113,7 @@ export class Presence {
     const { region } = this.#options;
     const leases = [this.#lease('tunnel', tunnel.id, session.id, session.credentialId, tunnelDoc(tunnel, region))];
     if (endpointId !== null) {
-      const doc = endpointDoc(tunnel, region);
+      const doc = endpointDoc(tunnel, this.#options);
       leases.push(this.#lease('endpoint', endpointId, tunnel.id, session.credentialId, doc));
     }
     return leases;

@@ -1,8 +1,11 @@
-import { entryRules } from '../edge/tunnels/endpoint-modules.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { ALPN } from '../tunnel/protocol.ts';
 import type { AgentSession } from './agent-session.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
+import type { GatewayPorts } from './ports.ts';
+
+/** What the documents of endpoints need besides the tunnel. */
+export type DocumentFacts = Pick<GatewayPorts, 'region' | 'entryRules'>;
 
 /** What `GET /tunnel_sessions` shows. */
 export function sessionDoc({ hello, connections, startedAt, problems }: AgentSession, region: string): JsonObject {
@@ -36,7 +39,7 @@ export function tunnelDoc(tunnel: BoundTunnel, region: string): JsonObject {
 }
 
 /** What `GET /endpoints` shows. */
-export function endpointDoc(tunnel: BoundTunnel, region: string): JsonObject {
+export function endpointDoc(tunnel: BoundTunnel, { region, entryRules }: DocumentFacts): JsonObject {
   return {
     region,
     created_at: tunnel.startedAt,
@@ -47,6 +50,6 @@ export function endpointDoc(tunnel: BoundTunnel, region: string): JsonObject {
     type: 'ephemeral',
     metadata: tunnel.metadata,
     tunnel_id: tunnel.id,
-    entry_rules: [...entryRules(tunnel.modules)],
+    ...(entryRules !== undefined && { entry_rules: [...entryRules(tunnel.modules)] }),
   };
 }

@@ -59,7 +59,7 @@ async function makeImage(): Promise<void> {
   await mkdir(join(root, 'bin'), { recursive: true });
   await mkdir(join(root, 'www'));
   await cp('/bin/busybox', join(root, 'bin', 'busybox'));
-  // Of Debian's two packages, one is linked with libraries, which the image must have too.
+  // One of Debian's two packages is linked with libraries, which the image must have too.
   const { stdout: libraries } = spawnSync('ldd', ['/bin/busybox'], { encoding: 'utf8' });
   for (const [, library = ''] of libraries.matchAll(/(\/\S+) \(0x/g))
     await cp(library, join(root, library), { dereference: true });

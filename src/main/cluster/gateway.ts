@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
 import { identityAddress } from '../../config/identity-settings.ts';
 import type { Config } from '../../config/schema.ts';
+import { entryRules } from '../../edge/tunnels/endpoint-modules.ts';
 import type { EndpointPublisher } from '../../edge/tunnels/endpoints.ts';
 import { AgentHandshakes, ownerOf } from '../../gateway/agent-handshakes.ts';
 import { Gateway } from '../../gateway/gateway.ts';
@@ -86,6 +87,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     presence: store.presence,
     bootId,
     region: config.region,
+    entryRules,
     domain: config.domain,
     identityHostname: identityAddress(config.identity_host)?.hostname ?? null,
     invitations: deps.invitations,
