@@ -11,7 +11,7 @@ export interface GatewayPorts {
   readonly presence: PresenceStore;
   readonly bootId: string;
   readonly region: string;
-  /** Who may enter an endpoint with these modules, in words and without secrets. Absent: not said. */
+  /** Who may enter an endpoint with these modules, as short texts without secrets. Absent: not said. */
   readonly entryRules?: ((modules: EndpointModules) => readonly string[]) | undefined;
   /** Base domain of generated names. */
   readonly domain: string;

@@ -37,8 +37,8 @@ export interface Endpoint {
   /** Metadata of the tunnel or the edge; empty without the scope tunnels:read or edges:read. */
   readonly metadata: string;
   /**
-   * What the agent demands of visitors, in words; empty: everybody may enter. Only for endpoints of agents, and
-   * with the scope tunnels:read.
+   * What the agent demands of visitors, as short texts; empty: everybody may enter. Only for endpoints of agents,
+   * and with the scope tunnels:read.
    */
   readonly entry_rules?: readonly string[] | undefined;
   /** The tunnel; null for an edge endpoint. */

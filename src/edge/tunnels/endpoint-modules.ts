@@ -65,7 +65,7 @@ export function decodeModules(
 /** A list of people or addresses may be long. */
 const MAX_RULE = 200;
 
-/** Who may enter, in words for a list and without secrets. Empty: everybody. */
+/** Who may enter, as short texts without secrets. Empty: everybody. */
 export function entryRules(asked: EndpointModules): readonly string[] {
   return agentModules(allModules).flatMap((module) => {
     const form = asked[module.name];

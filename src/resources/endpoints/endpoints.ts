@@ -43,7 +43,7 @@ const schema = Type.Object({
   entry_rules: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'What the agent demands of visitors, in words; empty: everybody may enter. Only for endpoints of agents, and with the scope tunnels:read.',
+        'What the agent demands of visitors, as short texts; empty: everybody may enter. Only for endpoints of agents, and with the scope tunnels:read.',
       examples: [["login at the server's identity host", 'access by ana@example.com']],
     }),
   ),
