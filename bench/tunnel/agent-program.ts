@@ -18,7 +18,7 @@ export interface AgentProgramOptions {
  * Agents in their own process, without inspector, tuned like `postern http`. Prints a line when their tunnels are
  * bound, and ends on SIGTERM.
  */
-tuneRuntime();
+tuneRuntime({ isAgent: true });
 const { agents, ca, ...options } = JSON.parse(process.env['BENCH_AGENT'] ?? '') as AgentProgramOptions;
 const handles: AgentHandle[] = [];
 for (const tunnels of agents) handles.push(await connect({ ...options, ca: readFileSync(ca, 'utf8'), tunnels }));

@@ -17,8 +17,9 @@ const USAGE_CODES = new Set(['ERR_POSTERN_USAGE', 'ERR_POSTERN_COMMAND']);
 /** Called by the launcher. */
 export async function main(): Promise<void> {
   const args = process.argv.slice(2);
-  const isLongRunning = COMMANDS.some((command) => command.name === args[0] && command.isLongRunning === true);
-  if (isLongRunning) tuneRuntime();
+  const command = COMMANDS.find(({ name }) => name === args[0]);
+  const isLongRunning = command?.isLongRunning === true;
+  if (isLongRunning) tuneRuntime({ isAgent: command.part === 'Agent' });
   process.exitCode = await runCli(args, {
     env: process.env,
     isTerminal: process.stdout.isTTY === true,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { bufferPassed, collectPassedBuffers } from './passing-buffers.ts';
+import { BYTES_PER_COLLECTION_OF_AGENTS, bufferPassed, collectPassedBuffers } from './passing-buffers.ts';
 
 const CHUNK = 1024 * 1024;
 
@@ -18,4 +18,13 @@ test('collects every 24 MB of passed buffers, and only once a collector is set',
   assert.equal(collections, 1);
   for (let n = 0; n < 72; n += 1) bufferPassed(CHUNK);
   assert.equal(collections, 4);
+});
+
+test('collects more often in an agent', () => {
+  let collections = 0;
+  collectPassedBuffers(() => {
+    collections += 1;
+  }, BYTES_PER_COLLECTION_OF_AGENTS);
+  for (let n = 0; n < 24; n += 1) bufferPassed(CHUNK);
+  assert.equal(collections, 6);
 });

@@ -6,20 +6,27 @@
  * first.
  */
 const BYTES_PER_COLLECTION = 24 * 1024 * 1024;
+/**
+ * For agents: 0.4 to 0.6 times the CPU of a large transfer. A server has more that waits for slow readers, survives
+ * frequent collections, and then takes a full one (docs/internals/decisions/0064-streams-of-tunnels.md).
+ */
+export const BYTES_PER_COLLECTION_OF_AGENTS = 4 * 1024 * 1024;
 
 let passedBytes = 0;
+let bytesPerCollection = BYTES_PER_COLLECTION;
 let collectYoung: (() => void) | null = null;
 
 /** Nothing is collected until this is called: an embedding program decides that itself. */
-export function collectPassedBuffers(collector: (() => void) | null): void {
+export function collectPassedBuffers(collector: (() => void) | null, everyBytes = BYTES_PER_COLLECTION): void {
   passedBytes = 0;
+  bytesPerCollection = everyBytes;
   collectYoung = collector;
 }
 
 /** Reports that a buffer of this many bytes was received and forwarded. */
 export function bufferPassed(bytes: number): void {
   passedBytes += bytes;
-  if (passedBytes < BYTES_PER_COLLECTION) return;
+  if (passedBytes < bytesPerCollection) return;
   passedBytes = 0;
   collectYoung?.();
 }

@@ -1,7 +1,14 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { collectPassedBuffers } from '../net/passing-buffers.ts';
+import { BYTES_PER_COLLECTION_OF_AGENTS, collectPassedBuffers } from '../net/passing-buffers.ts';
 import { RestCollector } from './rest-collector.ts';
+
+export interface TuningOptions {
+  /** An agent, not a server. */
+  readonly isAgent?: boolean;
+  /** For tests. */
+  readonly quietMs?: number;
+}
 
 export interface TunedRuntime {
   /** Frees all that can be freed, now. */
@@ -12,9 +19,9 @@ export interface TunedRuntime {
 
 /**
  * For long-running programs with short-lived objects that forward bytes. What each setting gains:
- * bench/tunnel/README.md. `quietMs` is for tests.
+ * bench/tunnel/README.md.
  */
-export function tuneRuntime({ quietMs }: { readonly quietMs?: number } = {}): TunedRuntime {
+export function tuneRuntime({ isAgent = false, quietMs }: TuningOptions = {}): TunedRuntime {
   // V8 records which allocation sites create objects that survive, and allocates later ones directly in the old space.
   // While a program is young, request objects look like that. Once there, each keeps everything that it refers to
   // (request, response, headers, streams) until the next full garbage collection, which looks like survival again: a
@@ -25,7 +32,7 @@ export function tuneRuntime({ quietMs }: { readonly quietMs?: number } = {}): Tu
   setFlagsFromString('--memory-reducer-delay-ms=60000');
   const collect = collector();
   if (collect === null) return { collectAll: () => {}, stop: () => {} };
-  collectPassedBuffers(() => collect({ type: 'minor' }));
+  collectPassedBuffers(() => collect({ type: 'minor' }), isAgent ? BYTES_PER_COLLECTION_OF_AGENTS : undefined);
   // The only flavor that shrinks the young generation.
   const atRest = new RestCollector(() => collect({ type: 'major', flavor: 'last-resort' }), quietMs);
   return {
