@@ -1,4 +1,5 @@
 import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
+import { Turns } from '../lib/async/turns.ts';
 import type { Clock } from '../lib/clock.ts';
 import { failureCode } from '../lib/error-text.ts';
 import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
@@ -11,7 +12,7 @@ import { COUNTRIES } from './list-source.ts';
 import type { ListState } from './list-state.ts';
 
 const LOOK_EVERY_MS = 1_000;
-/** Requests and files that are read at once. */
+/** Requests that are made at once, and files that are read at once: a server that hangs holds up no file. */
 const MAX_AT_ONCE = 4;
 /** How long a start, and a write of a list in a file, wait for it. */
 const WAIT_MS = 5_000;
@@ -32,6 +33,7 @@ export interface AddressListsOptions {
   readonly countFailure: (id: string) => void;
   readonly random?: () => number;
   readonly loader?: ListLoader;
+  readonly maxTableBytes?: number;
 }
 
 /**
@@ -44,8 +46,9 @@ export class AddressLists {
   readonly #loader: ListLoader;
   readonly #lists = new Map<string, FollowedList>();
   readonly #writing = new KeyedMutex();
+  readonly #requests = new Turns(MAX_AT_ONCE);
+  readonly #files = new Turns(MAX_AT_ONCE);
   readonly #timer: NodeJS.Timeout;
-  #running = 0;
   #isClosed = false;
 
   constructor(options: AddressListsOptions) {
@@ -72,10 +75,11 @@ export class AddressLists {
   /** A list is new, or has another configuration. Resolves when it was read, soon or never: null for a remote one. */
   follow(origin: ListOrigin): Promise<void> | null {
     const before = this.#lists.get(origin.id);
+    before?.end();
     const list = new FollowedList(origin);
     if (before?.origin.source === origin.source) {
-      const { table, loadedAtMs, checkedAtMs, error, known } = before;
-      Object.assign(list, { table, loadedAtMs, checkedAtMs, error });
+      const { table, loadedAtMs, checkedAtMs, error, isWithoutRoom, known } = before;
+      Object.assign(list, { table, loadedAtMs, checkedAtMs, error, isWithoutRoom });
       // What is being read belongs to a table that will not be used.
       if (before.running === null) Object.assign(list.known, known);
     }
@@ -85,8 +89,10 @@ export class AddressLists {
   }
 
   forget(id: string): void {
+    this.#lists.get(id)?.end();
     if (!this.#lists.delete(id)) return;
     this.#options.known.forget(id);
+    this.#hasRoom();
     void this.#writing.run(id, async () => {
       if (!this.#lists.has(id)) await this.#kept.remove(id);
     });
@@ -117,6 +123,7 @@ export class AddressLists {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
+    for (const list of this.#lists.values()) list.end();
     await this.#loader.close();
     await Promise.all([...this.#lists.values()].flatMap(({ running }) => running ?? []));
   }
@@ -124,7 +131,6 @@ export class AddressLists {
   #look(): void {
     const nowMs = this.#options.clock.nowMs();
     for (const list of this.#lists.values()) {
-      if (this.#running >= MAX_AT_ONCE || this.#isClosed) return;
       // A time that is further away than any that is set: a clock was wrong, once.
       const isFar = list.nextAtMs > nowMs + 2 * list.origin.everyMs;
       if (list.running === null && (list.nextAtMs <= nowMs || isFar)) void this.#run(list);
@@ -133,24 +139,27 @@ export class AddressLists {
 
   #run(list: FollowedList, acceptsSmaller = false): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
-    list.running ??= this.#read(list, acceptsSmaller).finally(() => {
-      list.running = null;
-      this.#running -= 1;
-    });
+    const turns = list.origin.isRemote ? this.#requests : this.#files;
+    list.running ??= turns
+      .run(() => this.#read(list, acceptsSmaller))
+      .finally(() => {
+        list.running = null;
+      });
     return list.running;
   }
 
   async #read(list: FollowedList, acceptsSmaller: boolean): Promise<void> {
-    this.#running += 1;
+    // While it waited for its turn.
+    if (this.#isClosed || !this.#isCurrent(list)) return;
     const { clock, log, countFailure, random = Math.random } = this.#options;
     const { id, subject } = list.origin;
     const { validators } = list.known;
     try {
-      const reading = await list.origin.read(list.known);
+      const reading = await list.origin.read(list.known, list.signal);
       if (reading !== null) {
         // Bytes that are refused are not read again until they change.
         reading.remember();
-        const built = await this.#loader.build(list.origin.format, reading.bytes);
+        const built = await this.#loader.build(list.origin.format, reading.chunks, list.signal);
         if (!acceptsSmaller) list.refuseSmaller(built);
         await this.#use(list, built);
       } else if (list.error !== null && list.known.stamp !== null) {
@@ -177,17 +186,29 @@ export class AddressLists {
 
   async #use(list: FollowedList, built: BuiltTable): Promise<void> {
     if (!this.#isCurrent(list)) return;
-    const { clock } = this.#options;
+    const { clock, maxTableBytes = MAX_TABLE_BYTES } = this.#options;
     const others = [...this.#lists.values()].filter((each) => each !== list);
     const bytes = others.reduce((sum, { table }) => sum + (table?.table.byteLength ?? 0), built.table.byteLength);
-    if (bytes > MAX_TABLE_BYTES)
-      throw new AddressListProblem(`does not fit: all lists of a node may take ${MAX_TABLE_BYTES} bytes of memory`);
+    list.isWithoutRoom = bytes > maxTableBytes;
+    if (list.isWithoutRoom)
+      throw new AddressListProblem(`does not fit: all lists of a node may take ${maxTableBytes} bytes of memory`);
+    const isSmaller = built.table.byteLength < (list.table?.table.byteLength ?? 0);
     const isSame = list.table !== null && Buffer.from(list.table.table).equals(Buffer.from(built.table));
     // The former memory stays in use if it says the same, so that nothing is compiled again.
     list.table = isSame && list.table !== null ? { ...built, table: list.table.table } : built;
     list.loadedAtMs = clock.nowMs();
     if (!isSame) this.#tell(list);
+    if (isSmaller) this.#hasRoom();
     await this.#keep(list);
+  }
+
+  /** Lists that did not fit are read again, although they have not changed. */
+  #hasRoom(): void {
+    for (const list of this.#lists.values()) {
+      if (!list.isWithoutRoom) continue;
+      list.known.stamp = null;
+      list.nextAtMs = 0;
+    }
   }
 
   #tell({ origin: { id, source }, table, error }: FollowedList): void {

@@ -10,7 +10,8 @@ export type ListFormat = 'plain' | 'mmdb';
 /** What the thread that builds tables is asked, and what it answers. Problems are messages for the operator. */
 export interface BuildJob {
   readonly format: ListFormat;
-  readonly bytes: Uint8Array;
+  /** The bytes of the list, in order. */
+  readonly chunks: readonly Uint8Array[];
 }
 
 export type BuildAnswer = BuiltTable | { readonly problem: string };

@@ -17,7 +17,7 @@ async function fetched(
     ...{ isAddressAllowed: () => true, isPlainHttpAllowed: () => true },
     ...{ maxBytes: 100_000, timeoutMs },
   });
-  return fetchList(fetch, { url, headers: {}, known: null });
+  return fetchList(fetch, { url, headers: {}, known: null, signal: t.signal });
 }
 
 test('a body without an end is refused at the limit, and its connection closed', async (t) => {

@@ -1,6 +1,7 @@
 import { FetchProblem } from '../lib/http/fetch-problem.ts';
 import type { GuardedFetch } from '../lib/http/guarded-fetch.ts';
 import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
+import { GatheredBytes } from '../lib/net/gathered-bytes.ts';
 
 /** Validators of the response in use (RFC 9110 §8.8), sent back to ask for something newer. */
 export interface Validators {
@@ -14,15 +15,22 @@ export interface ListRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Null: any response is new. */
   readonly known: Validators | null;
+  readonly signal: AbortSignal;
 }
 
-export type FetchedList = { readonly bytes: Uint8Array; readonly validators: Validators } | null;
+export type FetchedList = { readonly chunks: readonly Uint8Array[]; readonly validators: Validators } | null;
 
 const MAX_VALIDATOR_LENGTH = 512;
 
 /** Requests a list; null: it is unchanged. Rejects with AddressListProblem. Redirects are not followed: headers stay at their origin. */
-export async function fetchList(fetch: GuardedFetch, { url, headers, known }: ListRequest): Promise<FetchedList> {
+export async function fetchList(
+  fetch: GuardedFetch,
+  { url, headers, known, signal }: ListRequest,
+): Promise<FetchedList> {
+  const into = new GatheredBytes();
   const response = await fetch(url, {
+    signal,
+    into,
     headers: {
       accept: 'text/plain, */*;q=0.5',
       'user-agent': 'postern',
@@ -38,7 +46,7 @@ export async function fetchList(fetch: GuardedFetch, { url, headers, known }: Li
   });
   const { status } = response;
   if (status === 304 && known !== null) return null;
-  if (status >= 300 && status < 400) {
+  if (status >= 300 && status < 400 && status !== 304) {
     throw new AddressListProblem(
       `was answered with a redirect (${status}), which is not followed: set url to its target`,
     );
@@ -49,7 +57,7 @@ export async function fetchList(fetch: GuardedFetch, { url, headers, known }: Li
   if ((response.headers.get('content-encoding') ?? 'identity') !== 'identity')
     throw new AddressListProblem('was answered with a compressed response, which is not read');
   return {
-    bytes: new Uint8Array(await response.arrayBuffer()),
+    chunks: into.chunks(),
     validators: {
       etag: validator(response.headers.get('etag')),
       lastModified: validator(response.headers.get('last-modified')),

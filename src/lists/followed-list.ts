@@ -4,7 +4,7 @@ import type { Validators } from './fetch-list.ts';
 import type { ListState } from './list-state.ts';
 
 /** What one look at a source found; null: the same as before. */
-export type Reading = { readonly bytes: Uint8Array; readonly remember: () => void } | null;
+export type Reading = { readonly chunks: readonly Uint8Array[]; readonly remember: () => void } | null;
 
 /** A source of entries, and how often it is read. */
 export interface ListOrigin {
@@ -16,7 +16,7 @@ export interface ListOrigin {
   readonly everyMs: number;
   /** Whether its server may be overloaded: then attempts after a failure become rare. */
   readonly isRemote: boolean;
-  read(known: KnownReading): Promise<Reading>;
+  read(known: KnownReading, signal: AbortSignal): Promise<Reading>;
 }
 
 /** What is remembered of the last reading. */
@@ -40,6 +40,9 @@ export class FollowedList {
   failures = 0;
   nextAtMs = 0;
   running: Promise<void> | null = null;
+  /** Its table did not fit beside those of the other lists. */
+  isWithoutRoom = false;
+  readonly #ended = new AbortController();
 
   constructor(origin: ListOrigin) {
     this.origin = origin;
@@ -53,6 +56,15 @@ export class FollowedList {
       skippedLines: table?.skippedLines ?? 0,
       ...{ loadedAtMs, checkedAtMs, error },
     };
+  }
+
+  /** Aborted when nobody needs what is being read. */
+  get signal(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  end(): void {
+    this.#ended.abort();
   }
 
   succeeded(nowMs: number, random: number): void {

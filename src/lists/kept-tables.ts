@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
@@ -7,6 +8,8 @@ import { writeDurably } from '../lib/process/durable-file.ts';
 const SUFFIX = '.table';
 const DIGEST_BYTES = 32;
 const LENGTH_BYTES = 4;
+/** Written and digested at once, so that a large table never blocks the thread. */
+const SLICE_BYTES = 1024 * 1024;
 const OWNER_ONLY = 0o600;
 /** No write takes so long. */
 const LEFTOVER_MS = 3_600_000;
@@ -23,8 +26,8 @@ export interface KeptTable {
 }
 
 /**
- * The last good tables of this node, one file each: a digest of the rest, the length of a header, the header in JSON,
- * the table. A file is replaced as a whole, and one that is damaged counts as absent.
+ * The last good tables of this node, one file each: the length of a header, the header in JSON, the table, a digest of
+ * all. A file is replaced as a whole, and one that is damaged counts as absent.
  */
 export class KeptTables {
   readonly #folder: string;
@@ -37,17 +40,16 @@ export class KeptTables {
     const header = Buffer.from(JSON.stringify(facts));
     const length = Buffer.alloc(LENGTH_BYTES);
     length.writeUInt32BE(header.length);
-    const content = Buffer.concat([length, header, Buffer.from(table)]);
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await writeDurably(this.#path(id), Buffer.concat([await digestOf(content), content]), OWNER_ONLY);
+    await writeDurably(this.#path(id), withDigest(Buffer.concat([length, header]), Buffer.from(table)), OWNER_ONLY);
   }
 
   /** Null: there is none, or it is damaged. */
   async read(id: string): Promise<KeptTable | null> {
     const bytes = await readFile(this.#path(id)).catch(() => null);
     if (bytes === null || bytes.length < DIGEST_BYTES + LENGTH_BYTES) return null;
-    const content = bytes.subarray(DIGEST_BYTES);
-    if (!(await digestOf(content)).equals(bytes.subarray(0, DIGEST_BYTES))) return null;
+    const content = bytes.subarray(0, -DIGEST_BYTES);
+    if (!(await digestOf(content)).equals(bytes.subarray(-DIGEST_BYTES))) return null;
     const headerEnd = LENGTH_BYTES + content.readUInt32BE(0);
     const table = new SharedArrayBuffer(Math.max(0, content.length - headerEnd));
     new Uint8Array(table).set(content.subarray(headerEnd));
@@ -79,6 +81,17 @@ export class KeptTables {
 async function ageMs(path: string): Promise<number> {
   const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.NaN }));
   return Date.now() - mtimeMs;
+}
+
+function* withDigest(head: Buffer, table: Buffer): Iterable<Buffer> {
+  const digest = createHash('sha256').update(head);
+  yield head;
+  for (let at = 0; at < table.length; at += SLICE_BYTES) {
+    const slice = table.subarray(at, at + SLICE_BYTES);
+    digest.update(slice);
+    yield slice;
+  }
+  yield digest.digest();
 }
 
 /** Not on this thread: a large table takes 100 ms. */

@@ -7,7 +7,7 @@ import { ListLoader } from './list-loader.ts';
 const loader = new ListLoader();
 after(() => loader.close());
 
-const own = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes);
+const own = (bytes: Uint8Array): Uint8Array[] => [new Uint8Array(bytes)];
 
 suite('the thread that builds tables', () => {
   test('builds one list after the other, also after a problem', async () => {
@@ -25,6 +25,16 @@ suite('the thread that builds tables', () => {
     await assert.rejects(() => impatient.build('plain', own(Buffer.from(lines.join('\n')))), /within/);
   });
 
+  test('leaves a list that is no longer needed, and builds the next', async () => {
+    const [ended, lines] = [new AbortController(), Buffer.from('2001:db8::1\n'.repeat(200_000))];
+    const large = loader.build('plain', own(lines), ended.signal);
+    const next = loader.build('plain', own(Buffer.from('192.0.2.1')));
+    await new Promise((resolve) => setImmediate(resolve));
+    ended.abort();
+    await assert.rejects(large, /no longer needed/);
+    assert.equal((await next).entries, 1);
+  });
+
   test('survives every damaged byte of a country database', async () => {
     const file = mmdbFile([
       ['192.0.0.0/8', 'DE'],
@@ -32,9 +42,9 @@ suite('the thread that builds tables', () => {
     ]);
     // The tree of IPv6 is long and says the same many times: a part of its bytes is enough.
     for (let at = 0; at < file.length; at += at < file.length - 300 ? 41 : 5) {
-      const damaged = own(file);
+      const damaged = new Uint8Array(file);
       damaged[at] = (damaged[at] ?? 0) ^ 0xff;
-      const built = await loader.build('mmdb', damaged).catch((error: unknown) => error);
+      const built = await loader.build('mmdb', [damaged]).catch((error: unknown) => error);
       assert.ok(built instanceof AddressListProblem || 'table' in (built as object), `byte ${at}`);
     }
   });

@@ -9,6 +9,7 @@ import type { BuildAnswer, BuildJob, BuiltTable, ListFormat } from './built-tabl
 const MAX_BUILD_MS = 120_000;
 /** The thread ends when nothing was built for so long. */
 const IDLE_MS = 5_000;
+const NOT_NEEDED = 'was not read, because it is no longer needed';
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 64 };
 
 export interface ListLoaderOptions {
@@ -31,9 +32,9 @@ export class ListLoader {
     this.#maxBuildMs = maxBuildMs;
   }
 
-  /** Rejects with AddressListProblem. The bytes move to the thread. */
-  build(format: ListFormat, bytes: Uint8Array): Promise<BuiltTable> {
-    const built = this.#last.then(() => this.#build({ format, bytes }));
+  /** Rejects with AddressListProblem. The bytes move to the thread. `signal`: nobody needs the table, so others do not wait for it. */
+  build(format: ListFormat, chunks: readonly Uint8Array[], signal?: AbortSignal): Promise<BuiltTable> {
+    const built = this.#last.then(() => this.#build({ format, chunks }, signal));
     this.#last = built.catch(() => {});
     return built;
   }
@@ -44,17 +45,20 @@ export class ListLoader {
     await this.#last;
   }
 
-  async #build(job: BuildJob): Promise<BuiltTable> {
+  async #build(job: BuildJob, signal?: AbortSignal): Promise<BuiltTable> {
+    if (signal?.aborted === true) throw new AddressListProblem(NOT_NEEDED);
     if (this.#isClosed) throw new AddressListProblem('was not read, because the server is being stopped');
     if (this.#idle !== null) clearTimeout(this.#idle);
-    const answer = await this.#ask(job);
+    const answer = await this.#ask(job, signal);
     if (this.#worker !== null && !this.#isClosed) this.#idle = setTimeout(() => void this.#end(), IDLE_MS).unref();
     if ('problem' in answer) throw new AddressListProblem(answer.problem);
     return answer;
   }
 
-  #ask(job: BuildJob): Promise<BuildAnswer> {
+  #ask(job: BuildJob, signal?: AbortSignal): Promise<BuildAnswer> {
     const worker = this.#started();
+    const giveUp = (): void => this.#giveUp(worker, NOT_NEEDED);
+    signal?.addEventListener('abort', giveUp);
     return new Promise((resolve) => {
       const timer = setTimeout(
         () => this.#giveUp(worker, `could not be read within ${this.#maxBuildMs / 1000} seconds`),
@@ -62,10 +66,13 @@ export class ListLoader {
       );
       this.#answered = (answer) => {
         clearTimeout(timer);
+        signal?.removeEventListener('abort', giveUp);
         this.#answered = () => {};
         resolve(answer);
       };
-      worker.postMessage(job, [job.bytes.buffer as ArrayBuffer]);
+      // Small ones have memory in common with others, and are copied.
+      const owned = job.chunks.filter(({ buffer, byteLength }) => byteLength === buffer.byteLength);
+      worker.postMessage(job, [...new Set(owned.map(({ buffer }) => buffer as ArrayBuffer))]);
     });
   }
 

@@ -4,7 +4,7 @@ import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
 import { fetchList } from './fetch-list.ts';
 import type { KnownReading, ListOrigin, Reading } from './followed-list.ts';
 import { COUNTRIES, listSource } from './list-source.ts';
-import { type ListFile, readListFile, readNamedFile } from './read-list-file.ts';
+import { type FileLimits, type ListFile, readListFile, readNamedFile } from './read-list-file.ts';
 
 /** Text of two million IPv4 ranges has 36 MB. */
 export const MAX_LIST_BYTES = 64 * 1024 * 1024;
@@ -39,11 +39,11 @@ export function listOrigin(id: string, config: JsonObject, settings: OriginSetti
   }
   const headers = (config['headers'] ?? {}) as Readonly<Record<string, string>>;
   const everyMs = Number(config['refresh_minutes']) * MINUTE_MS;
-  const read = async (known: KnownReading): Promise<Reading> => {
-    const fetched = await fetchList(settings.fetch, { url, headers, known: known.validators });
+  const read = async (known: KnownReading, signal: AbortSignal): Promise<Reading> => {
+    const fetched = await fetchList(settings.fetch, { url, headers, known: known.validators, signal });
     if (fetched === null) return null;
-    const { bytes, validators } = fetched;
-    return { bytes, remember: () => Object.assign(known, { validators }) };
+    const { chunks, validators } = fetched;
+    return { chunks, remember: () => Object.assign(known, { validators }) };
   };
   return { ...common, everyMs, isRemote: true, read };
 }
@@ -64,10 +64,11 @@ export function countriesOrigin({ countryDatabase }: OriginSettings): ListOrigin
   };
 }
 
-function limits(maxBytes: number, known: KnownReading): { readonly maxBytes: number; readonly known: string | null } {
-  return { maxBytes, known: known.stamp };
+function limits(maxBytes: number, known: KnownReading): FileLimits {
+  // The clock of the system also gives files their times.
+  return { maxBytes, known: known.stamp, nowMs: Date.now() };
 }
 
 function fileReading({ stamp, bytes }: ListFile, known: KnownReading): Reading {
-  return bytes === null ? null : { bytes, remember: () => Object.assign(known, { stamp }) };
+  return bytes === null ? null : { chunks: [bytes], remember: () => Object.assign(known, { stamp }) };
 }

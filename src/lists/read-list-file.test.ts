@@ -7,7 +7,7 @@ import { tempDir } from '../../test/support/temp-dir.ts';
 import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
 import { readListFile } from './read-list-file.ts';
 
-const LIMITS = { maxBytes: 16 * 1024 * 1024, known: null };
+const LIMITS = { maxBytes: 16 * 1024 * 1024, known: null, nowMs: Date.now() };
 const ROUNDS = 50;
 
 /** The text of a file, or the problem with it. */
@@ -65,4 +65,15 @@ test('a file that is replaced during a read is one of its versions, or read agai
     const text = await reading;
     assert.ok(versions.includes(text) || /changed while it was read/.test(text), text.slice(0, 200));
   }
+});
+
+test('a file that was changed a moment ago is read again, and later only when it changes', async (t) => {
+  const folder = await tempDir(t);
+  writeFileSync(join(folder, 'list.txt'), '192.0.2.1');
+  const read = (known: string | null, nowMs: number) => readListFile(folder, 'list.txt', { ...LIMITS, known, nowMs });
+  const { stamp } = await read(null, Date.now());
+  // A change to as many bytes may leave all times of the file as they were.
+  const again = await read(stamp, Date.now() + 5_000);
+  assert.notEqual(again.bytes, null);
+  assert.equal((await read(again.stamp, Date.now() + 10_000)).bytes, null);
 });

@@ -5,7 +5,7 @@ import { failureCode } from '../lib/error-text.ts';
 import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
 
 export interface ListFile {
-  /** Differs when the file was changed or replaced. */
+  /** Differs when the file was changed or replaced, and if it may have been changed again since without another time. */
   readonly stamp: string;
   /** Null: it has the stamp that was known. */
   readonly bytes: Uint8Array | null;
@@ -15,7 +15,11 @@ export interface FileLimits {
   readonly maxBytes: number;
   /** The stamp of the bytes that the caller has. */
   readonly known: string | null;
+  readonly nowMs: number;
 }
+
+/** Systems write down times in steps of up to two seconds: a file that was changed later than this may change again in the same one. */
+const TIME_STEP_MS = 2_000;
 
 /**
  * Reads a list below `directory`. Symbolic links may lead to other places below it, and nowhere else. Rejects with
@@ -49,7 +53,7 @@ const OUTSIDE = 'is outside the directory in the setting lists_dir, after symbol
 
 async function readRegularFile(
   path: string,
-  { maxBytes, known }: FileLimits,
+  { maxBytes, known, nowMs }: FileLimits,
   check: (handle: FileHandle) => Promise<void> = () => Promise.resolve(),
 ): Promise<ListFile> {
   // A pipe would block without the flag, and a link that was put there meanwhile is not followed.
@@ -57,7 +61,7 @@ async function readRegularFile(
   const handle = await orProblem(open(path, flags), NOT_READABLE);
   try {
     await check(handle);
-    const { stamp, size, isFile } = await factsOf(handle);
+    const { stamp, size, isFile, changedAtMs } = await factsOf(handle);
     if (!isFile) throw new AddressListProblem('is not a regular file');
     if (size > maxBytes) throw new AddressListProblem(`is larger than ${maxBytes} bytes`);
     if (stamp === known) return { stamp, bytes: null };
@@ -65,18 +69,22 @@ async function readRegularFile(
     const after = await factsOf(handle);
     if (after.stamp !== stamp || bytes.length !== size)
       throw new AddressListProblem('changed while it was read: it is read again soon');
-    return { stamp, bytes };
+    const isSettled = Math.abs(nowMs - changedAtMs) > TIME_STEP_MS;
+    return { stamp: isSettled ? stamp : `${stamp}:unsettled`, bytes };
   } finally {
     await handle.close();
   }
 }
 
-async function factsOf(handle: FileHandle): Promise<{ stamp: string; size: number; isFile: boolean }> {
+async function factsOf(
+  handle: FileHandle,
+): Promise<{ stamp: string; size: number; isFile: boolean; changedAtMs: number }> {
   const stats = await handle.stat({ bigint: true });
   return {
     stamp: `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.ctimeNs}:${stats.size}`,
     size: Number(stats.size),
     isFile: stats.isFile(),
+    changedAtMs: Number(stats.ctimeMs),
   };
 }
 

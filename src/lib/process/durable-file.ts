@@ -2,10 +2,13 @@ import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
+/** Parts are written one after the other. */
+type FileContent = string | Uint8Array | Iterable<Uint8Array>;
+
 /**
  * Writes the file atomically: after a crash the old or the new version exists, complete, and never a readable secret.
  */
-export async function writeDurably(path: string, content: string | Uint8Array, mode: number): Promise<void> {
+export async function writeDurably(path: string, content: FileContent, mode: number): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
   // A leftover of a crash with the same process id could have another mode: it must not be reused.
   await rm(temporary, { force: true });
@@ -14,7 +17,7 @@ export async function writeDurably(path: string, content: string | Uint8Array, m
   await syncDirectory(dirname(path));
 }
 
-async function writeSynced(path: string, content: string | Uint8Array, mode: number): Promise<void> {
+async function writeSynced(path: string, content: FileContent, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode);
   try {
     await file.writeFile(content);

@@ -10,8 +10,9 @@ if (!isMainThread && parentPort !== null) {
   port.on('message', (job: BuildJob) => port.postMessage(answer(job)));
 }
 
-function answer({ format, bytes }: BuildJob): BuildAnswer {
+function answer({ format, chunks }: BuildJob): BuildAnswer {
   try {
+    const [bytes = new Uint8Array()] = chunks.length > 1 ? [Buffer.concat(chunks)] : chunks;
     return format === 'plain' ? parseAddressList(bytes) : countryTable(bytes);
   } catch (error) {
     if (error instanceof AddressListProblem) return { problem: error.message };

@@ -1,3 +1,4 @@
+import { Turns } from '../../../lib/async/turns.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
 import { widestNetworkOf } from '../flow/client-networks.ts';
@@ -34,8 +35,7 @@ export class PasswordChecks {
   readonly #known = new LruMap<string, true>(MAX_KNOWN);
   /** Browsers send the same header in many requests at once. */
   readonly #running = new Map<string, Promise<PasswordVerdict>>();
-  readonly #waiting: (() => void)[] = [];
-  #inProgress = 0;
+  readonly #turns = new Turns(MAX_RUNNING);
 
   constructor(limits: AttemptLimits, clock: Clock) {
     this.#attempts = new LoginAttempts(limits, clock);
@@ -49,11 +49,12 @@ export class PasswordChecks {
     const startedIn = widestNetworkOf(clientAddress);
     const attempt = this.#attempts.begin({ issuer: slot, clientAddress, startedIn, browser: null });
     if ('limit' in attempt) return attempt;
-    if (this.#waiting.length >= MAX_WAITING) {
+    if (this.#turns.waiting >= MAX_WAITING) {
       attempt.unused();
       return 'busy';
     }
-    const checking = this.#inTurn(() => isPasswordOf(claim.password, claim.hash))
+    const checking = this.#turns
+      .run(() => isPasswordOf(claim.password, claim.hash))
       .then((isRight): PasswordVerdict => {
         if (isRight) {
           attempt.succeeded();
@@ -64,17 +65,5 @@ export class PasswordChecks {
       .finally(() => this.#running.delete(digest));
     this.#running.set(digest, checking);
     return checking;
-  }
-
-  async #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
-    if (this.#inProgress >= MAX_RUNNING) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#inProgress += 1;
-    try {
-      return await task();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#inProgress -= 1;
-      else next();
-    }
   }
 }
