@@ -31,8 +31,9 @@ interface CompiledRule {
   /** The groups of a pattern, and what follows a prefix; null: it does not match. */
   readonly match: (path: string, key: string) => Matched | null;
   readonly isPattern: boolean;
-  /** Steps of its pattern. */
+  /** Steps of its pattern, and what a match of it counts. */
   readonly size: number;
+  readonly matchSize: number;
 }
 
 /** Rules in their order, parsed once. */
@@ -50,7 +51,7 @@ export class PathRules {
       return compiled;
     });
     this.size = this.#rules.reduce((total, { size }) => total + size, 0);
-    this.#maxLength = maxTextLength(this.size);
+    this.#maxLength = maxTextLength(this.size, Math.max(...this.#rules.map(({ matchSize }) => matchSize)));
   }
 
   destinationOf(at: number): Destination {
@@ -100,7 +101,12 @@ export function compileRule(
   if (problem !== null) return { field: 'match', problem };
   const destination = parseDestination(to, { mayLeave, groupCount: pattern?.groupCount ?? -1 });
   if ('problem' in destination) return { field: 'to', problem: destination.problem };
-  const base = { destination, isPattern: pattern !== null, size: pattern?.size ?? 0 };
+  const base = {
+    destination,
+    isPattern: pattern !== null,
+    size: pattern?.size ?? 0,
+    matchSize: pattern?.matchSize ?? 0,
+  };
   if (pattern !== null)
     return {
       ...base,
