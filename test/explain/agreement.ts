@@ -172,21 +172,33 @@ export async function assertAgreement(
     const passed = (decisions: { decision: string; module: string; reason: string }[]) =>
       decisions.filter(({ decision }) => decision === 'pass').map(({ module, reason }) => `${module} ${reason}`);
     assert.deepEqual(passed(explained.decisions), passed(happened.decisions), seen);
-    assertForwarded(upstream, explained.upstream_request, seen);
+    assertForwarded(upstream, explained.upstream_request, { path, headers: { ...headers, host }, seen });
   }
   await world.api('DELETE', `/edges/https/${edgeId}`);
 }
 
-/** The upstream got what was explained, if it was asked. */
-function assertForwarded({ seen: [got] }: RecordingUpstream, changes: Changes | null, seen: string): void {
+/** The upstream got what was explained, if it was asked, and nothing else. */
+function assertForwarded(
+  { seen: [got] }: RecordingUpstream,
+  changes: Changes | null,
+  { path, headers, seen }: Sent,
+): void {
   if (got === undefined) return;
   assert.ok(changes !== null, seen);
   for (const name of ['host', 'x-sent', 'x-key', 'x-forwarded-prefix']) {
     const added: string | undefined = changes.headers_added[name];
-    if (added !== undefined) assert.ok(String(got.headers[name]).includes(added), `${name} ${seen}`);
-    else if (changes.headers_removed.includes(name)) assert.equal(got.headers[name], undefined, `${name} ${seen}`);
+    const isReplaced: boolean = changes.headers_removed.includes(name) || (name === 'host' && added !== undefined);
+    const values: (string | undefined)[] = [isReplaced ? undefined : headers[name], added];
+    const expected = values.filter((value) => value !== undefined).join(', ');
+    assert.equal(got.headers[name] ?? '', expected, `${name} ${seen}`);
   }
-  if (changes.target !== undefined) assert.equal(got.url, changes.target, seen);
+  assert.equal(got.url, changes.target ?? path, seen);
+}
+
+interface Sent {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly seen: string;
 }
 
 interface Changes {
