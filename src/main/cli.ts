@@ -38,7 +38,7 @@ async function installedServer(): Promise<InstalledServer | null> {
     import('../cli/service/installed-server.ts'),
     import('./commands/service-ports.ts'),
   ]);
-  return findInstalledServer(servicePorts);
+  return findInstalledServer(servicePorts, process.env);
 }
 
 export async function runCli(args: readonly string[], context: CommandContext): Promise<number> {

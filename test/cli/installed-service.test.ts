@@ -1,14 +1,17 @@
 // Own process: changes its working directory, where commands look for a data directory.
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { findInstalledServer } from '../../src/cli/service/installed-server.ts';
+import { planService } from '../../src/cli/service/service-plan.ts';
+import { type Role, unitText } from '../../src/cli/service/unit-text.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 import { runCommand } from './run-command.ts';
 
 const UNIT = '/etc/systemd/system/postern.service';
+const ADA = { HOME: '/home/ada' };
 const VARIABLES = '/etc/postern/postern.env';
 
 const world = await TestWorld.open({ after });
@@ -23,11 +26,12 @@ function machine(variables: string | Error) {
     if (variables instanceof Error) throw variables;
     return path === VARIABLES ? variables : null;
   };
-  return { exists: (path: string) => path === UNIT, read };
+  return { exists: (path: string) => path === UNIT, read, list: () => [] };
 }
 
 const installedServer = findInstalledServer(
   machine(`POSTERN_CONFIG="${settings}"\nPOSTERN_DATA_DIR=${world.dataDir}\nPOSTERN_API_KEY=${TEST_API_KEY}\n`),
+  {},
 );
 const SAID = `postern: using the settings of the installed service (${VARIABLES}, ${settings})\n`;
 
@@ -70,13 +74,47 @@ suite('commands without flags, where a service is installed', () => {
 
 suite('the installed service', () => {
   test('is nobody without a unit, or for a user who may not read its settings', () => {
-    assert.equal(findInstalledServer({ exists: () => false, read: () => '' }), null);
+    assert.equal(findInstalledServer({ exists: () => false, read: () => '', list: () => [] }, {}), null);
     const closed = Object.assign(new Error('permission denied'), { code: 'EACCES' });
-    assert.equal(findInstalledServer(machine(closed)), null);
+    assert.equal(findInstalledServer(machine(closed), {}), null);
   });
 
   test('has its data where its unit says, unless its file of variables says otherwise', () => {
-    assert.equal(findInstalledServer(machine(''))?.env['POSTERN_DATA_DIR'], '/var/lib/postern');
-    assert.equal(findInstalledServer(machine('POSTERN_DATA_DIR=/srv/p\n'))?.env['POSTERN_DATA_DIR'], '/srv/p');
+    assert.equal(findInstalledServer(machine(''), {})?.env['POSTERN_DATA_DIR'], '/var/lib/postern');
+    assert.equal(findInstalledServer(machine('POSTERN_DATA_DIR=/srv/p\n'), {})?.env['POSTERN_DATA_DIR'], '/srv/p');
+  });
+
+  test('is found with another name, and as a service of the user', () => {
+    const files = new Map<string, string>();
+    const add = (role: Role, flags: Readonly<Record<string, string>>): void => {
+      const plan = planService({
+        role,
+        flags: new Map(Object.entries(flags)),
+        command: ['/usr/bin/postern'],
+        env: ADA,
+      });
+      files.set(plan.unitFile, unitText(plan));
+      files.set(plan.environmentFile, `POSTERN_DOMAIN=${plan.name}\n`);
+    };
+    const ports = {
+      exists: (path: string) => files.has(path),
+      read: (path: string) => files.get(path) ?? null,
+      list: (folder: string) =>
+        [...files.keys()].filter((path) => dirname(path) === folder).map((path) => basename(path)),
+    };
+    const found = () => findInstalledServer(ports, ADA)?.env;
+    files.set('/etc/systemd/system/nginx.service', '[Unit]\nDescription=Postern server\n');
+    add('agent', { name: 'office' });
+    assert.equal(found(), undefined);
+    add('server', { user: 'true', name: 'mine' });
+    assert.deepEqual(found(), { POSTERN_DATA_DIR: '/home/ada/.config/mine', POSTERN_DOMAIN: 'mine' });
+    files.set('/home/ada/.local/state/mine', '');
+    assert.equal(found()?.['POSTERN_DATA_DIR'], '/home/ada/.local/state/mine');
+    add('server', { name: 'public' });
+    assert.deepEqual(found(), { POSTERN_DATA_DIR: '/var/lib/public', POSTERN_DOMAIN: 'public' });
+    add('server', { name: 'second' });
+    assert.throws(found, /several servers are services of this machine \(public, second\): set POSTERN_API_URL/);
+    add('server', {});
+    assert.equal(found()?.['POSTERN_DATA_DIR'], '/var/lib/postern');
   });
 });

@@ -171,6 +171,7 @@ export class UpWorld {
       hasSystemd: () => true,
       ownCommand: () => ['/usr/local/bin/postern'],
       closedTo: () => null,
+      list: () => [],
       exists: (path) => servicePorts.exists(at(path)),
       read: (path) => servicePorts.read(at(path)),
       modeOf: (path) => servicePorts.modeOf(at(path)),

@@ -1,8 +1,11 @@
+import { dirname, join } from 'node:path';
 import { CONFIG_VARIABLE } from '../../config/environment.ts';
+import { usage } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
 import { planService, type ServicePlan } from './service-plan.ts';
 import type { ServicePorts } from './service-ports.ts';
 import { readEnvironment } from './systemd-words.ts';
+import { isOwnUnit } from './unit-text.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -14,12 +17,42 @@ export interface InstalledServer {
   readonly files: readonly string[];
 }
 
-/** Null: there is none, or this user may not read its settings. */
-export function findInstalledServer(ports: Pick<ServicePorts, 'exists' | 'read'>): InstalledServer | null {
-  const service = planService({ role: 'server', flags: new Map(), command: ['postern'], env: {} });
-  if (!ports.exists(service.unitFile)) return null;
+type MachinePorts = Pick<ServicePorts, 'exists' | 'read' | 'list'>;
+
+/**
+ * That of the machine, otherwise one of this user. Null: there is none, or this user may not read its settings. Throws
+ * if there are several and none has the usual name.
+ */
+export function findInstalledServer(ports: MachinePorts, env: CommandContext['env']): InstalledServer | null {
+  const places = [[], ...(env['HOME'] || env['XDG_CONFIG_HOME'] ? [[['user', 'true'] as const]] : [])];
+  for (const place of places) {
+    const planned = (name?: string): ServicePlan => {
+      const flags = new Map([...place, ...(name === undefined ? [] : [['name', name] as const])]);
+      return planService({ role: 'server', flags, command: ['postern'], env });
+    };
+    const usual = planned();
+    const names = ports.exists(usual.unitFile) ? [usual.name] : otherNames(dirname(usual.unitFile), ports);
+    const found = names.flatMap((name) => readSettings(planned(name), ports, env) ?? []);
+    if (found.length > 1)
+      throw usage(
+        `several servers are services of this machine (${names.join(', ')}): set POSTERN_API_URL to the address of one`,
+      );
+    if (found[0] !== undefined) return found[0];
+  }
+  return null;
+}
+
+/** Servers that were installed with --name. */
+function otherNames(folder: string, ports: MachinePorts): readonly string[] {
+  return ports.list(folder).flatMap((file) => {
+    const [, name = ''] = /^([a-zA-Z0-9][\w-]{0,63})\.service$/.exec(file) ?? [];
+    return name !== '' && isOwnUnit(ports.read(join(folder, file)) ?? '') ? [name] : [];
+  });
+}
+
+function readSettings(service: ServicePlan, ports: MachinePorts, own: CommandContext['env']): InstalledServer | null {
   try {
-    const env = serviceVariables(service, ports);
+    const env = serviceVariables(service, ports, own);
     const file = env[CONFIG_VARIABLE];
     return { env, files: [service.environmentFile, ...(file === undefined ? [] : [file])] };
   } catch (error) {
@@ -31,11 +64,23 @@ export function findInstalledServer(ports: Pick<ServicePorts, 'exists' | 'read'>
 
 /** As in the unit, where the environment file comes later and wins. */
 export function serviceVariables(
-  { name, environmentFile }: Pick<ServicePlan, 'name' | 'environmentFile'>,
-  ports: Pick<ServicePorts, 'read'>,
+  service: Pick<ServicePlan, 'name' | 'environmentFile' | 'isOfUser'>,
+  ports: Pick<ServicePorts, 'exists' | 'read'>,
+  env: CommandContext['env'],
 ): Variables {
-  const variables = Object.fromEntries(readEnvironment(ports.read(environmentFile) ?? ''));
-  return { POSTERN_DATA_DIR: `/var/lib/${name}`, ...variables };
+  const variables = Object.fromEntries(readEnvironment(ports.read(service.environmentFile) ?? ''));
+  return { POSTERN_DATA_DIR: join(stateRoot(service, ports, env), service.name), ...variables };
+}
+
+/** What the unit calls %S. Before version 254, systemd kept the state of a user beside the settings. */
+function stateRoot(
+  { name, isOfUser, environmentFile }: Pick<ServicePlan, 'name' | 'environmentFile' | 'isOfUser'>,
+  ports: Pick<ServicePorts, 'exists'>,
+  env: CommandContext['env'],
+): string {
+  if (!isOfUser) return '/var/lib';
+  const newer = env['XDG_STATE_HOME'] || join(env['HOME'] ?? '', '.local', 'state');
+  return ports.exists(join(newer, name)) ? newer : dirname(dirname(environmentFile));
 }
 
 /** What a command says when it uses them. */

@@ -10,6 +10,8 @@ export interface ServicePorts {
   closedTo(path: string): string | null;
   /** Null if there is none. */
   read(path: string): string | null;
+  /** Names of the files in a folder; none if there is no such folder. */
+  list(folder: string): readonly string[];
   /** Permissions of a file; null if there is none. */
   modeOf(path: string): number | null;
   /** Creates the folder if needed. A link stays, and its target is written. The file is never readable with another mode. */

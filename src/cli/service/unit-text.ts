@@ -21,14 +21,22 @@ export interface UnitPlan {
   readonly dockerGroup: string | null;
 }
 
+const DESCRIPTION = 'Description=Postern ';
+const WRITTEN_BY = '# Written by "postern service install".';
+
+/** Whether the text is that of a server which the command installed. */
+export function isOwnUnit(text: string): boolean {
+  return text.startsWith(WRITTEN_BY) && text.includes(`\n${DESCRIPTION}server\n`);
+}
+
 /** The text of the unit. Every line has its reason in docs/how-to/run-as-a-service.md. */
 export function unitText(plan: UnitPlan): string {
   const edit = `systemctl ${plan.isOfUser ? '--user ' : ''}edit ${plan.name}`;
   return [
-    `# Written by "postern service install". Settings are in ${plan.environmentFile}.`,
+    `${WRITTEN_BY} Settings are in ${plan.environmentFile}.`,
     `# Change this unit with "${edit}", which a later installation keeps.`,
     '[Unit]',
-    `Description=Postern ${plan.role}`,
+    `${DESCRIPTION}${plan.role}`,
     // The user's manager does not know the system's targets.
     ...(plan.isOfUser ? [] : ['Wants=network-online.target', 'After=network-online.target']),
     // Restarts never stop: a server that comes back by itself needs nobody at night.

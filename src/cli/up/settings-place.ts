@@ -34,7 +34,7 @@ export function findSettings(
     return { service: null, file, text: ports.read(file), env: context.env, isKnown: true };
   }
   const service = planService({ role: 'server', flags: new Map(), command: ports.ownCommand(), env: context.env });
-  const env = serviceVariables(service, ports);
+  const env = serviceVariables(service, ports, context.env);
   const named = env[CONFIG_VARIABLE];
   const file = given === undefined ? (named ?? FILE_OF_SERVICE) : resolve(given);
   return { service, file, text: ports.read(file), env, isKnown: named === file };

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import type { ServicePorts } from '../../cli/service/service-ports.ts';
@@ -27,6 +27,7 @@ export const servicePorts: ServicePorts = {
       throw error;
     }
   },
+  list: (folder) => (existsSync(folder) ? readdirSync(folder) : []),
   modeOf: (path) => (existsSync(path) ? statSync(path).mode & PERMISSIONS : null),
   write: async (path, text, mode) => {
     mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
