@@ -4,4 +4,6 @@ export const FORMAT_VERSION = 1;
 export const SCHEMA_FILE = 'postern.schema.json';
 /** As much as a changeset may have. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
+/** As many writes as a changeset may have. */
+export const MAX_OBJECTS = 50_000;
 export const OWNER_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$';

@@ -3,7 +3,7 @@ import type { YamlEntry, YamlMap } from '../lib/text/yaml/yaml-node.ts';
 import { type FileObject, type MissingName, StandInIds } from './file-object.ts';
 import type { FileProblem } from './file-problem.ts';
 import { quoted } from './file-problem.ts';
-import { FORMAT_VERSION, OWNER_PATTERN } from './format.ts';
+import { FORMAT_VERSION, MAX_OBJECTS, OWNER_PATTERN } from './format.ts';
 import { NameIndex, type PlacedEntry } from './name-index.ts';
 import { nameProblems } from './name-problems.ts';
 import { ObjectReader } from './object-reader.ts';
@@ -44,6 +44,10 @@ export function readConfiguration(files: readonly ConfigurationText[]): Configur
   const entries = roots.flatMap(({ file, root }) =>
     sections.flatMap((section) => entriesOf(section, file, root, index, problems)),
   );
+  if (entries.length > MAX_OBJECTS) {
+    const problem = `has ${entries.length} objects with the other files, and one change has at most ${MAX_OBJECTS}: use files with different owners, one after the other`;
+    return { owner, objects: [], missing: [], problems: [{ file: files[0]?.name ?? '', line: 1, problem }] };
+  }
   const reader = new ObjectReader(index, problems);
   const objects = entries.flatMap((entry) => reader.read(entry) ?? []);
   problems.push(...uniquenessProblems(objects), ...nameProblems(objects));

@@ -130,6 +130,13 @@ suite('a configuration file', () => {
     assert.match(problemsOf(`version: 1\nip_policies: ${'['.repeat(20_000)}`).join('\n'), /^0.yaml:\d+: /);
     assert.match(problemsOf('#'.repeat(MAX_FILE_BYTES + 1)).join('\n'), /larger than 64 MiB/);
   });
+
+  test('has no more objects than one change can have', () => {
+    const backends = Array.from({ length: 50_001 }, (_, at) => `  b${at}: {kind: static, address: "a:1"}\n`).join('');
+    assert.deepEqual(problemsOf(`version: 1\nbackends:\n${backends}`), [
+      '0.yaml:1: has 50001 objects with the other files, and one change has at most 50000: use files with different owners, one after the other',
+    ]);
+  });
 });
 
 test('every configuration resource is in the file, or in the table of those that are not', () => {

@@ -39,7 +39,7 @@ function page(): string {
     '<!-- Generated from the registries in src/ by "npm run generate". Do not edit. -->',
     '',
     'The format of `postern export`, `validate`, `plan` and `apply`, version 1. [Keep the configuration in git](../how-to/keep-the-configuration-in-git.md) shows its use.',
-    'Files are YAML 1.2 in UTF-8, of at most 64 MiB, without anchors and aliases. Several files, or all `.yaml` and `.yml` files of a directory, are one configuration.',
+    'Files are YAML 1.2 in UTF-8, of at most 64 MiB, without anchors and aliases. Several files, or all `.yaml` and `.yml` files of a directory, are one configuration of at most 50,000 objects.',
     '',
     '| key | meaning |',
     '|---|---|',

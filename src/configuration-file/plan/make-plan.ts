@@ -54,8 +54,9 @@ export function makePlan(input: PlanInput): Plan {
     const pairing = pairObjects(own, installed.get(key) ?? [], ({ kind, name }) =>
       claimed.get(`${kind.resource.kind}\0${name}`),
     );
-    paired.push(...pairing.pairs);
-    rest.push(...pairing.rest);
+    // One at a time: an installation may have more objects than a call may have arguments.
+    for (const pair of pairing.pairs) paired.push(pair);
+    for (const object of pairing.rest) rest.push(object);
   }
   const names = new Map([...installed.values()].flat().map(({ id, name }) => [id, name]));
   const { found, problems: unknown } = findMissing(input);
