@@ -3,15 +3,20 @@ import type { Agent } from 'node:https';
 import { after, suite, test } from 'node:test';
 import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
 import { recordingUpstream } from '../edge/traffic/recording-upstream.ts';
+import { echoingWebSockets, openWebSocketOverHttp2 } from '../edge/traffic/web-socket.ts';
 import { until } from '../support/cluster.ts';
 import { EdgeWorld, type Site } from '../support/edge-world.ts';
 
 const WORKERS = 2;
 const BREAKER = { error_threshold_percentage: 0.5, volume_threshold: 8, tripped_duration: 600 };
 
-const world = await EdgeWorld.open({ after }, { POSTERN_WORKERS: String(WORKERS) });
+const world = await EdgeWorld.open({ after }, { POSTERN_WORKERS: String(WORKERS), POSTERN_ALERT_CIRCUIT_OPEN: '1' });
 const workers = world.world.server.workers as EdgeWorkers;
 const upstream = await recordingUpstream({ after });
+
+interface Problem {
+  readonly message: string;
+}
 
 /** One connection to each worker: each goes to the one with the fewest. */
 async function visitors({ host }: Site): Promise<readonly Agent[]> {
@@ -72,6 +77,30 @@ suite('modules in several workers', () => {
     assert.equal(await seen('bot'), '200 client ');
   });
 
+  test('paths are rewritten alike, also those of WebSockets', async (t) => {
+    upstream.answer = (request, response) =>
+      response.end(`${request.url} ${String(request.headers['x-forwarded-prefix'])}`);
+    echoingWebSockets(upstream);
+    const made = await site();
+    const agents = await visitors(made);
+    t.after(() => disconnect(agents));
+    const rewrite = `${made.routePath}/rewrite`;
+    for (const to of ['/', '/v1/']) {
+      await world.api('PUT', rewrite, { rules: [{ match_type: 'path_prefix', match: '/api/', to }] });
+      const prefix = to === '/' ? '/api' : 'undefined';
+      for (const agent of agents)
+        assert.equal((await world.ask(made.host, '/api/x', { agent })).text, `${to}x ${prefix}`);
+      const session = await world.http2(made.host);
+      t.after(() => session.destroy());
+      upstream.forget();
+      await openWebSocketOverHttp2(session, made.host, '/api/socket');
+      assert.equal(upstream.seen[0]?.url, `${to}socket`);
+    }
+    await world.api('DELETE', rewrite);
+    for (const agent of agents)
+      assert.equal((await world.ask(made.host, '/api/x', { agent })).text, '/api/x undefined');
+  });
+
   test('a circuit counts the requests of all workers, opens once, and is closed by one probe', async (t) => {
     const destination = await world.api('POST', '/event_destinations', { target: { file: { name: 'all.ndjson' } } });
     await world.api('POST', '/event_subscriptions', {
@@ -129,6 +158,10 @@ suite('modules in several workers', () => {
     assert.deepEqual(await each(), [500, 500], 'disabling is effective immediately');
     await world.api('PUT', path, BREAKER);
     assert.deepEqual(await each(), [500, 500], 'and starts again closed');
+    for (let times = 0; times < 3; times += 1) await each();
+    assert.deepEqual(await each(), [503, 503]);
+    const raised = async () => (await world.api('GET', '/problems')).problems.map(({ message }: Problem) => message);
+    await until('an alert is raised, which is a problem', async () => String(await raised()).includes(made.routeId));
     await world.api('DELETE', path);
     assert.doesNotMatch(await world.metrics(), new RegExp(`postern_circuit_open{[^}]*route="${made.routeId}"`));
   });
