@@ -21,6 +21,15 @@ suite('a service account', () => {
     assert.equal(headers['postern-auth-user-name'], 'nightly backup');
   });
 
+  test('passes where others send a password, and a failing token does not', async () => {
+    const site = await world.site({ allow: [{ service_accounts: [backup.accountId] }] });
+    await login.edge.api('PUT', `${site.routePath}/basic_auth`, { users: [] });
+    const { headers } = await world.seen(site, backup.token);
+    assert.equal(headers['postern-auth-kind'], 'service_account');
+    assert.equal((await world.ask(site, `pst_${'x'.repeat(43)}`)).status, 401);
+    assert.equal((await login.edge.ask(site.host, '/', { rejectUnauthorized: false })).status, 401);
+  });
+
   test('is signed for the upstream like a person', async () => {
     const { headers } = await world.seen(open, backup.token);
     const { payload } = await assertion(String(headers['postern-auth-assertion']));

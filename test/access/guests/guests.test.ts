@@ -173,6 +173,24 @@ suite('guests', () => {
     assert.equal((await guest.open(both.host)).status, 200);
   });
 
+  test('a route with passwords admits guests beside its users, and a guest who guesses stays a guest', async () => {
+    const both = await world.site({ allow: [{ guests: true }, { claims: { username: ['ana'] } }] });
+    await edge.api('PUT', `${both.routePath}/basic_auth`, { users: [{ username: 'ana', password: 'open sesame' }] });
+    const guest = await world.guest(await world.invite(both));
+    const sent = async (password: string | null): Promise<unknown> => {
+      const value = `Basic ${Buffer.from(`ana:${password}`).toString('base64')}`;
+      const answer = await guest.open(both.host, '/', { headers: password === null ? {} : { authorization: value } });
+      const { headers } = JSON.parse(answer.text);
+      assert.equal(headers.authorization, undefined, 'no password is forwarded, not even a wrong one');
+      return headers['postern-auth-kind'];
+    };
+    assert.deepEqual(
+      [await sent(null), await sent('open sesame'), await sent('open says me')],
+      ['guest', 'user', 'guest'],
+    );
+    assert.equal((await world.login.browser().open(both.host)).status, 401, 'others send a password');
+  });
+
   test('deleting the session ends the guest, and the link stays spent', async () => {
     const link = await world.invite(site);
     const browser = await world.guest(link);
