@@ -1,9 +1,9 @@
 import type { WantedTarget } from './wanted-edge.ts';
 
-/** `127.0.0.1:3000`, `3000`, `http://web:8080` or `https://web`; null: the text is no address. */
+/** `127.0.0.1:3000`, `3000`, `http://web:8080` or `https://web`; null: the text is no address. A password is no part of one. */
 export function readTarget(text: string): Extract<WantedTarget, { kind: 'address' }> | null {
   if (/^\d{1,5}$/.test(text)) return addressTarget(`127.0.0.1:${text}`, false);
-  const [, scheme = 'http', rest = ''] = /^(?:(https?):\/\/)?([^/\s]+)\/?$/.exec(text) ?? [];
+  const [, scheme = 'http', rest = ''] = /^(?:(https?):\/\/)?([^/\s@?#\\]+)\/?$/.exec(text) ?? [];
   const hasPort = /:\d{1,5}$/.test(rest);
   if (rest === '' || (!hasPort && !text.includes('://'))) return null;
   const port = scheme === 'https' ? 443 : 80;

@@ -131,6 +131,7 @@ suite('postern edge', () => {
       [1, /exactly this path.*match-type path_prefix.*Nothing was changed/, ['other.example.com/exact', '--to', '1']],
       [1, /as other\.example\.com:443/, ['other.example.com:7443', '--to', '1']],
       [1, /need a login/, ['other.example.com', '--to', '1', '--allow-email-domain', 'example.com']],
+      [2, /--to takes host:port/, ['other.example.com', '--to', 'http://user:pass@10.0.0.5:80']],
       [1, /need a login/, ['other.example.com', '--to', '1', '--allow-groups', 'ops']],
       [1, /needs an identity host.*Nothing was changed/, ['other.example.com', '--to', '1', '--login']],
       [1, /has access rules already/, ['shop.example.com', '--to', '1', '--allow-email-domain', 'example.org']],
