@@ -35,7 +35,7 @@ export async function startNginx(test: Cleanup, block: string): Promise<number> 
   const port = await freePort();
   const file = join(folder, 'nginx.conf');
   const lines = [
-    ...(block.startsWith('stream') ? [`load_module ${NGINX_STREAM_MODULE};`] : []),
+    ...(/^stream /m.test(block) ? [`load_module ${NGINX_STREAM_MODULE};`] : []),
     'daemon off;',
     'master_process off;',
     `pid ${join(folder, 'pid')};`,
