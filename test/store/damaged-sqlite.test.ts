@@ -110,9 +110,9 @@ suite('while a SQLite store is open', () => {
     test(`${title}: detected without a write`, async (t) => {
       const location = await emptyLocation(t, 'sqlite');
       const store = await openAt(location, { probeIntervalMs: PROBE_MS });
-      // The first probe records the files that the reading thread has open.
       await committed(store, { puts: [put('edge', 'e1')] });
-      await sleep(5 * PROBE_MS);
+      // The reading thread remembers the files that it has open when it first reads.
+      await store.currentRevision();
       does(location.dataDir);
       await untilState(store, 'failed');
       assert.match(store.health().problem?.message ?? '', says);

@@ -93,14 +93,20 @@ function runOneByOne(jobs: readonly Job[], seen: CommitMark): WireGroup {
 }
 
 function runRead(job: Job): unknown {
-  return connection.transaction('DEFERRED', () => connection.run(startProgram(job)));
+  return inTransaction(() => connection.run(startProgram(job)));
 }
 
 function runProvenRead(job: Job, seen: CommitMark): WireProvenRead {
-  return connection.transaction('DEFERRED', () => {
+  return inTransaction(() => {
     const { commit } = connection.run(provePosition(seen));
     return { commit, value: connection.run(startProgram(job)) };
   });
+}
+
+function inTransaction<Result>(read: () => Result): Result {
+  const result = connection.transaction('DEFERRED', read);
+  files.remember();
+  return result;
 }
 
 /** Pages are checked when the file has changed on disk, by a checkpoint or by another program. */
@@ -109,8 +115,7 @@ let checkedAtMs = 0;
 function probe(seen: CommitMark): CommitMark {
   files.check();
   files.checkHeader();
-  const { commit } = connection.transaction('DEFERRED', () => connection.run(provePosition(seen)));
-  files.remember();
+  const { commit } = inTransaction(() => connection.run(provePosition(seen)));
   const { mtimeMs } = statSync(options.path);
   if (mtimeMs !== checkedAtMs) checkFreshPages();
   checkedAtMs = mtimeMs;
