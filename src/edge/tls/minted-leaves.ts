@@ -1,7 +1,7 @@
+import { Turns } from '../../lib/async/turns.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import type { InternalCa } from '../../pki/internal-ca.ts';
-import { MintingSlots } from './minting-slots.ts';
 import type { ServedCertificate } from './served-certificate.ts';
 
 const LEAF_DAYS = 90;
@@ -16,7 +16,7 @@ const MAX_INVENTED_LEAVES = 256;
  * rejected.
  */
 const MAX_MINTING_BELOW_WILDCARDS = 64;
-/** Names listed in the configuration are limited by it: they have their own slots, and wait for one. */
+/** Names listed in the configuration are limited by it: they have turns of their own, and wait for one. */
 const MAX_MINTING_LISTED = 16;
 /** As many as there may be pending handshakes (`maxPending`). */
 const MAX_LISTED_WAITING = 4096;
@@ -45,8 +45,8 @@ export class MintedLeaves {
   readonly #entries = new LruMap<string, Entry>(MAX_LEAVES);
   readonly #invented = new LruMap<string, Entry>(MAX_INVENTED_LEAVES);
   readonly #minting = new Map<string, Promise<ServedCertificate>>();
-  readonly #listedSlots = new MintingSlots(MAX_MINTING_LISTED, MAX_LISTED_WAITING);
-  readonly #wildcardSlots = new MintingSlots(MAX_MINTING_BELOW_WILDCARDS, 0);
+  readonly #listedTurns = new Turns(MAX_MINTING_LISTED, MAX_LISTED_WAITING);
+  readonly #wildcardTurns = new Turns(MAX_MINTING_BELOW_WILDCARDS, 0);
   #serial = 0;
 
   constructor(options: MintedLeavesOptions) {
@@ -98,8 +98,9 @@ export class MintedLeaves {
     const { name, isInvented } = leaf;
     const underWay = this.#minting.get(name);
     if (underWay !== undefined) return underWay;
-    const slots = isInvented ? this.#wildcardSlots : this.#listedSlots;
-    const minting = slots.run(() => this.#mint(leaf));
+    const turns = isInvented ? this.#wildcardTurns : this.#listedTurns;
+    if (turns.isFull) return Promise.reject(new Error('too many certificates are being made: try again later'));
+    const minting = turns.run(() => this.#mint(leaf));
     this.#minting.set(name, minting);
     const settle = (certificate: ServedCertificate | null): void => {
       // The host was removed in the meantime: waiting callers get the certificate, but it is not kept.

@@ -35,7 +35,7 @@ export class PasswordChecks {
   readonly #known = new LruMap<string, true>(MAX_KNOWN);
   /** Browsers send the same header in many requests at once. */
   readonly #running = new Map<string, Promise<PasswordVerdict>>();
-  readonly #turns = new Turns(MAX_RUNNING);
+  readonly #turns = new Turns(MAX_RUNNING, MAX_WAITING);
 
   constructor(limits: AttemptLimits, clock: Clock) {
     this.#attempts = new LoginAttempts(limits, clock);
@@ -49,7 +49,7 @@ export class PasswordChecks {
     const startedIn = widestNetworkOf(clientAddress);
     const attempt = this.#attempts.begin({ issuer: slot, clientAddress, startedIn, browser: null });
     if ('limit' in attempt) return attempt;
-    if (this.#turns.waiting >= MAX_WAITING) {
+    if (this.#turns.isFull) {
       attempt.unused();
       return 'busy';
     }
