@@ -1,7 +1,17 @@
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { BYTES_PER_COLLECTION_OF_AGENTS, collectPassedBuffers } from '../net/passing-buffers.ts';
 import { RestCollector } from './rest-collector.ts';
+
+/**
+ * V8 counts buffers outside of the heap towards the limit of its old generation, too. A transfer promotes nearly nothing, and then this
+ * limit is 8 MB above what is alive: a collection of the whole heap for each 9 MB, or two thirds of the server's CPU. While bytes pass,
+ * the limit is therefore as far away as V8's own one for such buffers.
+ */
+const ROOM_BYTES = 64 * 1024 * 1024;
+const ROOM_FOR_MS = 10_000;
+/** What V8 gives a heap that it lets grow slowly. */
+const LEAST_PERCENT = 30;
 
 export interface TuningOptions {
   /** An agent, not a server. */
@@ -32,16 +42,44 @@ export function tuneRuntime({ isAgent = false, quietMs }: TuningOptions = {}): T
   setFlagsFromString('--memory-reducer-delay-ms=60000');
   const collect = collector();
   if (collect === null) return { collectAll: () => {}, stop: () => {} };
-  collectPassedBuffers(() => collect({ type: 'minor' }), isAgent ? BYTES_PER_COLLECTION_OF_AGENTS : undefined);
+  const room = new RoomForBuffers();
+  collectPassedBuffers(
+    () => {
+      room.give();
+      collect({ type: 'minor' });
+    },
+    isAgent ? BYTES_PER_COLLECTION_OF_AGENTS : undefined,
+  );
   // The only flavor that shrinks the young generation.
   const atRest = new RestCollector(() => collect({ type: 'major', flavor: 'last-resort' }), quietMs);
   return {
     collectAll: () => collect({ type: 'major' }),
     stop: () => {
       collectPassedBuffers(null);
+      room.takeBack();
       atRest.stop();
     },
   };
+}
+
+class RoomForBuffers {
+  #timer: NodeJS.Timeout | null = null;
+
+  /** Before a collection, which sets the limit again. */
+  give(): void {
+    const percent = Math.ceil((100 * ROOM_BYTES) / getHeapStatistics().used_heap_size);
+    setFlagsFromString(`--heap-growing-percent=${Math.max(percent, LEAST_PERCENT)}`);
+    if (this.#timer === null) this.#timer = setTimeout(() => this.takeBack(), ROOM_FOR_MS).unref();
+    else this.#timer.refresh();
+  }
+
+  /** The next collection, of either kind, computes the limit without it. */
+  takeBack(): void {
+    if (this.#timer === null) return;
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    setFlagsFromString('--heap-growing-percent=0');
+  }
 }
 
 type Collector = (options: { readonly type: 'minor' | 'major'; readonly flavor?: 'last-resort' }) => void;
