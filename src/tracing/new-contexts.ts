@@ -1,16 +1,18 @@
 import { randomFillSync } from 'node:crypto';
 import type { Sampling } from './sampling.ts';
 
-const TRACE_BYTES = 16;
-const SPAN_BYTES = 8;
-const BYTES = TRACE_BYTES + SPAN_BYTES;
 /** How many are made at a time. */
 const COUNT = 170;
-/** `00`, a trace id, a span id and the flags, as `traceparent` has them. */
-const TEMPLATE = `00-${'0'.repeat(2 * TRACE_BYTES)}-${'0'.repeat(2 * SPAN_BYTES)}-00`;
-const TRACE_AT = 3;
-const SPAN_AT = TRACE_AT + 2 * TRACE_BYTES + 1;
-const DIGITS = Buffer.from('0123456789abcdef', 'latin1');
+/** Random bytes of one. Two characters each are `traceparent` behind an unused one, once its hyphens, version and flags are written. */
+const BYTES = 28;
+const LENGTH = 2 * BYTES;
+const TRACE_AT = 2;
+const TRACE_BYTES = 16;
+/** Not its first byte, of which the text has a half. */
+const SPAN_AT = 19;
+const FIXED = Object.entries({ 1: '0', 2: '0', 3: '-', 36: '-', 53: '-', 54: '0', 55: '0' }).map(
+  ([at, text]) => [Number(at), text.charCodeAt(0)] as const,
+);
 
 /**
  * New traces, most of which are not recorded. They are made, decided and written out many at a time: random numbers, a decision and
@@ -20,7 +22,8 @@ export class NewContexts {
   readonly #sampling: Pick<Sampling, 'includesNew'>;
   readonly #recorded = new Uint8Array(COUNT);
   readonly #random = Buffer.alloc(COUNT * BYTES);
-  readonly #text = Buffer.from(TEMPLATE.repeat(COUNT), 'latin1');
+  readonly #numbers = new DataView(this.#random.buffer, this.#random.byteOffset, COUNT * BYTES);
+  readonly #text = Buffer.alloc(COUNT * LENGTH);
   #contexts = '';
   #at = COUNT - 1;
 
@@ -37,46 +40,37 @@ export class NewContexts {
 
   /** `traceparent` of the current one, not recorded. It shares the text of all: what is kept needs a copy. */
   get traceparent(): string {
-    const from = this.#at * TEMPLATE.length;
-    return this.#contexts.slice(from, from + TEMPLATE.length);
+    const from = this.#at * LENGTH;
+    return this.#contexts.slice(from + 1, from + LENGTH);
   }
 
   get traceId(): string {
-    const from = this.#at * BYTES;
+    const from = this.#at * BYTES + TRACE_AT;
     return this.#random.toString('hex', from, from + TRACE_BYTES);
   }
 
   /** 32 bits of the trace id, of four times as many. */
   word(number: number): number {
-    return this.#random.readUInt32BE(this.#at * BYTES + number * 4);
+    return this.#numbers.getUint32(this.#at * BYTES + TRACE_AT + number * 4);
   }
 
   #refill(): void {
     randomFillSync(this.#random);
     for (let context = 0; context < COUNT; context += 1) {
       this.#at = context;
-      const from = context * BYTES;
-      this.#avoidZeros(from);
-      this.#avoidZeros(from + TRACE_BYTES);
+      this.#avoidZeros(context * BYTES + TRACE_AT);
+      this.#avoidZeros(context * BYTES + SPAN_AT);
       this.#recorded[context] = this.#sampling.includesNew(this) ? 1 : 0;
-      const text = context * TEMPLATE.length;
-      this.#write(from, TRACE_BYTES, text + TRACE_AT);
-      this.#write(from + TRACE_BYTES, SPAN_BYTES, text + SPAN_AT);
     }
     this.#at = 0;
-    this.#contexts = this.#text.toString('latin1');
+    const text = this.#text;
+    text.write(this.#random.toString('hex'), 'latin1');
+    for (const [at, code] of FIXED) for (let into = at; into < text.length; into += LENGTH) text[into] = code;
+    this.#contexts = text.toString('latin1');
   }
 
   /** Never in practice: an id of zeros is invalid (W3C Trace Context §3.2.2). */
   #avoidZeros(from: number): void {
-    if (this.#random.readUInt32BE(from) === 0) this.#random[from] = 1;
-  }
-
-  #write(from: number, count: number, into: number): void {
-    for (let at = 0; at < count; at += 1) {
-      const byte = this.#random[from + at] as number;
-      this.#text[into + 2 * at] = DIGITS[byte >> 4] as number;
-      this.#text[into + 2 * at + 1] = DIGITS[byte & 15] as number;
-    }
+    if (this.#numbers.getUint32(from) === 0) this.#random[from] = 1;
   }
 }

@@ -17,7 +17,7 @@ declare module '@opentelemetry/sdk-trace' {
     readonly name: string;
     readonly kind: number;
     readonly spanContext: () => SpanContext;
-    readonly parentSpanContext?: SpanContext;
+    readonly parentSpanContext?: SpanContext | undefined;
     readonly startTime: HrTime;
     readonly endTime: HrTime;
     readonly duration: HrTime;

