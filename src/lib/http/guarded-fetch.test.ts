@@ -126,6 +126,40 @@ for (const [name, drip] of [
   });
 }
 
+test('rejects a flood of informational answers, which has no end of its own', async (t) => {
+  const closed = Promise.withResolvers<void>();
+  const origin = await serveRaw(t, (socket) => {
+    socket.on('close', () => closed.resolve());
+    const answers = 'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n'.repeat(1000);
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(answers));
+    };
+    socket.on('drain', more);
+    more();
+  });
+  await refused(createGuardedFetch(LIMITS)(origin), 'too_large');
+  await closed.promise;
+});
+
+test('accepts a few informational answers', async (t) => {
+  const origin = await serve(t, (_request, response) => {
+    response.writeProcessing();
+    response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+    response.end('ok');
+  });
+  assert.equal(await (await createGuardedFetch(LIMITS)(origin)).text(), 'ok');
+});
+
+test('does not wait for a response after a switch of protocols', async (t) => {
+  const closed = Promise.withResolvers<void>();
+  const origin = await serveRaw(t, (socket) => {
+    socket.on('close', () => closed.resolve());
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n');
+  });
+  await refused(createGuardedFetch(LIMITS)(origin), 'unreachable');
+  await closed.promise;
+});
+
 test('times out on silence after connecting, and on a name that never resolves', async (t) => {
   const origin = await serveRaw(t, () => {});
   await refused(createGuardedFetch({ ...LIMITS, timeoutMs: 100 })(origin), 'timeout');
@@ -184,6 +218,12 @@ test('checks the address with its port', async (t) => {
   const notThere = createGuardedFetch({ ...LIMITS, isAddressAllowed: (_ip, asked) => asked !== 443 && asked !== 80 });
   await refused(notThere('https://127.0.0.1'), 'address_refused');
   await refused(notThere('http://127.0.0.1'), 'address_refused');
+});
+
+test('refuses port 0, for which the runtime takes the port of the scheme', async () => {
+  const fetch = createGuardedFetch({ ...LIMITS, isAddressAllowed: (_ip, port) => port === 0 });
+  await refused(fetch('http://127.0.0.1:0/'), 'address_refused');
+  await refused(fetch('https://idp.example:0/'), 'address_refused');
 });
 
 test('rejects a name that resolves to a good address first and a bad one later (DNS rebinding)', async (t) => {

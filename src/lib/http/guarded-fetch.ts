@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
 import { type Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { type ListenerOwner, listen } from '../guarded-listeners.ts';
 import { parseAddress } from '../net/cidr.ts';
 import { GatheredBytes } from '../net/gathered-bytes.ts';
@@ -46,6 +46,8 @@ const DEFAULT_MAX_BYTES = 1_048_576;
 /** Each chunk costs about 2 µs, so that 16 MB in chunks of one byte would keep the process busy for half a minute. */
 const MANY_PIECES = 8192;
 const TINY_BYTES = 16;
+/** Informational answers (RFC 9110 §15.2), of which a server may send any number. A loop of them blocked for 200 ms at a time. */
+const MAX_INFORMATIONAL = 100;
 const BODILESS_STATUSES: readonly number[] = [204, 205, 304];
 
 /**
@@ -85,6 +87,17 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
       // Stays attached after the end: destroying a request makes it emit once more.
       const owner: ListenerOwner = { contain: fail };
       listen(request, 'error', owner, fail);
+      let informational = 0;
+      listen(request, 'information', owner, () => {
+        informational += 1;
+        if (informational > MAX_INFORMATIONAL)
+          fail(new FetchProblem('too_large', url, `more than ${MAX_INFORMATIONAL} informational answers came first`));
+      });
+      // Nobody asked for another protocol, and no response would follow.
+      listen(request, 'upgrade', owner, (_response: IncomingMessage, socket: Socket) => {
+        socket.destroy();
+        fail(new FetchProblem('unreachable', url, 'the server switched to another protocol'));
+      });
       listen(request, 'response', owner, (response: IncomingMessage) => {
         const gathered = init.into ?? new GatheredBytes();
         gather(response, gathered, limit, url)
@@ -108,6 +121,8 @@ function allowedPort(url: URL, options: GuardedFetchOptions): number {
     throw new FetchProblem('plain_http', url, 'only https is allowed');
   }
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+  // The runtime would connect to the port of the scheme, which nobody has checked.
+  if (port === 0) throw new FetchProblem('address_refused', url, 'connections to port 0 are not allowed');
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (isIP(host) !== 0 && !isAllowed(options, host, port, url)) throw problemOf(new ForbiddenAddressError(host), url);
   return port;
@@ -158,6 +173,7 @@ function answer(response: IncomingMessage, body: Buffer | null): Response {
     for (const value of values ?? []) headers.append(name, value);
   }
   const status = response.statusCode ?? 0;
+  if (status < 200 || status > 599) throw new Error(`the response has the status ${status}, which does not exist`);
   const isBodiless = body === null || BODILESS_STATUSES.includes(status);
   return new Response(isBodiless ? null : new Uint8Array(body), { status, headers });
 }
