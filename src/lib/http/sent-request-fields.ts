@@ -9,6 +9,7 @@ export function sentUrlProblems(text: string, example: string): readonly FieldPr
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return refuse('must be an https or http URL');
   if (url.username !== '' || url.password !== '')
     return refuse('must not contain a user name or password: use headers, whose values are secret');
+  if (url.port === '0') return refuse('must have a port from 1 to 65535, or none');
   return text.includes('#') ? refuse('must not have a fragment') : [];
 }
 

@@ -289,7 +289,14 @@ suite('the fields of a list', () => {
 
   test('accept only https for other machines, and no names and passwords', async () => {
     const { policyId } = await world.site();
-    for (const url of ['http://example.com/', 'ftp://example.com/', 'https://a:b@example.com/', 'x', 'https://e/#x'])
+    for (const url of [
+      'http://example.com/',
+      'ftp://example.com/',
+      'https://a:b@example.com/',
+      'x',
+      'https://e/#x',
+      'https://e:0/',
+    ])
       await assert.rejects(() => world.list(policyId, { url }), /400/);
     for (const headers of [{ host: 'x' }, { 'accept-encoding': 'gzip' }, { 'if-none-match': 'x' }, { 'a b': 'x' }])
       await assert.rejects(() => world.list(policyId, { url: 'https://example.com/', headers }), /400/);
