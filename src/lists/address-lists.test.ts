@@ -91,6 +91,33 @@ suite('lists whose servers hang', () => {
   });
 });
 
+suite('a list that is refreshed by many at once', () => {
+  test('is read once more for all of them, and smaller if one of them accepts that', async (t) => {
+    const lists = await open(t);
+    const content = { text: '192.0.2.1\n192.0.2.3\n192.0.2.5' };
+    const source = origin(true, content);
+    let readings = 0;
+    const counted: ListOrigin = {
+      ...source,
+      read: (...known) => {
+        readings += 1;
+        return source.read(...known);
+      },
+    };
+    void lists.follow(counted);
+    await lists.refresh('ipl_1', false);
+    readings = 0;
+    const first = lists.refresh('ipl_1', false);
+    // Written after the first one has begun to read.
+    content.text = '192.0.2.1';
+    const later = Array.from({ length: 50 }, (_, at) => lists.refresh('ipl_1', at === 40));
+    await first;
+    await Promise.all(later);
+    assert.equal(readings, 2);
+    assert.deepEqual([lists.state('ipl_1').status, lists.state('ipl_1').entries], ['current', 1]);
+  });
+});
+
 suite('a list that does not fit beside the others', () => {
   test('is read again when there is room, although its file is the same', async (t) => {
     const lists = await open(t, 60);

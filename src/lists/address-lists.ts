@@ -110,14 +110,28 @@ export class AddressLists {
     return [...this.#lists.values()].map(({ origin, state }) => ({ id: origin.id, state }));
   }
 
-  /** Reads the source now. */
+  /** Reads the source now. All who ask while it is being read share the next reading. */
   async refresh(id: string, acceptsSmaller: boolean): Promise<void> {
     const list = this.#lists.get(id);
     if (list === undefined) return;
+    list.acceptsSmaller ||= acceptsSmaller;
+    if (list.running === null) return this.#readAgain(list);
+    list.next ??= this.#readNext(list);
+    await list.next;
+  }
+
+  async #readNext(list: FollowedList): Promise<void> {
     while (list.running !== null) await list.running;
+    list.next = null;
+    await this.#readAgain(list);
+  }
+
+  #readAgain(list: FollowedList): Promise<void> {
+    const { acceptsSmaller } = list;
+    list.acceptsSmaller = false;
     // Its bytes were refused, and must be read again.
     if (acceptsSmaller) Object.assign(list.known, { stamp: null, validators: null });
-    await this.#run(list, acceptsSmaller);
+    return this.#run(list, acceptsSmaller);
   }
 
   async close(): Promise<void> {

@@ -40,6 +40,9 @@ export class FollowedList {
   failures = 0;
   nextAtMs = 0;
   running: Promise<void> | null = null;
+  /** The reading after that one, for those who asked meanwhile, and whether one of them accepts a smaller list. */
+  next: Promise<void> | null = null;
+  acceptsSmaller = false;
   /** Its table did not fit beside those of the other lists. */
   isWithoutRoom = false;
   readonly #ended = new AbortController();
