@@ -51,6 +51,11 @@ suite('a plain list', () => {
     assert.equal(entryFor(tableOf('10.1.2.3\n10.0.0.0/8\n10.0.0.0/16'), '10.1.2.3'), '10.0.0.0/8');
   });
 
+  test('stops at the unreadable line after which no list could be read', () => {
+    const parse = (): unknown => parseAddressList(bytesOf('?\n'.repeat(1_000)), 10);
+    assert.throws(parse, { message: /: 2 of 2 lines are neither addresses nor ranges/ });
+  });
+
   test('counts single lines that it cannot read', () => {
     const lines = Array.from({ length: 20 }, (_, at) => `192.0.2.${at}`);
     const parsed = parseAddressList(bytesOf([...lines, '010.1.1.1'].join('\n')));
