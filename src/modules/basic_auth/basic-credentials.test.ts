@@ -68,3 +68,10 @@ test('only one spelling of the same bytes is accepted', () => {
   assert.equal(basicCredentials([encoded(`a:${'x'.repeat(2_000)}`)]), null);
   assert.equal(hasBasicCredentials(['Basically fine', 'Bearer basic']), false);
 });
+
+test('a password is found behind other credentials, as a proxy joins two headers', () => {
+  for (const line of ['Bearer x, Basic YTpiYg==', 'Bearer x,basic YTpiYg==', ', Basic YTpiYg==', ' ,Basic'])
+    assert.ok(hasBasicCredentials([line]), line);
+  for (const line of ['Digest username="a", basic="b"', 'Digest username="a", basic = "b"', 'Bearer x, Basically y'])
+    assert.equal(hasBasicCredentials([line]), false, line);
+});

@@ -3,6 +3,8 @@ const MAX_LINE = 2_048;
 /** RFC 7617 §2: the scheme is case-insensitive, the rest is base64 with padding (RFC 4648 §4). */
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
 const STARTS_BASIC = /^\s*basic(?![A-Za-z0-9!#$%&'*+.^_`|~-])/i;
+/** RFC 9110 §5.3: proxies join repeated fields with commas. A parameter has "=" after its name. */
+const JOINED_BASIC = /,\s*basic(?:\s+[^\s=]|\s*$)/i;
 /** RFC 7617 §2: neither part has control characters. */
 const CONTROL = /\p{Cc}/u;
 
@@ -34,7 +36,7 @@ export function basicCredentials(lines: readonly string[]): BasicCredentials | n
 
 /** Whether a line may hold a password, right or wrong: it is not forwarded. */
 export function hasBasicCredentials(lines: readonly string[]): boolean {
-  return lines.some((line) => STARTS_BASIC.test(line));
+  return lines.some((line) => STARTS_BASIC.test(line) || JOINED_BASIC.test(line));
 }
 
 /** Whether a text can be part of a header with credentials. */
