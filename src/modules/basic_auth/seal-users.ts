@@ -6,8 +6,11 @@ import type { SealContext, Sealed } from '../contract/module.ts';
 import { hashPassword, isPasswordOf } from '../login/passwords/password-hash.ts';
 import { type BasicAuthConfig, sameName } from './config.ts';
 
-/** Users of fifty routes in one change. */
-const MAX_COMPUTED = 1_000;
+/**
+ * A change asks for all of its passwords again after each of its routes: with fewer than it has, it would compute them
+ * forever. As many as this take two hours to compute, and 25 MB.
+ */
+const MAX_COMPUTED = 100_000;
 
 /**
  * Replaces passwords by their hashes. A password that is the stored one keeps its hash, so that sending it again changes
@@ -18,7 +21,12 @@ export class UserSeal {
   /** By a digest under a key of this process. */
   readonly #computed = new LruMap<string, string>(MAX_COMPUTED);
   readonly #key = randomBytes(32);
+  readonly #hash: typeof hashPassword;
   #last: Promise<unknown> = Promise.resolve();
+
+  constructor(hash = hashPassword) {
+    this.#hash = hash;
+  }
 
   seal(config: BasicAuthConfig, { stored, seed }: SealContext<BasicAuthConfig>): Sealed<BasicAuthConfig> {
     const before = new Map(stored?.users.map(({ username, password = '' }) => [sameName(username), password]));
@@ -37,7 +45,7 @@ export class UserSeal {
         const salted = seed === null ? null : `${seed} ${username}`;
         missing.push(async () => {
           const isSame = known !== '' && (await isPasswordOf(sent, known));
-          this.#computed.set(digest, isSame ? known : await hashPassword(sent, salted));
+          this.#computed.set(digest, isSame ? known : await this.#hash(sent, salted));
         });
       }
       return { username, password: hash ?? '' };
