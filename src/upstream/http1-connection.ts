@@ -13,7 +13,7 @@ import { lastChunk } from './http1-request-head.ts';
 import { Http1ResponseParser, type ResponseSink } from './http1-response-parser.ts';
 import type { ByteTarget } from './inlet.ts';
 import type { ResponseHead, UpstreamFailure, UpstreamLimits } from './upstream.ts';
-import { failed, REQUEST_BODY, reasonOf } from './upstream-failure.ts';
+import { failed, isReset, REQUEST_BODY, reasonOf } from './upstream-failure.ts';
 
 export interface ConnectionOwner {
   readonly limits: UpstreamLimits;
@@ -324,6 +324,9 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
   readonly #onClose = guarded(this, (): void => {
     if (this.#exchange === null) this.destroy();
     else if (this.#error === null) this.#fail(this.#failure('closed', 'the connection was closed'));
-    else this.#fail(this.#failure(reasonOf(this.#error), messageOf(this.#error)));
+    else {
+      const isUnread = this.#exchange.body !== null && isReset(this.#error);
+      this.#fail({ ...this.#failure(reasonOf(this.#error), messageOf(this.#error)), isUnread });
+    }
   });
 }

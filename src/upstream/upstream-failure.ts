@@ -42,6 +42,11 @@ export function reasonOf(error: unknown): string {
   return TLS_CODE.test(code) ? 'tls' : 'failed';
 }
 
+/** A system whose program closes a connection with unread bytes resets it; one that has read everything just ends it. */
+export function isReset(error: unknown): boolean {
+  return /^(?:ECONNRESET|EPIPE)$/.test(codeOf(error));
+}
+
 /** When every address of a host failed, the first error represents all. */
 export function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);

@@ -115,6 +115,8 @@ export interface UpstreamFailure {
   readonly mayHaveBeenSent: boolean;
   /** The method was safe (RFC 9110 §9.2.1), and no byte of a response arrived: it may be sent elsewhere even so. */
   readonly isSafe?: boolean;
+  /** The upstream ended the connection without having read the whole request: many services reject an upload so. */
+  readonly isUnread?: boolean;
   /** Through a tunnel: the service's address as reported by the agent that could not reach it. */
   readonly agentAddress?: string;
 }

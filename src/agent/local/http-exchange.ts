@@ -238,7 +238,11 @@ export class HttpExchange implements UpstreamHandler, ServedStreamOwner {
       this.problem = failure.message;
       cancelStream(this.#stream);
       this.#over();
-    } else this.#fail(failure, failure.message);
+    } else this.#fail({ ...failure, isUnread: this.#isUnread(failure) }, failure.message);
+  }
+
+  #isUnread({ phase, isUnread = false }: UpstreamFailure): boolean {
+    return phase === 'send' && (isUnread || this.#served?.body?.readableEnded === false);
   }
 
   onBug(error: unknown): void {

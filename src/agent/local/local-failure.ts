@@ -10,6 +10,8 @@ export interface LocalFailure {
   readonly reason: string;
   /** Whether the service may have received the request. If not, the server may send it to another target. */
   readonly mayHaveBeenSent: boolean;
+  /** It ended the connection before it had read the body of the request. */
+  readonly isUnread?: boolean;
 }
 
 const UNSENT_WORDS: Readonly<Record<string, string>> = {
@@ -48,7 +50,8 @@ export function answerFailure(stream: ServerHttp2Stream, failure: LocalFailure, 
     failStream(stream);
     return;
   }
-  const word = (failure.mayHaveBeenSent ? SENT_WORDS : UNSENT_WORDS)[failure.reason] ?? 'closed';
+  const words = failure.mayHaveBeenSent ? SENT_WORDS : UNSENT_WORDS;
+  const word = words[failure.reason] ?? (failure.isUnread === true ? 'unread' : 'closed');
   const headers = [':status', '502', TUNNEL_ERROR_HEADER, word, TUNNEL_ADDRESS_HEADER, hostport];
   sendResponse(stream, headers, { endStream: true });
   // The gateway discards the rest of the request. Until then nothing may block on back-pressure.

@@ -3,6 +3,9 @@ import type { UpstreamFailure } from '../../upstream/upstream.ts';
 /** The agent's own process is at its limit; its service may be fine. */
 export const OUT_OF_FILES = 'agent_out_of_files';
 
+/** The service ended the connection before it had read the body of the request. */
+const UNREAD = 'unread';
+
 /** Reasons that an agent may report, with a description for people. */
 const WORDS: Readonly<Record<string, string>> = {
   refused: 'the connection was refused',
@@ -13,6 +16,7 @@ const WORDS: Readonly<Record<string, string>> = {
   unanswered: 'it accepted the request but did not respond in time',
   protocol: 'its response does not follow the protocol',
   headers_too_large: 'the headers of its response are too large to forward',
+  [UNREAD]: 'the connection was closed before it had read the request',
   closed: 'the connection was closed before the response',
 };
 /** In these cases the service did not receive the request, and another may. */
@@ -33,6 +37,7 @@ export function agentFailure(reason: string, address: string | undefined): Upstr
     message: `the agent could not reach ${agentAddress}: ${reasonText(known)}`,
     mayHaveBeenSent,
     agentAddress,
+    isUnread: known === UNREAD,
   };
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
+import { createServer as createTcp } from 'node:net';
 import type { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import Type from 'typebox';
@@ -8,6 +9,8 @@ import { defineModule, enabledField } from '../../../src/modules/contract/module
 import { modules } from '../../../src/modules/registry.ts';
 import { until } from '../../support/cluster.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
+import { listenOn } from '../../support/listen-on.ts';
+import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { deadAddress, recordingUpstream } from '../traffic/recording-upstream.ts';
 import { ask, begin, PROTOCOLS } from './hooked-client.ts';
 
@@ -132,6 +135,35 @@ test('a backend that closes the connection in the middle of an upload has not fa
   upstream.answer = (request) => void request.resume().on('end', () => request.socket.destroy());
   for (const protocol of PROTOCOLS) await ask(edge, served.host, protocol, { method: 'POST', body: 'whole' });
   assert.deepEqual(await settled(), ['failed', 'failed']);
+});
+
+/** Closes with unread bytes, so that its kernel resets the connection. */
+async function unreadingService(): Promise<string> {
+  const service = createTcp((socket) => {
+    socket.on('error', () => {}).once('data', () => socket.pause());
+    setTimeout(() => socket.resetAndDestroy(), 200);
+  });
+  return `127.0.0.1:${await listenOn({ after }, service)}`;
+}
+
+test('a service that closes the connection without reading an upload that has arrived whole has not failed, also through a tunnel', async () => {
+  const world = await TunnelWorld.open({ after }, {}, { modules: [listening, ...modules] });
+  const addr = await unreadingService();
+  await world.agent([{ labels: { app: 'unreading' }, addr }]);
+  const group = await world.edge.api('POST', '/backends/tunnel_group', { labels: { app: 'unreading' } });
+  for (const backendId of [await world.edge.staticBackend(addr), group.id as string]) {
+    const { host, routePath } = await world.edge.site(backendId);
+    await world.edge.api('PUT', `${routePath}/a_listener`, {});
+    for (const protocol of PROTOCOLS) {
+      for (const body of ['short', 'x'.repeat(50_000)]) {
+        const { status } = await ask(world.edge, host, protocol, { method: 'POST', body });
+        assert.equal(status, 502);
+      }
+    }
+    assert.deepEqual(await settled(4), ['none', 'none', 'none', 'none']);
+    await ask(world.edge, host, 'http/1.1');
+    assert.deepEqual(await settled(1), ['failed'], 'there was nothing to read');
+  }
 });
 
 test('a visitor who leaves after the head of a 500 does not hide it', async () => {
