@@ -92,6 +92,7 @@ export class CircuitBreakerRuntime implements ModuleRuntime {
     if (outcome === 'none' && probe === undefined) return;
     const changed = table.change(slot, (): 'opened' | 'closed' | null => {
       const { nowMs } = this;
+      if (circuit.isFromBefore(request.nowMs, nowMs)) return null;
       if (!table.isOpen(slot)) {
         if (!circuit.settleWhileClosed(outcome, nowMs)) return null;
         table.setOpen(slot, true);
@@ -142,7 +143,7 @@ export class CircuitBreakerRuntime implements ModuleRuntime {
     const wasOpen = table.change(slot, () => {
       if (table.digestOf(slot) === digest) return false;
       const isOpen = table.isOpen(slot);
-      Circuit.clear(slot.fields);
+      Circuit.clear(slot.fields, this.nowMs);
       table.setOpen(slot, false);
       table.setDigest(slot, digest);
       return isOpen;

@@ -66,7 +66,7 @@ export class CircuitTable {
       if (found.own === null) {
         Atomics.add(this.#words, wordsOf(index) + USES, 1);
         Atomics.store(this.#words, wordsOf(index) + IS_OPEN, 0);
-        Circuit.clear(this.#fieldsOf(index));
+        Circuit.clear(this.#fieldsOf(index), 0);
         this.#numbers[index * FIELDS + DIGEST] = digest;
         this.#numbers[index * FIELDS + KEY] = key;
       }

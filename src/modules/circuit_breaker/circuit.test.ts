@@ -28,6 +28,8 @@ class Model {
   readonly #config: Config;
   #counted: { readonly part: number; readonly isFailure: boolean }[] = [];
   #latest = 0;
+  #closedAtMs = 0;
+  readonly #probes = new Set<TrafficRequest>();
   #open: { trippedAtMs: number; probedAtMs: number | null; probes: TrafficRequest[] } | null = null;
 
   constructor(config: Config) {
@@ -48,11 +50,15 @@ class Model {
     if (probedMs >= 0 && probedMs < 1_000) return 'open';
     open.probedAtMs = nowMs;
     open.probes.push(request);
+    this.#probes.add(request);
     return 'probe';
   }
 
   settle(request: TrafficRequest, outcome: BackendOutcome, nowMs: number): void {
     const open = this.#open;
+    if (outcome === 'none' && !this.#probes.has(request)) return;
+    this.#closedAtMs = Math.min(this.#closedAtMs, nowMs);
+    if (request.nowMs < this.#closedAtMs) return;
     if (open === null) {
       if (outcome !== 'none') this.#count(outcome !== 'served', nowMs);
       return;
@@ -61,6 +67,7 @@ class Model {
     if (open.probes.at(-1) === request) open.probedAtMs = null;
     if (outcome === 'served') {
       this.#open = null;
+      this.#closedAtMs = nowMs;
       this.#counted = [];
     } else if (outcome !== 'none') this.#open = { trippedAtMs: nowMs, probedAtMs: null, probes: [] };
   }
@@ -103,6 +110,10 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ what: fc.constant('wait' as const), ms: fc.integer({ min: -9_000, max: -1 }) }) },
 );
 
+function requestAt(nowMs: number): TrafficRequest {
+  return { ...trafficRequest('GET', '/', () => undefined), nowMs };
+}
+
 /** Runtimes of several threads over one memory. */
 function threadsOf(nowMs: () => number, memory: SharedArrayBuffer) {
   const events: string[] = [];
@@ -134,7 +145,7 @@ test('decides as a plain model does, whatever the clock does and whichever threa
         const wasOpen = model.isOpen;
         if (each.what === 'wait') nowMs += each.ms;
         else if (each.what === 'start') {
-          const request = trafficRequest('GET', '/', () => undefined);
+          const request = requestAt(nowMs);
           const asked = hooks[each.thread]?.judge?.(request);
           const verdict = hooks[each.thread]?.admit?.(request);
           const expected = model.admit(request, nowMs);
@@ -172,7 +183,7 @@ function opened(settings = DEFAULTS) {
   const { runtimes, events } = threadsOf(() => time.nowMs, memory);
   const hooksOf = (of: Config, thread = 0) => breakCircuit(of, PLACE, runtimes[thread] as CircuitBreakerRuntime);
   const ask = (hooks: ReturnType<typeof hooksOf>, outcome: BackendOutcome): string => {
-    const request = trafficRequest('GET', '/', () => undefined);
+    const request = requestAt(time.nowMs);
     const verdict = hooks.admit?.(request);
     assert.ok(verdict !== undefined && !(verdict instanceof Promise));
     hooks.settled?.(request, isPass(verdict) ? outcome : 'none');
@@ -196,6 +207,40 @@ test('a configuration that is the same keeps the circuit, and a changed one star
   for (const runtime of runtimes) runtime.edgeChanged(PLACE.edgeId, routes);
   for (const hooks of others) assert.equal(ask(hooks, 'served'), 'closed');
   assert.deepEqual(events, ['circuit_opened.v0', 'circuit_closed.v0 configuration']);
+});
+
+test('requests from before a circuit opened do not count when it has closed again', () => {
+  const time = { nowMs: 1_700_000_000_000 };
+  const { runtimes, events } = threadsOf(() => time.nowMs, CircuitTable.memory(8));
+  const hooks = breakCircuit(DEFAULTS, PLACE, runtimes[0] as CircuitBreakerRuntime);
+  const begin = (): TrafficRequest => {
+    const request = requestAt(time.nowMs);
+    void hooks.admit?.(request);
+    return request;
+  };
+  const [slow, fast] = [Array.from({ length: 9 }, begin), Array.from({ length: 4 }, begin)];
+  for (const request of fast) hooks.settled?.(request, 'failed');
+  time.nowMs += 10_000;
+  hooks.settled?.(begin(), 'served');
+  for (const request of slow) hooks.settled?.(request, 'failed');
+  assert.deepEqual(events, ['circuit_opened.v0', 'circuit_closed.v0 probe']);
+});
+
+test('requests of a replaced configuration do not count for the next one', () => {
+  const { runtimes, events, hooks, hooksOf, ask, memory, time } = opened();
+  time.nowMs += 10_000;
+  const probe = requestAt(time.nowMs);
+  const verdict = hooks.admit?.(probe);
+  assert.ok(verdict !== undefined && !(verdict instanceof Promise));
+  assert.equal(verdict.reason, 'probe');
+  time.nowMs += 1;
+  const changed = { ...DEFAULTS, volume_threshold: 5 };
+  const next = hooksOf(changed);
+  for (const runtime of runtimes) runtime.edgeChanged(PLACE.edgeId, new Set([PLACE.routeId]));
+  for (let times = 0; times < 5; times += 1) ask(next, 'failed');
+  hooks.settled?.(probe, 'served');
+  assert.equal(circuitStateOf(memory, PLACE.routeId, changed, time.nowMs).state, 'open');
+  assert.deepEqual(events, ['circuit_opened.v0', 'circuit_closed.v0 configuration', 'circuit_opened.v0']);
 });
 
 test('a module that is deleted or disabled has no circuit, and what still runs changes nothing', () => {

@@ -10,7 +10,9 @@ const HAS_PROBE = 4;
 const LATEST = 5;
 /** Number of the first probe since the circuit was tripped. */
 const FIRST_PROBE = 6;
-const FIRST_BUCKET = 7;
+/** When it was last closed, or given another configuration. */
+const SINCE = 7;
+const FIRST_BUCKET = 8;
 /** Its part of time, the requests and the failures. */
 const PER_BUCKET = 3;
 
@@ -35,8 +37,8 @@ export type Admission = 'pass' | { readonly probe: number } | { readonly retryAf
  * | half-open | – | one is the probe, the others are refused | when a probe is served: closed, with an empty window; when one fails: open, for `trippedMs` again |
  *
  * Another probe follows one that has not ended within a second, and each of them decides. Requests that started before the
- * circuit opened, and probes from before it was tripped again, are no longer counted. If the clock is set back, what was counted later is
- * forgotten, and an open circuit waits for `trippedMs` once more.
+ * circuit opened are no longer counted, also when it has closed again: they met a backend that failed. Nor are probes from before it was
+ * tripped again. If the clock is set back, what was counted later is forgotten, and an open circuit waits for `trippedMs` once more.
  */
 export class Circuit {
   readonly #fields: Float64Array;
@@ -62,8 +64,17 @@ export class Circuit {
     return at(fields, OPENED_AT);
   }
 
-  static clear(fields: Float64Array): void {
+  /** Requests from before `sinceMs` do not count. */
+  static clear(fields: Float64Array, sinceMs: number): void {
     fields.fill(0);
+    fields[SINCE] = sinceMs;
+  }
+
+  /** Whether a request that started then says nothing about the time since the circuit was last closed. */
+  isFromBefore(startedMs: number, nowMs: number): boolean {
+    const fields = this.#fields;
+    if (nowMs < at(fields, SINCE)) fields[SINCE] = nowMs;
+    return startedMs < at(fields, SINCE);
   }
 
   /** A request asks an open circuit. */
@@ -97,6 +108,7 @@ export class Circuit {
     if (probe === at(fields, PROBES)) fields[HAS_PROBE] = 0;
     if (outcome === 'served') {
       fields.fill(0, FIRST_BUCKET);
+      fields[SINCE] = nowMs;
       return true;
     }
     if (outcome !== 'none') this.#trip(nowMs);
