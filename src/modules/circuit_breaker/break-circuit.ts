@@ -1,7 +1,7 @@
 import type { Pass, Refusal, Verdict } from '../contract/decides.ts';
 import type { PreparePorts } from '../contract/prepare.ts';
 import type { PreparedModule } from '../contract/prepared-module.ts';
-import { type CircuitBreakerConfig, type CircuitLimits, limitsOf } from './circuit-breaker-config.ts';
+import { type CircuitBreakerConfig, type CircuitLimits, clientOf, limitsOf } from './circuit-breaker-config.ts';
 import type { CircuitBreakerRuntime, HeldCircuit } from './circuit-breaker-runtime.ts';
 import { nextOf } from './circuit-state.ts';
 
@@ -23,7 +23,7 @@ export function breakCircuit(
     return held;
   };
   return {
-    judge: () => wouldBe(place.routeId ?? '', limits, runtime),
+    judge: (request) => wouldBe(place.routeId ?? '', limits, runtime, clientOf(request)),
     admit: (request) => {
       const admission = runtime.admit(hold(), request);
       if (admission === 'pass') return CLOSED;
@@ -36,8 +36,13 @@ export function breakCircuit(
   };
 }
 
-function wouldBe(routeId: string, limits: CircuitLimits, { memory, nowMs }: CircuitBreakerRuntime): Verdict {
-  const { next } = nextOf(memory, routeId, limits, nowMs);
+function wouldBe(
+  routeId: string,
+  limits: CircuitLimits,
+  { memory, nowMs }: CircuitBreakerRuntime,
+  client: number,
+): Verdict {
+  const { next } = nextOf(memory, routeId, limits, nowMs, client);
   if (next === 'pass') return CLOSED;
   return next === 'probe' ? PROBE : refusal(next);
 }

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
+import { ownerOf } from '../../lib/net/address-owner.ts';
 import { enabledField } from '../contract/module.ts';
+import type { TrafficRequest } from '../contract/traffic-request.ts';
 
 /** The type of these fields in existing clients is uint32. */
 const MAX_UINT32 = 4_294_967_295;
@@ -57,6 +59,11 @@ export function limitsOf(config: CircuitBreakerConfig): CircuitLimits {
     volume: Math.max(1, config.volume_threshold),
   };
   return { ...limits, digest: digestOf(JSON.stringify(limits)) };
+}
+
+/** One number for everybody who can send as one client. */
+export function clientOf({ clientAddress }: Pick<TrafficRequest, 'clientAddress'>): number {
+  return digestOf(ownerOf(clientAddress));
 }
 
 /** 48 bits, never 0: a number that memory of floats can hold. */

@@ -4,7 +4,7 @@ import type { BackendOutcome } from '../contract/learns-outcomes.ts';
 import type { PreparePorts } from '../contract/prepare.ts';
 import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { type Admission, Circuit } from './circuit.ts';
-import type { CircuitLimits } from './circuit-breaker-config.ts';
+import { type CircuitLimits, clientOf } from './circuit-breaker-config.ts';
 import { CIRCUIT_CLOSED, CIRCUIT_OPENED } from './circuit-events.ts';
 import { CircuitTable, type Slot } from './circuit-table.ts';
 
@@ -77,8 +77,9 @@ export class CircuitBreakerRuntime implements ModuleRuntime {
   admit(held: HeldCircuit, request: TrafficRequest): Admission {
     const { table, slot, circuit } = held;
     if (!table.isOpen(slot)) return 'pass';
+    const client = clientOf(request);
     const admission = table.change(slot, () =>
-      table.isOpen(slot) ? circuit.admitWhileOpen(this.nowMs) : ('pass' as const),
+      table.isOpen(slot) ? circuit.admitWhileOpen(this.nowMs, client) : ('pass' as const),
     );
     if (admission === null || admission === 'pass') return 'pass';
     if ('probe' in admission) this.#probes.set(request, { held, number: admission.probe });

@@ -30,7 +30,11 @@ class Model {
   #latest = 0;
   #closedAtMs = 0;
   readonly #probes = new Set<TrafficRequest>();
-  #open: { trippedAtMs: number; probedAtMs: number | null; probes: TrafficRequest[] } | null = null;
+  #open: {
+    trippedAtMs: number;
+    last: { atMs: number; by: string; isRunning: boolean } | null;
+    probes: TrafficRequest[];
+  } | null = null;
 
   constructor(config: Config) {
     this.#config = config;
@@ -46,9 +50,11 @@ class Model {
     open.trippedAtMs = Math.min(open.trippedAtMs, nowMs);
     const trippedMs = this.#config.tripped_duration * 1000;
     if (nowMs - open.trippedAtMs < trippedMs) return 'open';
-    const probedMs = open.probedAtMs === null ? -1 : nowMs - open.probedAtMs;
-    if (probedMs >= 0 && probedMs < 1_000) return 'open';
-    open.probedAtMs = nowMs;
+    const by = request.clientAddress;
+    const probedMs = open.last === null ? -1 : nowMs - open.last.atMs;
+    const waitsMs = open.last?.by === by ? 2_000 : open.last?.isRunning === true ? 1_000 : 0;
+    if (probedMs >= 0 && probedMs < waitsMs) return 'open';
+    open.last = { atMs: nowMs, by, isRunning: true };
     open.probes.push(request);
     this.#probes.add(request);
     return 'probe';
@@ -64,12 +70,12 @@ class Model {
       return;
     }
     if (!open.probes.includes(request)) return;
-    if (open.probes.at(-1) === request) open.probedAtMs = null;
+    if (open.probes.at(-1) === request && open.last !== null) open.last.isRunning = false;
     if (outcome === 'served') {
       this.#open = null;
       this.#closedAtMs = nowMs;
       this.#counted = [];
-    } else if (outcome !== 'none') this.#open = { trippedAtMs: nowMs, probedAtMs: null, probes: [] };
+    } else if (outcome !== 'none') this.#open = { trippedAtMs: nowMs, last: null, probes: [] };
   }
 
   #count(isFailure: boolean, nowMs: number): void {
@@ -82,8 +88,7 @@ class Model {
     this.#counted = window;
     const failures = window.filter((each) => each.isFailure).length;
     const isTripped = failures > 0 && failures / window.length >= this.#config.error_threshold_percentage;
-    if (isTripped && window.length >= Math.max(1, volume))
-      this.#open = { trippedAtMs: nowMs, probedAtMs: null, probes: [] };
+    if (isTripped && window.length >= Math.max(1, volume)) this.#open = { trippedAtMs: nowMs, last: null, probes: [] };
   }
 }
 
@@ -96,8 +101,14 @@ const config = fc.record({
   volume_threshold: fc.integer({ min: 0, max: 5 }),
 });
 
+const START = fc.record({
+  what: fc.constant('start' as const),
+  thread: fc.nat(THREADS - 1),
+  from: fc.constantFrom('192.0.2.1', '192.0.2.2'),
+});
+
 const step = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ what: fc.constant('start' as const), thread: fc.nat(THREADS - 1) }) },
+  { weight: 4, arbitrary: START },
   {
     weight: 5,
     arbitrary: fc.record({
@@ -110,8 +121,8 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ what: fc.constant('wait' as const), ms: fc.integer({ min: -9_000, max: -1 }) }) },
 );
 
-function requestAt(nowMs: number): TrafficRequest {
-  return { ...trafficRequest('GET', '/', () => undefined), nowMs };
+function requestAt(nowMs: number, clientAddress = '192.0.2.1'): TrafficRequest {
+  return { ...trafficRequest('GET', '/', () => undefined), nowMs, clientAddress };
 }
 
 /** Runtimes of several threads over one memory. */
@@ -145,7 +156,7 @@ test('decides as a plain model does, whatever the clock does and whichever threa
         const wasOpen = model.isOpen;
         if (each.what === 'wait') nowMs += each.ms;
         else if (each.what === 'start') {
-          const request = requestAt(nowMs);
+          const request = requestAt(nowMs, each.from);
           const asked = hooks[each.thread]?.judge?.(request);
           const verdict = hooks[each.thread]?.admit?.(request);
           const expected = model.admit(request, nowMs);
@@ -224,6 +235,28 @@ test('requests from before a circuit opened do not count when it has closed agai
   hooks.settled?.(begin(), 'served');
   for (const request of slow) hooks.settled?.(request, 'failed');
   assert.deepEqual(events, ['circuit_opened.v0', 'circuit_closed.v0 probe']);
+});
+
+test('a visitor whose probes never end leaves the next one to others', () => {
+  const { time, hooks } = opened();
+  const ask = (from: string): string => {
+    const verdict = hooks.admit?.(requestAt(time.nowMs, from));
+    assert.ok(verdict !== undefined && !(verdict instanceof Promise));
+    return verdict.reason;
+  };
+  time.nowMs += 10_000;
+  assert.equal(ask('2001:db8::1'), 'probe');
+  for (let round = 0; round < 3; round += 1) {
+    for (let ms = 0; ms < 2_000; ms += 50) {
+      assert.equal(ask('2001:db8::2'), 'open', 'the same /64');
+      if (ms < 1_000) assert.equal(ask('192.0.2.1'), 'open');
+      time.nowMs += 50;
+    }
+    assert.equal(ask('2001:db8::3'), 'probe', 'nobody else has asked');
+  }
+  time.nowMs += 1_000;
+  assert.equal(ask('2001:db8::1'), 'open');
+  assert.equal(ask('192.0.2.1'), 'probe');
 });
 
 test('requests of a replaced configuration do not count for the next one', () => {

@@ -12,12 +12,16 @@ const LATEST = 5;
 const FIRST_PROBE = 6;
 /** When it was last closed, or given another configuration. */
 const SINCE = 7;
-const FIRST_BUCKET = 8;
+/** Who sent the last probe; 0: there was none since the circuit was tripped. */
+const PROBE_BY = 8;
+const FIRST_BUCKET = 9;
 /** Its part of time, the requests and the failures. */
 const PER_BUCKET = 3;
 
 /** How long a probe keeps others away: a visitor who sends slowly must not keep the circuit open. */
 const PROBE_MS = 1_000;
+/** For the client of the probe: one who asks often enough would send every probe, and could let none of them end. */
+const OWN_PROBE_MS = 2_000;
 
 /** Numbers that a circuit keeps. */
 export const CIRCUIT_FIELDS = FIRST_BUCKET + MAX_BUCKETS * PER_BUCKET;
@@ -36,7 +40,7 @@ export type Admission = 'pass' | { readonly probe: number } | { readonly retryAf
  * | open | – | are refused | `trippedMs` after it was tripped: half-open |
  * | half-open | – | one is the probe, the others are refused | when a probe is served: closed, with an empty window; when one fails: open, for `trippedMs` again |
  *
- * Another probe follows one that has not ended within a second, and each of them decides. Requests that started before the
+ * Another probe follows one that has not ended within a second, from the same client after two, and each of them decides. Requests that started before the
  * circuit opened are no longer counted, also when it has closed again: they met a backend that failed. Nor are probes from before it was
  * tripped again. If the clock is set back, what was counted later is forgotten, and an open circuit waits for `trippedMs` once more.
  */
@@ -51,13 +55,19 @@ export class Circuit {
     this.#bucketMs = limits.windowMs / limits.buckets;
   }
 
-  /** For an open one: what the next request would get. */
-  static next(fields: Float64Array, { trippedMs }: Pick<CircuitLimits, 'trippedMs'>, nowMs: number): 'probe' | number {
+  /** For an open one: what the next request of a client would get; null: of one who has sent no probe. */
+  static next(
+    fields: Float64Array,
+    { trippedMs }: Pick<CircuitLimits, 'trippedMs'>,
+    nowMs: number,
+    client: number | null,
+  ): 'probe' | number {
     const waitedMs = nowMs - at(fields, TRIPPED_AT);
     if (waitedMs < trippedMs) return Math.min(trippedMs, trippedMs - waitedMs);
     const probedMs = nowMs - at(fields, PROBE_AT);
-    const isProbing = at(fields, HAS_PROBE) === 1 && probedMs >= 0 && probedMs < PROBE_MS;
-    return isProbing ? 0 : 'probe';
+    const othersMs = at(fields, HAS_PROBE) === 1 ? PROBE_MS : 0;
+    const waitsMs = at(fields, PROBE_BY) === client ? OWN_PROBE_MS : othersMs;
+    return probedMs >= 0 && probedMs < waitsMs ? 0 : 'probe';
   }
 
   static openedAtMs(fields: Float64Array): number {
@@ -77,13 +87,14 @@ export class Circuit {
     return startedMs < at(fields, SINCE);
   }
 
-  /** A request asks an open circuit. */
-  admitWhileOpen(nowMs: number): Exclude<Admission, 'pass'> {
+  /** A request of a client asks an open circuit. */
+  admitWhileOpen(nowMs: number, client: number): Exclude<Admission, 'pass'> {
     const fields = this.#fields;
     if (nowMs < at(fields, TRIPPED_AT)) fields[TRIPPED_AT] = nowMs;
-    const next = Circuit.next(fields, this.#limits, nowMs);
+    const next = Circuit.next(fields, this.#limits, nowMs, client);
     if (next !== 'probe') return { retryAfterMs: next };
     fields[PROBE_AT] = nowMs;
+    fields[PROBE_BY] = client;
     fields[HAS_PROBE] = 1;
     fields[PROBES] = at(fields, PROBES) + 1;
     return { probe: at(fields, PROBES) };
@@ -119,6 +130,7 @@ export class Circuit {
     const fields = this.#fields;
     fields[TRIPPED_AT] = nowMs;
     fields[HAS_PROBE] = 0;
+    fields[PROBE_BY] = 0;
     fields[FIRST_PROBE] = at(fields, PROBES) + 1;
   }
 
