@@ -96,6 +96,24 @@ suite('a request is explained', () => {
     assert.deepEqual([teapot.outcome.status, teapot.outcome.targets[0].kind], [418, 'response']);
   });
 
+  test('with an Upgrade to another protocol, which the edge ignores', async () => {
+    const length = { 'Content-Length': '5' };
+    const ignored = [
+      ['POST', { Upgrade: 'h2c', Connection: 'Upgrade' }],
+      ['POST', { Upgrade: 'websocket', Connection: 'Upgrade' }],
+      ['GET', { Upgrade: 'websocket' }],
+    ] as const;
+    for (const [method, headers] of ignored) {
+      const sent = { method, headers: { ...headers, ...length }, body: 'hello' };
+      assert.equal((await world.ask(site.host, '/', sent)).status, 200);
+      const { outcome } = await explain(`https://${site.host}/`, { method, headers: { ...headers, ...length } });
+      assert.deepEqual([outcome.error_code, outcome.targets.length], [undefined, 1], JSON.stringify(sent));
+    }
+    const headers = { Upgrade: 'WebSocket', Connection: 'keep-alive, Upgrade', ...length };
+    const { outcome } = await explain(`https://${site.host}/`, { headers });
+    assert.deepEqual([outcome.status, outcome.error_code], [400, 'ERR_POSTERN_BAD_HTTP']);
+  });
+
   test('with every target that weights, failover and load could choose', async () => {
     const backends = await makeBackends(world, upstream.address);
     const named = async (backendId: string) => {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { combinedValue, type HeaderList } from '../../lib/http/header-list.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { AssumedPerson } from '../../modules/contract/recognizes-requesters.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
@@ -64,7 +65,7 @@ export async function explainRequest(question: HypotheticalQuestion, ports: Expl
       rawHeaders: hasHost ? headers : ['host', url.authority, ...headers],
       authority: null,
       protocol: null,
-      hasUpgrade: headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'upgrade'),
+      hasUpgrade: method === 'GET' && asksForWebSocket(headers),
       isFromProxy: ports.addresses.isTrusted(address),
     },
     ports.rules,
@@ -98,6 +99,13 @@ export async function explainRequest(question: HypotheticalQuestion, ports: Expl
     runtime: ports.runtimeOf(scheme),
   });
   return { ...at, ...(await explainRoute(request, { edge, route }, question, ports)) };
+}
+
+/** As over HTTP/1.1: the edge serves any other Upgrade as if it had not been requested. */
+function asksForWebSocket(headers: HeaderList): boolean {
+  const list = headers.map((text) => text.toLowerCase());
+  const options = combinedValue(list, 'connection')?.split(',') ?? [];
+  return combinedValue(list, 'upgrade') === 'websocket' && options.some((option) => option.trim() === 'upgrade');
 }
 
 const NO_TLS = { certificate: null } as const;
