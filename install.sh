@@ -38,6 +38,8 @@ main() {
   url=${url%/}
   key=${POSTERN_SIGNING_KEY:-$default_key}
   dir=${POSTERN_INSTALL_DIR:-/usr/local/bin}
+  case $dir in ?*/) dir=${dir%/} ;; esac
+  case $dir in /*) ;; *) dir=$(pwd)/$dir ;; esac
   may_downgrade=${POSTERN_ALLOW_DOWNGRADE:-}
   # Where man looks for the pages of programs in $dir. Elsewhere nobody would find them.
   case $dir in */bin) man=${dir%/bin}/share/man/man1 ;; esac
@@ -56,13 +58,18 @@ main() {
   check_target
 
   # Beside the target, so that the rename at the end is atomic.
-  scratch=$(mktemp -d "$dir/.postern-install.XXXXXX") || fail "cannot write to $dir"
   trap clean_up EXIT
   trap 'clean_up; trap - EXIT; exit 130' INT
+  trap 'clean_up; trap - EXIT; exit 131' QUIT
+  trap 'clean_up; trap - EXIT; exit 141' PIPE
   trap 'clean_up; trap - EXIT; exit 143' TERM HUP
+  remove_leftovers
+  scratch=$(mktemp -d "$dir/.postern-install.$$.XXXXXX") || fail "cannot write to $dir"
 
   download SHA256SUMS
   check_signature
+  # An error page, for example, or other line ends.
+  ! grep -Eqv '^[0-9a-f]{64}  [a-zA-Z0-9._+-]+$' "$scratch/SHA256SUMS" || fail "SHA256SUMS of $url is damaged: tell the owner of the release"
   expected=$(expected_sum "$file")
   case $expected in
     '') fail "this release has no $file: see $url/NOTES.md, and use the npm package where no executable is published" ;;
@@ -77,6 +84,7 @@ main() {
   version=$(run_new "$file")
   if [ -e "$dir/postern" ]; then
     if cmp -s "$scratch/$file" "$dir/postern"; then
+      chmod 755 "$dir/postern" || fail "cannot let others run $dir/postern: run this as root (sudo sh)"
       say "postern $version is installed already: $dir/postern"
       install_pages
       return 0
@@ -99,6 +107,19 @@ fail() {
 has() { command -v "$1" >/dev/null 2>&1; }
 
 clean_up() { [ -z "$scratch" ] || rm -rf "$scratch"; }
+
+# Of runs that were killed. The name has the process that it belongs to.
+remove_leftovers() {
+  for left in "$dir"/.postern-install.*; do
+    owner=${left#"$dir"/.postern-install.}
+    owner=${owner%%.*}
+    case $owner in *[!0-9]*) continue ;; esac
+    kill -0 "$owner" 2>/dev/null || rm -rf "$left" 2>/dev/null || true
+  done
+}
+
+# Everybody may look into it, whatever the umask of the caller is.
+make_folder() { (umask 022 && mkdir -p "$1") 2>/dev/null; }
 
 system() {
   case $(uname -s) in
@@ -176,7 +197,8 @@ check_target() {
   [ ! -L "$dir/postern" ] ||
     fail "$dir/postern is a link, such as npm makes: remove it first (npm uninstall -g postern), or set POSTERN_INSTALL_DIR"
   [ ! -d "$dir/postern" ] || fail "$dir/postern is a directory: set POSTERN_INSTALL_DIR"
-  [ -d "$dir" ] || mkdir -p "$dir" 2>/dev/null || fail "cannot create $dir: run this as root (sudo sh), or set POSTERN_INSTALL_DIR"
+  [ ! -e "$dir/postern" ] || [ -f "$dir/postern" ] || fail "$dir/postern is not a file: set POSTERN_INSTALL_DIR"
+  [ -d "$dir" ] || make_folder "$dir" || fail "cannot create $dir: run this as root (sudo sh), or set POSTERN_INSTALL_DIR"
   [ -w "$dir" ] || fail "cannot write to $dir: run this as root (sudo sh), or set POSTERN_INSTALL_DIR"
   free_kb=$(df -Pk "$dir" 2>/dev/null | awk 'NR == 2 { print $4 }')
   case $free_kb in
@@ -290,7 +312,7 @@ fetch_pages() {
   [ -n "$expected" ] && [ -n "$man" ] || return 0
   if ! has tar; then
     say 'The manual pages are left out: tar is missing.'
-  elif ! mkdir -p "$man" 2>/dev/null || [ ! -w "$man" ]; then
+  elif ! make_folder "$man" || [ ! -w "$man" ]; then
     say "The manual pages are left out: cannot write to $man."
   else
     download postern-man.tar
@@ -332,6 +354,7 @@ remove() {
   done
   [ -f "$dir/postern" ] || fail "there is no $dir/postern: set POSTERN_INSTALL_DIR if it is elsewhere"
   rm -f "$dir/postern" || fail "cannot remove $dir/postern: run this as root (sudo sh)"
+  remove_leftovers
   [ -z "$man" ] || remove_pages
   say "removed $dir/postern and its manual pages. Settings (/etc/postern) and data (/var/lib/postern) stay: delete them yourself"
 }

@@ -30,6 +30,14 @@ function shortened(path: string, response: ServerResponse): boolean {
   return true;
 }
 
+/** Signed again: what follows the signature must find it. */
+function rewriteSums({ release, key }: InstallerWorld, change: (text: string) => string): void {
+  const sums = join(release.folder, 'SHA256SUMS');
+  writeFileSync(sums, change(readFileSync(sums, 'utf8')));
+  rmSync(`${sums}.sig`);
+  signFile(sums, key);
+}
+
 const ATTACKS: Readonly<Record<string, Attack>> = {
   'a download that breaks off': { instead: cutOff, says: /cannot download .*Nothing was installed|is damaged/ },
   'a download that is shorter than it should be': {
@@ -75,12 +83,19 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
     says: /this release has no postern-linux-x64/,
   },
   'two checksums of one file': {
-    prepare: ({ release, key }) => {
-      const sums = join(release.folder, 'SHA256SUMS');
-      appendFileSync(sums, `${'0'.repeat(64)}  ${EXECUTABLE}\n`);
-      rmSync(`${sums}.sig`);
-      signFile(sums, key);
-    },
+    prepare: (world) => rewriteSums(world, (text) => `${text}${'0'.repeat(64)}  ${EXECUTABLE}\n`),
+    says: /SHA256SUMS of .* is damaged/,
+  },
+  'a list of checksums with other line ends': {
+    prepare: (world) => rewriteSums(world, (text) => text.replaceAll('\n', '\r\n')),
+    says: /SHA256SUMS of .* is damaged/,
+  },
+  'a name that leads elsewhere': {
+    prepare: (world) => rewriteSums(world, (text) => `${text}${'0'.repeat(64)}  ../../etc/passwd\n`),
+    says: /SHA256SUMS of .* is damaged/,
+  },
+  'a page in the place of the checksums': {
+    prepare: (world) => rewriteSums(world, () => '<!doctype html><title>Log in first</title>\n'),
     says: /SHA256SUMS of .* is damaged/,
   },
   'a redirect from plain HTTP': {

@@ -76,7 +76,7 @@ export function startInstaller({ script = SCRIPT, machine, scratch, env, program
   child.stdout.on('data', (bytes: Buffer) => (out += bytes.toString()));
   child.stderr.on('data', (bytes: Buffer) => (err += bytes.toString()));
   const ended = new Promise<Outcome>((resolve) => child.on('close', (code) => resolve({ code, out, err })));
-  return { pid: child.pid ?? 0, ended };
+  return { pid: child.pid ?? 0, ended, ignore: () => child.stdout.destroy() };
 }
 
 export function runInstaller(run: Run): Promise<Outcome> {
