@@ -1,92 +1,21 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TunnelWorld } from '../support/tunnel-world.ts';
+import { type EngineName, IMAGE, importImage, openEngine } from './containers/engines.ts';
 
 /** Short form: test/cli/docker/published-containers.test.ts shows the same with an engine of the test. */
-const PACKAGES = ['podman', 'runc', 'busybox-static'];
 const WITHIN_MS = 60_000;
-/** Some sandboxes allow no more. */
-const CONTAINERS_CONF = `[containers]
-default_ulimits = ["nofile=20000:20000", "nproc=4000:4000"]
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-events_logger = "file"
-`;
-const SERVE = 'hostname > /www/index.html; exec httpd -f -p 80 -h /www';
 /** Instead of serving. */
 const IDLE = 'idle';
-const IS_FRESH = ['--health-cmd', 'cat /www/healthy', '--health-interval', 'disable', '--health-retries', '1'];
-
-const directory = await tempDir({ after });
-const conf = join(directory, 'containers.conf');
-const socket = join(directory, 'podman.sock');
-const readOnly = join(directory, 'read-only.sock');
-await writeFile(conf, CONTAINERS_CONF);
-
-const storage = ['--root', join(directory, 'root'), '--runroot', join(directory, 'run')];
-const env = { ...process.env, CONTAINERS_CONF: conf };
-
-/** Asynchronously: the server of the test runs in this process. */
-async function podman(...args: readonly string[]): Promise<void> {
-  const child = spawn('podman', [...storage, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
-  const said = text(child.stderr);
-  const [status] = await once(child, 'close');
-  assert.equal(status, 0, `podman ${args.join(' ')}: ${await said}`);
-}
-
-/** Null: it works. */
-function whyNot(): string | null {
-  const works = (): boolean => spawnSync('podman', [...storage, 'info'], { env }).status === 0;
-  if (!works() && process.platform === 'linux' && process.getuid?.() === 0)
-    spawnSync('apt-get', ['-qq', '-y', 'install', ...PACKAGES], { env: { ...env, DEBIAN_FRONTEND: 'noninteractive' } });
-  if (!works())
-    return `PODMAN DID NOT JUDGE LABELS: it does not work here. Debian: apt-get install ${PACKAGES.join(' ')}`;
-  return null;
-}
-
-async function makeImage(): Promise<void> {
-  const root = join(directory, 'image');
-  await mkdir(join(root, 'bin'), { recursive: true });
-  await mkdir(join(root, 'www'));
-  await cp('/bin/busybox', join(root, 'bin', 'busybox'));
-  // One of Debian's two packages is linked with libraries, which the image must have too.
-  const { stdout: libraries } = spawnSync('ldd', ['/bin/busybox'], { encoding: 'utf8' });
-  for (const [, library = ''] of libraries.matchAll(/(\/\S+) \(0x/g))
-    await cp(library, join(root, library), { dereference: true });
-  for (const name of ['sh', 'httpd', 'hostname', 'cat', 'sleep']) await symlink('busybox', join(root, 'bin', name));
-  const tar = join(directory, 'image.tar');
-  assert.equal(spawnSync('tar', ['-C', root, '-cf', tar, '.']).status, 0);
-  await podman('import', '--change', 'EXPOSE 80', '--change', `CMD ["/bin/sh","-c","${SERVE}"]`, tar, 'local/web');
-}
-
-async function startEngine(): Promise<ChildProcess> {
-  const child = spawn('podman', [...storage, 'system', 'service', '--time=0', `unix://${socket}`], {
-    env,
-    stdio: 'ignore',
-  });
-  while (spawnSync('test', ['-S', socket]).status !== 0) await sleep(50);
-  return child;
-}
-
-async function endEngine(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGKILL');
-  await once(child, 'close');
-  spawnSync('rm', ['-f', socket]);
-}
 
 /** Passes GET on, and nothing else: the only socket that the agent sees. */
-function readOnlyProxy() {
+function readOnlyProxy(socket: string) {
   return createServer((incoming, outgoing) => {
     if (incoming.method !== 'GET') {
       outgoing.statusCode = 403;
@@ -105,22 +34,36 @@ function readOnlyProxy() {
   });
 }
 
-const missing = whyNot();
-if (missing !== null) console.error(`\n!! ${missing}\n`);
+// Removed after the engine has ended: hooks run in the order in which they are given.
+const directories: Readonly<Record<EngineName, string>> = {
+  Podman: await tempDir({ after }),
+  Docker: await tempDir({ after }),
+};
 
-suite('containers of Podman by their labels', { skip: missing ?? false, timeout: 1_200_000 }, async () => {
-  if (missing !== null) return;
-  await makeImage();
-  const world = await TunnelWorld.open({ after });
-  let engine = await startEngine();
-  const proxy = readOnlyProxy().listen(readOnly);
+async function judge(name: EngineName): Promise<void> {
+  const directory = directories[name];
+  const engine = await openEngine(name, directory);
+  if (typeof engine === 'string') {
+    console.error(`\n!! ${engine}\n`);
+    test('labels', { skip: engine }, () => {});
+    return;
+  }
+  const started = new Set<string>();
+  const remove = async (container: string): Promise<void> => {
+    await engine.remove(container);
+    started.delete(container);
+  };
+  const readOnly = join(directory, 'read-only.sock');
+  const proxy = readOnlyProxy(engine.socket).listen(readOnly);
   after(async () => {
-    // A container whose network another one uses is removed after that one.
-    for (let round = 0; round < 2; round += 1) await podman('rm', '--all', '--force', '--time', '0').catch(() => {});
-    await endEngine(engine);
+    // The newest first: a container whose network another one uses is removed after that one.
+    for (const each of [...started].reverse()) await remove(each).catch(() => {});
+    await engine.close();
     proxy.closeAllConnections();
     proxy.close();
   });
+  await importImage(engine, directory);
+  const world = await TunnelWorld.open({ after });
   const file = join(directory, 'postern.yml');
   const ca = join(directory, 'ca.pem');
   await writeFile(ca, world.edge.ca.join('\n'));
@@ -142,17 +85,14 @@ docker:\n  socket: ${readOnly}\n  defaults:\n    allow_public: true\n`,
   ): Promise<void> => {
     const flags = Object.entries(labels).flatMap(([label, value]) => ['--label', `${label}=${value}`]);
     const last = more.at(-1) === IDLE ? ['sleep', '1000'] : [];
-    await podman(
-      'run',
-      '--detach',
-      '--name',
-      name,
-      '--hostname',
-      name,
-      ...flags,
+    started.add(name);
+    // Docker gives no name to a host that is another one's.
+    const isShared = more.some((each) => /^(host|container:.*)$/.test(each));
+    await engine.run(
+      ...['run', '--detach', '--name', name, ...(isShared ? [] : ['--hostname', name]), ...flags],
+      ...(more.includes('--network') ? [] : engine.network),
       ...more.filter((each) => each !== IDLE),
-      'local/web',
-      ...last,
+      ...[IMAGE, ...last],
     );
   };
   const ask = async (host: string): Promise<string> => {
@@ -190,15 +130,15 @@ docker:\n  socket: ${readOnly}\n  defaults:\n    allow_public: true\n`,
     ] as const) {
       await run(name, { 'postern.host': `${name}.localhost` }, ...flags);
       times.push(await answers(`${name}.localhost`, name));
-      await podman('stop', '--time', '0', name);
+      await engine.run('stop', '-t', '0', name);
       times.push(await answers(`${name}.localhost`, 'gone'));
-      await podman('start', name);
+      await engine.run('start', name);
       times.push(await answers(`${name}.localhost`, name));
-      await podman('pause', name);
+      await engine.run('pause', name);
       times.push(await answers(`${name}.localhost`, 'gone'));
-      await podman('unpause', name);
+      await engine.run('unpause', name);
       times.push(await answers(`${name}.localhost`, name));
-      await podman('rm', '--force', '--time', '0', name);
+      await remove(name);
       times.push(await answers(`${name}.localhost`, 'gone'));
     }
     console.log(`came and went after ${times.join(', ')} ms`);
@@ -223,7 +163,7 @@ docker:\n  socket: ${readOnly}\n  defaults:\n    allow_public: true\n`,
     await run('shop-2', labels);
     await run('shop-3', labels);
     await until('three', async () => (await seen('shop.localhost')) === 'shop-1 shop-2 shop-3');
-    await podman('rm', '--force', '--time', '0', 'shop-2');
+    await remove('shop-2');
     await until('two', async () => (await seen('shop.localhost')) === 'shop-1 shop-3');
     isOver = true;
     await load;
@@ -232,24 +172,24 @@ docker:\n  socket: ${readOnly}\n  defaults:\n    allow_public: true\n`,
   });
 
   test('an unhealthy container gets no requests', async () => {
-    await run('patient', { 'postern.host': 'patient.localhost' }, ...IS_FRESH);
-    const check = () => podman('healthcheck', 'run', 'patient');
+    await run('patient', { 'postern.host': 'patient.localhost' }, ...engine.healthCheck);
+    const check = () => engine.check('patient');
     await sleep(3_000);
     assert.equal(await ask('patient.localhost'), 'gone', 'it is starting');
-    await podman('exec', 'patient', 'sh', '-c', 'echo yes > /www/healthy');
+    await engine.run('exec', 'patient', 'sh', '-c', 'echo yes > /www/healthy');
     await check();
     await answers('patient.localhost', 'patient');
-    await podman('exec', 'patient', 'busybox', 'rm', '/www/healthy');
-    await assert.rejects(check());
+    await engine.run('exec', 'patient', 'busybox', 'rm', '/www/healthy');
+    await check().catch(() => {});
     await answers('patient.localhost', 'gone');
   });
 
   test('members of a tunnel group share its requests', async () => {
-    const backend = await world.edge.api('POST', '/backends/tunnel_group', { labels: { app: 'podman' } });
+    const backend = await world.edge.api('POST', '/backends/tunnel_group', { labels: { app: 'containers' } });
     const { host } = await world.edge.site(backend.id);
     const compose = { 'com.docker.compose.project': 'p', 'com.docker.compose.service': 'member' };
-    await run('member-1', { ...compose, 'postern.labels': 'app=podman' });
-    await run('member-2', { ...compose, 'postern.labels': 'app=podman' });
+    await run('member-1', { ...compose, 'postern.labels': 'app=containers' });
+    await run('member-2', { ...compose, 'postern.labels': 'app=containers' });
     await until('both', async () => (await seen(host)) === 'member-1 member-2');
   });
 
@@ -258,7 +198,7 @@ docker:\n  socket: ${readOnly}\n  defaults:\n    allow_public: true\n`,
     await answers('honest.localhost', 'honest');
     await run('thief', { 'postern.host': 'honest.localhost' });
     await run('file-thief', { 'postern.host': 'FILE.localhost' });
-    await run('group-thief', { 'postern.labels': 'app=podman,mine=yes' });
+    await run('group-thief', { 'postern.labels': 'app=containers,mine=yes' });
     await run('machine', { 'postern.host': 'machine.localhost', 'postern.port': '22' }, '--network', 'host');
     await run('parasite', { 'postern.host': 'parasite.localhost' }, '--network', 'container:honest', IDLE);
     await run('alone', { 'postern.host': 'alone.localhost', 'postern.port': '80' }, '--network', 'none');
@@ -267,7 +207,7 @@ docker:\n  socket: ${readOnly}\n  defaults:\n    allow_public: true\n`,
     await run('escape', { 'postern.host': 'e\u001b[2Jx.localhost' });
     await rejected('thief', /belongs to container honest/);
     await rejected('file-thief', /belongs to the file of the agent/);
-    await rejected('group-thief', /app=podman belongs to service p\/member/);
+    await rejected('group-thief', /app=containers belongs to service p\/member/);
     await rejected('machine', /network of the machine/);
     await rejected('parasite', /network of another container/);
     await rejected('alone', /cannot reach port 80/);
@@ -287,13 +227,20 @@ docker:\n  socket: ${readOnly}\n  defaults:\n    allow_public: true\n`,
   });
 
   test('published containers stay while the engine is away, and the agent catches up', async () => {
-    await endEngine(engine);
+    await engine.end();
     await until('it is said', () => agent.stdout().includes('cannot follow the containers'));
     assert.equal(await ask('honest.localhost'), 'honest');
-    await podman('rm', '--force', '--time', '0', 'typo');
-    await run('late', { 'postern.host': 'late.localhost' });
-    engine = await startEngine();
+    const change = async (): Promise<void> => {
+      await remove('typo');
+      await run('late', { 'postern.host': 'late.localhost' });
+    };
+    if (engine.worksWithoutSocket) await change();
+    await engine.start();
+    if (!engine.worksWithoutSocket) await change();
     await answers('late.localhost', 'late');
     assert.equal(await ask('honest.localhost'), 'honest');
   });
-});
+}
+
+for (const name of ['Podman', 'Docker'] as const)
+  suite(`containers of ${name} by their labels`, { timeout: 1_200_000 }, () => judge(name));
