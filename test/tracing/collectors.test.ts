@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import { get } from 'node:http';
+import { connect } from 'node:net';
 import { after, suite, test } from 'node:test';
 import { collectorAgent } from '../../src/tracing/collector-agent.ts';
 import { deadAddress } from '../edge/traffic/recording-upstream.ts';
@@ -91,6 +93,22 @@ suite('the connection to a collector', () => {
       assert.equal(sent.destroyed, true);
     });
   }
+});
+
+test('the socket to a collector keeps the properties of any other socket', async (t) => {
+  const other = connect(collector.port, '127.0.0.1');
+  t.after(() => other.destroy());
+  collector.answer = (response) => response.end('{}');
+  const opened: object[] = [];
+  const note = (message: unknown): void => void opened.push((message as { readonly socket: object }).socket);
+  subscribe('net.client.socket', note);
+  const sent = get(collector.url, { agent: collectorAgent('http:') });
+  sent.setTimeout(1_000);
+  unsubscribe('net.client.socket', note);
+  sent.on('response', (response) => response.resume());
+  await new Promise((resolve) => sent.once('close', resolve));
+  const [socket = assert.fail()] = opened;
+  assert.deepEqual(Reflect.ownKeys(socket), Reflect.ownKeys(other));
 });
 
 test('a server stops within its limit while nothing listens at the endpoint', async (t) => {
