@@ -4,7 +4,7 @@
 #   curl -fsSL https://downloads.example.com/install.sh | sudo sh
 #
 # POSTERN_DOWNLOAD_URL     the folder that "npm run release" filled, as published
-# POSTERN_SIGNING_KEY      the public key that must have signed it ("ssh-ed25519 AAAA…")
+# POSTERN_SIGNING_KEY      the public key that must have signed it ("ssh-ed25519 AAAA...")
 # POSTERN_INSTALL_DIR      where the file goes, instead of /usr/local/bin
 # POSTERN_ALLOW_DOWNGRADE  1: install a version that is older than the installed one
 # POSTERN_REMOVE           1: remove the program and its manual pages; settings and data stay
@@ -225,14 +225,15 @@ download() {
     *)
       name=$1
       shift
+      # wget2, which Fedora calls wget, writes to standard output, and "Adding URL:" instead of the header.
       # busybox 1.35 of Debian crashes with -T; its limit without is 15 minutes.
       [ "$downloader" = busybox ] || set -- --timeout=60 --tries=3
-      bounded "$name" wget -S "$@" -O "$scratch/$name" "$url/$name" 2>"$scratch/problem" || cannot_download "$name"
+      bounded "$name" wget -S "$@" -O "$scratch/$name" "$url/$name" >"$scratch/problem" 2>&1 || cannot_download "$name"
       case $url in
-        https://*) forbidden='^[[:space:]]*location:[[:space:]]*http:' ;;
-        *) forbidden='^[[:space:]]*location:' ;;
+        https://*) forbidden='http:' ;;
+        *) forbidden= ;;
       esac
-      ! grep -i "$forbidden" "$scratch/problem" >"$scratch/redirect" ||
+      ! grep -i -e "^[[:space:]]*location:[[:space:]]*$forbidden" -e "^adding url:[[:space:]]*$forbidden" "$scratch/problem" >"$scratch/redirect" ||
         fail "$url/$name redirects to a place that cannot be trusted ($(head -n 1 "$scratch/redirect"))"
       ;;
   esac

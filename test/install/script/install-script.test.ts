@@ -121,6 +121,10 @@ suite('install.sh', () => {
     assert.deepEqual([server.requests, files()], [[], []]);
   });
 
+  test('has plain characters only: yash reads no others without a locale', () => {
+    assert.doesNotMatch(SCRIPT, /[^\n\x20-\x7e]/);
+  });
+
   test('has no finding of shellcheck', (t) => {
     const { error, status, stdout } = spawnSync('shellcheck', ['--shell=sh', 'install.sh'], { cwd: projectRoot });
     if (error !== undefined) {

@@ -154,6 +154,17 @@ suite('install.sh needs a proof of who made the release', { skip }, () => {
     }
   });
 
+  test('and notices a redirect with wget2, which Fedora calls wget', async (t) => {
+    const { install, files, release } = await installerWorld(t, { machine: WGET });
+    // As wget2 1.99.1 does: it follows, and says so on standard output.
+    const followed = `echo "Adding URL: http://127.0.0.1/elsewhere"
+while [ "$1" != -O ]; do shift; done; cat ${release.folder}/"\${3##*/}" > "$2"`;
+    const { code, out, err } = await install({ programs: { wget: `[ "$1" = --help ] || { ${followed}; }` } });
+    assert.deepEqual([code, out], [1, '']);
+    assert.match(err, /SHA256SUMS redirects to a place that cannot be trusted \(Adding URL: http:/);
+    assert.deepEqual(files(), []);
+  });
+
   test('and follows redirects from HTTPS to HTTPS only', async (t) => {
     const tls = await certificate(t);
     const plain = await installerWorld(t);
