@@ -125,6 +125,8 @@ suite('postern up in a terminal', () => {
     assert.equal(other.code, 0, other.err);
     assert.match(other.out, /~ app\.example\.com\/ forwards to 127\.0\.0\.1:3001\n= login at .*\n= access rules/);
     assert.match(other.err, /nothing answers at 127\.0\.0\.1:3001 yet/);
+    assert.match(other.out, /^Sign-in: /m);
+    assert.doesNotMatch(other.out, /^Invite: /m, 'nobody was named');
     const changed = (await world.edgeOf(HOST)).routes[0];
     assert.deepEqual([changed.oidc, changed.access], [before.oidc, before.access]);
     const { code, out } = await world.up([HOST, '--allow-groups', 'ops']);

@@ -3,6 +3,7 @@ import type { Transport } from '../../client/transport.ts';
 import { identityAddress } from '../../config/identity-settings.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { ParsedFlags } from '../../lib/flags.ts';
+import { peopleText } from '../../publish/people-rules.ts';
 import type { CommandContext } from '../command.ts';
 import { dialled } from '../doctor/dial.ts';
 import { administratorLink } from '../open/administrator-link.ts';
@@ -169,7 +170,8 @@ async function publish(request: UpRequest, { place, loaded, server, changes }: U
     url: published.url,
     certificates: await certificateLines(transport, hosts, waiting),
     identity,
-    people: wanted.people,
+    // An earlier command named those who may enter.
+    people: wanted.login === 'own' || peopleText(wanted.people) !== null ? wanted.people : null,
     administrator: identity === null || !context.isTerminal ? null : await administratorLink(loaded.config.data_dir),
     console: consoleLines(await consolePlace(transport, request, { loaded, console }), context),
     connection: await connectionFlags(loaded, context),

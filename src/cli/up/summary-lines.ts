@@ -8,7 +8,8 @@ export interface Summary {
   readonly certificates: readonly string[];
   /** Where people sign in for the site; null: nowhere here. */
   readonly identity: IdentityAddress | null;
-  readonly people: WantedPeople;
+  /** Whom to invite; null: this command does not change who may enter. */
+  readonly people: WantedPeople | null;
   /** A link that makes the reader the first administrator; null: there is one, or nobody reads it. */
   readonly administrator: string | null;
   readonly console: readonly string[];
@@ -30,10 +31,11 @@ export function summaryLines({
 }: Summary): readonly string[] {
   const rows: (readonly [string, string])[] = [['Address', url]];
   for (const [index, line] of certificates.entries()) rows.push([index === 0 ? 'Certificate' : '', line]);
-  if (identity !== null) {
+  if (identity !== null) rows.push(['Sign-in', `${identity.issuer}/`]);
+  if (identity !== null && people !== null) {
     const who = people.emails.length > 0 ? people.emails.map(shellWord).join(' ') : 'ana@example.com';
     const groups = people.groups.length > 0 ? ` --groups ${shellWord(people.groups.join(','))}` : '';
-    rows.push(['Sign-in', `${identity.issuer}/`], ['Invite', `postern users add ${who}${groups}${connection}`]);
+    rows.push(['Invite', `postern users add ${who}${groups}${connection}`]);
   }
   if (administrator !== null)
     rows.push(['Administrator', `${administrator} (makes you the first one: once, within 24 hours)`]);
