@@ -199,7 +199,8 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
       this.#fail(failed('head', 'timeout', `no response within ${responseTimeoutMs} ms`, true));
     } else if (this.#hasStalled(nowMs, idleTimeoutMs)) {
       const phase = exchange.hasHead ? 'body' : 'send';
-      this.#fail(failed(phase, 'timeout', `no data in either direction for ${idleTimeoutMs} ms`, true));
+      const failure = failed(phase, 'timeout', `no data in either direction for ${idleTimeoutMs} ms`, true);
+      this.#fail({ ...failure, isHeldBack: this.#isPaused });
     }
   }
 

@@ -182,7 +182,8 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
       this.#endWithoutEnd();
     } else if (nowMs - this.#progressAtMs >= idleTimeoutMs) {
       const message = `no data in either direction for ${idleTimeoutMs} ms`;
-      this.#fail(failed(this.#hasHead ? 'body' : 'send', 'timeout', message, true), true);
+      const failure = failed(this.#hasHead ? 'body' : 'send', 'timeout', message, true);
+      this.#fail({ ...failure, isHeldBack: this.#isHeldBack }, true);
     }
   }
 

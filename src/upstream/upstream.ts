@@ -117,6 +117,8 @@ export interface UpstreamFailure {
   readonly isSafe?: boolean;
   /** The upstream ended the connection without having read the whole request: many services reject an upload so. */
   readonly isUnread?: boolean;
+  /** The client accepted no more of the response. */
+  readonly isHeldBack?: boolean;
   /** Through a tunnel: the service's address as reported by the agent that could not reach it. */
   readonly agentAddress?: string;
 }

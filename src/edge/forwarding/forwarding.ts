@@ -372,10 +372,10 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   }
 
   #upstreamFailed(failure: UpstreamFailure): void {
-    // A visitor who stops sending is no failure of the backend, nor is one whose upload it refuses to read: many services
+    // A visitor who stops sending or reading is no failure of the backend, nor is one whose upload it refuses to read: many services
     // answer 413 and close, and the reset can overtake the answer. The upload may have arrived whole here.
     const isUnread = failure.isUnread === true || this.#client.source?.readableEnded === false;
-    if (failure.phase === 'send' && isUnread) this.#exchange.outcome?.settle('none');
+    if (failure.phase === 'send' ? isUnread : failure.isHeldBack === true) this.#exchange.outcome?.settle('none');
     this.#exchange.runtime.upstreamFailed(this.#exchange, failure);
     this.#exchange.trace?.attemptFailed(failure.reason, this.#exchange.tunnelNode);
     const mayRepeat = mayTryNext(failure) && this.#client.source?.readableDidRead !== true;

@@ -109,7 +109,7 @@ test('visitors who leave, refusals of modules and responses of the edge tell not
   assert.deepEqual(await settled(), ['none', 'none']);
 });
 
-test('a visitor who stops sending tells nothing about the backend', async (t) => {
+test('a visitor who stops sending or reading tells nothing about the backend', async (t) => {
   const patient = await EdgeWorld.open(t, { POSTERN_UPSTREAM_IDLE_TIMEOUT: '1' }, { modules: [listening, ...modules] });
   const { host, routePath } = await patient.site(await patient.staticBackend(upstream.address));
   await patient.api('PUT', `${routePath}/a_listener`, {});
@@ -121,6 +121,16 @@ test('a visitor who stops sending tells nothing about the backend', async (t) =>
     outgoing.destroy();
   }
   assert.deepEqual(await settled(), ['none', 'none']);
+  upstream.answer = (_request, response) => void response.end(Buffer.alloc(64_000_000));
+  for (const protocol of PROTOCOLS) {
+    const { outgoing, answered } = await begin(patient, host, protocol);
+    outgoing.on('error', () => {}).end();
+    const { incoming } = await answered;
+    incoming.on('error', () => {}).pause();
+    assert.deepEqual(await settled(1), ['none']);
+    incoming.destroy();
+    outgoing.destroy();
+  }
 });
 
 test('a backend that closes the connection in the middle of an upload has not failed', async () => {
