@@ -2,17 +2,19 @@ import { reportBug } from '../../lib/bug-report.ts';
 import type { BackendOutcome } from '../../modules/contract/learns-outcomes.ts';
 import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { REQUEST_TOO_LARGE, UNSENDABLE_REQUEST } from '../../upstream/unsendable.ts';
+import { REQUEST_TOO_LARGE, RESPONSE_TOO_LARGE, UNSENDABLE_REQUEST } from '../../upstream/unsendable.ts';
 import { TOO_MANY_FILES } from '../../upstream/upstream-failure.ts';
 
 /** A stream, such as server-sent events, may run for days: from here on, the backend has served it. */
 const SERVED_AFTER_MS = 10_000;
 const FIRST_SERVER_ERROR = 500;
 
-/** Reasons of failures that say nothing about the backend: the request, or this server, is to blame. */
+/** Reasons of failures that say nothing about the backend: the request, or this server, may be to blame. */
 const NOT_THE_BACKEND: ReadonlySet<string> = new Set([
   UNSENDABLE_REQUEST,
   REQUEST_TOO_LARGE,
+  // A service may repeat what a visitor sent, such as the address to return to after a login.
+  RESPONSE_TOO_LARGE,
   TOO_MANY_FILES,
   'node_isolated',
 ]);

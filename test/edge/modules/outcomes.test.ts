@@ -55,6 +55,11 @@ for (const [name, answer, expected] of [
   ['a response', (response: ServerResponse) => response.end('ok'), 'served'],
   ['a response of 404', (response: ServerResponse) => response.writeHead(404).end(), 'served'],
   ['a response of 500', (response: ServerResponse) => response.writeHead(500).end('no'), 'server_error'],
+  [
+    'a response with too large headers, of which a visitor may have chosen some,',
+    (response: ServerResponse) => response.writeHead(302, { location: `/login?next=${'x'.repeat(200_000)}` }).end(),
+    'none',
+  ],
   ['a connection that ends without a response', (response: ServerResponse) => response.socket?.destroy(), 'failed'],
   [
     'a response that breaks off',
