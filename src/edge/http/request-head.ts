@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import { type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
 import { METHODS } from '../../lib/http/node-http.ts';
 import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
 import type { EdgeErrorCode } from '../errors.ts';
@@ -71,6 +71,8 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
   // It is forwarded without one, and must not arrive as complete.
   if (switchTo !== null && (facts.isChunked || (facts.contentLength ?? 0) > 0))
     return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'a WebSocket handshake has no body' };
+  if (switchTo !== null && !facts.hasPlainKey)
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'Sec-WebSocket-Key is given twice, or is not ASCII' };
   const target = originForm(raw, facts);
   if (typeof target !== 'string') return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: target.message };
   const authority = raw.authority ?? facts.host;
@@ -153,6 +155,15 @@ class HeaderFacts {
       } else if (!dropped.has(name, method, isFromProxy)) this.#kept.push(name, value);
     }
     return this.isChunked && this.contentLength !== null ? 'both Content-Length and Transfer-Encoding are given' : null;
+  }
+
+  /**
+   * Whether a service reads the same key as the edge (RFC 6455 §11.3.1): it may join two, or hash other bytes. The edge would
+   * take its response for a failure.
+   */
+  get hasPlainKey(): boolean {
+    const [key = '', ...others] = valuesOf(this.#kept, 'sec-websocket-key');
+    return others.length === 0 && !/[^\x20-\x7e]/.test(key);
   }
 
   /** Headers named by Connection are for this hop; but a client cannot name a header that the edge adds later. */

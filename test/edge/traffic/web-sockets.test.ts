@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http2';
 import { after, suite, test } from 'node:test';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { rawExchange } from './raw-exchange.ts';
@@ -48,6 +50,28 @@ suite('WebSockets', () => {
     const answer = await rawExchange(socket, head + frame, { isEnough: (soFar) => soFar.endsWith('echo hi') });
     assert.match(answer.bytes, /^HTTP\/1\.1 101 [\s\S]*echo hi$/);
     socket.destroy();
+  });
+
+  test('a key that a service may read as another one reaches no service, whose answer would look like a failure', async () => {
+    upstream.forget();
+    const key = 'dGhlIHNhbXBsZSBub25jZQ==';
+    const twice = [key, 'eGhlIHNhbXBsZSBub25jZQ=='];
+    for (const keys of [twice, ['\xe9abc']]) {
+      const lines = keys.map((each) => `Sec-WebSocket-Key: ${each}\r\n`).join('');
+      const head = `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n`;
+      const { bytes } = await rawExchange(await world.connect(host), `${head}${lines}\r\n`);
+      assert.match(bytes, /^HTTP\/1\.1 400 [\s\S]*ERR_POSTERN_BAD_HTTP/);
+    }
+    const session = await world.http2(host);
+    const stream = session.request([
+      ...[':method', 'CONNECT', ':protocol', 'websocket', ':scheme', 'https', ':authority', host, ':path', '/'],
+      ...['sec-websocket-version', '13'],
+      ...twice.flatMap((each) => ['sec-websocket-key', each]),
+    ]);
+    const [{ ':status': status }] = (await once(stream, 'response')) as [IncomingHttpHeaders];
+    assert.equal(status, 400);
+    session.destroy();
+    assert.deepEqual(upstream.seen, []);
   });
 
   test('data that the upstream sends before it closes arrives at a slow client', async () => {
