@@ -35,5 +35,7 @@ test('everything that visitors and agents see is the same with two workers', { t
     summary = (summary + text).slice(-20_000);
   });
   const [code] = await once(runner, 'exit');
-  assert.equal(code, 0, summary.slice(summary.search(/^\d+ passed/m)));
+  // A run that was ended has no line with counts.
+  const from = summary.search(/^\d+ passed/m);
+  assert.equal(code, 0, from === -1 ? summary : summary.slice(from));
 });
