@@ -141,11 +141,16 @@ test('headers that could be read in two ways are refused, and never hashed', asy
     assert.equal(status, 401, authorization);
   }
   assert.equal(await counted('wrong'), wrong);
-  for (const authorization of [`bAsIc ${good}`, `Basic   ${good}`]) {
+  for (const authorization of [`bAsIc ${good}`, `Basic   ${good}`, `BASIC ${good}`]) {
     const { status } = await ask(first.edge, first.host, 'http/1.1', { headers: { authorization } });
     assert.equal(status, 200, authorization);
   }
-  assert.equal(await counted('right'), right + 1, 'another spelling of the same password is not hashed again');
+  // Each worker asks the main thread once, which remembers.
+  const asked = (await counted('right')) - right;
+  assert.ok(
+    asked >= 1 && asked <= Number(process.env['POSTERN_TEST_WORKERS'] ?? 1),
+    `another spelling of the same password is asked again: ${asked}`,
+  );
   const twice = [`Basic ${good}`, `Basic ${good}`] as unknown as string;
   assert.equal((await ask(first.edge, first.host, 'http/1.1', { headers: { authorization: twice } })).status, 401);
 });
