@@ -87,7 +87,8 @@ suite('mail to people', () => {
     for (const attempt of [1, 2, 3]) {
       await until('an attempt failed', async () => failures() === attempt);
       // Greylisting is no problem.
-      if (attempt < 3) assert.deepEqual(await told(), []);
+      if (attempt === 3) break;
+      assert.deepEqual(await told(), []);
       pass(HOUR_MS / 4);
     }
     await until('the problem is listed', async () => (await told()).length === 1);
@@ -98,8 +99,9 @@ suite('mail to people', () => {
     assert.equal(nodes[0].problems.length, 1);
     const everything = JSON.stringify([problem, nodes]) + world.logLines.join('\n');
     assert.doesNotMatch(everything, /s3cret-word|cy@example\.com/);
+    // Only now: an attempt that began before would fail, and the next one comes much later.
     smtp.answers = {};
-    pass(HOUR_MS / 4);
+    pass(HOUR_MS / 2);
     await until('it is sent', async () => smtp.mails.length === 1 && waiting().length === 0);
     await until('the problem is over', async () => (await told()).length === 0);
   });
