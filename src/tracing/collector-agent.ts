@@ -2,7 +2,7 @@ import type { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { closing, ignoreErrors, listen, listenOnce } from '../lib/guarded-listeners.ts';
+import { closing, guarded, ignoreErrors, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { Agent as HttpAgent } from '../lib/http/node-http.ts';
 
 /** From the lookup of the name to the end of the response. */
@@ -27,6 +27,7 @@ export function collectorAgent(protocol: string, maxMs = MAX_MS): Agent {
  */
 class CollectorConnection extends Duplex {
   readonly #socket: Socket;
+  readonly #owner = closing(this, 'collector');
   readonly #timer: NodeJS.Timeout;
   #answerTimer: NodeJS.Timeout | undefined;
 
@@ -34,7 +35,7 @@ class CollectorConnection extends Duplex {
     super();
     this.#socket = socket;
     this.#timer = setTimeout(() => this.destroy(new Error('the collector took too long')), maxMs).unref();
-    const owner = closing(this, 'collector');
+    const owner = this.#owner;
     let bytes = 0;
     listen(socket, 'data', owner, (chunk: Buffer) => {
       bytes += chunk.length;
@@ -68,7 +69,8 @@ class CollectorConnection extends Duplex {
   /** Called by the HTTP client, as the next one. A time limit adds a property to a socket, too, so it is kept here. */
   setTimeout(ms: number): this {
     clearTimeout(this.#answerTimer);
-    if (ms > 0) this.#answerTimer = setTimeout(() => this.emit('timeout'), ms).unref();
+    const tell = guarded(this.#owner, () => this.emit('timeout'));
+    if (ms > 0) this.#answerTimer = setTimeout(tell, ms).unref();
     return this;
   }
 

@@ -111,6 +111,16 @@ test('the socket to a collector keeps the properties of any other socket', async
   assert.deepEqual(Reflect.ownKeys(socket), Reflect.ownKeys(other));
 });
 
+test('an exception after the time limit of a collector ends its connection alone', async () => {
+  collector.answer = () => {};
+  const sent = get(collector.url, { agent: collectorAgent('http:') });
+  sent.setTimeout(20, () => {
+    throw new Error('a bug of the exporter');
+  });
+  sent.on('error', () => {});
+  await new Promise((resolve) => sent.once('close', resolve));
+});
+
 test('a server stops within its limit while nothing listens at the endpoint', async (t) => {
   const tasks: (() => Promise<void>)[] = [];
   const alone = await EdgeWorld.open(
