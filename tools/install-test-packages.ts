@@ -16,6 +16,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   mandoc: 'mandoc',
   faketime: 'faketime',
   haproxy: 'haproxy',
+  caddy: 'caddy',
   nginx: 'nginx-light libnginx-mod-stream',
   certutil: 'libnss3-tools',
   'ssh-keygen': 'openssh-client',

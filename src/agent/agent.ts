@@ -15,7 +15,7 @@ import type { AgentHandle, AgentNode, AgentTunnel } from './handle.ts';
 import { HeldStreams } from './held-streams.ts';
 import { refuseStream } from './local/local-failure.ts';
 import type { RequestReading } from './local/request-reading.ts';
-import { ConnectionSlots } from './nodes/connection-slots.ts';
+import { BUSY_PART, ConnectionSlots } from './nodes/connection-slots.ts';
 import type { AgentOptions, TunnelSpec } from './options.ts';
 import { serveStream } from './serve-stream.ts';
 import { Session } from './session.ts';
@@ -81,6 +81,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       owner: this,
       address: gatewayAddress(options),
       timings: this.#timings,
+      maxConnections: options.connections,
       onNodes: (nodes) => this.tell({ type: 'nodes', nodes }),
     });
     this.tunnels = options.tunnels.map((spec, ref) => new Tunnel(ref, spec));
@@ -248,6 +249,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     const session = this.#sessions.get(connection);
     const tunnel = id === null ? undefined : session?.tunnels.get(id);
     const isAwaited = (): boolean => session === undefined || this.tunnels.some(({ status }) => status === 'binding');
+    if (connection.active >= connection.maxStreams * BUSY_PART) this.#slots.growIfBusy();
     if (tunnel !== undefined) serveStream(tunnel, stream, reading, { events: this, observe: this.#options.observe });
     else if (id !== null && isAwaited()) this.#held.hold({ connection, stream, reading });
     else refuseStream(stream, 404);

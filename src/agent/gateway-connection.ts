@@ -5,13 +5,19 @@ import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/gua
 import { destroySession } from '../lib/http2/destroy.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../lib/http2/heads.ts';
 import { outliveStreams } from '../lib/http2/outlive-streams.ts';
+import {
+  CONNECTION_WINDOW_BYTES,
+  INITIAL_WINDOW_BYTES,
+  OF_REQUESTS,
+  SessionWindows,
+} from '../lib/http2/session-windows.ts';
 import { SHARED_SESSION } from '../lib/http2/shared-session.ts';
 import { watchStreamEnd } from '../lib/http2/stream-end.ts';
+import { descriptorLimit } from '../lib/process/open-descriptors.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeGatewayMessage, type GatewayMessage } from '../tunnel/messages.ts';
-import { CONTROL_PATH } from '../tunnel/protocol.ts';
-import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
+import { CONTROL_PATH, MAX_BUSY_CONNECTIONS, MAX_STREAMS_PER_CONNECTION } from '../tunnel/protocol.ts';
 import { refuseStream } from './local/local-failure.ts';
 import { type RequestReading, readRequest } from './local/request-reading.ts';
 import { takeRequest } from './local/served-stream.ts';
@@ -28,8 +34,9 @@ export interface GatewayConnectionHandler {
   onClosed(connection: GatewayConnection, reason: string): void;
 }
 
-/** A thousand requests plus the control stream. */
-const MAX_STREAMS = 1_001;
+/** For the agent's own files, its connections to the server, and idle ones to its service. */
+const RESERVED_FILES = 64;
+const LEAST_STREAMS = 16;
 const TCP_PROBE_AFTER_MS = 30_000;
 /**
  * Each reset is a visitor of the server who went away, and any number of them may be legitimate. The peer is the user's
@@ -55,6 +62,8 @@ export class GatewayConnection implements ListenerOwner {
   readonly #windows: SessionWindows;
   readonly #liveness: Liveness;
   readonly #greetingTimer: NodeJS.Timeout;
+  /** Requests that it takes at the same time. */
+  readonly maxStreams = maxStreams();
   #control: ControlStream | null = null;
   #active = 0;
   #isDraining = false;
@@ -78,14 +87,15 @@ export class GatewayConnection implements ListenerOwner {
       settings: {
         enableConnectProtocol: true,
         initialWindowSize: INITIAL_WINDOW_BYTES,
-        maxConcurrentStreams: MAX_STREAMS,
+        // And the control stream.
+        maxConcurrentStreams: this.maxStreams + 1,
         maxHeaderListSize: MAX_HEADER_LIST_SIZE,
       },
     });
     outliveStreams(session, socket);
     this.#session = session;
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    this.#windows = new SessionWindows(session);
+    this.#windows = new SessionWindows(session, OF_REQUESTS);
     this.#liveness = new Liveness(socket, session, () => this.fail('the server no longer responds'), timings.liveness);
     this.#greetingTimer = setTimeout(
       () => this.fail('the server did not send welcome in time'),
@@ -253,4 +263,15 @@ export class GatewayConnection implements ListenerOwner {
     this.#socket.destroy();
     this.#handler.onClosed(this, this.#reason ?? 'the connection was closed');
   }
+}
+
+let allowed: number | null = null;
+
+/**
+ * Each request may need a connection to the service, so an agent with few files takes fewer requests: the server then
+ * leaves a part of them to each visitor. Otherwise one visitor could use up the files, and everybody would get an error.
+ */
+function maxStreams(): number {
+  allowed ??= Math.floor((descriptorLimit() - RESERVED_FILES) / MAX_BUSY_CONNECTIONS);
+  return Math.max(LEAST_STREAMS, Math.min(MAX_STREAMS_PER_CONNECTION, allowed));
 }

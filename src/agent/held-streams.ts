@@ -1,5 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { closing, guarded, listenOnce } from '../lib/guarded-listeners.ts';
+import { MAX_BUSY_CONNECTIONS, MAX_STREAMS_PER_CONNECTION } from '../tunnel/protocol.ts';
 import type { GatewayConnection } from './gateway-connection.ts';
 import { refuseStream } from './local/local-failure.ts';
 import type { RequestReading } from './local/request-reading.ts';
@@ -11,7 +12,8 @@ export interface HeldStream {
 }
 
 const HOLD_MS = 5_000;
-const MAX_HELD = 1_000;
+/** All that the connections of an agent can have: a limit below that would be one that a single visitor reaches. */
+const MAX_HELD = MAX_BUSY_CONNECTIONS * MAX_STREAMS_PER_CONNECTION;
 
 /**
  * A request's head may overtake the message that announces its tunnel: both are in flight at once, and HTTP/2 sends

@@ -14,6 +14,8 @@ export interface AgentTimings {
   readonly stableAfterMs: number;
   /** The same when the server announces that it drains, as at a restart: it is well, and another process waits. */
   readonly stableBeforeDrainMs: number;
+  /** While connections that were opened for many requests are hardly used, one closes each time this has passed. */
+  readonly shrinkAfterMs: number;
   /** Before a connection moves to another node, spread over 0 to this value, which doubles with every attempt. */
   readonly moveDelayMs: number;
   /** After this long offline, everything in progress is dropped and started over. */
@@ -31,6 +33,7 @@ export const DEFAULT_TIMINGS: AgentTimings = {
   backoffMaxMs: 30_000,
   stableAfterMs: 5_000,
   stableBeforeDrainMs: 1_000,
+  shrinkAfterMs: 60_000,
   moveDelayMs: 3_000,
   watchdogMs: 60_000,
   closeTimeoutMs: 10_000,

@@ -6,6 +6,8 @@ import type { FailedAuthenticationDelay } from './failed-authentication-delay.ts
 import { type OthersWrites, repeatedIfStale } from './others-writes.ts';
 
 export type FindPrincipal = (token: string) => Principal | null;
+/** What a token is that is no API key, such as "the token of an agent"; null: nothing known. */
+export type KindOfToken = (token: string) => string | null;
 
 export interface Caller {
   readonly principal: Principal;
@@ -25,6 +27,7 @@ export type Authenticate = (attempt: AuthenticationAttempt) => Caller | Promise<
 
 export interface AuthenticateOptions {
   readonly delay: FailedAuthenticationDelay;
+  readonly kindOf?: KindOfToken | undefined;
   /** False while the first keys are being created. */
   readonly areKeysKnown: () => boolean;
   /** The caller of a request with another proof than a key; null when it has none. Throws when that is not valid. */
@@ -35,12 +38,12 @@ export interface AuthenticateOptions {
 /** The only way to authenticate a key: every failure is delayed before it is reported, wherever it occurred. */
 export function createAuthenticate(
   find: FindPrincipal,
-  { delay, areKeysKnown, findSession, others }: AuthenticateOptions,
+  { delay, kindOf, areKeysKnown, findSession, others }: AuthenticateOptions,
 ): Authenticate {
   const callerNow = (attempt: AuthenticationAttempt): Caller => {
     const { authorization } = attempt.headers;
     const session = authorization === undefined ? findSession?.(attempt) : null;
-    const caller = session ?? callerOf(authorization, find);
+    const caller = session ?? callerOf(authorization, find, kindOf);
     if (!others.isCurrent && attempt.mayBeRevoked !== true) throw revocationsUnknown();
     return caller;
   };
@@ -82,14 +85,16 @@ function tokenIn(header: string): string | null {
 }
 
 /** The key's owner, or a 401. The token is neither logged nor part of any message. */
-export function callerOf(header: string | undefined, find: FindPrincipal): Caller {
-  if (header === undefined) throw unauthenticated('the request has no API key');
+export function callerOf(header: string | undefined, find: FindPrincipal, kindOf?: KindOfToken): Caller {
+  if (header === undefined) throw unauthenticated(`the request has no API key: ${SEND_KEY}`);
   const token = tokenIn(header);
-  if (token === null) throw unauthenticated('the Authorization header is malformed');
+  if (token === null) throw unauthenticated(`the Authorization header is malformed: ${SEND_KEY}`);
   const principal = find(token);
-  if (principal === null) throw unauthenticated(unknownKey(token));
+  if (principal === null) throw unauthenticated(unknownKey(token, kindOf));
   return { principal, token };
 }
+
+const SEND_KEY = 'send "Authorization: Bearer <API key>"';
 
 /** Tokens that people take for API keys, by how they start. */
 const OTHER_TOKENS: readonly (readonly [string, string])[] = [
@@ -98,9 +103,10 @@ const OTHER_TOKENS: readonly (readonly [string, string])[] = [
   ['postern_oc_', 'the secret of an OIDC client'],
 ];
 
-function unknownKey(token: string): string {
-  const kind = OTHER_TOKENS.find(([start]) => token.startsWith(start))?.[1];
-  if (kind === undefined) return 'the API key is not known: it may have been deleted';
+function unknownKey(token: string, kindOf: KindOfToken = () => null): string {
+  const kind = OTHER_TOKENS.find(([start]) => token.startsWith(start))?.[1] ?? kindOf(token);
+  if (kind === null)
+    return 'the API key is not known: it is mistyped, was deleted, or belongs to another server. "postern api api-keys list", with a key that is known, shows those of this server';
   return `this is ${kind}, not an API key: the console and "postern api api-keys create" make API keys, and the first one is in the file first-api-key of the data directory`;
 }
 
@@ -124,7 +130,7 @@ export function startingError(): PosternError {
 }
 
 function unauthenticated(problem: string): Error {
-  return apiErrors.create('ERR_POSTERN_UNAUTHENTICATED', `${problem}: send "Authorization: Bearer <API key>"`, {
+  return apiErrors.create('ERR_POSTERN_UNAUTHENTICATED', problem, {
     headers: { 'www-authenticate': 'Bearer' },
   });
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fast
 import { API_LANE } from '../documents/api-lane.ts';
 import { PosternError } from '../lib/errors.ts';
 import { parseJsonInSlices } from '../lib/text/json-in-slices/parse-json.ts';
-import { exceededLimit } from '../lib/text/json-shape.ts';
+import { DoubledNameError, exceededLimit, refuseDoubledNames } from '../lib/text/json-shape.ts';
 import type { Operation } from '../resources/operation.ts';
 import { contentTypeError } from './error-response.ts';
 import { LARGE_BODY_BYTES, type LargeBody } from './large-bodies.ts';
@@ -25,6 +25,7 @@ export function addBodyParsers(app: FastifyInstance): void {
       if (error !== null && error !== undefined) throw error;
       parsed = value;
     });
+    refuseDoubledNames(text, parsed);
     return parsed;
   };
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
@@ -56,9 +57,14 @@ export function addBodyParsers(app: FastifyInstance): void {
       return;
     }
     // Also rejects "__proto__" and "constructor.prototype" keys: they name no field and must not reach an object.
-    void parseJson(request, text, (error: Error | null, value?: unknown) => {
-      done(error === null || error === undefined ? null : (invalidJson() as Error), value);
-    });
+    let value: unknown;
+    try {
+      value = parsePart(text);
+    } catch (error) {
+      done(invalidJson(error instanceof DoubledNameError ? error : undefined));
+      return;
+    }
+    done(null, value);
   });
 
   async function parseLargeBody(

@@ -1,4 +1,4 @@
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -13,6 +13,7 @@ import {
   type AuthenticateOptions,
   createAuthenticate,
   type FindPrincipal,
+  type KindOfToken,
 } from './authentication.ts';
 import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
 import { CrossOrigin } from './cross-origin.ts';
@@ -23,7 +24,7 @@ import { LargeBodies, largeBodyGate } from './large-bodies.ts';
 import { operationGate, operationHandler } from './operation-route.ts';
 import type { OthersWrites } from './others-writes.ts';
 import { pathOf } from './path-of.ts';
-import { PlainRefusals } from './plain-refusals.ts';
+import { answerBeforeBody, PlainRefusals } from './plain-refusals.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';
 import { addPublicRoutes, type PublicPages, publicRoutes } from './public-routes.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -48,6 +49,8 @@ export interface ApiDependencies<Ports> extends AnswerRecords {
   /** Everything that the operations use; this server only passes it on. */
   readonly ports: Ports;
   readonly findPrincipal: FindPrincipal;
+  /** See AuthenticateOptions. */
+  readonly kindOfToken?: KindOfToken;
   /** False until the first API key is created: before that, an unknown key may become valid. */
   areKeysKnown(): boolean;
   /** See AuthenticateOptions. */
@@ -89,7 +92,7 @@ export async function createApi<Ports>(deps: ApiDependencies<Ports>): Promise<Ap
     // A path that cannot be decoded: no hook runs for it.
     frameworkErrors: (error, request, reply) => {
       begin(request, newOperationId);
-      sendError(error, request, reply, deps.logger);
+      sendError(error, request, reply, deps);
       finish(request, reply.statusCode, deps);
     },
   });
@@ -107,12 +110,13 @@ export async function createApi<Ports>(deps: ApiDependencies<Ports>): Promise<Ap
     finish(request, reply.statusCode, deps);
     next(null, payload);
   });
-  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, deps.logger));
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, deps));
 
   const delay = new FailedAuthenticationDelay(deps.clock, deps.sleep ?? ((ms) => sleep(ms, undefined, { ref: false })));
   addBodyParsers(app);
   const authenticate = createAuthenticate(deps.findPrincipal, {
     delay,
+    kindOf: deps.kindOfToken,
     areKeysKnown: () => deps.areKeysKnown(),
     findSession: deps.findSession,
     others: deps.others,
@@ -198,12 +202,17 @@ function finish(request: FastifyRequest, status: number, deps: AnswerRecords): v
   );
 }
 
-function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
+interface ErrorDependencies extends AnswerRecords {
+  readonly logger: Logger;
+}
+
+function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, deps: ErrorDependencies): void {
   const error = isCutOff(request) ? cutOffError(thrown) : shownError(thrown);
   const { operationId, largeBody } = request.postern;
   largeBody?.endTurn();
-  if (error.status >= 500) logFailure(error, thrown, operationId, logger);
-  void reply
+  if (error.status >= 500) logFailure(error, thrown, operationId, deps.logger);
+  const body = errorBody(error, operationId);
+  reply
     .code(error.status)
     .headers({
       ...(error.status === 503 && RETRY_SOON),
@@ -211,8 +220,19 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
       'postern-operation-id': operationId,
       'cache-control': 'no-store',
     })
-    .type('application/json; charset=utf-8')
-    .send(errorBody(error, operationId));
+    .type('application/json; charset=utf-8');
+  if (error.code !== 'ERR_POSTERN_BODY_TOO_LARGE') {
+    void reply.send(body);
+    return;
+  }
+  // The framework would close the connection at once.
+  reply.hijack();
+  answerBeforeBody(request.raw, reply.raw, {
+    status: error.status,
+    headers: reply.getHeaders() as OutgoingHttpHeaders,
+    body,
+  });
+  finish(request, error.status, deps);
 }
 
 /** A 503 is an answer that a part of the server chose: it says what is wrong, and no stack explains it further. */

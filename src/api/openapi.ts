@@ -6,10 +6,17 @@ import { ErrorResponses, errorSchema } from './openapi/error-responses.ts';
 import { requestHeaders, responseHeaders } from './openapi/headers.ts';
 import { introduction } from './openapi/introduction.ts';
 import { nameSchemas } from './openapi/name-schemas.ts';
-import { operationObject, SECURITY_SCHEME } from './openapi/operation-object.ts';
+import {
+  type OperationContext,
+  operationObject,
+  SECURITY_SCHEME,
+  SuccessResponses,
+} from './openapi/operation-object.ts';
 import { publicPaths, SERVICE_TAG } from './openapi/public-paths.ts';
-import { type Subject, subjectsOf } from './openapi/subjects.ts';
-import { webhookHeaders, webhooksOf } from './openapi/webhooks.ts';
+import { shareRepeated } from './openapi/share-repeated.ts';
+import { type Subject, subjectOf, subjectsOf } from './openapi/subjects.ts';
+import { successExample } from './openapi/success-examples.ts';
+import { webhookHeaders, webhookResponses, webhooksOf } from './openapi/webhooks.ts';
 
 export interface OpenApiOptions {
   readonly catalog: Catalog;
@@ -35,9 +42,12 @@ export function openApiDocument(operations: readonly Operation[], options: OpenA
     'ERR_POSTERN_EXPECTATION',
     'ERR_POSTERN_API_HEADERS_TOO_LARGE',
   ]);
-  const context = { catalog, components, subjects, serverUrl, errorResponses, conditionalPaths };
+  const successResponses = new SuccessResponses();
+  const context = { catalog, components, subjects, serverUrl, errorResponses, successResponses, conditionalPaths };
   const described = operations.map((operation) => ({ operation, object: operationObject(operation, context) }));
-  return {
+  addExamples(operations, context);
+  const errors = errorResponses.toJson();
+  const document: OpenApiDocument = {
     openapi: '3.1.0',
     info: {
       title: 'Postern management API',
@@ -52,7 +62,8 @@ export function openApiDocument(operations: readonly Operation[], options: OpenA
     webhooks: webhooksOf(operations, context),
     components: {
       schemas: { ...components.toJson(), Error: errorSchema },
-      ...errorResponses.toJson(),
+      examples: errors.examples,
+      responses: { ...successResponses.toJson(), ...errors.responses, ...webhookResponses },
       parameters: { ...requestHeaders, ...webhookHeaders },
       headers: responseHeaders,
       securitySchemes: {
@@ -64,6 +75,17 @@ export function openApiDocument(operations: readonly Operation[], options: OpenA
       },
     },
   };
+  return shareRepeated(document);
+}
+
+/** One example for each resource and module, at its schema. */
+function addExamples(operations: readonly Operation[], context: OperationContext): void {
+  for (const operation of operations.filter(({ verb }) => verb === 'get')) {
+    const subject = subjectOf(operation, context.subjects);
+    if (operation.success.schema !== null) {
+      context.components.setExample(subject.schemaName, successExample(operation, subject, context));
+    }
+  }
 }
 
 function tagsOf(subjects: ReadonlyMap<string, Subject>, operations: readonly Operation[]): readonly Tag[] {

@@ -1,12 +1,43 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { PosternError } from '../lib/errors.ts';
-import { closing, listen, listenOnce } from '../lib/guarded-listeners.ts';
+import { closing, guarded, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { STATUS_CODES } from '../lib/http/node-http.ts';
 import { errorBody } from './error-response.ts';
 
 /** Time for a client to read the response to a request that ends its connection. */
 const LINGER_MS = 2000;
+
+/** How much of a body is read that nobody wants, so that its client gets the response, and for how long. */
+const READ_ON_BYTES = 128 * 1024 * 1024;
+const READ_ON_MS = 30_000;
+
+/**
+ * Answers a request whose body is still arriving and is not wanted, and closes the connection when the body has arrived. Closing a socket with
+ * unread bytes resets the connection: most clients send the whole body before they read, and would lose the response.
+ */
+export function answerBeforeBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: { readonly status: number; readonly headers: OutgoingHttpHeaders; readonly body: string },
+): void {
+  response.writeHead(status, { ...headers, connection: 'close', 'content-length': Buffer.byteLength(body) });
+  // The runtime closes the connection at the end of the response, which the client knows by its length.
+  response.write(body);
+  const owner = closing(request.socket, 'API');
+  let left = READ_ON_BYTES;
+  const timer = setTimeout(
+    guarded(owner, () => request.socket.destroy()),
+    READ_ON_MS,
+  );
+  listen(request, 'data', owner, (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.socket.destroy();
+  });
+  listenOnce(request, 'end', owner, () => response.end());
+  listenOnce(request, 'close', owner, () => clearTimeout(timer));
+  request.resume();
+}
 
 export interface Refused {
   readonly operationId: string;

@@ -6,6 +6,7 @@ import type { Authenticate } from './authentication.ts';
 import type { BuiltDocument } from './docs/documentation.ts';
 import type { GzipResponses } from './gzip-responses.ts';
 import { OPEN_METRICS_TYPE, openMetricsText, prefersOpenMetrics } from './open-metrics.ts';
+import { entityTags } from './request-headers.ts';
 
 /** Pages that need no version header, and mostly no key. */
 export interface PublicPages {
@@ -100,7 +101,7 @@ function sendDocument(
   { text, gzip, etag }: BuiltDocument,
 ): FastifyReply {
   reply.headers({ etag, vary: 'accept-encoding', 'cache-control': 'no-cache' });
-  if (headers['if-none-match']?.split(',').some((known) => known.trim() === etag)) return reply.code(304).send();
+  if (entityTags(headers['if-none-match'] ?? '')?.includes(etag) === true) return reply.code(304).send();
   if (!accepts(headers['accept-encoding'] as string | undefined, 'gzip')) return reply.send(text);
   return reply.header('content-encoding', 'gzip').send(gzip);
 }

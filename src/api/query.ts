@@ -11,7 +11,7 @@ const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['beforeId', 'befo
  * Empty, these count as absent: existing clients send pages' parameters unset, and a search for nothing finds nothing. An
  * empty filter would return everything.
  */
-const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['limit', 'before_id', 'q']);
+export const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['limit', 'before_id', 'q']);
 
 /** Unknown, repeated, empty and invalid parameters are rejected: a misspelled filter must not return everything. */
 export function queryDecoder(schema: TObject | undefined): QueryDecoder {

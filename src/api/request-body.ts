@@ -1,6 +1,6 @@
 import { withoutAddedFields } from '../documents/unwrap-body.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import type { JsonLimits } from '../lib/text/json-shape.ts';
+import { DoubledNameError, type JsonLimits } from '../lib/text/json-shape.ts';
 import type { Operation, OperationBody } from '../resources/operation.ts';
 import { apiErrors } from './errors.ts';
 
@@ -18,6 +18,8 @@ export function decodeText(bytes: Buffer): string {
 /** `cause` is a RangeError where a limit other than the size was exceeded. */
 export function invalidJson(cause?: unknown): Error {
   const message = 'the body is not valid JSON: send an object such as {"enabled": true}';
+  if (cause instanceof DoubledNameError)
+    return apiErrors.create('ERR_POSTERN_INVALID_JSON', `in the body, ${cause.message}`);
   return apiErrors.create('ERR_POSTERN_INVALID_JSON', cause instanceof RangeError ? cause.message : message, { cause });
 }
 

@@ -4,6 +4,8 @@ import { apiErrors } from './errors.ts';
 
 /** RFC 9110 §13.1.1: a list of entity tags or `*`. Weak ones never match. */
 export function parseIfMatch(header: string | undefined): OperationRequest['ifMatch'] {
+  // A client that lost its ETag must not write without a condition.
+  if (header?.trim() === '') throw malformed('If-Match');
   return revisionsIn('If-Match', header, /^"([1-9]\d{0,15})"$/);
 }
 
@@ -12,18 +14,31 @@ export function parseIfNoneMatch(header: string | undefined): OperationRequest['
   return revisionsIn('If-None-Match', header, /^(?:W\/)?"([1-9]\d{0,15})"$/);
 }
 
+/** An entity tag may contain a comma. */
+const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
+
+/** The entity tags of a list, whose elements may be empty; null: it is malformed, or has none. */
+export function entityTags(header: string): readonly string[] | null {
+  const tags = header.match(TAG);
+  const isSeparated = !/T[ \t]*T/.test(header.replaceAll(TAG, 'T'));
+  const isList = /^[ \t,]*$/.test(header.replaceAll(TAG, '')) && isSeparated;
+  return isList ? tags : null;
+}
+
 function revisionsIn(name: string, header: string | undefined, ours: RegExp): readonly number[] | 'any' | null {
   if (header === undefined || header.trim() === '') return null;
   if (header.trim() === '*') return 'any';
-  const tags = header.split(',').map((tag) => tag.trim());
-  if (!tags.every((tag) => /^(W\/)?"[\x21\x23-\x7e]*"$/.test(tag))) {
-    throw apiErrors.create(
-      'ERR_POSTERN_INVALID_HEADER',
-      `${name} must be an ETag in quotes as a response gave it, such as "12", or *`,
-    );
-  }
+  const tags = entityTags(header);
+  if (tags === null) throw malformed(name);
   // A tag that is not one of our revisions cannot match: -1 never does.
   return tags.map((tag) => Number(ours.exec(tag)?.[1] ?? -1));
+}
+
+function malformed(name: string): Error {
+  return apiErrors.create(
+    'ERR_POSTERN_INVALID_HEADER',
+    `${name} must be an ETag in quotes as a response gave it, such as "12", or *`,
+  );
 }
 
 /**

@@ -10,6 +10,8 @@ interface Node {
   readonly methods: Set<string>;
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** The paths of the API as a tree of segments. The framework's router cannot list the methods of a path. */
 export class ServedPaths {
   readonly #root: Node = emptyNode();
@@ -24,10 +26,7 @@ export class ServedPaths {
 
   /** Methods of a path, sorted; HEAD is implied by GET, OPTIONS by anything. Empty: nothing is at the path. */
   methodsOf(path: string): readonly string[] {
-    const methods = new Set<string>();
-    for (const node of matches(this.#root, segmentsOf(path), 0)) {
-      for (const method of node.methods) methods.add(method);
-    }
+    const methods = new Set(methodsBelow(this.#root, segmentsOf(path), 0));
     if (methods.has('GET')) methods.add('HEAD');
     if (methods.size > 0) methods.add('OPTIONS');
     return [...methods].sort();
@@ -48,16 +47,14 @@ function childFor(node: Node, segment: string): Node {
   return known;
 }
 
-/** A segment can be fixed in one path and a parameter in another: both count. */
-function* matches(node: Node, segments: readonly string[], depth: number): Generator<Node> {
+/** A segment that is fixed in one path is no value of a parameter in another: ids have prefixes. */
+function methodsBelow(node: Node, segments: readonly string[], depth: number): ReadonlySet<string> {
   const segment = segments[depth];
-  if (segment === undefined) {
-    yield node;
-    return;
-  }
+  if (segment === undefined) return node.methods;
   const fixed = node.fixed.get(segment);
-  if (fixed !== undefined) yield* matches(fixed, segments, depth + 1);
-  if (node.parameter !== null && segment !== '') yield* matches(node.parameter, segments, depth + 1);
+  const methods = fixed === undefined ? NONE : methodsBelow(fixed, segments, depth + 1);
+  if (methods.size > 0 || node.parameter === null || segment === '') return methods;
+  return methodsBelow(node.parameter, segments, depth + 1);
 }
 
 function emptyNode(): Node {

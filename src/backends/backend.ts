@@ -16,6 +16,8 @@ export interface Backend<Config extends TObject = TObject> {
   readonly idPrefix: string;
   /** Its name in a sentence: "a static backend". */
   readonly title: string;
+  /** What in a configuration reads the paths of requests, for people; null: nothing there; false: nothing in any. */
+  readonly readsPath: false | ((config: Static<Config>) => string | null);
   readonly description: string;
   readonly example: JsonObject;
   /**
@@ -30,6 +32,11 @@ export interface Backend<Config extends TObject = TObject> {
   memberIds?(config: Static<Config>): readonly string[];
   /** Addresses that it sends to: their connections are closed when no edge uses them. */
   upstreamAddresses?(config: Static<Config>): readonly UpstreamAddress[];
+  /**
+   * Names of the places that can read a request, with its secret headers. A change after which there are no further ones moves no
+   * secret. Absent: the places of its members, or else everything in its configuration counts as the name of one.
+   */
+  sendsTo?(config: Static<Config>): readonly string[];
   /** Whether two backends of this kind may send to the same service. Absent: only if they are one. */
   maySendToSame?(one: Static<Config>, other: Static<Config>): boolean;
   /** Targets in the order of attempts; the next one only when one cannot be reached. */

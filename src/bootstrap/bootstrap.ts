@@ -54,11 +54,11 @@ export interface BootstrapOptions {
   readonly config: Config;
   readonly port: BootstrapPort;
   readonly logger: Logger;
-  /** Whether a person reads the output: then secrets are shown once instead of written to files. */
+  /** Whether a person reads the output. */
   readonly isTerminal: boolean;
 }
 
-/** Values to show to the person at the terminal; null where nothing was generated. */
+/** What the person at the terminal gets; null where nothing was generated. Keys are in files of the data directory. */
 export interface Bootstrapped {
   readonly apiKey: string | null;
   readonly authtoken: string | null;
@@ -95,7 +95,7 @@ async function firstAdministrator({ config, port, logger, isTerminal }: Bootstra
 
 /** Returns the token if it was generated. */
 async function bootstrapOne(row: BootstrapRow, options: BootstrapOptions): Promise<string | null> {
-  const { config, port, logger, isTerminal } = options;
+  const { config, port, logger } = options;
   const preset = config[row.setting];
   if ((await port.count(row.kind)) > 0) {
     if (preset !== null) {
@@ -104,7 +104,7 @@ async function bootstrapOne(row: BootstrapRow, options: BootstrapOptions): Promi
     return null;
   }
   const token = preset ?? `${row.prefix}${randomBytes(32).toString('base64url')}`;
-  if (preset === null && !isTerminal) {
+  if (preset === null) {
     // Before the record: a crash in between creates another one at the next start; the other order would lock everyone
     // out.
     const file = join(config.data_dir, row.fileName);

@@ -7,6 +7,8 @@ export interface Facts {
   readonly config: Config;
   /** Why the server cannot store changes; null: it can. */
   readonly storeProblem: { readonly code: string; readonly message: string } | null;
+  /** Records that the server cannot read, and treats as absent: the API never wrote them. */
+  readonly unreadable: readonly { readonly kind: string; readonly id: string }[];
   readonly nodes: readonly CheckedNode[];
   /** The other nodes, as the server that answers sees them. */
   readonly peers: readonly PeerStatus[];

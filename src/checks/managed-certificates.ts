@@ -34,5 +34,11 @@ function judge(certificate: CheckedManagedCertificate, nowMs: number): Finding {
   }
   if (failure !== null)
     return found.problem(`${hostname} has no certificate that clients trust: ${failure}`, advice, { id });
+  if (end !== null)
+    return found.problem(
+      `${hostname} has no certificate that clients trust: the last one ${remainingTime(Date.parse(end), nowMs).words}, and its renewal has not ended yet`,
+      'check that the ACME server can be reached and answers; the log of the server has more',
+      { id },
+    );
   return found.hint(`${hostname} waits for its first certificate`, 'check again in a minute', { id });
 }

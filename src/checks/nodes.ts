@@ -22,6 +22,10 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     'remove the setting sites (--sites, POSTERN_SITES), and apply the file with "postern apply --prune" instead',
   ],
   [
+    /^the sites wait for a confirmation: /,
+    'correct the file, or if this is meant, run "postern apply -f FILE --prune --owner postern-server" with the same file, or start the server with --sites-may-shrink',
+  ],
+  [
     /^the sites are not applied: /,
     'correct the file ("postern validate -f FILE" lists its mistakes), then send SIGHUP to the server or run "systemctl reload postern"',
   ],

@@ -6,19 +6,31 @@ const RECOVERS = 'Traffic goes on meanwhile, and changes work again without a re
 const ADVICE: Readonly<Record<string, string>> = {
   ERR_POSTERN_STORE_FULL: `free space on the disk of the database, or enlarge it. ${RECOVERS}`,
   ERR_POSTERN_STORE_READ_ONLY: `mount the disk read-write, and give the user of the server write access. ${RECOVERS}`,
-  ERR_POSTERN_STORE_UNAVAILABLE: `check that the database runs and that this server reaches it. ${RECOVERS}`,
+  ERR_POSTERN_STORE_UNAVAILABLE: `do what the message says, and check that the database runs and that this server reaches it. ${RECOVERS}`,
+};
+/** Undamaged pages still take changes. */
+const STATES: Readonly<Record<string, string>> = {
+  ERR_POSTERN_STORE_CORRUPT:
+    'the server may not start again with its store, and changes that it stores now may be lost',
 };
 const OTHER_ADVICE = 'do what the message says; the log of the server has more';
 
 const found = findingMaker('store');
 
-/** Whether the server that answers can store changes. */
+/** Whether the server that answers can store changes, and can read what is stored. */
 export const store = {
   name: 'store',
   nouns: ['nodes'],
-  *run({ storeProblem }: Pick<Facts, 'storeProblem'>): Generator<Finding> {
-    if (storeProblem !== null)
-      yield found.problem(`the server stores no changes: ${storeProblem.message}`, storeAdvice(storeProblem.code));
+  *run({ storeProblem, unreadable }: Pick<Facts, 'storeProblem' | 'unreadable'>): Generator<Finding> {
+    for (const { kind, id } of unreadable) {
+      yield found.problem(
+        `${id} cannot be read: the stored record (${kind}) is not what the API writes, so it is treated as absent`,
+        'delete it and create it again, or restore a backup from before',
+      );
+    }
+    if (storeProblem === null) return;
+    const { code, message } = storeProblem;
+    yield found.problem(`${STATES[code] ?? 'the server stores no changes'}: ${message}`, storeAdvice(code));
   },
 } satisfies Check;
 

@@ -1,6 +1,6 @@
 /**
- * `network`: no connection, or it broke. `timeout`: no complete response in time. `not_postern`: a success whose body
- * is not JSON, so another program is listening there.
+ * `network`: no connection, or it broke. `timeout`: no complete response in time. `not_postern`: a success without the
+ * header of every response, or whose body is not JSON, so another program is listening there.
  */
 export type ConnectionFailure = 'network' | 'timeout' | 'not_postern';
 

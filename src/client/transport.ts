@@ -119,9 +119,12 @@ export class Transport {
       });
       const text = await response.text();
       if (!response.ok) throw apiErrorOf(response, text, Date.now());
-      return { info: responseInfo(response), text };
+      const info = responseInfo(response);
+      // Every response of the API has one. Another program's JSON would be read as empty objects.
+      if (info.operationId === null) throw notPostern(this.#baseUrl);
+      return { info, text };
     } catch (error) {
-      if (error instanceof PosternApiError) throw error;
+      if (error instanceof PosternApiError || error instanceof PosternConnectionError) throw error;
       if (signal?.aborted === true) throw signal.reason;
       if (limit.hasPassed()) {
         throw new PosternConnectionError('timeout', `${this.#baseUrl} did not respond within ${timeoutMs} ms`);
@@ -146,6 +149,13 @@ export class Transport {
     }
     return headers;
   }
+}
+
+function notPostern(baseUrl: string): PosternConnectionError {
+  return new PosternConnectionError(
+    'not_postern',
+    `${baseUrl} is not the API of a Postern server, although it answers: its response has no Postern-Operation-Id. Check the address`,
+  );
 }
 
 /** Never sends a conditional write unconditionally. */

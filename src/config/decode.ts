@@ -1,6 +1,7 @@
 import { Check } from 'typebox/value';
 import { isJsonObject } from '../lib/json.ts';
 import type { Setting, WireValue } from '../lib/settings/setting.ts';
+import { parseUniqueJson } from '../lib/text/json-shape.ts';
 import { configErrors } from './errors.ts';
 import { settingOf } from './schema.ts';
 
@@ -44,7 +45,7 @@ function fromText(setting: Setting<unknown>, text: string): unknown {
 /** A map has the form of JSON here; anything else is left for the schema to reject. */
 function mapOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseUniqueJson(text);
   } catch {
     return text;
   }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { failureCode } from '../lib/error-text.ts';
 import { readProgramFile } from '../lib/program-files.ts';
+import { readBoundedSync } from '../lib/read-bounded.ts';
 import type { DeclaredSetting } from '../lib/settings/setting.ts';
 import { checkTogether } from './check-together.ts';
 import { decodeSetting, isUnset } from './decode.ts';
@@ -79,6 +79,9 @@ function declaredDefault(name: string): unknown {
   return (settingOf(name) as Partial<DeclaredSetting<unknown>>).default;
 }
 
+/** No file of settings comes near. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+
 function readUtf8(path: string): string {
-  return readFileSync(path, 'utf8');
+  return readBoundedSync(path, MAX_FILE_BYTES).toString();
 }

@@ -167,7 +167,10 @@ const ownSettings = {
       'Ports accepted in the Host header of a request to either edge listener; any other port gets 400. Empty: every port, because the edge cannot know the port mappings in front of it. A request without a port is always accepted. Addresses of new sites have the first of these ports, or 443 if it is listed.',
   }),
   edge_header_bytes: required(integer(1024, 1_048_576), { description: 'Maximum size of a request head, in bytes.' }),
-  edge_header_count: required(integer(10, 2000), { description: 'Maximum number of header lines in a request.' }),
+  edge_header_count: required(integer(10, 2000), {
+    description:
+      'Maximum number of header lines in a request. All cookies are one line, however a client splits them over HTTP/2, up to 1,000 fields.',
+  }),
   edge_header_timeout: required(integer(1, 600), {
     description: 'Seconds a client has to send the head of a request.',
   }),
@@ -218,7 +221,11 @@ const ownSettings = {
   }),
   sites: optional(path, {
     description:
-      'File or directory in the format of "postern apply". The server applies it to itself at its start and on SIGHUP, in one change, and removes what an earlier one had. A file with a mistake changes nothing and is a problem. Not for several nodes: use "postern apply".',
+      'File or directory in the format of "postern apply". The server applies it to itself at its start and on SIGHUP, in one change, and removes what an earlier one had, once nobody has written to it for a second. A file with a mistake changes nothing and is a problem. Not for several nodes: use "postern apply".',
+  }),
+  sites_may_shrink: required(boolean, {
+    description:
+      'Whether the file of sites may leave less than half of the sites that it had. Otherwise such a file, which may have been truncated, waits for "postern apply -f FILE --prune --owner postern-server".',
   }),
   certificate_file_dirs: required(pathList, {
     description:

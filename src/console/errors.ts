@@ -42,7 +42,7 @@ export const consoleErrors = errorTable({
   ERR_POSTERN_CONSOLE_LINK: {
     status: 403,
     explanation:
-      'A link that signs in to the console was used already, is older than ten minutes, or was opened from another site. Make a new one with "postern open".',
+      'A link that signs in to the console was used already, is older than ten minutes, had five wrong codes, or was opened from another site. Make a new one with "postern open".',
   },
   ERR_POSTERN_CONSOLE_SIGN_IN: {
     status: 401,

@@ -2,8 +2,11 @@ import type { JsonObject } from '../lib/json.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import { refuseWithout } from '../resources/errors.ts';
 import type { Principal } from '../resources/operation.ts';
+import { earlierDocument } from '../store/pending-change.ts';
+import type { Catalog } from './catalog.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { DocumentsContext } from './documents-context.ts';
+import { configOf } from './record-puts.ts';
 
 export interface Change {
   readonly principal: Principal;
@@ -14,16 +17,37 @@ export interface Change {
   readonly previous: JsonObject | null;
 }
 
-/** Throws unless the key may perform this change. Its scope for the path has already been checked. */
+/**
+ * Kinds whose documents decide who may change them, also while a pending change holds them: the record of the wait remembers
+ * what they were.
+ */
+export function rememberedKinds({ compiled }: Catalog): readonly string[] {
+  const resources = [...compiled.values()].map(({ resource }) => resource);
+  return resources
+    .filter((resource) => resource.authorize !== undefined && resource.isRevocation !== undefined)
+    .map(({ kind }) => kind);
+}
+
+/**
+ * Throws unless the key may perform this change, from every state that the store may return to. Its scope for the path has
+ * already been checked.
+ */
 export function authorize(
-  { resource }: CompiledResource,
+  compiled: CompiledResource,
   change: Change,
   context: Pick<DocumentsContext, 'catalog' | 'settings'> & { readonly replica: RecordReader },
 ): void {
   const { principal, id, config, previous } = change;
+  const { resource } = compiled;
   const { replica: reader, settings, catalog } = context;
   const about = { id, reader, settings, eventTypes: catalog.eventTypes };
-  refuseWithout(resource.authorize?.(principal, config as never, previous as never, about) ?? null);
+  const refuse = (from: JsonObject | null): void =>
+    refuseWithout(resource.authorize?.(principal, config as never, from as never, about) ?? null);
+  refuse(previous);
+  if (id === null || resource.authorize === undefined) return;
+  const { kind } = resource;
+  const doc = earlierDocument(reader, { kind, id });
+  if (doc !== null) refuse(configOf(compiled, { kind, id, parent: null, revision: 0, doc, secrets: null }));
 }
 
 /** The part that depends on data only in the store. Runs before the change is attempted. */

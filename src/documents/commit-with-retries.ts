@@ -1,11 +1,15 @@
 import { pointerTo } from '../lib/schema/field-problem.ts';
-import type { Change, ChangeNote, RecordKey, StoredRecord } from '../store/store.ts';
+import type { OperationRequest } from '../resources/operation.ts';
+import type { ReferredReader } from '../resources/resource.ts';
+import type { Change, RecordKey, StoredRecord } from '../store/store.ts';
 import type { DocumentsContext } from './documents-context.ts';
-import { documentErrors } from './errors.ts';
+import { documentErrors, invalidBody } from './errors.ts';
+import { noteOf } from './history/change-note.ts';
 import { IdempotencyUsed } from './idempotent-creates.ts';
 import type { PlacedWriteSet } from './record-puts.ts';
 import { unknownReference } from './reference-fields.ts';
 import { refusalError } from './refusal-error.ts';
+import { holdSecretsOfRevert, refuseMovedSecrets } from './upstream-secrets.ts';
 
 /** A writer that loses this many races in a row gets an error instead of waiting longer. */
 const MAX_ATTEMPTS = 25;
@@ -15,8 +19,7 @@ export interface CommitAttempts {
   attempt(): PlacedWriteSet;
   /** Where the body names the parent, a missing parent is reported for this field. */
   readonly parentField?: string | null;
-  /** For the history. */
-  readonly note: ChangeNote;
+  readonly request: OperationRequest;
 }
 
 export interface Committed {
@@ -37,9 +40,13 @@ export function writtenRecord({ changes }: Committed, { kind, id }: RecordKey): 
 
 /** Commits the result of `attempt`, and retries after a refresh when the replica's state was stale. */
 export async function commitWithRetries(context: DocumentsContext, attempts: CommitAttempts): Promise<Committed> {
+  const note = noteOf(attempts.request);
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const writeSet = attempts.attempt();
-    const result = await context.store.commit({ ...writeSet, note: attempts.note });
+    refuseTogether(writeSet, context);
+    refuseMovedSecrets(writeSet, attempts.request, context);
+    const expect = [...(writeSet.expect ?? []), ...holdSecretsOfRevert(writeSet, context)];
+    const result = await context.store.commit({ ...writeSet, expect, note });
     if (result.ok) {
       // A change is served before its 2xx response.
       await context.served(result.revision);
@@ -73,4 +80,18 @@ export async function commitWithRetries(context: DocumentsContext, attempts: Com
     'ERR_POSTERN_TOO_MANY_CONFLICTS',
     'other requests kept changing this resource, and nothing was applied: send the request again',
   );
+}
+
+/** What a record and those that it refers to, directly or not, may not be together. */
+function refuseTogether({ puts = [] }: PlacedWriteSet, { catalog, replica }: DocumentsContext): void {
+  const written = new Map(puts.map((put) => [put.id, put]));
+  const read: ReferredReader = (id) => {
+    const kind = catalog.kindOfId(id);
+    const doc = kind === null ? undefined : (written.get(id) ?? replica.get(kind, id))?.doc;
+    return kind === null || doc === undefined ? null : { kind, doc };
+  };
+  for (const { kind, id } of puts) {
+    const problems = catalog.compiled.get(kind)?.resource.checkReferred?.(id, read) ?? [];
+    if (problems.length > 0) throw invalidBody(problems);
+  }
 }

@@ -1,6 +1,7 @@
 import type { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { LivePorts } from '../modules/contract/shows-state.ts';
+import type { StateKeeper } from '../replica/kept-state.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { ResourcePorts } from '../resources/registry.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
@@ -13,13 +14,14 @@ import type { Renderer } from './renderer.ts';
 export interface DocumentsReplica extends RecordReader {
   readonly revision: number;
   refresh(): Promise<void>;
+  keepState(): StateKeeper;
 }
 
 /** Dependencies of the document operations. */
 export interface DocumentsContext {
   readonly catalog: Catalog;
   readonly settings: ResourceSettings;
-  readonly store: Pick<Store, 'commit' | 'mac' | 'findIdempotency'>;
+  readonly store: Pick<Store, 'commit' | 'mac' | 'findIdempotency' | 'history'>;
   readonly replica: DocumentsReplica;
   readonly renderer: Renderer;
   readonly events: ChangeEventPorts;

@@ -8,14 +8,13 @@ import type { OutboxEvent, StoredRecord, WriteSet } from '../store/store.ts';
 import { authorize, authorizeChange } from './authorize.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
 import { changedByResource, changedConfig } from './changed-config.ts';
-import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
+import { type Committed, commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { repeatsPending } from './confirmation/repeats-pending.ts';
 import { checkConfig, decodeWrite, sealedConfig } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { endedBy } from './ended-by.ts';
 import { documentErrors, invalidBody } from './errors.ts';
-import { noteOf } from './history/change-note.ts';
 import { IdempotentCreates } from './idempotent-creates.ts';
 import { ModuleDocuments } from './module-documents.ts';
 import { legacyPatchBody } from './other-names.ts';
@@ -38,6 +37,7 @@ import { highestRevision, type View } from './renderer.ts';
 import { requireRecord, requireUnder } from './require-record.ts';
 import { hasAllScopes, viewOf } from './scopes.ts';
 import { clearedSecretsIn, withoutUnsentSecrets } from './secret-fields.ts';
+import { answerWrite } from './state-of-commit.ts';
 
 /** The resource that a request addresses, and its parent in the path. */
 export interface ResourceAddress {
@@ -164,7 +164,7 @@ export class Documents implements DocumentsPort {
         idempotency: { ...request.idempotency, kind: compiled.kind, id, createdAtMs: nowMs },
       }),
     };
-    const committed = await commitWithRetries(this.#context, {
+    const commit = {
       attempt: () => {
         // Also when the parent was deleted since the last attempt: nothing else can make this write set conflict.
         if (parentId !== null && resource.parent !== undefined) this.require(resource.parent.kind, parentId);
@@ -172,11 +172,14 @@ export class Documents implements DocumentsPort {
         return spent === undefined ? { ...writeSet, deletes } : this.#spending(spent(), writeSet, principal);
       },
       parentField: parentFieldOf(compiled),
-      note: noteOf(request),
+      request,
+    };
+    const write = (): Promise<Committed> => commitWithRetries(this.#context, commit);
+    return answerWrite(compiled, this.#context, write, async (committed, reader) => {
+      const created = writtenRecord(committed, own) ?? this.require(compiled.kind, id);
+      const answer = await this.#answer(compiled, created, { ...viewOf(principal), masked: 'clear' }, reader);
+      return { ...answer, body: { ...answer.body, ...creation.shownOnce } };
     });
-    const created = writtenRecord(committed, own) ?? this.require(compiled.kind, id);
-    const answer = await this.#answer(compiled, created, { ...viewOf(principal), masked: 'clear' });
-    return { ...answer, body: { ...answer.body, ...creation.shownOnce }, revision: committed.revision };
   }
 
   #spending(record: StoredRecord, writeSet: PlacedWriteSet, principal: Principal): PlacedWriteSet {
@@ -233,8 +236,10 @@ export class Documents implements DocumentsPort {
     await authorizeChange(compiled, { principal: request.principal, id, config, previous }, this.#context);
     const isAsked = compiled.resource.authorizeChange !== undefined && !hasAllScopes(request.principal);
     const more = { modules: decoded.modules, stated: decoded.config, ...(isAsked && { allowedAsOf: asOf }) };
-    const { record, revision } = await this.#update(address, request, changeOf, more);
-    return { ...(await this.#answer(address.compiled, record, viewOf(request.principal))), revision };
+    const write = (): Promise<Written> => this.#update(address, request, changeOf, more);
+    return answerWrite(compiled, this.#context, write, ({ record }, reader) =>
+      this.#answer(compiled, record, viewOf(request.principal), reader),
+    );
   }
 
   update(
@@ -253,8 +258,10 @@ export class Documents implements DocumentsPort {
     { modules = NO_MODULES, allowedAsOf, stated = {} }: UpdateParts = {},
   ): Promise<Written> {
     const { catalog, settings } = this.#context;
+    let unchanged: StoredRecord | undefined;
     const attempt = (): PlacedWriteSet => {
       const record = requireUnder(this.#context, compiled, id, parentId);
+      unchanged = record;
       const matched = expectMatch(request, compiled, record, this.reader);
       const previous = configOf(compiled, record);
       const change = changeOf(previous);
@@ -292,6 +299,7 @@ export class Documents implements DocumentsPort {
         puts,
         deletes,
         endsPeople,
+        ...(change.isGiving === true && { concerns: [{ kind: compiled.kind, id }] }),
         events: [...events, ...(beside.events ?? [])],
         keepAtLeastOne: compiled.resource.keepAtLeastOne ?? [],
         ...(idempotency && {
@@ -299,14 +307,11 @@ export class Documents implements DocumentsPort {
         }),
       };
     };
-    const committed = await this.#context.mutex.run(id, () =>
-      commitWithRetries(this.#context, { attempt, note: noteOf(request) }),
-    );
-    const written = writtenRecord(committed, { kind: compiled.kind, id });
-    return {
-      record: written ?? requireUnder(this.#context, compiled, id, parentId),
-      revision: committed.revision,
-    };
+    const committed = await this.#context.mutex.run(id, () => commitWithRetries(this.#context, { attempt, request }));
+    // A write that left the record alone expected it to be as it was.
+    const record = writtenRecord(committed, { kind: compiled.kind, id }) ?? unchanged;
+    if (record === undefined) throw new Error(`the commit of ${id} did not write it`);
+    return { record, revision: committed.revision };
   }
 
   #refuseConflict({ resource }: CompiledResource, config: JsonObject, previous: JsonObject | null): void {
@@ -338,7 +343,7 @@ export class Documents implements DocumentsPort {
     };
     // Takes turns with changes of the same record, which would otherwise make it try again and again.
     const { revision } = await this.#context.mutex.run(id, () =>
-      commitWithRetries(this.#context, { attempt, note: noteOf(request) }),
+      commitWithRetries(this.#context, { attempt, request }),
     );
     await this.#context.afterCommit(async () => {
       if (deleted !== null) await resource.afterDelete?.(deleted, this.#context.ports());
@@ -352,10 +357,15 @@ export class Documents implements DocumentsPort {
     return compiled;
   }
 
-  async #answer(compiled: CompiledResource, record: StoredRecord, view: View): Promise<OperationResult> {
-    const body = this.#context.renderer.resource(compiled, record, this.reader, view);
+  async #answer(
+    compiled: CompiledResource,
+    record: StoredRecord,
+    view: View,
+    reader: RecordReader = this.reader,
+  ): Promise<OperationResult> {
+    const body = this.#context.renderer.resource(compiled, record, reader, view);
     const live = await compiled.resource.live?.read([record], this.#context.ports());
-    const etag = highestRevision(compiled, record, this.reader);
+    const etag = highestRevision(compiled, record, reader);
     const hasLiveFields = live !== undefined;
     const whole = { body: { ...body, ...live?.get(record.id) }, etag, hasLiveFields };
     const answer = withProblem(whole, record.id, this.#context);

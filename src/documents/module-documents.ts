@@ -9,7 +9,6 @@ import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { decodeModule, sealedConfig } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
-import { noteOf } from './history/change-note.ts';
 import { type AnswerPorts, answerQuestion, decodeQuestion } from './module-questions.ts';
 import { expectNoOtherLogin } from './one-login.ts';
 import { expectModuleMatch } from './preconditions.ts';
@@ -47,22 +46,22 @@ export class ModuleDocuments {
   put(address: ModuleAddress, request: OperationRequest): Promise<OperationResult> {
     const { compiled, module, id, parentId } = address;
     const config = decodeModule(module, request.body, this.#context.settings);
+    let unchanged: StoredRecord | undefined;
     const attempt = (): PlacedWriteSet => {
       const owner = requireUnder(this.#context, compiled, id, parentId);
       const current = moduleRecord(module, id, this.#context.replica);
+      unchanged = current;
       const matched = expectModuleMatch(request, module.keyOn(id), current);
       const { puts, expect } = this.change(module, { ownerId: id, config, at: '' }, request.principal);
       const events = puts.length === 0 ? [] : this.#updated(compiled, owner, { puts }, request);
       return { expect: [...matched, ...expect], puts, events };
     };
     return this.#takingTurnsIfObserved(compiled, id, async () => {
-      const committed = await commitWithRetries(this.#context, { attempt, note: noteOf(request) });
-      const written = writtenRecord(committed, module.keyOn(id));
-      const answer =
-        written === undefined
-          ? this.get(address, request.principal)
-          : this.#answer(address, written, request.principal);
-      return { ...answer, revision: committed.revision };
+      const committed = await commitWithRetries(this.#context, { attempt, request });
+      // A write that changed nothing expected the record to be as it was.
+      const written = writtenRecord(committed, module.keyOn(id)) ?? unchanged;
+      if (written === undefined) throw new Error(`the commit of ${module.keyOn(id).id} did not write it`);
+      return { ...this.#answer(address, written, request.principal), revision: committed.revision };
     });
   }
 
@@ -86,7 +85,7 @@ export class ModuleDocuments {
       return { expect, deletes, touches: [{ kind: compiled.kind, id }], events };
     };
     return this.#takingTurnsIfObserved(compiled, id, async () => {
-      const { revision } = await commitWithRetries(this.#context, { attempt, note: noteOf(request) });
+      const { revision } = await commitWithRetries(this.#context, { attempt, request });
       return { body: null, revision };
     });
   }

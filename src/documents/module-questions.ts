@@ -4,9 +4,11 @@ import { createDecoder } from '../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import { createForm } from '../lib/schema/wire-forms.ts';
 import { parseRfc3339 } from '../lib/text/rfc3339-time.ts';
+import type { Module } from '../modules/contract/module.ts';
 import type { Asked, ModuleQuestion, QuestionPorts } from '../modules/contract/module-question.ts';
 import { learnedClaims } from '../modules/learned-claims.ts';
 import { loginPages, recentLogins } from '../modules/login-pages.ts';
+import { storedPathReader } from '../modules/path-reader.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import type { Operation, OperationRequest, OperationResult } from '../resources/operation.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
@@ -24,6 +26,7 @@ const NO_FIELDS = Type.Object({});
 export interface AnswerPorts extends ReadingPorts, Pick<SharedPorts, 'clock' | 'ref'> {
   readonly store: Pick<Store, 'logins'>;
   readonly learningClient: RouteLogins;
+  readonly modules: readonly Module[];
 }
 
 type Answer = (request: OperationRequest, ports: AnswerPorts) => Promise<OperationResult>;
@@ -48,7 +51,11 @@ export function questionOperation(
       body: { schema: bodySchema(compiled, question), example: question.example ?? {}, isDecodedByOperation: true },
     }),
     success: { status: 200, schema: result, description: 'The result.' },
-    errors: ['ERR_POSTERN_NOT_FOUND', ...(method === 'POST' ? (['ERR_POSTERN_INVALID_BODY'] as const) : [])],
+    errors: [
+      'ERR_POSTERN_NOT_FOUND',
+      ...(method === 'POST' ? (['ERR_POSTERN_INVALID_BODY'] as const) : []),
+      ...(query === undefined ? [] : (['ERR_POSTERN_INVALID_TIME'] as const)),
+    ],
     scopes: [...scopesNeeded({ method: 'GET', path }), ...alsoReads],
     run,
   };
@@ -101,11 +108,12 @@ function bodySchema(
   );
 }
 
-function questionPorts({ clock, documents, store, ref, learningClient }: AnswerPorts): QuestionPorts {
+function questionPorts({ clock, documents, store, ref, learningClient, modules }: AnswerPorts): QuestionPorts {
   const nowMs = clock.nowMs();
   return {
     nowMs,
     record: (kind, id) => documents.reader.get(kind, id)?.doc,
+    pathReader: (place) => storedPathReader(modules, place, (kind, id) => documents.reader.get(kind, id)?.doc),
     ref: (id) => ({ ...ref(id) }),
     time: parsedTime,
     sessions: () => loginPages(store.logins, nowMs),

@@ -1,3 +1,4 @@
+import { readOrNull } from '../lib/read-or-null.ts';
 import type { AskedClaims, LearningClient } from '../modules/contract/learns-claims.ts';
 import type { Module } from '../modules/contract/module.ts';
 import { moduleRecordKey } from '../modules/module-record-key.ts';
@@ -26,7 +27,8 @@ export function routeLogins({ modules, replica, moduleSettings }: RouteLoginSour
       const config = module.learnsFrom === undefined ? null : enabledConfig(routeId, module, replica);
       if (config === null) continue;
       const settings = settingsOf(moduleSettings, module);
-      return module.learnsFrom?.(config, { edgeId, settings, asked }) ?? null;
+      // The route refuses, and says so.
+      return readOrNull(() => module.learnsFrom?.(config, { edgeId, settings, asked }) ?? null);
     }
     return null;
   };
@@ -40,7 +42,7 @@ export function askedOn(
 ): readonly AskedClaims[] {
   return modules.flatMap((module) => {
     const config = module.askedClaims === undefined ? null : enabledConfig(routeId, module, replica);
-    return config === null ? [] : (module.askedClaims?.(config) ?? []);
+    return config === null ? [] : (readOrNull(() => module.askedClaims?.(config) ?? []) ?? []);
   });
 }
 

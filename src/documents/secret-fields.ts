@@ -18,8 +18,10 @@ export interface SecretField {
   /** `*` stands for every item of a list. */
   readonly path: readonly string[];
   readonly visibility: SecretVisibility;
-  /** The sibling field that holds the secret's destination, if any. */
+  /** Path of the field that holds the secret's destination, if any. */
   readonly destination: readonly string[] | null;
+  /** Whether it goes to the upstreams of its route, which other documents decide: see `refuseMovedSecrets`. */
+  readonly isForUpstream: boolean;
 }
 
 export function secretFieldsOf(schema: TObject, at: readonly string[] = []): readonly SecretField[] {
@@ -27,8 +29,10 @@ export function secretFieldsOf(schema: TObject, at: readonly string[] = []): rea
     const path = [...at, name];
     const visibility = secretVisibility(field);
     const sentTo = secretSentTo(field);
-    const destination = sentTo === undefined ? null : [...at, sentTo];
-    if (visibility !== undefined) return [{ pointer: path.reduce(pointerTo, ''), path, visibility, destination }];
+    const destination = typeof sentTo === 'object' ? [...at, sentTo.field] : null;
+    const isForUpstream = sentTo === 'upstream';
+    if (visibility !== undefined)
+      return [{ pointer: path.reduce(pointerTo, ''), path, visibility, destination, isForUpstream }];
     const items = itemsWithSecrets(field);
     if (items !== null) return secretFieldsOf(items, [...path, EACH]);
     return isObjectSchema(field) ? secretFieldsOf(field, path) : [];

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { type ArrivedClient, type ArrivingClients, peerOf } from '../lib/net/proxy-protocol/arriving-clients.ts';
+import type { DescriptorBudget } from '../lib/process/descriptor-budget.ts';
 import { createDenseIds } from '../lib/text/dense-ids.ts';
 import type { ReservedNames } from '../modules/reserved-names.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
@@ -32,6 +33,7 @@ import { headRules } from './http/head-rules.ts';
 import { HttpServers } from './http/http-servers.ts';
 import type { IncomingRequest } from './http/incoming-request.ts';
 import type { RequestHead } from './http/request-head.ts';
+import { UnsentResponses } from './http/unread-bodies.ts';
 import { AddressesInUse } from './limits/addresses-in-use.ts';
 import { Admission } from './limits/admission.ts';
 import type { EdgeTallies } from './limits/edge-tallies.ts';
@@ -85,8 +87,8 @@ export interface EdgeOptions {
   readonly tunnels?: TunnelOptions;
   /** Allowed upstream addresses, checked when a connection is made. */
   isUpstreamAllowed(ip: string, port: number): boolean;
-  /** False: the process has too few file descriptors for one more connection. Absent: it is never asked. */
-  readonly hasRoomForUpstream?: () => boolean;
+  /** File descriptors of the process. Absent: there are enough. */
+  readonly descriptors?: Pick<DescriptorBudget, 'admits' | 'free'>;
   readonly random?: () => number;
 }
 
@@ -111,7 +113,7 @@ const LOOK_AT_EXCHANGES_MS = 500;
 
 /** The data plane: a pure function of snapshots. It knows no store and no API. */
 export function createEdge(options: EdgeOptions): Edge {
-  const { snapshots, settings, clock, log, accessLog, traffic, history, tracing = null } = options;
+  const { snapshots, settings, clock, log, accessLog, traffic, history, tracing = null, descriptors } = options;
   const recording = settings.recording ?? { headers: [], keepsQuery: false };
   const live = new LiveExchanges<Exchange>();
   const admission = new Admission(settings.admission, () => live.all(), options.tallies);
@@ -122,8 +124,12 @@ export function createEdge(options: EdgeOptions): Edge {
   });
   const upstreams = new Upstreams(settings.upstream, {
     isAddressAllowed: (ip, port) => options.isUpstreamAllowed(ip, port),
-    hasRoom: options.hasRoomForUpstream,
+    ...(descriptors !== undefined && {
+      hasRoom: () => descriptors.admits('upstream'),
+      free: () => descriptors.free('upstream'),
+    }),
   });
+  const freeConnections = descriptors && ((): number => descriptors.free('visitor'));
   const addresses = new ClientAddresses(settings.trustedProxies);
   const rules = headRules(settings, options.reserved);
   const random = options.random ?? Math.random;
@@ -140,6 +146,7 @@ export function createEdge(options: EdgeOptions): Edge {
     clock,
     random,
     metrics,
+    freeConnections,
     ...(options.tcpClients !== undefined && { clients: options.tcpClients }),
     onProblem: (error) => log.error({ err: error }, 'failed to accept a connection'),
   });
@@ -289,6 +296,7 @@ export function createEdge(options: EdgeOptions): Edge {
     limits: settings.tls,
     ticketSecret: options.ticketSecret,
     tallies: options.tallies,
+    freeConnections,
     clock,
     log,
     metrics,
@@ -324,6 +332,10 @@ export function createEdge(options: EdgeOptions): Edge {
     }
   });
 
+  const unsent = new UnsentResponses(function* () {
+    yield* servers.unsentResponses();
+    yield* plainServers.unsentResponses();
+  });
   const lookTimer = setInterval(() => live.look(clock.nowMs()), LOOK_AT_EXCHANGES_MS).unref();
   const slowTimer = setInterval(() => slowSenders.look(performance.now()), LOOK_EVERY_MS).unref();
 
@@ -340,6 +352,7 @@ export function createEdge(options: EdgeOptions): Edge {
     drain: async (timeoutMs, how = {}) => {
       await drainEdge({ live, servers: [servers, plainServers], front, tunnels }, timeoutMs, how);
       await upstreams.close();
+      unsent.close();
       clearInterval(lookTimer);
       clearInterval(slowTimer);
     },

@@ -9,7 +9,7 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_BAD_PATH: {
     status: 400,
     explanation:
-      'The path has dot segments, backslashes, empty segments or escapes that programs interpret differently, or an upstream may interpret it as the path of a route with different access modules (`ambiguous_paths`, docs/reference/routes.md). It was not forwarded.',
+      'The path has `..` segments, broken escapes or a backslash; or programs read it differently, as they do with empty segments, on a route where something reads paths or where it may be read as the path of another route; or an upstream may interpret it as the path of a route with different access modules (`ambiguous_paths`, docs/reference/routes.md). It was not forwarded. `postern explain` says why.',
   },
   ERR_POSTERN_MISDIRECTED: {
     status: 421,
@@ -55,6 +55,11 @@ export const edgeErrors = errorTable({
     explanation:
       'The backend of the route is a tunnel group, and no tunnel with its labels is online: start an agent with those labels. Or the host belongs to the tunnel of an agent, and that agent is offline.',
   },
+  ERR_POSTERN_TUNNEL_FULL: {
+    status: 503,
+    explanation:
+      'The agent of the tunnel is online, but all streams of its connections are in use (1,000 each), or the address of the client holds as many of them as are free (docs/reference/limits.md). The request was not forwarded: send it again after the seconds in `Retry-After`. Agents open further connections when three quarters of their streams are in use. A second agent with the same labels adds as many.',
+  },
   ERR_POSTERN_NODE_ISOLATED: {
     status: 503,
     explanation:
@@ -74,6 +79,11 @@ export const edgeErrors = errorTable({
     status: 502,
     explanation:
       'The headers of the response are larger than the client has announced to accept over HTTP/2 (SETTINGS_MAX_HEADER_LIST_SIZE): raise that limit in the client. The upstream did nothing wrong.',
+  },
+  ERR_POSTERN_UPSTREAM_FULL: {
+    status: 503,
+    explanation:
+      'No local port is left for another connection to the upstream, or the address of the client has as many connections to upstreams in use as file descriptors, or local ports for this upstream, are free (docs/reference/limits.md). The request was not forwarded: send it again after the seconds in `Retry-After`. HTTP/2 upstreams need a connection for a hundred requests only.',
   },
   ERR_POSTERN_UPSTREAM_TIMEOUT: { status: 504, explanation: 'The upstream did not respond in time.' },
   ERR_POSTERN_EDGE_INTERNAL: {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../lib/json.ts';
+import { readOrNull } from '../lib/read-or-null.ts';
 import type { FollowedReplica } from '../replica/followed-replica.ts';
 import type { StoredRecord } from '../store/store.ts';
 
@@ -10,14 +11,13 @@ export class WantedTypes {
   #wanted = new Set<string>();
 
   constructor(replica: FollowedReplica) {
-    for (const record of replica.all(KIND)) this.#typesById.set(record.id, typesOf(record));
+    for (const record of replica.all(KIND)) this.#set(record);
     this.#recount();
     replica.onChange(
       (changes) => {
         let hasChanged = false;
         for (const change of changes) {
-          if (change.op === 'put' && change.record.kind === KIND)
-            this.#typesById.set(change.record.id, typesOf(change.record));
+          if (change.op === 'put' && change.record.kind === KIND) this.#set(change.record);
           else if (change.op === 'delete' && change.key.kind === KIND) this.#typesById.delete(change.key.id);
           else continue;
           hasChanged = true;
@@ -32,11 +32,16 @@ export class WantedTypes {
     return this.#wanted.has(type);
   }
 
+  #set(record: StoredRecord): void {
+    this.#typesById.set(record.id, readOrNull(() => typesOf(record)) ?? []);
+  }
+
   #recount(): void {
     this.#wanted = new Set([...this.#typesById.values()].flat());
   }
 }
 
-function typesOf(record: StoredRecord): readonly string[] {
+/** Throws if it is not what the API writes. */
+export function typesOf(record: StoredRecord): readonly string[] {
   return (record.doc['sources'] as readonly JsonObject[]).map((source) => source['type'] as string);
 }

@@ -7,15 +7,16 @@ import { destroySession } from '../lib/http2/destroy.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../lib/http2/heads.ts';
 import { outliveStreams } from '../lib/http2/outlive-streams.ts';
 import { cancelStream } from '../lib/http2/reset.ts';
+import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../lib/http2/session-windows.ts';
 import { SHARED_SESSION } from '../lib/http2/shared-session.ts';
+import { StreamPlaces } from '../lib/http2/stream-places.ts';
+import type { Shortage } from '../lib/net/shared-places.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { decodeAgentMessage, type GatewayMessage } from '../tunnel/messages.ts';
-import { CONTROL_AUTHORITY, CONTROL_PATH, HELLO_TIMEOUT_MS } from '../tunnel/protocol.ts';
-import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
+import { CONTROL_AUTHORITY, CONTROL_PATH, HELLO_TIMEOUT_MS, MAX_STREAMS_PER_CONNECTION } from '../tunnel/protocol.ts';
 import type { ConnectionHandler, LocalConnection } from './local-connection.ts';
 
-const MAX_STREAMS = 1_000;
 const TCP_PROBE_AFTER_MS = 30_000;
 /** Visitors' connections follow within seconds; then this process drains and closes the connections itself. */
 const SENT_AWAY_QUIET_MS = 120_000;
@@ -36,8 +37,7 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
   readonly #liveness: Liveness;
   readonly #greetingTimer: NodeJS.Timeout;
   #control: ControlStream | null = null;
-  #active = 0;
-  #maxStreams = MAX_STREAMS;
+  readonly #places = new StreamPlaces(MAX_STREAMS_PER_CONNECTION);
   #isRetired = false;
   #isFailed = false;
   #isClosed = false;
@@ -62,7 +62,7 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
     this.#greetingTimer = setTimeout(() => this.fail('the agent did not send hello in time'), HELLO_TIMEOUT_MS);
     listenOnce(session, 'connect', this, () => this.#connected());
     listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
-      this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
+      this.#places.size = Math.min(MAX_STREAMS_PER_CONNECTION, maxConcurrentStreams ?? MAX_STREAMS_PER_CONNECTION);
     });
     listen(session, 'error', this, (error: Error) => this.fail(`the connection failed (${error.message})`));
     listen(session, 'goaway', this, () => this.retire());
@@ -75,11 +75,19 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
   }
 
   get hasRoom(): boolean {
-    return !this.#isRetired && this.#active < this.#maxStreams && !this.#session.closed && !this.#session.destroyed;
+    return this.#isOpen && this.#places.shortage() === null;
+  }
+
+  shortage(visitor: string | undefined): Shortage | null {
+    return this.#isOpen ? this.#places.shortage(visitor) : null;
   }
 
   get active(): number {
-    return this.#active;
+    return this.#places.held;
+  }
+
+  get #isOpen(): boolean {
+    return !this.#isRetired && !this.#session.closed && !this.#session.destroyed;
   }
 
   get isClosed(): boolean {
@@ -117,9 +125,10 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
   request(
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
+    visitor?: string,
   ): ClientHttp2Stream {
     const stream = sendRequest(this.#session, headers, options);
-    this.#active += 1;
+    this.#places.take(stream, visitor);
     this.#windows.opened();
     return stream;
   }
@@ -129,8 +138,12 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
     cancelStream(stream);
   }
 
-  release(): void {
-    this.#active -= 1;
+  held(bytes: number): void {
+    this.#windows.held(bytes);
+  }
+
+  release(stream: ClientHttp2Stream): void {
+    this.#places.giveBack(stream);
     this.#windows.closed();
     if (this.#isRetired) this.#closeIfUnused();
   }
@@ -204,7 +217,7 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
 
   /** The control stream counts as a stream, and stays open until the end. */
   #closeIfUnused(): void {
-    if (this.#active === 0) this.close();
+    if (this.active === 0) this.close();
   }
 
   #closed(): void {

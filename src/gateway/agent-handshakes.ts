@@ -7,7 +7,7 @@ import { ALPN } from '../tunnel/protocol.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Handshakes in progress, in all threads. */
-const MAX_HANDSHAKES = 1_000;
+const MAX_HANDSHAKES = 2_000;
 
 interface Pair {
   readonly cert: string;

@@ -1,5 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AgentLink } from '../edge/tunnels/online-tunnels.ts';
+import { takes } from '../lib/net/shared-places.ts';
 import type { Hello } from '../tunnel/messages.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
 import type { LocalConnection } from './local-connection.ts';
@@ -106,11 +107,11 @@ export class AgentSession {
     this.#formerHash = NO_HASH;
   }
 
-  /** The connection with the fewest streams, among those of this node that accept more and were not tried. */
-  link(tried?: readonly AgentLink[]): AgentLink | null {
+  /** The connection with the fewest streams, among those of this node that take the visitor's and were not tried. */
+  link(tried?: readonly AgentLink[], visitor?: string): AgentLink | null {
     let best: LocalConnection | null = null;
     for (const connection of this.local) {
-      if (!connection.hasRoom || tried?.includes(connection) === true) continue;
+      if (!takes(connection, visitor) || tried?.includes(connection) === true) continue;
       if (best === null || connection.active < best.active) best = connection;
     }
     return best;

@@ -1,4 +1,5 @@
 import type { AgentLink, OnlineTunnel } from '../edge/tunnels/online-tunnels.ts';
+import { type Shortage, shortageOf } from '../lib/net/shared-places.ts';
 import { splitAddress } from '../lib/net/split-address.ts';
 import type { Bind } from '../tunnel/messages.ts';
 import { TunnelUse } from '../tunnel/tunnel-use.ts';
@@ -64,9 +65,14 @@ export class BoundTunnel implements OnlineTunnel {
   }
 
   /** Names and ports belong to one agent in the whole installation; labels to all that have them. */
-  link(tried?: readonly AgentLink[]): AgentLink | null {
+  link(tried?: readonly AgentLink[], visitor?: string): AgentLink | null {
     if (this.proto !== null && !this.#session.right.mayServe()) return null;
-    return this.#session.link(tried);
+    return this.#session.link(tried, visitor);
+  }
+
+  shortage(visitor: string | undefined): Shortage | null {
+    if (this.proto !== null && !this.#session.right.mayServe()) return null;
+    return shortageOf(this.#session.local, visitor);
   }
 
   get isSuspended(): boolean {

@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import { peerOf } from '../lib/net/proxy-protocol/arriving-clients.ts';
+import { WaitingStrangers } from '../lib/net/shared-places.ts';
 import type { AgentFigures } from '../telemetry/live/tunnel-figures.ts';
 import type { AgentMessage } from '../tunnel/messages.ts';
 import { Admission } from './admission.ts';
@@ -9,6 +10,7 @@ import { AgentRequests } from './agent-requests.ts';
 import type { AgentSession } from './agent-session.ts';
 import { Announcements } from './announcements.ts';
 import { NO_RECORDS, OWN_CLAIMS } from './claims.ts';
+import { ConnectionSpread } from './connection-spread.ts';
 import { applyCredentialChange } from './credential-change.ts';
 import { Enrollment } from './enrollment.ts';
 import { HomeAdmission } from './home-admission.ts';
@@ -26,7 +28,7 @@ import { TunnelNames } from './tunnel-names.ts';
 import { TunnelPorts } from './tunnel-ports.ts';
 
 /** Connections that have not identified themselves. */
-const MAX_UNKNOWN = 1_000;
+const MAX_UNKNOWN = 2_000;
 
 /** The server's end of tunnels: connected agents and their tunnels. */
 export class Gateway implements ConnectionHandler {
@@ -43,9 +45,10 @@ export class Gateway implements ConnectionHandler {
   /** Null: it has not sent hello yet. */
   readonly #connections = new Map<LocalConnection, AgentSession | null>();
   /** The unidentified ones, oldest first. */
-  readonly #unknown = new Set<LocalConnection>();
+  readonly #unknown = new WaitingStrangers<LocalConnection>(MAX_UNKNOWN);
   /** Connections whose hello is being checked. */
   readonly #judged = new WeakSet<LocalConnection>();
+  readonly #spread: ConnectionSpread;
   readonly #unsubscribe: () => void;
   #isDraining = false;
   #isSendingAway = false;
@@ -128,6 +131,7 @@ export class Gateway implements ConnectionHandler {
       nodeFields: () => nodes?.others.fields() ?? {},
     });
     this.#enrollment = new Enrollment(ports, () => this.#isDraining || this.#isSendingAway);
+    this.#spread = new ConnectionSpread(() => this.#connections, ports.workers?.count ?? 1);
     this.#unsubscribe = ports.credentials.onChange((credentialId) =>
       applyCredentialChange(credentialId, ports.credentials.get(credentialId), {
         sessions: () => [...life.all.values()],
@@ -176,13 +180,13 @@ export class Gateway implements ConnectionHandler {
   /** A connection that has not said hello. */
   arrived(connection: LocalConnection): void {
     this.#connections.set(connection, null);
-    this.#unknown.add(connection);
-    if (this.#unknown.size <= MAX_UNKNOWN) return;
-    // Drops the one that has been silent longest: an agent sends hello at once, and strangers must not crowd it out.
-    const [oldest] = this.#unknown;
-    if (oldest === undefined) return;
-    this.#unknown.delete(oldest);
-    oldest.fail('too many unauthenticated connections');
+    // An agent sends hello at once.
+    this.#unknown.add(connection, connection.remoteAddress)?.fail('too many unauthenticated connections');
+  }
+
+  /** Moves connections to a worker that has none of their agent. */
+  spread(): void {
+    if (!this.#isDraining && !this.#isSendingAway) this.#spread.begin();
   }
 
   /** Sends the command, wherever the session is; resolves once the agent has responded. */
@@ -195,6 +199,7 @@ export class Gateway implements ConnectionHandler {
   /** Another process takes over: asks agents to connect again, which leads them there. Returns their tunnels. */
   sendAway(): readonly string[] {
     this.#isSendingAway = true;
+    this.#spread.stop();
     for (const session of this.#life.all.values()) session.isSentAway = true;
     for (const connection of this.#connections.keys()) connection.sendAway();
     this.#nodes?.startHandingOver();
@@ -217,6 +222,7 @@ export class Gateway implements ConnectionHandler {
    */
   async drain(timeoutMs: number, onTimeout?: () => Promise<void>): Promise<void> {
     this.#isDraining = true;
+    this.#spread.stop();
     for (const connection of this.#connections.keys()) connection.drain();
     if (!(await untilIdle(() => this.#connections.keys(), timeoutMs))) await onTimeout?.();
     this.#unsubscribe();

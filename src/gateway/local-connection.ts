@@ -4,6 +4,8 @@ import type { SessionConnection } from './session-connection.ts';
 
 /** An agent's connection to this node, in the gateway's thread (`AgentConnection`) or in a worker. */
 export interface LocalConnection extends AgentLink, SessionConnection {
+  /** Number of the worker that has it; undefined: the gateway's own thread. */
+  readonly worker?: number;
   /** Duration of the last ping; null before the first answer. */
   readonly roundTripMs: number | null;
   /** Received from the agent and sent to it, without TLS. */

@@ -40,8 +40,10 @@ export async function fetchList(
       ...(known !== null && known.lastModified !== '' && { 'if-modified-since': known.lastModified }),
     },
   }).catch((error: unknown) => {
+    const isRefused = error instanceof FetchProblem && error.reason === 'address_refused';
+    const advice = isRefused ? '. The operator can allow it with the setting lists_allow_cidrs' : '';
     throw new AddressListProblem(
-      `could not be fetched: ${error instanceof FetchProblem ? error.explanation : 'the request failed'}`,
+      `could not be fetched: ${error instanceof FetchProblem ? error.explanation : 'the request failed'}${advice}`,
     );
   });
   const { status } = response;

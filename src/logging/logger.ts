@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { Config } from '../config/schema.ts';
+import { terminalSafe } from '../lib/text/terminal-safe.ts';
 import { RequestLines, type RequestLogger } from './request-lines.ts';
 import { standardOutput } from './standard-output.ts';
 import { readableLine, terminalLines } from './terminal-lines.ts';
@@ -97,12 +98,12 @@ function openStandardOutput(): LogOutput {
   const readable = process.stdout.isTTY ? terminalLines(output) : null;
   output.gapLine = (count) => (readable === null ? jsonGapLine(count) : readableLine(jsonGapLine(count)));
   return {
-    write: (text) => (readable ?? output).write(text),
+    write: (text) => (readable ?? output).write(terminalSafe(text)),
     flush: () => output.flush(FLUSH_MS),
     droppedLines: () => output.dropped,
   };
 }
 
 function givenOutput(given: DestinationStream): LogOutput {
-  return { write: (text) => given.write(text), flush: () => {}, droppedLines: () => 0 };
+  return { write: (text) => given.write(terminalSafe(text)), flush: () => {}, droppedLines: () => 0 };
 }

@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isLoopbackHost } from '../lib/net/listen-address.ts';
+import { publicAddressGuard } from '../lib/net/public-address-guard.ts';
 import { AddressLists } from '../lists/address-lists.ts';
 import type { ListOrigin } from '../lists/followed-list.ts';
 import { KnownLists } from '../lists/known-lists.ts';
@@ -17,6 +18,7 @@ import type { Replica } from '../replica/replica.ts';
 import { configOf } from '../snapshot/record-config.ts';
 import { revisionOf } from '../store/revision-of.ts';
 import type { Change, StoredRecord } from '../store/store.ts';
+import type { OwnAddresses } from '../upstream/own-addresses.ts';
 import { LIST_KIND } from './data-plane/follow-lists.ts';
 import { moduleNetwork } from './data-plane/module-runtimes.ts';
 
@@ -26,7 +28,7 @@ interface ListDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
-  readonly isAddressAllowed: (ip: string, port: number) => boolean;
+  readonly own: Pick<OwnAddresses, 'hasBesidesEdge'>;
 }
 
 export interface OpenedLists {
@@ -41,8 +43,11 @@ export interface OpenedLists {
 
 /** Loads the lists of addresses, for all threads of this node. */
 export async function openAddressLists(deps: ListDependencies): Promise<OpenedLists> {
-  const { config, replica, clock, logger, registry, isAddressAllowed } = deps;
+  const { config, replica, clock, logger, registry, own } = deps;
   const settings = settingsOf(config.moduleSettings, ipRestriction) as ListSettings;
+  // As for event destinations: a key that may write lists chooses the URL and the headers, and reads what came of it.
+  const isPublic = publicAddressGuard(settings.lists_allow_cidrs);
+  const isAddressAllowed = (ip: string, port: number): boolean => isPublic(ip) && !own.hasBesidesEdge(ip, port);
   const known = new KnownLists();
   const lists: AddressLists = new AddressLists({
     ...{ clock, known, log: logger, folder: join(config.data_dir, 'lists') },
@@ -103,6 +108,7 @@ export async function openAddressLists(deps: ListDependencies): Promise<OpenedLi
 
 interface ListSettings {
   readonly lists_dir: string;
+  readonly lists_allow_cidrs: readonly string[];
   readonly country_database: string;
 }
 

@@ -43,6 +43,8 @@ import type { InternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
+import { coversScopes } from '../resources/covers-scope.ts';
+import { credentialDirectory } from '../resources/credentials/credential-directory.ts';
 import type { DestinationTester } from '../resources/event_destinations/destination-ports.ts';
 import { liveEvent } from '../resources/live-event.ts';
 import { certificateEvent } from '../resources/managed_certificates/certificate-event.ts';
@@ -228,6 +230,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     store,
     clock,
     learningClient,
+    modules: catalog.modules,
     online: deps.online ?? onlineInStore(store, clock),
     sessionCommands: deps.sessionCommands ?? { send: () => Promise.resolve('unreachable') },
     nodes: () => deps.nodes?.membership.nodes() ?? [],
@@ -264,6 +267,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
           mail: (mail) => identity.mail(mail),
           passkeyEvent: (type, record) => ports.liveEvent(type, () => renderPasskey(record, ports), ''),
           consoleScopesOf,
+          coversScopes,
           signOut: (person) => signOutOneself(person, { issuer: identity.issuer, operations, ports }),
         });
   const others = othersWrites(store, replica, deps.nodes?.news ?? null);
@@ -284,6 +288,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const operations = operationsOf(catalog, documents);
   const changesets = new Changesets(context, new WriteOperations(operations));
   const keys = new KeyDirectory(replica);
+  const credentials = credentialDirectory(replica, others);
   const administratorLink = async (): Promise<string | null> => {
     if (people === null || identity === null) return null;
     const invite = operations.find(({ resource, verb }) => resource === 'user_accounts' && verb === 'invite');
@@ -310,6 +315,8 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     operations,
     ports,
     findPrincipal: (token) => keys.find(token),
+    // A preset one may have any form.
+    kindOfToken: (token) => (credentials.find(token) === null ? null : 'the token of an agent'),
     others,
     areKeysKnown: () => deps.health.state !== 'starting',
     clock,

@@ -4,6 +4,7 @@ import { problemText } from '../cli/problem-text.ts';
 import type { InstalledServer } from '../cli/service/installed-server.ts';
 import { PosternError } from '../lib/errors.ts';
 import { tuneRuntime } from '../lib/process/tune-runtime.ts';
+import { terminalSafe } from '../lib/text/terminal-safe.ts';
 import { COMMANDS } from './commands/command-list.ts';
 import { findCommand, overview } from './commands/overview.ts';
 import { exitIfInterrupted, onInterrupt, waitingPrinter } from './commands/own-process.ts';
@@ -41,8 +42,14 @@ async function installedServer(): Promise<InstalledServer | null> {
   return findInstalledServer(servicePorts, process.env);
 }
 
-export async function runCli(args: readonly string[], context: CommandContext): Promise<number> {
+export async function runCli(args: readonly string[], given: CommandContext): Promise<number> {
   const [name, ...rest] = args;
+  // Whatever a command prints, some of it may be a stranger's text.
+  const context: CommandContext = {
+    ...given,
+    print: (line) => given.print(terminalSafe(line)),
+    warn: (line) => given.warn(terminalSafe(line)),
+  };
   try {
     if (VERSION_WORDS.includes(name ?? '')) {
       context.print(programVersion());

@@ -59,6 +59,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     clients: deps.clientsOf('edge_http'),
     onSocket: (socket, client) => gate.pass(socket, () => edge.acceptPlain(socket, client)),
     maxConnectionsPerAddress: config.edge_connections_per_address,
+    free: () => deps.descriptors.free('visitor'),
     onProblem,
   }).catch(async (error: unknown) => {
     await https.drain(0);

@@ -5,6 +5,12 @@ import { loginTroubles } from '../documents/problems/login-troubles.ts';
 import { Problems } from '../documents/problems/problems.ts';
 import type { KnownHere } from '../documents/problems/read-facts.ts';
 import type { RouteLogins } from '../documents/route-logins.ts';
+import { CERTIFICATE_KIND, DOMAIN_KIND, readCertificate, readDomain } from '../edge/tls/uploaded-certificates.ts';
+import { typesOf } from '../events/wanted-types.ts';
+import { accountOf, emailKey, USER_ACCOUNT_KIND } from '../identity/people/people-records.ts';
+import { readOrNull } from '../lib/read-or-null.ts';
+import { GUEST_LINK_KIND, guestLinkOf } from '../modules/access/guests/guest-link.ts';
+import { readToken } from '../modules/access/programs/account-tokens.ts';
 import type { ModuleNetwork } from '../modules/contract/keeps-state.ts';
 import type { Module } from '../modules/contract/module.ts';
 import { issuerPorts } from '../modules/login/issuer-ports.ts';
@@ -12,7 +18,11 @@ import { login } from '../modules/login/login.ts';
 import { discover } from '../modules/login/provider/discovery.ts';
 import { IssuerChecks } from '../modules/login/provider/issuer-checks.ts';
 import { settingsOf } from '../modules/module-settings.ts';
+import { TOKEN_KIND } from '../modules/service-account-records.ts';
+import { apiKeys } from '../resources/api_keys/api-keys.ts';
+import { readKey } from '../resources/api_keys/key-directory.ts';
 import { crlFields } from '../resources/certificate_authorities/live-crl.ts';
+import { readCredential } from '../resources/credentials/credential-directory.ts';
 import type { ListPorts } from '../resources/ip_policy_lists/list-ports.ts';
 import { shownState } from '../resources/ip_policy_lists/live-list.ts';
 import { isWanted, renderManagedCertificate } from '../resources/managed_certificates/managed-certificates.ts';
@@ -49,14 +59,28 @@ export function openProblems(deps: ProblemsDependencies): Problems {
       isWanted(record) ? (renderManagedCertificate(record, deps) as unknown as CheckedManagedCertificate) : null,
     crlFields: (record) => crlFields(record, replica, clock.nowMs()) as unknown as CheckedAuthority,
     listFields: (id) => shownState(deps.addressLists.state(id)) as unknown as CheckedList,
-    alerts: () => [...replica.all(ALERT_KIND)].flatMap(alertOf),
+    alerts: () => [...replica.all(ALERT_KIND)].flatMap((record) => readOrNull(() => alertOf(record)) ?? []),
     loginTroubles: (slice) =>
       loginTroubles({ modules, replica, learningClient, logins: store.logins, unreachable }, clock.nowMs(), slice),
     unprepared: () => unpreparedModules(problems),
     upstreamsOf: (id) => upstreamsOf(id, deps),
     storeProblem: () => store.health().problem,
+    directories: DIRECTORIES,
   });
 }
+
+/** What would end a start, if one record of these kinds did. */
+const DIRECTORIES: KnownHere['directories'] = new Map<string, (record: StoredRecord) => unknown>([
+  [ALERT_KIND, alertOf],
+  [apiKeys.kind, readKey],
+  ['credential', ({ doc }) => readCredential(doc)],
+  ['event_subscription', typesOf],
+  [GUEST_LINK_KIND, guestLinkOf],
+  [TOKEN_KIND, ({ doc }) => readToken(doc)],
+  [DOMAIN_KIND, readDomain],
+  [CERTIFICATE_KIND, readCertificate],
+  [USER_ACCOUNT_KIND, (record) => emailKey(accountOf(record).email)],
+]);
 
 function alertOf(record: StoredRecord): readonly CheckedAlert[] {
   const { kind, title, dismissed_at: dismissedAt = null } = alertDoc(record);

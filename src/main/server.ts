@@ -83,8 +83,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const { logger, requestLogger } = log;
   opened.defer(() => log.flush());
 
+  predecessor?.refuseOtherDirectory(config.data_dir);
   await prepareDataDir(config.data_dir);
-  const store = await openStore(config, ownClock, predecessor !== null);
+  const store = await openStore(config, ownClock, predecessor?.store.commit);
   opened.defer(() => store.close());
   const owned = ownedStore(predecessor, store.sharing, logger);
   const reports = reportStore(store, logger);
@@ -169,13 +170,14 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   own.addApi(listener.address);
   const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, own);
   const isBackendAllowed = backendGuard(config, own);
-  const lists = await openAddressLists({ ...base, isAddressAllowed });
+  const lists = await openAddressLists({ ...base, own });
   opened.defer(() => lists.close());
   const address = identityAddress(config.identity_host);
   const identity =
     address === null
       ? null
       : await (await loadIdentity()).openIdentity(address, {
+          scopes: catalog.scopes,
           ...base,
           baseUrl,
           credentialOf: (endpointId) => directory.credentialOf(endpointId),
@@ -395,7 +397,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const sites =
     config.sites === null
       ? null
-      : new Sites({ path: config.sites, env: process.env, call: api.operatorCall, membership, logger });
+      : new Sites({
+          ...{ path: config.sites, mayShrink: config.sites_may_shrink, env: process.env },
+          ...{ call: api.operatorCall, membership, logger },
+        });
   await sites?.apply();
   const addresses = listenedAddresses({
     ...{ api: listener.address, edge, tunnel: gateway?.address ?? null, peer: nodes.peerAddress },
@@ -419,6 +424,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   // First to be closed: requests in flight still need everything that was opened before.
   running.defer(() => {
     isClosing = true;
+    sites?.close();
     const parts: ShutDownParts = {
       config,
       health,
@@ -450,6 +456,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     handover: {
       owned,
       sockets: () => [...sockets.list(), ...(edge?.tunnelSockets() ?? [])],
+      store: { dataDir: config.data_dir, mark: () => store.mark() },
       sharing: store.sharing,
       agents: gateway?.agents ?? null,
     },

@@ -6,6 +6,8 @@ import type { OperatorCall } from './operator-call.ts';
 interface SitesDependencies {
   /** File or directory. */
   readonly path: string;
+  /** The setting sites_may_shrink. */
+  readonly mayShrink: boolean;
   /** Secrets of the file come from here. */
   readonly env: NodeJS.ProcessEnv;
   readonly call: OperatorCall;
@@ -13,6 +15,8 @@ interface SitesDependencies {
   readonly logger: Logger;
 }
 
+/** How soon a file that waits for a confirmation is compared again: "postern apply" confirms it. */
+const RECHECK_MS = 10_000;
 /** The owner of objects whose file names none. */
 const OWNER = 'postern-server';
 const SEVERAL_NODES =
@@ -24,6 +28,9 @@ export class Sites {
   #last: Promise<void> = Promise.resolve();
   /** A run that has not read the file yet. */
   #waiting: Promise<void> | null = null;
+  #recheck: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #problem: string | null = null;
 
   constructor(deps: SitesDependencies) {
     this.#deps = deps;
@@ -42,14 +49,29 @@ export class Sites {
     return this.#waiting;
   }
 
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#recheck);
+  }
+
   async #apply(): Promise<void> {
-    const { path, env, call, membership, logger } = this.#deps;
+    const { path, mayShrink, env, call, membership, logger } = this.#deps;
+    clearTimeout(this.#recheck);
+    if (this.#isClosed) return;
     if (this.#hasOtherNodes()) return this.#report(SEVERAL_NODES);
     try {
       const { applyFiles } = await loadPart(() => import('../cli/configuration/apply-files.ts'));
-      const applied = await applyFiles({ paths: [path], env, owner: OWNER, message: `sites: ${path}`, call });
+      const applied = await applyFiles({
+        ...{ paths: [path], env, owner: OWNER, message: `sites: ${path}`, mayShrink, call },
+      });
+      if ('isUnconfirmed' in applied) {
+        this.#report(`the sites wait for a confirmation: ${applied.problem}`);
+        this.#recheck = setTimeout(() => void this.apply(), RECHECK_MS).unref();
+        return;
+      }
       if ('problem' in applied) return this.#report(`the sites are not applied: ${applied.problem}`);
       membership.setProblem('sites', null);
+      this.#problem = null;
       const { revision, summary } = applied;
       if (revision === null) logger.info({ path }, 'the sites are as in the file');
       else logger.info({ path, revision, changes: summary }, 'applied the sites');
@@ -68,6 +90,8 @@ export class Sites {
 
   #report(problem: string): void {
     this.#deps.membership.setProblem('sites', problem);
+    if (problem === this.#problem) return;
+    this.#problem = problem;
     this.#deps.logger.error({ path: this.#deps.path }, problem);
   }
 }

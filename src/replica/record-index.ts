@@ -1,3 +1,4 @@
+import { readOrNull } from '../lib/read-or-null.ts';
 import type { StoredRecord } from '../store/store.ts';
 import type { Replica } from './replica.ts';
 
@@ -28,7 +29,8 @@ export class RecordIndex {
 
   #add(record: StoredRecord): void {
     this.#remove(record.id);
-    const key = this.#keyOf(record);
+    const key = readOrNull(() => this.#keyOf(record));
+    if (key === null) return;
     this.#byKey.set(key, record);
     this.#keyById.set(record.id, key);
   }

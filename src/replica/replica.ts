@@ -2,6 +2,7 @@ import { SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
 import { revisionOf } from '../store/revision-of.ts';
 import type { Change, Store } from '../store/store.ts';
 import { FollowedReplica } from './followed-replica.ts';
+import { KeptState, type StateKeeper } from './kept-state.ts';
 import { type PreparedChanges, RecordTable } from './record-table.ts';
 
 /** What another node says that it, or the store, has: every change after one revision up to another. */
@@ -44,6 +45,7 @@ export class Replica extends FollowedReplica {
   #unsubscribe: () => void = () => {};
   #stopResets: () => void = () => {};
   #isClosed = false;
+  readonly #kept = new Set<KeptState>();
 
   private constructor(store: Store) {
     super();
@@ -81,9 +83,21 @@ export class Replica extends FollowedReplica {
     const isWhole = after <= this.heardRevision && this.#ahead.size + changes.length <= MAX_HEARD;
     const news = changes.filter((change) => this.#isNews(change, isWhole));
     for (const change of news) this.#ahead.set(keyTextOf(change), change);
+    this.#keep(news, false);
     this.#show(news);
     if (isWhole) this.#heardRevision = Math.max(this.heardRevision, revision);
     return isWhole;
+  }
+
+  /** From now on, until its end, it can tell the state of each revision. */
+  keepState(): StateKeeper {
+    const kept = new KeptState(
+      this.#revision,
+      () => this.table,
+      (ended) => this.#kept.delete(ended),
+    );
+    this.#kept.add(kept);
+    return kept;
   }
 
   count(kind: string): number {
@@ -129,6 +143,7 @@ export class Replica extends FollowedReplica {
       void this.refresh().catch(() => {});
       return;
     }
+    this.#keep(changes, true);
     const first = revisionOf(changes[0] as Change);
     if (first > this.#revision + 1) {
       // Another process wrote in between. Our changes are applied now regardless: writers read their own writes.
@@ -151,7 +166,13 @@ export class Replica extends FollowedReplica {
     }
     await this.#prepare(answer.changes);
     // Overtaken by local commits: an older put must not restore a record that they deleted.
-    if (answer.revision > this.#revision) this.#advance(answer.changes, answer.revision);
+    if (answer.revision <= this.#revision) return;
+    this.#keep(answer.changes, false);
+    this.#advance(answer.changes, answer.revision);
+  }
+
+  #keep(changes: readonly Change[], isWhole: boolean): void {
+    for (const kept of this.#kept) kept.see(changes, isWhole);
   }
 
   /** Applies everything up to `revision` that is not shown already. */
@@ -224,6 +245,7 @@ export class Replica extends FollowedReplica {
 
   /** The table already contains every record: only changes beyond its revision are applied. */
   #replaceTable(table: RecordTable, revision: number, compare: typeof differences): void {
+    for (const kept of this.#kept) kept.lose();
     const before = this.table;
     this.table = table;
     this.#revision = revision;

@@ -1,10 +1,20 @@
 import Type, { type TObject } from 'typebox';
 import { type Backend, type LivePorts, recordKindOf } from '../backends/backend.ts';
-import { backendRecordKinds } from '../backends/record-kinds.ts';
+import { backendOfRecordKind, backendRecordKinds } from '../backends/record-kinds.ts';
 import { backends } from '../backends/registry.ts';
+import { waysOf, waysProblem } from '../backends/ways.ts';
+import { canonicalJson, type JsonObject } from '../lib/json.ts';
+import { bodyProblem } from '../lib/schema/decode-body.ts';
+import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { allPages } from './all-pages.ts';
-import { type ConfigurationResource, defineResource, describedFields, type LiveFields } from './resource.ts';
+import {
+  type ConfigurationResource,
+  defineResource,
+  describedFields,
+  type LiveFields,
+  type ReferredReader,
+} from './resource.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
 export type BackendPorts = Pick<SharedPorts, 'online' | 'ref'>;
@@ -28,9 +38,36 @@ function backendResource(backend: Backend): ConfigurationResource<TObject, Backe
     eventNoun: 'backend',
     config: Type.Object({ ...describedFields, ...backend.config(backendRecordKinds).properties }),
     isAcyclic: backend.memberIds !== undefined,
+    sendsTo: (config) => ({
+      ids: backend.memberIds?.(config) ?? [],
+      places: backend.sendsTo?.(config) ?? (backend.memberIds === undefined ? [wholeOf(backend, config)] : []),
+    }),
     check: (config) => backend.check?.(config) ?? [],
+    ...(backend.memberIds !== undefined && { checkReferred: tooManyWays }),
     ...(live !== undefined && { live: liveFields(live) }),
   });
+}
+
+/**
+ * What the compiler and each request would need grows with every level. A member that gets more later is not found here: the
+ * routes of backends that name it refuse, and say so.
+ */
+function tooManyWays(id: string, read: ReferredReader): readonly FieldProblem[] {
+  const membersOf = (each: string): readonly string[] => {
+    const found = read(each);
+    return found === null ? [] : (backendOfRecordKind(found.kind)?.memberIds?.(found.doc as never) ?? []);
+  };
+  const below = new Set(membersOf(id));
+  for (const each of below) for (const member of membersOf(each)) below.add(member);
+  // The store refuses a cycle, in its own words.
+  const problem = below.has(id) ? null : waysProblem(waysOf(id, membersOf));
+  return problem === null ? [] : [bodyProblem('backends', problem)];
+}
+
+/** A kind that does not name its places: whatever is changed may be another one. */
+function wholeOf(backend: Backend, config: JsonObject): string {
+  const own = Object.keys(backend.config(backendRecordKinds).properties).map((name) => [name, config[name] ?? null]);
+  return `${backend.name} ${canonicalJson(Object.fromEntries(own))}`;
 }
 
 function liveFields(live: NonNullable<Backend['live']>): LiveFields<BackendPorts> {

@@ -10,3 +10,8 @@ export function coversScope(scopes: readonly string[], wanted: string): boolean 
   if (scopes.includes(ALL_SCOPES) || scopes.includes(wanted)) return true;
   return wanted.endsWith(':read') && wanted !== READ_SECRETS && scopes.includes(ALL_READS);
 }
+
+/** Whether these scopes of a key include all of the wanted ones. */
+export function coversScopes(scopes: readonly string[], wanted: readonly string[]): boolean {
+  return wanted.every((each) => coversScope(scopes, each));
+}

@@ -44,6 +44,8 @@ export interface RecordChange {
   /** The object created inside the record, remembered under the request's Idempotency-Key. */
   readonly made?: RecordKey;
   readonly beside?: Beside;
+  /** What is beside it gives somebody more: held off while a pending change concerns the record, as a change of it is. */
+  readonly isGiving?: true;
   /** One of the resource's `otherEvents`. */
   readonly event?: string;
 }

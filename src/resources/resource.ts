@@ -83,6 +83,8 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
   check?(config: Static<Config>, settings: ResourceSettings): readonly FieldProblem[];
   /** Restrictions on changes to an existing configuration. */
   checkChange?(config: Static<Config>, previous: Static<Config>): readonly FieldProblem[];
+  /** Rules about the resource together with those that it refers to, directly or not, as they are after the write. */
+  checkReferred?(id: string, read: ReferredReader): readonly FieldProblem[];
   /** A conflict with the current state, as a message: 409. `previous` is null for a create. */
   conflict?(config: Static<Config>, previous: Static<Config> | null, settings: ResourceSettings): string | null;
   /** Computes derived fields and issues tokens. Problems reject the create. */
@@ -118,6 +120,8 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
    * would decide what flows where.
    */
   isArming?(config: Static<Config>, previous: Static<Config> | null): boolean;
+  /** Where requests that are forwarded to it go on to, with their secret headers: resources, and places by a name of their own. */
+  sendsTo?(config: Static<Config>): { readonly ids: readonly string[]; readonly places: readonly string[] };
   /** What else ends with the change, in its transaction: also when an undo makes it. `config` is null on delete. */
   ends?(config: Static<Config> | null, previous: Static<Config>, about: Ending): Pick<Beside, 'deletes' | 'endsPeople'>;
   /** Whether the change only takes rights away; `config` is null on delete. A pending change does not hold it off. */
@@ -129,6 +133,9 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
   /** Cleans up after the deletion is durable. */
   readonly afterDelete?: (record: StoredRecord, ports: Ports) => Promise<void>;
 }
+
+/** Null: it does not exist. */
+export type ReferredReader = (id: string) => { readonly kind: string; readonly doc: JsonObject } | null;
 
 export interface OtherNames {
   /** Maps another name of a field to that field. */

@@ -4,6 +4,14 @@ import { hasOneReading, readingsOf } from './path-readings.ts';
 import { RouteNames } from './route-names.ts';
 import type { MatchableRoute } from './route-table.ts';
 
+const LINE_END = /[\r\n]/;
+const CLIMBS = /(?:^|\/)\.\.(?:\/|$)/;
+
+/** Whether a reading has a ".." segment: where it leads depends on what the upstream takes for the root. */
+export function climbs(reading: string): boolean {
+  return CLIMBS.test(reading);
+}
+
 /**
  * Prevents a request from reaching a protected page under a spelling that an open route matches: upstreams ignore case,
  * trailing slashes and more (docs/reference/routes.md). Every reading of a path leads to the routes that it matches as it stands
@@ -16,6 +24,11 @@ export class AccessGuard<Route extends MatchableRoute> {
   readonly #folded: RouteNames<Route>;
   /** Folding and trailing slashes make no difference to the routes themselves. */
   readonly #isPlain: boolean;
+
+  /** For the readings of odd paths: see `RouteTable.match`. */
+  static overAny<Route extends MatchableRoute>(routes: readonly Route[]): AccessGuard<Route> {
+    return new AccessGuard(routes);
+  }
 
   /** Null where all routes have the same access rules: nothing needs guarding. */
   static over<Route extends MatchableRoute>(routes: readonly Route[]): AccessGuard<Route> | null {
@@ -43,13 +56,8 @@ export class AccessGuard<Route extends MatchableRoute> {
     return false;
   }
 
-  /** The routes that some reading of the key leads to; null: it has too many readings. */
-  reachedBy(key: string): readonly Route[] | null {
-    const readings = readingsOf(key);
-    return readings === null ? null : [...readings].flatMap((reading) => this.#reachedBy(reading));
-  }
-
-  #reachedBy(reading: string): readonly Route[] {
+  /** The routes that one reading leads to, as it stands, folded, and without a trailing slash. */
+  reachedByReading(reading: string): readonly Route[] {
     const routes = [...this.#asWritten.matching(reading)];
     for (const folding of foldingsOf(reading)) {
       routes.push(...this.#folded.matching(folding), ...this.#folded.named(folding));
@@ -57,9 +65,19 @@ export class AccessGuard<Route extends MatchableRoute> {
     return routes;
   }
 
-  /** A reading without a route also counts: nobody may reach its page, under any rules. */
+  /** The routes that some reading of the key leads to; null: it has too many readings. */
+  reachedBy(key: string): readonly Route[] | null {
+    const readings = readingsOf(key);
+    return readings === null ? null : [...readings].flatMap((reading) => this.reachedByReading(reading));
+  }
+
+  /**
+   * A reading without a route also counts: nobody may reach its page, under any rules. So does one that climbs, and one
+   * with a line end: an upstream that forwards it decoded sends a second request, for any page (CRLF injection).
+   */
   #leadsElsewhere(reading: string, { access }: Route): boolean {
-    const routes = this.#reachedBy(reading);
+    if (climbs(reading) || LINE_END.test(reading)) return true;
+    const routes = this.reachedByReading(reading);
     return routes.length === 0 || routes.some((route) => route.access !== access);
   }
 }

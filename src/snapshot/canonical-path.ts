@@ -1,5 +1,5 @@
 import { matchKey } from '../lib/http/match-key.ts';
-import { isVisibleAscii, pathProblem } from '../lib/http/path-problem.ts';
+import { isVisibleAscii, readForm } from '../lib/http/path-problem.ts';
 
 /**
  * One parse of a request's path, shared by the matcher and the forwarder: the matcher has seen everything that is
@@ -14,6 +14,8 @@ export interface CanonicalPath {
   readonly key: string;
   /** Other interpretations by upstreams: `%2F` as a slash, `;` parameters dropped. Each must lead to the same route. */
   readonly otherKeys: readonly string[];
+  /** In which way programs differ about it, such as 'the path has an empty segment': see `RouteTable.match`. Null: in none. */
+  readonly odd: string | null;
 }
 
 export type PathReading =
@@ -27,12 +29,12 @@ export function readPath(target: string): PathReading {
   const path = end === -1 ? target : target.slice(0, end);
   // The common case: no dots, no escapes, only "//" to check.
   if (PLAIN.test(path) && !path.includes('//') && isVisibleAscii(target)) {
-    return { ok: true, path: { target, path, key: path, otherKeys: [] } };
+    return { ok: true, path: { target, path, key: path, otherKeys: [], odd: null } };
   }
-  const message = pathProblem(target, path);
-  if (message !== null) return { ok: false, message };
+  const { refusal, odd } = readForm(target, path);
+  if (refusal !== null) return { ok: false, message: refusal };
   const key = matchKey(path);
-  return { ok: true, path: { target, path, key, otherKeys: otherReadings(key) } };
+  return { ok: true, path: { target, path, key, otherKeys: otherReadings(key), odd } };
 }
 
 function otherReadings(key: string): readonly string[] {

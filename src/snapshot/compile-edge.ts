@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { AddressLists } from '../modules/contract/address-lists.ts';
+import type { ReadsChildTables } from '../modules/contract/child-table.ts';
 import type { ModuleRuntime } from '../modules/contract/keeps-state.ts';
 import type { AskedClaims } from '../modules/contract/learns-claims.ts';
 import type { Module } from '../modules/contract/module.ts';
@@ -8,11 +9,12 @@ import type { PreparedModule } from '../modules/contract/prepared-module.ts';
 import type { TlsPolicy } from '../modules/contract/requires-tls.ts';
 import { moduleRecordId } from '../modules/module-record-key.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
+import { pathReaderOf } from '../modules/path-reader.ts';
 import { namesOf } from '../modules/shared-runtimes.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { admissionSteps } from './admission-steps.ts';
 import type { AmbiguousPaths } from './ambiguous-paths.ts';
-import { compileBackend, type KindOfId } from './compile-backend.ts';
+import { backendPathReader, EdgeBackends, type KindOfId } from './compile-backend.ts';
 import type { EdgeSnapshot, ModuleProblem, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
 import { hasHook } from './has-hook.ts';
 import { hostsOf } from './hosts-of.ts';
@@ -46,6 +48,8 @@ export interface Definitions {
 /** Definitions with the tables that `Snapshots` makes of them once. */
 export interface CompileDefinitions extends Definitions {
   readonly tables: ModuleTables;
+  /** Absent: they are made of what the reader has, for each edge. */
+  readonly childTable?: ReadsChildTables | undefined;
 }
 
 /** What the compilation of an edge and its routes shares. */
@@ -53,18 +57,21 @@ interface EdgeContext {
   readonly definitions: CompileDefinitions;
   readonly reader: TrackingReader;
   readonly ports: RecordPorts;
+  readonly backends: EdgeBackends;
   /** Modules that this version does not know, on owners of this level. */
   readonly unknown: Readonly<Record<Module['level'], readonly UnknownModule[]>>;
 }
 
 /** The ports of a module that are the same for the whole edge. */
-type RecordPorts = Pick<PreparePorts, 'record' | 'children' | 'configuredBy' | 'addressLists'>;
+type RecordPorts = Pick<PreparePorts, 'record' | 'children' | 'childTable' | 'configuredBy' | 'addressLists'>;
 
 interface PreparedModules {
   readonly modules: readonly NamedModule[];
   readonly problems: readonly ModuleProblem[];
   /** Name and configuration of the access modules, as digests, including those that cannot be prepared. */
   readonly access: readonly string[];
+  /** What reads paths, first in the order of traffic; null: nothing. */
+  readonly pathReader: string | null;
   /** Requirements for handshakes, including those of modules that cannot be prepared. */
   readonly tls: TlsPolicy;
 }
@@ -91,7 +98,8 @@ export function compileEdge(
   const context: EdgeContext = {
     definitions,
     reader,
-    ports: recordPorts(reader, configuredBy, definitions.addressLists ?? NO_LISTS),
+    ports: recordPorts(reader, configuredBy, definitions),
+    backends: new EdgeBackends(reader, definitions.kindOfId),
     unknown,
   };
   const own = prepareAll(context, { edgeId, routeId: null });
@@ -123,17 +131,21 @@ function compileRoute(
   context: EdgeContext,
   ownCookieNames: EdgeCookieNames,
 ): RouteSnapshot {
-  const { tables, modules: registry, kindOfId } = context.definitions;
+  const { tables, modules: registry } = context.definitions;
   const edgeId = record.parent ?? '';
-  const own = prepareAll(context, { edgeId, routeId: record.id });
+  const prepared = prepareAll(context, { edgeId, routeId: record.id });
+  const backendId = prepared.modules.find(hasHook('backendId'))?.prepared.backendId;
+  const compiled = backendId === undefined ? { backend: null } : context.backends.compile(backendId);
+  const own = 'problem' in compiled ? withProblem(prepared, compiled.problem) : prepared;
   const inOrder = [...edge.modules, ...own.modules].sort((a, b) => tables.position(a.name) - tables.position(b.name));
-  const backendId = own.modules.find(hasHook('backendId'))?.prepared.backendId;
+  const backend = 'backend' in compiled ? compiled.backend : null;
   return {
     id: record.id,
     edgeId,
     matchType: record.doc['match_type'] as RouteSnapshot['matchType'],
     match: record.doc['match'] as string,
     access: own.access.length === 0 ? '' : hash('sha256', own.access.join(' '), 'base64url'),
+    pathReader: edge.pathReader ?? own.pathReader ?? (backend === null ? null : backendPathReader(backend)),
     modules: inOrder,
     ...admissionSteps(inOrder, registry),
     requestChangers: inOrder
@@ -143,9 +155,14 @@ function compileRoute(
     outcomeListeners: inOrder.filter(hasHook('settled')),
     problem: edge.problems[0] ?? own.problems[0] ?? null,
     problems: own.problems,
-    backend: backendId === undefined ? null : compileBackend(backendId, context.reader, kindOfId),
+    backend,
     ownCookieNames,
   };
+}
+
+function withProblem(prepared: PreparedModules, message: string): PreparedModules {
+  const problem = { module: 'backend', code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } as const;
+  return { ...prepared, problems: [...prepared.problems, problem] };
 }
 
 function prepareAll(context: EdgeContext, place: PreparePorts['place']): PreparedModules {
@@ -156,6 +173,7 @@ function prepareAll(context: EdgeContext, place: PreparePorts['place']): Prepare
   const modules: NamedModule[] = [];
   const problems: ModuleProblem[] = [];
   const access: string[] = [];
+  let pathReader: string | null = null;
   const tls: TlsPolicy = {};
   const askedClaims = (): readonly AskedClaims[] =>
     tables.routeModules.flatMap(({ module, kind }) => {
@@ -166,6 +184,7 @@ function prepareAll(context: EdgeContext, place: PreparePorts['place']): Prepare
     const record = enabledRecord(reader, kind, ownerId, module.name);
     if (record === null) continue;
     if (module.decidesAccess) access.push(`${module.name}:${configDigest(record)}`);
+    pathReader ??= pathReaderOf(module, configOf(record));
     const settings = settingsOf(moduleSettings, module);
     const runtime = runtimes?.get(module.name) ?? null;
     const preparation = prepareOne(module, record, { ...ports, place, settings, runtime, askedClaims });
@@ -184,11 +203,12 @@ function prepareAll(context: EdgeContext, place: PreparePorts['place']): Prepare
     if (record === null) continue;
     // It may have been there to deny access.
     access.push(`${name}:${configDigest(record)}`);
+    pathReader ??= name;
     const { problem, tls: demanded } = unknownModule(name, level);
     problems.push(problem);
     Object.assign(tls, demanded);
   }
-  return { modules, problems, access, tls };
+  return { modules, problems, access, pathReader, tls };
 }
 
 function enabledRecord(reader: TrackingReader, kind: string, ownerId: string, name: string): StoredRecord | null {
@@ -232,7 +252,13 @@ function named(module: Module, prepared: PreparedModule): NamedModule {
   return ownPaths.length === 0 ? { name, prepared } : { name, prepared, ownPaths };
 }
 
-function recordPorts(reader: TrackingReader, configuredBy: ConfiguredBy, addressLists: AddressLists): RecordPorts {
+function recordPorts(
+  reader: TrackingReader,
+  configuredBy: ConfiguredBy,
+  { addressLists = NO_LISTS, childTable }: CompileDefinitions,
+): RecordPorts {
+  const children: RecordPorts['children'] = (kind, parentId) =>
+    reader.children(kind, parentId).map((record) => ({ id: record.id, doc: configOf(record) }));
   return {
     configuredBy,
     addressLists,
@@ -240,7 +266,12 @@ function recordPorts(reader: TrackingReader, configuredBy: ConfiguredBy, address
       const record = reader.get(kind, id);
       return record === undefined ? undefined : configOf(record);
     },
-    children: (kind, parentId) =>
-      reader.children(kind, parentId).map((record) => ({ id: record.id, doc: configOf(record) })),
+    children,
+    childTable: childTable ?? madeOf(children),
   };
+}
+
+function madeOf(children: RecordPorts['children']): ReadsChildTables {
+  return (table, parentId) =>
+    children(table.kind, parentId).reduce((value, child) => table.changed(value, null, child), table.empty);
 }

@@ -1,15 +1,25 @@
 import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
 import { backendOfRecordKind } from '../backends/record-kinds.ts';
+import { withMembers } from './compile-backend.ts';
+
+/** By both backends, whose identity stands for their version: two with a hundred members each are ten thousand pairs. */
+const known = new WeakMap<BackendSnapshot, WeakMap<BackendSnapshot, boolean>>();
 
 /** Whether requests to two backends, or to members of them, may reach the same service. */
 export function mayShareService(one: BackendSnapshot | null, other: BackendSnapshot | null): boolean {
   if (one === null || other === null) return false;
-  const others = withMembers(other);
-  return withMembers(one).some((each) => others.some((another) => sendToSame(each, another)));
-}
-
-function withMembers(backend: BackendSnapshot): readonly BackendSnapshot[] {
-  return [backend, ...[...backend.members.values()].flatMap(withMembers)];
+  let ofOne = known.get(one);
+  if (ofOne === undefined) {
+    ofOne = new WeakMap();
+    known.set(one, ofOne);
+  }
+  let isShared = ofOne.get(other);
+  if (isShared === undefined) {
+    const others = [...withMembers(other)];
+    isShared = [...withMembers(one)].some((each) => others.some((another) => sendToSame(each, another)));
+    ofOne.set(other, isShared);
+  }
+  return isShared;
 }
 
 function sendToSame(one: BackendSnapshot, other: BackendSnapshot): boolean {

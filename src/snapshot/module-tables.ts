@@ -53,11 +53,18 @@ export class ModuleTables {
   /** Loads what these records need; null: nothing is missing. */
   load(records: Iterable<StoredRecord>): Promise<unknown> | null {
     if (this.#loading.size === 0) return null;
-    const missing = Array.from(records, (record) => {
-      const isUsed = record.doc['enabled'] !== false;
-      return isUsed ? (this.#loading.get(record.kind)?.load?.(configOf(record) as never) ?? null) : null;
-    }).filter((part) => part !== null);
+    const missing = Array.from(records, (record) => this.#partFor(record)).filter((part) => part !== null);
     return missing.length === 0 ? null : Promise.all(missing);
+  }
+
+  /** Null also for a record that cannot be read: preparing it fails too, and its route refuses. */
+  #partFor(record: StoredRecord): Promise<unknown> | null {
+    if (record.doc['enabled'] === false) return null;
+    try {
+      return this.#loading.get(record.kind)?.load?.(configOf(record) as never) ?? null;
+    } catch {
+      return null;
+    }
   }
 
   /** The place of a module in the order of traffic. */

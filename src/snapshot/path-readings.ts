@@ -58,9 +58,9 @@ const withoutParameters: Step = (key) => (key.includes(';') ? key.replaceAll(/;[
 
 /**
  * A proxy that forwards a decoded path turns `%3F` into a query (CVE-2024-38474); C ends a string at NUL; old programs
- * treat everything after `;` as parameters.
+ * treat everything after `;` as parameters, and line-based ones end at a line end.
  */
-const CUTS: readonly Step[] = ['?', '#', '\0', ';'].map(cutAt);
+const CUTS: readonly Step[] = ['?', '#', '\0', ';', '\r', '\n'].map(cutAt);
 
 /** Windows drops trailing dots and spaces of names. */
 const withoutTrailingDots: Step = (key) =>
@@ -74,6 +74,12 @@ const withBareDots: Step = (key) =>
         .map((name) => (/^\.\.[. ]*$/.test(name) ? '..' : name))
         .join('/')
     : key;
+
+/**
+ * URL parsers read what follows "//" as a host (WHATWG URL §4.4), also after a prefix that a router has removed:
+ * `new URL('//x/admin', base)` is the page /admin.
+ */
+const withoutAuthority: Step = (key) => (key.includes('//') ? key.replace(/\/{2,}[^/]*/, '') || '/' : key);
 
 const withoutEmptySegments: Step = (key) => key.replaceAll(/\/{2,}/g, '/');
 
@@ -115,6 +121,7 @@ const STEPS: readonly Step[] = [
   ...CUTS,
   withoutTrailingDots,
   withBareDots,
+  withoutAuthority,
   withoutEmptySegments,
   withoutDotSegments,
 ];

@@ -3,6 +3,7 @@ import { isHostOrBelow } from '../lib/net/host-below.ts';
 import type { FollowedReplica } from '../replica/followed-replica.ts';
 import { revisionOf } from '../store/revision-of.ts';
 import type { Change } from '../store/store.ts';
+import { ChildTables } from './child-tables.ts';
 import { Compilation, type CompiledEdge } from './compilation.ts';
 import { type CompileDefinitions, compileEdge, type Definitions, OWNER_KINDS } from './compile-edge.ts';
 import { compileDetached, type DetachedEdge } from './detached-edge.ts';
@@ -38,6 +39,7 @@ export class Snapshots {
   readonly #edges = new ServedEdges();
   /** Edges that nobody has asked for yet; null: every edge is compiled as soon as it is known. */
   readonly #unused: UnusedEdges | null;
+  readonly #childTables: ChildTables;
   readonly #dependencies = new EdgeDependencies();
   /** Edges without a record: addresses created by agents, while they are online. */
   readonly #ephemeral = new Map<string, EdgeSnapshot>();
@@ -52,14 +54,20 @@ export class Snapshots {
   #next: Compilation | null = null;
   /** Swapped edges whose listeners have not been notified yet. */
   readonly #untold = new Map<string, EdgeSwap>();
-  /** Parts of the program that are being loaded for modules. */
+  /** Parts of the program that are being loaded for modules, and tables of records that are being made. */
   #loading: Promise<void> | null = null;
   #isClosed = false;
 
   private constructor(replica: FollowedReplica, definitions: Definitions, budget: SliceBudget, isLazy: boolean) {
     this.#replica = replica;
     this.#unused = isLazy ? new UnusedEdges(replica.all(EDGE_KIND)) : null;
-    this.#definitions = { ...definitions, tables: new ModuleTables(definitions.modules, OWNER_KINDS) };
+    const childTables = new ChildTables(definitions.modules, replica);
+    this.#childTables = childTables;
+    this.#definitions = {
+      ...definitions,
+      tables: new ModuleTables(definitions.modules, OWNER_KINDS),
+      childTable: (table, parentId) => childTables.read(table, parentId),
+    };
     this.#budget = budget;
     this.#unsubscribe = replica.onChange((changes) => this.#follow(changes));
   }
@@ -88,6 +96,8 @@ export class Snapshots {
 
   /** Parts of the program that the modules of the stored edges need. */
   async #loadAll(): Promise<void> {
+    this.#childTables.followAll();
+    await this.#childTables.catchUp(new TimeSlice(this.#budget));
     const { tables } = this.#definitions;
     for (const kind of tables.loadingKinds) await tables.load(this.#replica.all(kind));
   }
@@ -214,13 +224,19 @@ export class Snapshots {
   /** A module would prepare the edges that read this record differently, although the record is the same. */
   recompile(kind: string, id: string): void {
     const record = this.#replica.get(kind, id);
-    if (record !== undefined && !this.#isClosed) this.#affect([{ op: 'put', record }], []);
+    if (record !== undefined && !this.#isClosed) this.#followAs([{ op: 'put', record }], []);
   }
 
   #follow(changes: readonly Change[]): void {
     const revisions = new Set<number>();
     for (const change of changes) revisions.add(revisionOf(change));
-    this.#load(changes);
+    this.#followAs(changes, revisions);
+  }
+
+  #followAs(shown: readonly Change[], revisions: Iterable<number>): void {
+    const changes = this.#childTables.follow(shown);
+    if (this.#childTables.isBehind) this.#wait(this.#childTables.catchUp(new TimeSlice(this.#budget)));
+    this.#load(shown);
     if (changes.length <= MAX_RESOLVED_AT_ONCE && this.#loading === null) this.#affect(changes, revisions);
     else this.#affectInSlices(changes, revisions);
   }
@@ -229,7 +245,10 @@ export class Snapshots {
   #load(changes: readonly Change[]): void {
     const records = changes.flatMap((change) => (change.op === 'put' ? [change.record] : []));
     const missing = this.#definitions.tables.load(records);
-    if (missing === null) return;
+    if (missing !== null) this.#wait(missing);
+  }
+
+  #wait(missing: Promise<unknown>): void {
     const loading: Promise<void> = Promise.all([this.#loading, missing]).then(
       () => this.#loaded(loading),
       // The modules that need it say so, and refuse.
@@ -238,12 +257,16 @@ export class Snapshots {
     this.#loading = loading;
   }
 
+  async #untilLoaded(): Promise<void> {
+    while (this.#loading !== null) await this.#loading;
+  }
+
   #loaded(loading: Promise<void>): void {
     if (this.#loading === loading) this.#loading = null;
   }
 
   /** Finding the edges of 50,000 changes takes as long as compiling some hundred edges. */
-  #affectInSlices(changes: readonly Change[], revisions: ReadonlySet<number>): void {
+  #affectInSlices(changes: readonly Change[], revisions: Iterable<number>): void {
     if (this.#running !== null) {
       this.#next ??= new Compilation([], []);
       this.#next.addChanges(changes, revisions);
@@ -303,13 +326,15 @@ export class Snapshots {
   async #run(first: Compilation): Promise<void> {
     for (let compilation: Compilation | null = first; compilation !== null; ) {
       this.#running = compilation;
-      while (this.#loading !== null) await this.#loading;
+      await this.#untilLoaded();
       const slice = new TimeSlice(this.#budget);
       const compile = (edgeId: string): CompiledEdge => this.#compile(edgeId);
       const affectedBy = (changes: readonly Change[]): Set<string> => this.#affectedBy(changes);
       while (!this.#isClosed && !compilation.resolveSlice(affectedBy, slice)) await slice.next();
-      do await slice.next();
-      while (!this.#isClosed && !compilation.slice(compile, slice));
+      do {
+        await slice.next();
+        await this.#untilLoaded();
+      } while (!this.#isClosed && !compilation.slice(compile, slice));
       // The swap gets its own turn: with 8,000 edges it takes as long as a slice.
       await slice.next();
       if (!this.#isClosed) this.#swap(compilation.compiled);

@@ -1,6 +1,8 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { syncDirectory } from './key-file.ts';
+import { shellWord } from '../lib/text/shell-word.ts';
+import { storeErrors } from './errors.ts';
+import { modeForOthers, syncDirectory } from './key-file.ts';
 
 export function databasePath(dataDir: string): string {
   return join(dataDir, 'postern.sqlite');
@@ -8,10 +10,26 @@ export function databasePath(dataDir: string): string {
 
 /** Mode 0700, and synced in its parent, so that a power loss cannot remove the whole directory. */
 export function makeDataDirectory(dataDir: string): void {
-  if (existsSync(dataDir)) return;
+  if (existsSync(dataDir)) {
+    refuseOpenDirectory(dataDir);
+    return;
+  }
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   chmodSync(dataDir, 0o700);
   syncDirectory(dirname(join(dataDir, '.')));
+}
+
+/**
+ * Who may write there can replace the database and the secret key. The rights of the group do not matter: Kubernetes gives a volume to the
+ * group of its pod.
+ */
+function refuseOpenDirectory(dataDir: string): void {
+  const mode = modeForOthers(statSync(dataDir), 0o002);
+  if (mode === null) return;
+  throw storeErrors.create(
+    'ERR_POSTERN_DATA_DIR',
+    `every user of this machine may write to the data directory ${dataDir} (mode ${mode}): run "chmod 700 ${shellWord(dataDir)}", or move data_dir to a file system with permissions`,
+  );
 }
 
 /**

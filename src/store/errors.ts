@@ -21,6 +21,11 @@ export const storeErrors = errorTable({
     status: 503,
     explanation: 'The store was written by a newer version of Postern. Start that version or a later one.',
   },
+  ERR_POSTERN_STORE_OTHER_BUILD: {
+    status: 503,
+    explanation:
+      'The tables of the store are not those of its schema version: another commit of Postern wrote it, or somebody changed them. Start the program that wrote it.',
+  },
   ERR_POSTERN_STORE_OLD_NODES: {
     status: 503,
     explanation:
@@ -50,7 +55,7 @@ export const storeErrors = errorTable({
   ERR_POSTERN_SECRET_KEY: {
     status: 503,
     explanation:
-      'The secret key is missing, malformed, or not the one that the store was written with. Set the right POSTERN_SECRET_KEY, or restore the key file in the data directory.',
+      'The secret key is missing, malformed, readable by every user of the machine, or not the one that the store was written with. Set the right POSTERN_SECRET_KEY, or restore the key file in the data directory.',
   },
   ERR_POSTERN_BACKUP_INVALID: {
     status: 400,
@@ -62,6 +67,6 @@ export const storeErrors = errorTable({
   },
   ERR_POSTERN_DATA_DIR: {
     status: 503,
-    explanation: 'This user cannot create or use the data directory.',
+    explanation: 'This user cannot create or use the data directory, or every user of the machine may write to it.',
   },
 });

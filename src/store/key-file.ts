@@ -1,5 +1,16 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
+import { shellWord } from '../lib/text/shell-word.ts';
 import { storeErrors } from './errors.ts';
 import { SECRET_KEY_BYTES } from './keyring.ts';
 
@@ -11,11 +22,23 @@ export function keyFilePath(dataDir: string): string {
 export function readKeyFile(dataDir: string): Buffer[] | null {
   const path = keyFilePath(dataDir);
   if (!existsSync(path)) return null;
+  const mode = modeForOthers(statSync(path), 0o006);
+  if (mode !== null)
+    throw storeErrors.create(
+      'ERR_POSTERN_SECRET_KEY',
+      `every user of this machine may read or write the secret key ${path} (mode ${mode}): run "chmod 600 ${shellWord(path)}". If others may have read it, replace it with "postern store rotate-key"`,
+    );
   const lines = readFileSync(path, 'utf8')
     .split('\n')
     .filter((line) => line.trim() !== '');
   if (lines.length === 0) throw malformed(path, 'contains no key');
   return lines.map((line) => parseSecretKey(line, path));
+}
+
+/** The mode, if it gives users outside of the owner and the group any of these rights. Windows has no such bits. */
+export function modeForOthers({ mode }: Stats, rights: number): string | null {
+  if (process.platform === 'win32' || (mode & rights) === 0) return null;
+  return (mode & 0o7777).toString(8).padStart(4, '0');
 }
 
 /** Atomic: a key file truncated by a crash would cost every secret in the store. */

@@ -18,6 +18,36 @@ export interface PendingChange {
   readonly narrowed: readonly RecordKey[];
 }
 
+/** A document as it was before the change that waits: the store may return to it. */
+export interface EarlierDocument extends RecordKey {
+  /** Without its secrets. */
+  readonly doc: JsonObject;
+  readonly has_secrets: boolean;
+}
+
+type Reader = { get(kind: string, id: string): StoredRecord | undefined };
+
+const earlierByKey = new WeakMap<StoredRecord, ReadonlyMap<string, EarlierDocument>>();
+const NONE: ReadonlyMap<string, EarlierDocument> = new Map();
+
+/** What the change that waits remembers of its documents, by kind and id with a space between them. */
+export function earlierDocuments(reader: Reader): ReadonlyMap<string, EarlierDocument> {
+  const pending = reader.get(PENDING_CHANGE.kind, PENDING_CHANGE.id);
+  if (pending === undefined) return NONE;
+  let found = earlierByKey.get(pending);
+  if (found === undefined) {
+    const { earlier = [] } = pending.doc as unknown as { readonly earlier?: readonly EarlierDocument[] };
+    found = new Map(earlier.map((each) => [`${each.kind} ${each.id}`, each]));
+    earlierByKey.set(pending, found);
+  }
+  return found;
+}
+
+/** What a document was before the change that waits, if its kind is one that the change remembers. */
+export function earlierDocument(reader: Reader, { kind, id }: RecordKey): JsonObject | null {
+  return earlierDocuments(reader).get(`${kind} ${id}`)?.doc ?? null;
+}
+
 export interface LostOwner {
   /** Id of the object. */
   readonly id: string;

@@ -5,12 +5,14 @@ import type { ChangeNote, HistoryStore } from './history-store.ts';
 import type { EndedPerson, IdentityStore } from './identity-store.ts';
 import type { NodeStore } from './node-store.ts';
 import type { PendingRefusal, Settlement } from './pending-change.ts';
+import type { CommitMark } from './sql/commits/commit-rows.ts';
 import type { StoreHealth, StoreHealthListener } from './store-health.ts';
 
 export type * from '../modules/login/login-store.ts';
 export type * from './delivery-store.ts';
 export type * from './history-store.ts';
 export type * from './identity-store.ts';
+export type { CommitMark } from './sql/commits/commit-rows.ts';
 export type { StoreHealth, StoreState } from './store-health.ts';
 
 /**
@@ -31,6 +33,11 @@ export interface Store {
 
   /** Applies the write set durably: once this resolves with `ok`, the change survives `kill -9` and power loss. */
   commit(writeSet: WriteSet): Promise<CommitResult>;
+  /**
+   * A new commit, which no other store and no earlier copy of this one contains: proves to another process that it has
+   * opened the same store. Rejects when the files or the history of the store are no longer the ones that were opened.
+   */
+  mark(): Promise<CommitMark>;
   /** The newest committed revision, by any process. */
   currentRevision(): Promise<number>;
   /** All records in batches, in one consistent view; `revision` is the revision of the view. */
@@ -136,6 +143,8 @@ export interface WriteSet {
   readonly note?: ChangeNote;
   /** The change waits for its confirmation this long. Needs a note; nothing else may wait. */
   readonly confirmWithinMs?: number;
+  /** Kinds whose earlier documents the record of the wait has (`earlierDocument`): they decide about rights, and where secrets go. */
+  readonly remembers?: readonly string[];
   /** Ends the wait of a change: deletes `PENDING_CHANGE`, and may write to the documents that it holds. Needs a note. */
   readonly settles?: Settlement;
   /** Checked first. A write set with expectations alone takes no revision: it only checks them. */
@@ -145,6 +154,8 @@ export interface WriteSet {
   readonly deletes?: readonly RecordDelete[];
   /** Moves the records to this write's revision and changes nothing else (a child was deleted). */
   readonly touches?: readonly RecordKey[];
+  /** Gives something by these records without changing them: refused while a pending change holds one of them. */
+  readonly concerns?: readonly RecordKey[];
   /** Unique-key scopes that this write must not leave empty, such as the API keys with all scopes. */
   readonly keepAtLeastOne?: readonly string[];
   /** Outbox rows, written with the change that they report, each with a delivery for every lane that wants it. */

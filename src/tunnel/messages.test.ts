@@ -30,3 +30,8 @@ test('rejects a list of nodes that is too long, or has an entry without an addre
   assert.ok(!isRead({ ...WELCOME, nodes: [{ id: 'nd_2', name: 'two' }] }));
   assert.ok(!isRead({ ...WELCOME, nodes: [{ ...OTHER, address: 'x'.repeat(265) }] }));
 });
+
+test('rejects a message in which a name is doubled: a proxy may have read the other value', () => {
+  const twice = JSON.stringify(WELCOME).replace('{', '{"session":"ts_2",');
+  assert.deepEqual(decodeGatewayMessage(twice), { ok: false, reason: 'a control message has a name twice' });
+});

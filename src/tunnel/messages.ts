@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { DoubledNameError, parseUniqueJson } from '../lib/text/json-shape.ts';
 import { MAX_OTHER_NODES, MAX_PROBLEM_LENGTH, MAX_PROBLEMS } from './protocol.ts';
 
 const text = (maxLength: number) => Type.String({ maxLength });
@@ -188,9 +189,11 @@ function decoders(schemas: Readonly<Record<string, TSchema>>): ReadonlyMap<strin
 function decode<Message>(line: string, known: ReadonlyMap<string, Decoder>): Decoded<Message> {
   let value: unknown;
   try {
-    value = JSON.parse(line);
-  } catch {
-    return { ok: false, reason: 'a control message is not JSON' };
+    value = parseUniqueJson(line);
+  } catch (error) {
+    const reason =
+      error instanceof DoubledNameError ? 'a control message has a name twice' : 'a control message is not JSON';
+    return { ok: false, reason };
   }
   if (typeof value !== 'object' || value === null || !('t' in value) || typeof value.t !== 'string') {
     return { ok: false, reason: 'a control message is not an object with a type' };

@@ -37,9 +37,13 @@ export const HELLO_TIMEOUT_MS = 10_000;
 export const PING_AFTER_MS = 5_000;
 export const DEAD_AFTER_MS = 12_000;
 
+/** Requests and connections at the same time on one connection of an agent. */
+export const MAX_STREAMS_PER_CONNECTION = 1_000;
 export const CONNECTIONS_PER_SESSION = 2;
 /** A server with several workers asks for one connection for each, up to this number. */
 export const MAX_WANTED_CONNECTIONS = 4;
+/** An agent whose streams are in use opens more than the server asks for, up to this number. */
+export const MAX_BUSY_CONNECTIONS = 8;
 /** Including those that are being replaced. */
 export const MAX_CONNECTIONS_PER_SESSION = 16;
 /** Nodes that a `welcome` or `nodes` message may list beside the sender. */

@@ -9,6 +9,8 @@ export interface Carrier {
   end(trailers: HeaderList): void;
   /** After `Carried.onData` has returned false. */
   resume(): void;
+  /** What has arrived of the response and waits for the client. */
+  readonly heldBytes: number;
   /** Nobody needs the rest of the response; with `isReset` the other end is asked to stop. `Carried` is not called again. */
   letGo(isReset: boolean): void;
   /** The stream, which has switched protocols, for another owner. `Carried` is not called again, but `onClosed` is. */
@@ -47,4 +49,6 @@ export interface ChannelRequest {
   readonly mayHaveTrailers: boolean;
   /** It was lost on another way: the main thread does not repeat it. */
   readonly isRepeat?: boolean;
+  /** The address that is counted for it. */
+  readonly visitor?: string | undefined;
 }

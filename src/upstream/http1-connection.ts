@@ -5,6 +5,7 @@ import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce } from '.
 import type { HeaderList } from '../lib/http/header-list.ts';
 import { isAccepted } from '../lib/http/web-socket-accept.ts';
 import { Http1Output } from '../lib/http1/http1-output.ts';
+import { copyOf } from '../lib/net/waiting-bytes.ts';
 import type { BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
 import type { Dialled } from './dial.ts';
@@ -21,6 +22,8 @@ export interface ConnectionOwner {
   /** The connection can carry another request. Returns false when it is not wanted. */
   onReusable(connection: Http1Connection): boolean;
   onClosed(connection: Http1Connection): void;
+  /** The upstream has closed the connection, which was idle for this long. */
+  onIdleClosed(afterMs: number): void;
   /**
    * The connection died before the first byte of a response. Returns whether the request is sent again on another one.
    */
@@ -57,6 +60,8 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
   #continueByMs = 0;
   #progressMark = 0;
   #progressAtMs = 0;
+  /** 0: it is not idle. */
+  #idleSinceMs = 0;
 
   constructor({ socket, inlet }: Dialled, owner: ConnectionOwner) {
     const { maxHeaderBytes, maxHeaderCount } = owner.limits;
@@ -78,8 +83,13 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     return this.#socket.writable && this.#socket.readable;
   }
 
+  get idleForMs(): number {
+    return performance.now() - this.#idleSinceMs;
+  }
+
   start(exchange: Http1Exchange): void {
     const socket = this.#socket;
+    this.#idleSinceMs = 0;
     const { body, request } = exchange;
     this.#exchange = exchange;
     exchange.connection = this;
@@ -116,6 +126,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
   }
 
   destroy(): void {
+    this.#idleSinceMs = 0;
     this.#parser.stop();
     this.#owner.ticker.delete(this);
     this.#socket.destroy();
@@ -162,7 +173,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
   onBorrowedData(chunk: Buffer): void {
     const handler = this.#exchange?.handler;
     if (handler === undefined) return;
-    const hasRoom = handler.onBorrowedData?.(chunk) ?? handler.onData(Buffer.from(chunk));
+    const hasRoom = handler.onBorrowedData?.(chunk) ?? handler.onData(copyOf(chunk));
     if (!hasRoom) this.#pause();
   }
 
@@ -248,8 +259,14 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     const said = keepAliveSeconds === -1 ? keepAliveMs : keepAliveSeconds * 1000 - KEEP_ALIVE_MARGIN_MS;
     this.#deadlineMs = this.#owner.ticker.nowMs + Math.min(keepAliveMs, said);
     this.#continueByMs = 0;
+    this.#idleSinceMs = performance.now();
     this.resume();
     if (said <= 0 || !this.#owner.onReusable(this)) this.destroy();
+  }
+
+  #idleClosed(): void {
+    if (this.#idleSinceMs !== 0) this.#owner.onIdleClosed(this.idleForMs);
+    this.destroy();
   }
 
   #giveAway(rest: Buffer): void {
@@ -313,7 +330,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
 
   readonly #onEnd = guarded(this, (): void => {
     this.#parser.finish();
-    if (this.#exchange === null) this.destroy();
+    if (this.#exchange === null) this.#idleClosed();
     else if (this.#parser.state === 'done') this.#finish(false);
     else this.#fail(this.#failure('closed', 'the upstream closed the connection'));
   });
@@ -323,7 +340,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
   });
 
   readonly #onClose = guarded(this, (): void => {
-    if (this.#exchange === null) this.destroy();
+    if (this.#exchange === null) this.#idleClosed();
     else if (this.#error === null) this.#fail(this.#failure('closed', 'the connection was closed'));
     else {
       const isUnread = this.#exchange.body !== null && isReset(this.#error);

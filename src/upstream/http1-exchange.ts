@@ -14,6 +14,8 @@ export interface ExchangeOwner {
  * connection turned out to be dead, *switched* (`connection` still, as a raw stream), *over*.
  */
 export class Http1Exchange implements UpstreamExchange {
+  /** The rest waits in the system. */
+  readonly heldBytes = 0;
   readonly request: UpstreamRequest;
   readonly handler: UpstreamHandler;
   readonly head: string;
@@ -29,6 +31,9 @@ export class Http1Exchange implements UpstreamExchange {
   hasContinued = false;
   hasHead = false;
   isOver = false;
+  /** Its places among the connections to this upstream, and to all. */
+  placeHere = -1;
+  placeInAll = -1;
   readonly #owner: ExchangeOwner;
 
   constructor(owner: ExchangeOwner, request: UpstreamRequest, handler: UpstreamHandler) {

@@ -1,19 +1,38 @@
+import { SharedPlaces } from '../lib/net/shared-places.ts';
 import type { DeadlineTicker } from './deadline-ticker.ts';
 import type { Dial, Dialled } from './dial.ts';
 import { type ConnectionOwner, Http1Connection } from './http1-connection.ts';
 import { type ExchangeOwner, Http1Exchange } from './http1-exchange.ts';
 import { isIdempotent } from './request-headers.ts';
-import type { Upstream, UpstreamExchange, UpstreamHandler, UpstreamLimits, UpstreamRequest } from './upstream.ts';
-import { failed } from './upstream-failure.ts';
+import type {
+  Upstream,
+  UpstreamExchange,
+  UpstreamFailure,
+  UpstreamHandler,
+  UpstreamLimits,
+  UpstreamRequest,
+} from './upstream.ts';
+import { failed, UPSTREAM_SHORTAGE } from './upstream-failure.ts';
 
 const REQUEST = { alpn: ['http/1.1'], isStream: false } as const;
 const SWITCH = { alpn: ['http/1.1'], isStream: true } as const;
+
+/**
+ * Local ports for connections to one address: Linux takes them from 32,768 to 60,999. A request holds one as long as it
+ * is in progress.
+ */
+const PORTS = 28_000;
 
 export interface Http1UpstreamOptions {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
   readonly dial: Dial;
+  /** Connections to all upstreams, which visitors share. Absent: there are enough. */
+  readonly connections?: SharedPlaces | undefined;
 }
+
+/** Requests take time to arrive, and upstreams close connections a little early or late. */
+const SAFE_PART = 3 / 4;
 
 /** HTTP/1.1 on pooled connections. The most recently used one is taken first, so that surplus connections age out. */
 export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
@@ -21,19 +40,36 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
   readonly ticker: DeadlineTicker;
   readonly #dial: Dial;
   readonly #idle: Http1Connection[] = [];
+  /** Connections to this upstream in use, by visitor. */
+  readonly #ports = new SharedPlaces(PORTS);
+  readonly #connections: SharedPlaces | undefined;
+  /** The shortest time after which it has closed an idle connection. */
+  #closesAfterMs = Number.POSITIVE_INFINITY;
   #active = 0;
   #drained: PromiseWithResolvers<void> | null = null;
 
-  constructor({ limits, ticker, dial }: Http1UpstreamOptions) {
+  constructor({ limits, ticker, dial, connections }: Http1UpstreamOptions) {
     this.limits = limits;
     this.ticker = ticker;
     this.#dial = dial;
+    this.#connections = connections;
+  }
+
+  /** Whether the visitor's address has its share of the connections in use. That none is left, the dial finds out. */
+  isShareUsed({ visitor }: UpstreamRequest): boolean {
+    if (visitor === undefined) return false;
+    return this.#ports.shortage(visitor) === 'share' || this.#connections?.shortage(visitor) === 'share';
   }
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
+    const isShareUsed = this.isShareUsed(request);
     const exchange = this.#begin(request, handler);
+    if (isShareUsed) {
+      this.#refuse(exchange, shareUsed());
+      return exchange;
+    }
     // A request that may become a raw stream needs a dedicated connection.
-    const connection = request.switchTo === null && this.#hasIdle() ? this.#idle.pop() : undefined;
+    const connection = request.switchTo === null && this.#hasIdleFor(request) ? this.#idle.pop() : undefined;
     if (connection === undefined) this.#dialFor(exchange);
     else connection.start(exchange);
     return exchange;
@@ -41,7 +77,7 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
 
   /** Null when no idle connection is available. */
   sendOnIdle(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange | null {
-    if (request.switchTo !== null || !this.#hasIdle()) return null;
+    if (request.switchTo !== null || !this.#hasIdleFor(request)) return null;
     return this.send(request, handler);
   }
 
@@ -76,7 +112,13 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
     if (at !== -1) this.#idle.splice(at, 1);
   }
 
-  onOver(): void {
+  onIdleClosed(afterMs: number): void {
+    this.#closesAfterMs = Math.min(this.#closesAfterMs, afterMs);
+  }
+
+  onOver(exchange: Http1Exchange): void {
+    if (exchange.placeHere !== -1) this.#ports.leave(exchange.placeHere);
+    if (exchange.placeInAll !== -1) this.#connections?.leave(exchange.placeInAll);
     this.#active -= 1;
     if (this.#active === 0) this.#drained?.resolve();
   }
@@ -95,8 +137,26 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
 
   #begin(request: UpstreamRequest, handler: UpstreamHandler): Http1Exchange {
     const exchange = new Http1Exchange(this, request, handler);
+    const { visitor } = request;
+    if (visitor !== undefined) {
+      exchange.placeHere = this.#ports.enter(visitor);
+      exchange.placeInAll = this.#connections?.enter(visitor) ?? -1;
+    }
     this.#active += 1;
     return exchange;
+  }
+
+  /**
+   * A request that cannot be sent again gets no connection that the upstream may close at this moment. The most recently
+   * used one is the youngest.
+   */
+  #hasIdleFor({ method }: UpstreamRequest): boolean {
+    if (!this.#hasIdle()) return false;
+    if (this.#closesAfterMs === Number.POSITIVE_INFINITY || isIdempotent(method)) return true;
+    const idleForMs = this.#idle.at(-1)?.idleForMs ?? 0;
+    // It keeps them longer after all: what closed the other one was no time limit, such as a restart.
+    if (idleForMs > 2 * this.#closesAfterMs) this.#closesAfterMs = Number.POSITIVE_INFINITY;
+    return idleForMs < this.#closesAfterMs * SAFE_PART;
   }
 
   #hasIdle(): boolean {
@@ -107,11 +167,7 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
   #dialFor(exchange: Http1Exchange): void {
     exchange.connection = null;
     if (this.#drained !== null && !exchange.hasRetried) {
-      const refusal = setImmediate(() => {
-        exchange.end();
-        exchange.handler.onFailure(failed('connect', 'draining', 'this upstream accepts no new requests', false));
-      });
-      exchange.cancelDial = () => clearImmediate(refusal);
+      this.#refuse(exchange, failed('connect', 'draining', 'this upstream accepts no new requests', false));
       return;
     }
     exchange.cancelDial = this.#dial(exchange.request.switchTo === null ? REQUEST : SWITCH, (dialled, failure) => {
@@ -122,8 +178,22 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
       }
       exchange.end();
       if (failure !== null)
-        exchange.handler.onFailure(exchange.hasRetried ? { ...failure, mayHaveBeenSent: true } : failure);
+        exchange.handler.onFailure(exchange.hasRetried ? { ...failure, mayHaveBeenSent: true } : this.#named(failure));
     });
+  }
+
+  #refuse(exchange: Http1Exchange, failure: UpstreamFailure): void {
+    const refusal = setImmediate(() => {
+      exchange.end();
+      exchange.handler.onFailure(failure);
+    });
+    exchange.cancelDial = () => clearImmediate(refusal);
+  }
+
+  /** The system has the same error for an address that it cannot reach and for a lack of local ports. */
+  #named(failure: UpstreamFailure): UpstreamFailure {
+    const isFull = failure.reason === 'unreachable' && this.#ports.held + this.#idle.length > PORTS / 2;
+    return isFull ? { ...failure, reason: UPSTREAM_SHORTAGE.full } : failure;
   }
 
   /** Runs in a listener of the new connection, where no caller catches an exception. */
@@ -135,4 +205,9 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
       connection.contain(error);
     }
   }
+}
+
+export function shareUsed(): UpstreamFailure {
+  const message = 'the address of the client has as many connections to upstreams in use as are free';
+  return failed('connect', UPSTREAM_SHORTAGE.share, message, false);
 }

@@ -5,6 +5,7 @@ import type { HeaderList } from '../lib/http/header-list.ts';
 import { sendTrailers } from '../lib/http2/heads.ts';
 import { readMore, type StreamTaker, takeStream } from '../lib/http2/taken-stream.ts';
 import { bufferPassed } from '../lib/net/passing-buffers.ts';
+import { aside, isCrowded } from '../lib/net/waiting-bytes.ts';
 import type { Carried, Carrier } from './carrier.ts';
 import { sendableTrailers } from './http2-headers.ts';
 
@@ -14,8 +15,12 @@ export interface CarrierLink {
   reset(stream: ClientHttp2Stream): void;
   /** The runtime has reset a stream, because its response is invalid. Absent: the number of resets is not limited. */
   countReset?(): void;
+  /** The peer has refused a request with ENHANCE_YOUR_CALM. True: another connection may get it. Absent: none may. */
+  onCalm?(): boolean;
+  /** This much more of a response waits for its client, or less. Absent: nobody counts it. */
+  held?(bytes: number): void;
   /** A stream has ended, for any reason. */
-  release(): void;
+  release(stream: ClientHttp2Stream): void;
 }
 
 const NO_TRAILERS: HeaderList = [];
@@ -40,6 +45,7 @@ export class Http2Carrier implements Carrier, StreamTaker {
   #isPaused = false;
   /** Data that waits for the head or for the client. */
   #held: Buffer[] | null = null;
+  #heldBytes = 0;
   /** The whole response has arrived. A part of it may be held. */
   #isWhole = false;
   /** The stream has closed before the response was complete, and a part of it is held. */
@@ -77,12 +83,13 @@ export class Http2Carrier implements Carrier, StreamTaker {
   letGo(isReset: boolean): void {
     this.#carried = null;
     this.#held = null;
+    this.#count(-this.#heldBytes);
     if (isReset) {
       this.#link.reset(this.#stream);
       // Data that still arrives would keep its share of the session's window.
       readMore(this.#stream);
     }
-    this.#link.release();
+    this.#link.release(this.#stream);
   }
 
   giveAway(): ClientHttp2Stream {
@@ -128,7 +135,8 @@ export class Http2Carrier implements Carrier, StreamTaker {
       return !this.#isPaused;
     }
     this.#held ??= [];
-    this.#held.push(chunk);
+    this.#held.push(isCrowded() ? aside(chunk) : chunk);
+    this.#count(chunk.length);
     return !this.#isPaused;
   }
 
@@ -160,12 +168,23 @@ export class Http2Carrier implements Carrier, StreamTaker {
     while (!this.#isPaused && this.#carried !== null) {
       const chunk = this.#held?.shift();
       if (chunk === undefined) break;
+      this.#count(-chunk.length);
       this.#pass(this.#carried, chunk);
     }
     if (this.#isPaused) return;
     if (this.#isWhole) this.#endResponse();
     else if (this.#isCut) this.#carried?.onClose(this.#stream.rstCode, this.#stream.errored);
     else if (this.#carried !== null) readMore(this.#stream);
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  #count(bytes: number): void {
+    if (bytes === 0) return;
+    this.#heldBytes += bytes;
+    this.#link.held?.(bytes);
   }
 
   /** The event with trailers follows the end of data, in the next tick. */

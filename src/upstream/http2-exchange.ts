@@ -5,6 +5,7 @@ import type { HeaderList } from '../lib/http/header-list.ts';
 import { headBytes } from '../lib/http2/heads.ts';
 import { neverIndexed } from '../lib/http2/never-indexed.ts';
 import { breakOff } from '../lib/net/break-off.ts';
+import { type Shortage, shortageOfCode } from '../lib/net/shared-places.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
 import type { Carried, Carrier, RequestChannel } from './carrier.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
@@ -23,7 +24,7 @@ import type {
   UpstreamLimits,
   UpstreamRequest,
 } from './upstream.ts';
-import { failed, REQUEST_BODY, reasonOf } from './upstream-failure.ts';
+import { failed, REASON_OF_SHORTAGE, REQUEST_BODY, reasonOf } from './upstream-failure.ts';
 
 const REASONS: Readonly<Record<number, string>> = {
   [constants.NGHTTP2_REFUSED_STREAM]: 'refused_stream',
@@ -38,6 +39,7 @@ export interface StreamLink extends CarrierLink {
   request(
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
+    visitor?: string,
   ): ClientHttp2Stream;
   /** The connection has ended, and requests that nobody has answered go to another one. Absent: the owner of the link sees to it. */
   readonly isLost?: boolean;
@@ -52,7 +54,8 @@ export interface Http2ExchangeOwner<Link extends StreamLink> {
   readonly ticker: DeadlineTicker;
   /** Added to every request. */
   readonly ownHeaders: HeaderList;
-  resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange;
+  /** It was refused unprocessed, or lost. */
+  resend(request: UpstreamRequest, handler: UpstreamHandler, shortage: Shortage | null): UpstreamExchange;
   /** The response asks for NTLM or similar, which authenticates the connection for everybody on it. */
   onConnectionAuth(link: Link): void;
   onOver(): void;
@@ -66,6 +69,8 @@ export interface Http2ExchangeParts {
   readonly isRepeat?: boolean;
   /** The other end asks for the body: until then another one can still receive the request. */
   readonly awaitsBodyWanted?: boolean;
+  /** For another node or thread, which removes them. They come last. */
+  readonly hopHeaders?: HeaderList;
 }
 
 const CONTINUE_TIMEOUT_MS = 1000;
@@ -110,10 +115,11 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
    * Throws `UnsafeRequestError`, or the runtime's error for a session that has just ended; then nothing has started.
    */
   start(link: Link): void {
-    const { request, awaitsBodyWanted } = this.#parts as Http2ExchangeParts;
+    const { request, awaitsBodyWanted, hopHeaders } = this.#parts as Http2ExchangeParts;
     const { body } = request;
     const { nowMs } = this.#owner.ticker;
     const headers = http2RequestHeaders(request, this.#owner.ownHeaders);
+    if (hopHeaders !== undefined) headers.push(...hopHeaders);
     if (body.framing !== 'none' && !(body.framing === 'length' && body.bytes === 0)) this.#body = new BodySender(body);
     this.#carrier = this.#open(link, headers, request);
     this.#link = link;
@@ -129,16 +135,20 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     else this.#body?.start(this);
   }
 
-  #open(link: Link, headers: readonly string[], { body, switchTo }: UpstreamRequest): Carrier {
+  #open(link: Link, headers: readonly string[], { body, switchTo, visitor }: UpstreamRequest): Carrier {
     const hasBody = this.#body !== null;
     const mayHaveTrailers = body.framing === 'chunked';
     const channel = switchTo === null ? link.channel : undefined;
     try {
       if (channel === null) throw new ChannelOverError();
       if (channel !== undefined)
-        return channel.open(headers, { hasBody, mayHaveTrailers, isRepeat: this.#parts?.isRepeat === true }, this);
+        return channel.open(
+          headers,
+          { hasBody, mayHaveTrailers, isRepeat: this.#parts?.isRepeat === true, visitor },
+          this,
+        );
       const endStream = !hasBody && switchTo === null;
-      const stream = link.request(neverIndexed(headers), { endStream, waitForTrailers: mayHaveTrailers });
+      const stream = link.request(neverIndexed(headers), { endStream, waitForTrailers: mayHaveTrailers }, visitor);
       return switchTo === null ? new Http2Carrier(stream, link, this) : new Http2SwitchCarrier(stream, link, this);
     } catch (error) {
       throw requestRefusal(error);
@@ -149,6 +159,10 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     this.#isHeldBack = false;
     if (this.#successor !== null) this.#successor.resume();
     else this.#carrier?.resume();
+  }
+
+  get heldBytes(): number {
+    return this.#successor?.heldBytes ?? this.#carrier?.heldBytes ?? 0;
   }
 
   abort(): void {
@@ -292,21 +306,27 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   onClose(code: number, error: Error | null): void {
     if (this.#parts === null) return;
     const { request, handler, isRetry } = this.#parts;
-    const isUnseen = code === constants.NGHTTP2_REFUSED_STREAM && !this.#hasBytes;
+    const shortage = this.#link?.relay === undefined ? null : shortageOfCode(code);
+    const isUnseen = (code === constants.NGHTTP2_REFUSED_STREAM || shortage !== null) && !this.#hasBytes;
     // Another exchange, or the network, has ended the connection: RFC 9110 §9.2.2.
     const isLost = this.#link?.isLost === true && !this.#hasBytes && isRepeatable(request);
-    const reason = resetReason(code, error);
+    const isCalmed =
+      code === constants.NGHTTP2_ENHANCE_YOUR_CALM &&
+      !this.#hasBytes &&
+      this.#link?.onCalm?.() === true &&
+      isRepeatable(request);
+    const reason = shortage === null ? resetReason(code, error) : REASON_OF_SHORTAGE[shortage];
     const phase = this.#hasHead ? 'body' : this.#hasBytes ? 'head' : 'send';
     const message = error === null ? `the stream was closed with code ${code}` : messageOf(error);
-    if ((isUnseen || isLost) && !isRetry && this.#body?.isConsumed !== true) {
+    if ((isUnseen || isLost || isCalmed) && !isRetry && this.#body?.isConsumed !== true) {
       this.#letGo(false);
-      this.#resend(request, handler);
+      this.#resend(request, handler, shortage);
     } else this.#fail(failed(phase, reason, message, !isUnseen), false);
   }
 
-  #resend(request: UpstreamRequest, handler: UpstreamHandler): void {
+  #resend(request: UpstreamRequest, handler: UpstreamHandler, shortage: Shortage | null): void {
     try {
-      this.#successor = this.#owner.resend(request, handler);
+      this.#successor = this.#owner.resend(request, handler, shortage);
     } catch (error) {
       handler.onBug(error);
     }

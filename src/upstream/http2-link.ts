@@ -6,7 +6,9 @@ import { destroySession } from '../lib/http2/destroy.ts';
 import { sendRequest } from '../lib/http2/heads.ts';
 import { outliveStreams } from '../lib/http2/outlive-streams.ts';
 import { cancelStream } from '../lib/http2/reset.ts';
+import { SessionWindows } from '../lib/http2/session-windows.ts';
 import { SHARED_SESSION } from '../lib/http2/shared-session.ts';
+import { isCrowded } from '../lib/net/waiting-bytes.ts';
 import type { DeadlineTicker, Ticked } from './deadline-ticker.ts';
 import type { UpstreamLimits } from './upstream.ts';
 import { codeOf } from './upstream-failure.ts';
@@ -21,8 +23,20 @@ export interface Http2LinkOptions {
 /** Further concurrent requests use another session: one lost packet then delays only a part of them. */
 const MAX_STREAMS = 100;
 const STREAM_WINDOW_BYTES = 512 * 1024;
+/** Upstreams are mostly near: their streams need less than those of agents, and a service may have many sessions. */
+const WINDOWS = {
+  budgetBytes: () => (isCrowded() ? 0 : 8 * 1024 * 1024),
+  largestBytes: STREAM_WINDOW_BYTES,
+  smallestBytes: 64 * 1024,
+  crowdedBytes: 32 * 1024,
+};
 /** Room for every stream's whole window: slow readers must not block fast ones. */
 const SESSION_WINDOW_BYTES = (MAX_STREAMS + 28) * STREAM_WINDOW_BYTES;
+/**
+ * With this much waiting for clients that do not read, further requests use another session: its windows are wider, and an upstream
+ * that holds the rest of these responses may refuse further ones (Node does from 10 MB on).
+ */
+const CLOGGED_BYTES = 2 * 1024 * 1024;
 /**
  * After this long without a byte while streams are open, the peer is pinged. Not more often: gRPC servers end
  * connections whose pings come closer than five minutes ("too_many_pings"). In between, TCP keep-alive detects dead
@@ -51,6 +65,7 @@ export class Http2Link implements Ticked, ListenerOwner {
   readonly #socket: Socket;
   readonly #session: ClientHttp2Session;
   readonly #options: Http2LinkOptions;
+  readonly #windows: SessionWindows;
   #isRetired = false;
   #maxStreams = MAX_STREAMS;
   #bytesRead = 0;
@@ -81,6 +96,7 @@ export class Http2Link implements Ticked, ListenerOwner {
     });
     outliveStreams(session, socket);
     this.#session = session;
+    this.#windows = new SessionWindows(session, WINDOWS);
     listenOnce(session, 'connect', this, () => session.setLocalWindowSize(SESSION_WINDOW_BYTES));
     listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
       this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
@@ -108,12 +124,14 @@ export class Http2Link implements Ticked, ListenerOwner {
 
   get hasRoom(): boolean {
     // A GOAWAY from the upstream closes the session, which lets the streams in progress finish.
-    return !this.#isRetired && this.active < this.#maxStreams && !this.#session.closed && !this.#session.destroyed;
+    if (this.#isRetired || this.active >= this.#maxStreams || this.#windows.heldBytes >= CLOGGED_BYTES) return false;
+    return !this.#session.closed && !this.#session.destroyed;
   }
 
   request(headers: readonly string[], options: { endStream: boolean; waitForTrailers: boolean }): ClientHttp2Stream {
     const stream = sendRequest(this.#session, headers, options);
     this.active += 1;
+    this.#windows.opened();
     return stream;
   }
 
@@ -121,6 +139,17 @@ export class Http2Link implements Ticked, ListenerOwner {
   reset(stream: ClientHttp2Stream): void {
     cancelStream(stream);
     this.countReset();
+  }
+
+  /** The upstream refuses to serve more on this session, which holds responses for clients that do not read: others need another one. */
+  onCalm(): boolean {
+    if (this.#windows.heldBytes === 0) return false;
+    this.#isRetired = true;
+    return true;
+  }
+
+  held(bytes: number): void {
+    this.#windows.held(bytes);
   }
 
   countReset(): void {
@@ -133,6 +162,7 @@ export class Http2Link implements Ticked, ListenerOwner {
   /** A stream of this session has ended. */
   release(): void {
     this.active -= 1;
+    this.#windows.closed();
     this.#idleSinceMs = this.#options.ticker.nowMs;
     if (this.#isRetired) this.#closeIfUnused();
   }

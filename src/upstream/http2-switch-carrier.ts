@@ -15,6 +15,8 @@ type Head = Readonly<Record<string, unknown>>;
  * owner of a switched stream reads it as any other. A refusal is a response.
  */
 export class Http2SwitchCarrier implements Carrier, ListenerOwner {
+  /** The new owner of the stream has it. */
+  readonly heldBytes = 0;
   readonly #stream: ClientHttp2Stream;
   readonly #link: CarrierLink;
   /** Null once it is over: the runtime keeps some streams, and this object with them, for a long time. */
@@ -57,7 +59,7 @@ export class Http2SwitchCarrier implements Carrier, ListenerOwner {
     if (isReset) this.#link.reset(this.#stream);
     // Data left in its buffers would keep the stream alive, with its share of the session's window.
     this.#stream.resume();
-    this.#link.release();
+    this.#link.release(this.#stream);
   }
 
   /** The listeners stay: they do nothing any longer, and the new owner may attach its own after the peer resets. */
@@ -66,7 +68,7 @@ export class Http2SwitchCarrier implements Carrier, ListenerOwner {
     this.#carried = null;
     stream.pause();
     listenOnce(stream, 'close', this, () => {
-      this.#link.release();
+      this.#link.release(stream);
       onClosed();
     });
     return stream;

@@ -1,7 +1,8 @@
 import { ignoreErrors } from '../lib/guarded-listeners.ts';
+import type { SharedPlaces } from '../lib/net/shared-places.ts';
 import type { DeadlineTicker } from './deadline-ticker.ts';
 import type { Dial, Dialled } from './dial.ts';
-import { Http1Upstream } from './http1-upstream.ts';
+import { Http1Upstream, shareUsed } from './http1-upstream.ts';
 import { Http2Upstream } from './http2-upstream.ts';
 import { PendingExchange } from './pending-exchange.ts';
 import { assertSafeHeaders, assertSafeRequest, hasConnectionAuth } from './request-headers.ts';
@@ -22,6 +23,8 @@ export interface NegotiatedUpstreamOptions {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
   readonly dial: Dial;
+  /** Connections to all upstreams, which visitors share. Absent: there are enough. */
+  readonly connections?: SharedPlaces | undefined;
   /** For the HTTP/2 client: the authority of its sessions. */
   readonly authority: string;
 }
@@ -95,6 +98,11 @@ export class NegotiatedUpstream implements Upstream {
     if (this.#lastProtocol === 'h2' && !this.#http2.keepsApart) {
       this.#waiting.push(pending);
       this.#dialForAll();
+      return;
+    }
+    if (this.#http1.isShareUsed(pending.request)) {
+      const refusal = setImmediate(() => pending.fail(shareUsed()));
+      pending.cancelDial = () => clearImmediate(refusal);
       return;
     }
     pending.cancelDial = this.#dial(EITHER, (dialled, failure) => {

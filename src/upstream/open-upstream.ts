@@ -1,4 +1,5 @@
 import type { LookupFunction } from 'node:net';
+import type { SharedPlaces } from '../lib/net/shared-places.ts';
 import { DeadlineTicker } from './deadline-ticker.ts';
 import { createDial } from './dial.ts';
 import { Http1Upstream } from './http1-upstream.ts';
@@ -16,6 +17,8 @@ export interface OpenUpstreamOptions {
   isAddressAllowed(ip: string): boolean;
   /** Whether one more connection may be opened. Absent: always. */
   readonly hasRoom?: (() => boolean) | undefined;
+  /** Connections to all upstreams, which visitors share. Absent: there are enough. */
+  readonly connections?: SharedPlaces | undefined;
   readonly lookup?: LookupFunction | undefined;
   /** Share one ticker among many upstreams to use a single timer. */
   readonly ticker?: DeadlineTicker | undefined;
@@ -23,7 +26,7 @@ export interface OpenUpstreamOptions {
 
 /** Does not connect until the first request. */
 export function openUpstream(options: OpenUpstreamOptions): Upstream {
-  const { host, port, tls, limits, lookup } = options;
+  const { host, port, tls, limits, lookup, connections } = options;
   const ticker = options.ticker ?? new DeadlineTicker();
   const dial = createDial({
     host,
@@ -35,11 +38,12 @@ export function openUpstream(options: OpenUpstreamOptions): Upstream {
     lookup,
   });
   return tls === null
-    ? new Http1Upstream({ limits, ticker, dial })
+    ? new Http1Upstream({ limits, ticker, dial, connections })
     : new NegotiatedUpstream({
         limits,
         ticker,
         dial,
+        connections,
         authority: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
       });
 }

@@ -46,6 +46,10 @@ export class PendingExchange implements UpstreamExchange {
     this.handler.onFailure(failure);
   }
 
+  get heldBytes(): number {
+    return this.#actual?.heldBytes ?? 0;
+  }
+
   resume(): void {
     this.#actual?.resume();
   }

@@ -6,6 +6,12 @@ export const REQUEST_BODY = 'request_body';
 /** This process has no file descriptor left for the connection, or only those of its reserve. */
 export const TOO_MANY_FILES = 'too_many_files';
 
+/** The reasons if no stream to the agent is left, or none for the address of this visitor. */
+export const REASON_OF_SHORTAGE = { full: 'tunnel_full', share: 'tunnel_share' } as const;
+
+/** The reasons if no connection to the upstream is left, or none for the address of this visitor. */
+export const UPSTREAM_SHORTAGE = { full: 'upstream_full', share: 'upstream_share' } as const;
+
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused',
   ECONNRESET: 'reset',

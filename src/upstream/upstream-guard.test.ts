@@ -29,6 +29,26 @@ test('does not dial metadata services, unspecified addresses or Postern itself, 
   }
 });
 
+test('does not dial metadata services of any cloud, in any form that leads to them', () => {
+  const isAllowed = upstreamGuard([], own);
+  const refused = ['fd20:ce::254', '192.0.0.192', 'fd00:ec2::23', 'fd00:c1::a9fe:a9fe', 'fd00:42::42'];
+  for (const inner of ['169.254.169.254', '100.100.100.200', '168.63.129.16', '192.0.0.192']) {
+    const [a = 0, b = 0, c = 0, d = 0] = inner.split('.').map(Number);
+    const pair = (one: number, other: number): string => ((one << 8) | other).toString(16);
+    // RFC 6052 §2.2: the prefix has 96, 64, 56 or 48 bits, and bits 64 to 71 are zero.
+    const last = `${pair(a, b)}:${pair(c, d)}`;
+    refused.push(`64:ff9b::${last}`, `64:ff9b:1::${last}`, `64:ff9b:1:ffff:0:0:${last}`);
+    refused.push(`64:ff9b:1:0:${pair(0, a)}:${pair(b, c)}:${pair(d, 0)}:0`);
+    refused.push(`64:ff9b:1:${pair(0, a)}:${pair(0, b)}:${pair(c, d)}::`);
+    refused.push(`64:ff9b:1:${pair(a, b)}:${pair(0, c)}:${pair(d, 0)}::`);
+    refused.push(`2002:${pair(a, b)}:${pair(c, d)}::1`, `::ffff:${inner}`, `::ffff:0:${last}`, `::${last}`);
+  }
+  for (const ip of refused) assert.equal(isAllowed(ip, 80), false, ip);
+  for (const ip of ['64:ff9b::cb00:7101', '64:ff9b:1::a00:1', '64:ff9b:1:a00:0:100::', 'fd20:ce::253']) {
+    assert.equal(isAllowed(ip, 80), true, ip);
+  }
+});
+
 test('dials what settings allow, except Postern itself', () => {
   const isAllowed = upstreamGuard(['169.254.0.0/16', '127.0.0.0/8'], own);
   assert.equal(isAllowed('169.254.169.254', 80), true);

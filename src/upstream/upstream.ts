@@ -19,6 +19,8 @@ export interface UpstreamRequest {
   readonly switchTo: string | null;
   /** Where the upstream client notes the route that the request took; for logs. */
   readonly routeTaken?: RouteTaken;
+  /** The address of the client, which shares scarce things with others. Absent: it is not known, and has no share. */
+  readonly visitor?: string;
   /** The trace for another node that passes the request on to its agent. Absent: it records nothing. */
   readonly hopTrace?: string;
 }
@@ -127,6 +129,8 @@ export interface UpstreamFailure {
 export interface UpstreamExchange {
   /** The client can accept data again. */
   resume(): void;
+  /** What has arrived of the response and waits for the client. */
+  readonly heldBytes: number;
   /** The client went away, or the request is rejected: releases everything. The handler is not called again. */
   abort(): void;
 }

@@ -43,10 +43,25 @@ suite('a test of access rules', () => {
   for (const [body, allowed, rule, reason] of cases) {
     test(JSON.stringify(body), async () => {
       const { message, ...answer } = await edge.api('POST', `${access}/test`, body);
-      assert.deepEqual(answer, { allowed, rule, reason });
+      assert.deepEqual(answer, { allowed, rule, reason, paths_read_by: null });
       assert.match(message, /^.+\.$/);
     });
   }
+
+  test('says what reads paths on the route, so that odd ones are rejected there', async () => {
+    const rules = [{ match_type: 'exact_path', match: '/old', to: '/new' }];
+    await edge.api('PUT', `${site.routePath}/redirect`, { rules });
+    const { paths_read_by: reader } = await edge.api('POST', `${access}/test`, { guest: true });
+    assert.equal(reader, 'redirect rules[0] exact_path /old');
+    const { stdout } = await command('test', ...place, '--guest');
+    assert.match(
+      stdout,
+      /^allowed: .+\npaths such as \/a\/\/b are rejected: redirect rules\[0\] exact_path \/old reads paths/,
+    );
+    await edge.api('PUT', `${site.routePath}/redirect`, { enabled: false, rules });
+    assert.equal((await edge.api('POST', `${access}/test`, { guest: true })).paths_read_by, null);
+    await edge.api('DELETE', `${site.routePath}/redirect`);
+  });
 
   test('rejects a body that describes nobody in particular, and rules that are not valid', async () => {
     const bodies: readonly (readonly [unknown, RegExp])[] = [

@@ -98,7 +98,7 @@ async function realGateway(t: TestContext) {
     assert.ok(link !== null && link !== undefined, 'nothing leads to the tunnel');
     const pseudo = [':method', 'GET', ':scheme', 'https', ':authority', 'app.test', ':path', path];
     const stream = link.request([...pseudo, 'postern-tunnel', tunnelId], { endStream: true, waitForTrailers: false });
-    stream.on('error', () => {}).once('close', () => link.release());
+    stream.on('error', () => {}).once('close', () => link.release(stream));
     return answerOf(stream);
   };
   const replace = async (): Promise<void> => {

@@ -69,3 +69,58 @@ suite('a body of 1 MB that would hold the event loop', () => {
     assert.notEqual(body.error_code, 'ERR_POSTERN_INVALID_JSON');
   });
 });
+
+suite('a body in which an object has a name twice', () => {
+  const send = (method: string, path: string, rawBody: string) => world.world.api(method, path, undefined, { rawBody });
+  const filler = JSON.stringify(
+    Array.from({ length: 30_000 }, (_, at) => ({ method: 'PATCH', path: '/x', body: { a: `${at}` } })),
+  ).slice(1, -1);
+  const bodies: readonly (readonly [what: string, method: string, path: string, body: string])[] = [
+    ['a module', 'PUT', `${site.routePath}/compression`, '{"enabled":false,"enabled":true}'],
+    ['an escaped name', 'PUT', `${site.routePath}/compression`, '{"enabled":false,"en\\u0061bled":true}'],
+    ['equal values', 'PATCH', site.routePath, '{"description":"a","description":"a"}'],
+    ['an inner object', 'PATCH', site.routePath, '{"compression":{"enabled":true,"enabled":false}}'],
+    ['an item of a list', 'PUT', `${site.routePath}/access`, '{"allow":[{"emails":[],"emails":["a@b.example"]}]}'],
+    ['a key', 'POST', '/api_keys', '{"scopes":["*:read"],"scopes":["*"]}'],
+    ['a changeset', 'POST', '/changesets', '{"dry_run":true,"operations":[],"dry_run":false}'],
+    [
+      'a large changeset, far apart',
+      'POST',
+      '/changesets',
+      `{"dry_run":true,"operations":[${filler}],"dry_run":false}`,
+    ],
+    [
+      'a large changeset, inside',
+      'POST',
+      '/changesets',
+      `{"operations":[${filler},{"method":"DELETE","path":"/a","path":"/b"}]}`,
+    ],
+  ];
+  for (const [what, method, path, body] of bodies) {
+    test(`is refused: ${what}`, async () => {
+      const { status, body: answer } = await send(method, path, body);
+      assert.deepEqual([status, answer.error_code], [400, 'ERR_POSTERN_INVALID_JSON'], JSON.stringify(answer));
+      assert.match(answer.msg, /has the name "\w+" twice/);
+    });
+  }
+
+  test('is not confused with one in which two objects have it', async () => {
+    const body = '{"description":"\\":\\"","compression":{"enabled":true}}';
+    assert.equal((await send('PATCH', site.routePath, body)).status, 200);
+  });
+
+  test('an empty If-Match is no condition, and nothing is written', async () => {
+    for (const header of ['', ' ']) {
+      const { status, body } = await world.world.api(
+        'PATCH',
+        site.routePath,
+        { description: 'lost' },
+        {
+          headers: { 'if-match': header },
+        },
+      );
+      assert.deepEqual([status, body.error_code], [400, 'ERR_POSTERN_INVALID_HEADER']);
+    }
+    assert.notEqual((await world.world.api('GET', site.routePath)).body.description, 'lost');
+  });
+});

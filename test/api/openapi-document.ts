@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import Schema from 'typebox/schema';
-import type { OpenApiDocument, ResponseObject } from '../../src/api/openapi/document.ts';
+import {
+  type OpenApiDocument,
+  operationsAt,
+  type ParameterObject,
+  type Reference,
+  type ResponseObject,
+} from '../../src/api/openapi/document.ts';
 import { registeredOperations } from '../../src/api/openapi/registered-operations.ts';
 import { openApiDocument } from '../../src/api/openapi.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
@@ -20,15 +26,18 @@ export interface DocumentedOperation {
   readonly path: string;
   readonly requestSchema: JsonObject | undefined;
   readonly requestExample: JsonObject | undefined;
-  readonly responses: ReadonlyMap<number, ResponseObject>;
+  readonly parameters: readonly (ParameterObject | Reference)[];
+  /** By status. The errors that all operations share are under `default`. */
+  readonly responses: ReadonlyMap<number | 'default', ResponseObject>;
 }
 
 export function documentedOperations(document: OpenApiDocument): readonly DocumentedOperation[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => {
+    operationsAt(item).map(([method, operation]) => {
       const media = operation.requestBody?.content['application/json'];
       const responses = Object.entries(operation.responses).map(
-        ([status, response]) => [Number(status), resolve<ResponseObject>(document, response)] as const,
+        ([status, response]) =>
+          [status === 'default' ? status : Number(status), resolve<ResponseObject>(document, response)] as const,
       );
       return {
         id: operation.operationId,
@@ -36,10 +45,24 @@ export function documentedOperations(document: OpenApiDocument): readonly Docume
         path,
         requestSchema: media?.schema,
         requestExample: media?.example as JsonObject | undefined,
+        parameters: operation.parameters ?? [],
         responses: new Map(responses),
       };
     }),
   );
+}
+
+/** The success of an operation: each has one. */
+export function successOf({ id, responses }: DocumentedOperation): readonly [number, ResponseObject] {
+  const found = [...responses].find(([status]) => Number(status) < 300) ?? assert.fail(id);
+  return found as [number, ResponseObject];
+}
+
+/** The codes that a documented response can have. */
+export function errorCodesOf(response: ResponseObject): readonly string[] {
+  const schema = response.content?.['application/json']?.schema as JsonObject | undefined;
+  const properties = schema?.['properties'] as { error_code?: { enum?: readonly string[] } } | undefined;
+  return properties?.error_code?.enum ?? [];
 }
 
 export function resolve<Thing>(document: OpenApiDocument, thing: object): Thing {

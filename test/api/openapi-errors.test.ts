@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { allErrorRows, errorTables } from '../../src/main/error-tables.ts';
 import { filesIn, productFiles, projectRoot } from '../architecture/source-files.ts';
-import { makeDocument, operations } from './openapi-document.ts';
+import { documentedOperations, errorCodesOf, makeDocument, operations } from './openapi-document.ts';
 
 const CODE = /\bERR_POSTERN_[A-Z0-9_]+\b/g;
 const rows = allErrorRows();
@@ -57,6 +57,29 @@ test('every error that an operation names is in the document', () => {
   for (const operation of operations) {
     for (const code of operation.errors)
       assert.ok(code in examples, `${operation.resource}.${operation.verb}: ${code}`);
+  }
+});
+
+/** What the layers around an operation add to it. A status with codes of its own hides those of `default`. */
+const EVERYWHERE = ['ERR_POSTERN_STARTING', 'ERR_POSTERN_REVOCATIONS_UNKNOWN', 'ERR_POSTERN_STORE_UNAVAILABLE'];
+const OF_WRITES = ['ERR_POSTERN_CHANGE_PENDING', 'ERR_POSTERN_TOO_MANY_CONFLICTS', 'ERR_POSTERN_STORE_READ_ONLY'];
+
+test('each operation lists the codes that the layers around it give', () => {
+  const own: readonly (readonly [string, string])[] = [
+    ['changesets.create', 'ERR_POSTERN_TOO_MANY_LARGE_BODIES'],
+    ['https_edge_routes.access.review', 'ERR_POSTERN_INVALID_TIME'],
+    ['user_accounts.invite', 'ERR_POSTERN_CHANGE_PENDING'],
+  ];
+  const served = new Set(operations.map(({ resource, verb }) => `${resource}.${verb}`));
+  // Public pages are served without these layers.
+  const inLayers = documentedOperations(makeDocument()).filter(({ id }) => served.has(id));
+  for (const { id, method, responses } of inLayers) {
+    const mine = own.flatMap(([operation, code]) => (operation === id ? [code] : []));
+    for (const code of [...EVERYWHERE, ...(method === 'GET' ? [] : OF_WRITES), ...mine]) {
+      const { status = 0 } = rows[code as keyof typeof rows] ?? {};
+      const response = responses.get(status) ?? responses.get('default') ?? assert.fail(`${id} has no errors`);
+      assert.ok(errorCodesOf(response).includes(code), `${id} ${status}: ${code}`);
+    }
   }
 });
 

@@ -210,6 +210,7 @@ suite('with 10,000 edges', () => {
       online: { list: () => Promise.resolve([]) },
       unprepared: () => [],
       storeProblem: () => null,
+      directories: new Map(),
       loginTroubles: async () => new Map(),
       alerts: () => [],
       managedCertificate: () => null,

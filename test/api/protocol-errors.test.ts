@@ -29,6 +29,21 @@ test('answers every HTTP method that the API does not support with 405 and Allow
   }
 });
 
+test('the message to a rejected key says what is wrong with it, and recognizes a preset token of an agent', async (t) => {
+  const authtoken = 'preset-token-of-an-agent-0123456789abcdef';
+  const preset = await TestWorld.open(t, { env: { POSTERN_AUTHTOKEN: authtoken } });
+  const refused = async (key: string | null) => (await preset.api('GET', '/api_keys', undefined, { key })).body.msg;
+  assert.match(await refused(authtoken), /^this is the token of an agent, not an API key: .*first-api-key/);
+  assert.match(await refused('x'.repeat(40)), /^the API key is not known: it is mistyped, was deleted/);
+  assert.match(await refused(null), /send "Authorization: Bearer <API key>"$/);
+  for (const key of [authtoken, 'x'.repeat(40)]) assert.doesNotMatch(await refused(key), /Authorization/);
+});
+
+test('OPTIONS lists no method of a path that only looks like an id', async () => {
+  const { headers } = await world.api('OPTIONS', '/event_deliveries/replay');
+  assert.equal(headers.get('allow'), 'OPTIONS, POST');
+});
+
 test('public pages answer an unknown method with 405 without a key, everything else with 401', async () => {
   for (const method of ['QUERY', 'POST', 'TRACE']) {
     const request = (path: string): string => `${method} ${path} HTTP/1.1\r\nHost: api\r\nConnection: close\r\n\r\n`;
@@ -145,6 +160,67 @@ test('answers 503 until the first API key is created, never 401 to the right one
   const early = answers.slice(0, -1);
   for (const answer of early) assertApiError(answer, { status: 503, code: 'ERR_POSTERN_STARTING' });
   assert.equal(early[0]?.headers.get('retry-after'), '1');
+});
+
+function roomOrClosed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      socket.off('drain', done).off('close', done);
+      resolve();
+    };
+    socket.on('drain', done).on('close', done);
+  });
+}
+
+/** Sends a body as many clients do: all of it, before it reads. */
+async function sendFirst(framing: string, body: Iterable<Buffer>): Promise<string> {
+  const socket = await open();
+  let failure: Error | null = null;
+  socket.on('error', (error) => {
+    failure = error;
+  });
+  socket.pause();
+  socket.write(`PUT /ip_policies/ipp_x HTTP/1.1\r\n${AUTHORIZED}Content-Type: application/json\r\n${framing}\r\n\r\n`);
+  for (const piece of body) {
+    if (socket.destroyed) break;
+    if (!socket.write(piece)) await roomOrClosed(socket);
+  }
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk)).resume();
+  while (!socket.closed) await roomOrClosed(socket);
+  return failure === null ? Buffer.concat(chunks).toString() : String(failure);
+}
+
+test('a client that sends a body above the limit before it reads gets its 413, and then the connection ends', async () => {
+  const megabyte = Buffer.alloc(1_000_000, 'x');
+  const chunk = Buffer.concat([Buffer.from(`${megabyte.length.toString(16)}\r\n`), megabyte, Buffer.from('\r\n')]);
+  const megabytes = (count: number, piece = megabyte): Buffer[] => Array.from({ length: count }, () => piece);
+  for (let round = 0; round < 10; round += 1) {
+    const whole = await sendFirst('Content-Length: 5000000', megabytes(5));
+    assert.match(whole, /^HTTP\/1\.1 413 [\s\S]*connection: close[\s\S]*"ERR_POSTERN_BODY_TOO_LARGE"/i, whole);
+    const chunked = await sendFirst('Transfer-Encoding: chunked', [...megabytes(5, chunk), Buffer.from('0\r\n\r\n')]);
+    assert.match(chunked, /^HTTP\/1\.1 413 [\s\S]*"ERR_POSTERN_BODY_TOO_LARGE"/, chunked);
+  }
+  const body = Buffer.alloc(50_000_000, 'x');
+  const headers = {
+    authorization: `Bearer ${TEST_API_KEY}`,
+    'service-version': '2',
+    'content-type': 'application/json',
+  };
+  for (let round = 0; round < 5; round += 1) {
+    const answer = await fetch(`${world.baseUrl}/ip_policies/ipp_x`, { method: 'PUT', headers, body });
+    assert.equal(answer.status, 413);
+    await answer.text();
+  }
+});
+
+test('a client that never stops sending is disconnected', async () => {
+  function* endless(): Iterable<Buffer> {
+    const piece = Buffer.alloc(1 << 20, 'x');
+    for (let sent = 0; sent < 1 << 30; sent += piece.length) yield piece;
+    assert.fail('1 GiB was read');
+  }
+  await sendFirst(`Content-Length: ${1 << 30}`, endless());
 });
 
 async function open(address: { readonly port: number } = world.server.addresses.api): Promise<Socket> {

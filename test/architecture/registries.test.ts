@@ -37,6 +37,7 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/resources/https_edge_routes/https-edge-routes.ts': 'tells users of another service which module replaces theirs',
   'src/resources/registry.ts': 'not the module: a folder that is named after the protocol',
   'src/identity/provider/create-provider.ts': "not the module: a field of the library's context",
+  'src/main/problems.ts': 'a composition root: which records would end a start, those of guests and programs included',
   'src/main/data-plane/circuits.ts': 'a composition root: alerts and metrics show the state of the module',
   'src/main/address-lists.ts': 'a composition root: loads lists with the settings that the module declares',
   'src/main/people/route-clients.ts': 'a composition root: derives clients from the configuration of the module',

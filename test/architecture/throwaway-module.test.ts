@@ -59,7 +59,7 @@ test('a module is one folder and one line of the registry', { timeout: 400_000 }
   assert.match(copy.read('src/config/defaults.yaml'), /^throwaway_limit: 5$/m);
   assert.match(await copy.run('bin/postern.mjs', 'server', '--help'), /--throwaway-limit\s+Characters that/);
   const help = await copy.run('bin/postern.mjs', 'http', '--help');
-  assert.match(help, /--throwaway-greeting TEXT +Greeting for/);
+  assert.match(help, /--throwaway-greeting TEXT\s+Greeting for/);
   assert.match(help, /postern http 3000 --throwaway-greeting hello/);
   assert.match(await copy.run('bin/postern.mjs', 'completion', 'bash'), /--throwaway-greeting/);
 

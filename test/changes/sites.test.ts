@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { rename, utimes, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { operatorEnv, runCommand } from '../cli/run-command.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -48,7 +49,77 @@ async function latestChange(world: TestWorld) {
   return (await world.api('GET', '/changes?limit=1')).body.changes[0];
 }
 
+/** One file of several sites. */
+const sites = (...names: readonly string[]): string =>
+  `version: 1\nhttps_edges:\n${names.map((name) => `  ${name}.localhost:\n    hostports: ["${name}.localhost:7443"]\n    routes: {/: {backend: {backend: page}}}\n`).join('')}backends:\n  page: {kind: http_response, body: hello}\n`;
+const localHosts = (...names: readonly string[]): readonly string[] => names.map((name) => `${name}.localhost:7443`);
+
 suite('a server with a file of sites', { timeout: TIMEOUT_MS }, () => {
+  test('takes a file when it was written whole', async (t) => {
+    const { world, file } = await openWorld(t, site('one.localhost'));
+    const whole = `${site('one.localhost').replace('{backend: page}', '{backend: page}, ip_restriction: {ip_policies: [office]}')}ip_policies:\n  office: {rules: {192.0.2.0/24: {}}}\n`;
+    const open = site('one.localhost', 'protected since');
+    // As a program that writes in place: half of it is a valid file, without the rule.
+    await writeFile(file, open);
+    const applied = world.server.applySites();
+    await sleep(700);
+    await writeFile(file, whole);
+    await applied;
+    const { body } = await world.api('GET', '/backends/http_response');
+    assert.equal(body.backends[0].body, 'hello', 'the open form was never applied');
+    const { body: edges } = await world.api('GET', '/edges/https');
+    assert.equal(edges.https_edges[0].routes[0].ip_restriction.ip_policies.length, 1);
+    const startedMs = performance.now();
+    await writeFile(`${file}.new`, site('two.localhost'));
+    await utimes(`${file}.new`, new Date(), new Date(Date.now() - 5_000));
+    await rename(`${file}.new`, file);
+    await world.server.applySites();
+    assert.deepEqual(await hosts(world), localHosts('two'));
+    assert.ok(performance.now() - startedMs < 900, 'a file that was renamed into place is taken at once');
+  });
+
+  test('asks before most of the sites are removed, until somebody confirms', async (t) => {
+    const { world, file, rewrite } = await openWorld(t, sites('a', 'b', 'c', 'd'));
+    assert.equal((await hosts(world)).length, 4);
+    await rewrite(sites('a', 'b'));
+    assert.deepEqual(await hosts(world), localHosts('a', 'b'), 'half of them stays');
+    await rewrite(sites('a', 'b', 'c'));
+    for (const [text, problem] of [
+      [
+        'version: 1\n',
+        /^the sites wait for a confirmation: 3 of 3 sites would be removed: a\.localhost, b\.localhost, c\.localhost$/,
+      ],
+      [sites('c'), /: 2 of 3 sites would be removed: a\.localhost, b\.localhost$/],
+      [sites('x'), /: 3 of 3 sites would be removed/],
+    ] as const) {
+      await rewrite(text);
+      assert.deepEqual(await hosts(world), localHosts('a', 'b', 'c'));
+      const [found = '', ...others] = await nodeProblems(world);
+      assert.match(found, problem);
+      assert.deepEqual(others, []);
+    }
+    const { body } = await world.api('GET', '/problems');
+    const shown = body.problems.filter(({ check }: { check: string }) => check === 'nodes');
+    assert.match(shown[0].advice, /postern apply -f FILE --prune --owner postern-server.*--sites-may-shrink/);
+    const confirmed = ['apply', '-f', file, '--prune', '--owner', 'postern-server', '--yes'];
+    const { code, stderr } = await runCommand(confirmed, { env: operatorEnv(world) });
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(await hosts(world), localHosts('x'));
+    await world.server.applySites();
+    assert.deepEqual(await nodeProblems(world), []);
+    const lines = world.logLines.filter((line) => line.includes('wait for a confirmation'));
+    assert.equal(lines.length, 3);
+  });
+
+  test('removes them at once if the setting says so', async (t) => {
+    const file = join(await tempDir(t), 'sites.yml');
+    await writeFile(file, sites('a', 'b'));
+    const world = await TestWorld.open(t, { env: { POSTERN_SITES: file, POSTERN_SITES_MAY_SHRINK: 'true' } });
+    await writeFile(file, 'version: 1\n');
+    await world.server.applySites();
+    assert.deepEqual(await hosts(world), []);
+  });
+
   test('applies it at its start, prunes with the next one, and keeps what others made', async (t) => {
     const { world, file, rewrite } = await openWorld(t, site('one.localhost'));
     assert.deepEqual(await hosts(world), ['one.localhost:7443']);

@@ -31,7 +31,7 @@ const oidc = fc.record(
     issuer: text,
     client_id: text,
     client_secret: text,
-    scopes: fc.uniqueArray(text, { maxLength: 3 }),
+    scopes: fc.uniqueArray(text, { minLength: 1, maxLength: 3 }),
     options_passthrough: fc.boolean(),
     cookie_prefix: text,
     inactivity_timeout: fc.nat(),
@@ -132,7 +132,7 @@ export function anyAgentConfig(): fc.Arbitrary<AgentConfig> {
 
 /** As a user would write it. */
 export function asWritten(config: AgentConfig): Record<string, unknown> {
-  return withoutNulls({
+  return withoutUnset({
     version: 2,
     authtoken: config.authtoken,
     server_addr: config.serverAddr,
@@ -161,13 +161,13 @@ function dockerAsWritten({ socket, defaults, sharedLabels }: DockerConfig): Reco
     modules,
     upstreamTls,
   });
-  return withoutNulls({
+  return withoutUnset({
     socket,
     shared_labels: sharedLabels,
-    defaults: withoutNulls({
+    defaults: withoutUnset({
       ...keys,
-      allow_groups: allowGroups.length > 0 ? allowGroups : null,
-      allow_emails: allowEmails.length > 0 ? allowEmails : null,
+      allow_groups: allowGroups,
+      allow_emails: allowEmails,
       allow_public: allowPublic,
     }),
   });
@@ -175,7 +175,7 @@ function dockerAsWritten({ socket, defaults, sharedLabels }: DockerConfig): Reco
 
 function tunnelAsWritten(own: TunnelConfig): Record<string, unknown> {
   const addresses = own.modules['ip_restriction'];
-  return withoutNulls({
+  return withoutUnset({
     addr: /^\d+$/.test(own.addr) ? Number(own.addr) : own.addr,
     proto: own.proto,
     schemes: own.schemes,
@@ -185,13 +185,14 @@ function tunnelAsWritten(own: TunnelConfig): Record<string, unknown> {
     metadata: own.metadata,
     host_header: own.hostHeader,
     inspect: own.inspect,
-    oidc: own.modules['oidc'] ?? null,
-    ip_restriction: addresses === undefined ? null : { allow_cidrs: addresses['allow'], deny_cidrs: addresses['deny'] },
+    oidc: own.modules['oidc'] === undefined ? null : withoutUnset(own.modules['oidc']),
+    ip_restriction:
+      addresses === undefined ? null : withoutUnset({ allow_cidrs: addresses['allow'], deny_cidrs: addresses['deny'] }),
     mutual_tls_cas: own.modules['mutual_tls']?.['ca_pems'] ?? [],
     compression: 'compression' in own.modules,
     upstream_tls:
       own.upstreamTls &&
-      withoutNulls({
+      withoutUnset({
         root_cas: own.upstreamTls.rootCas,
         server_name: own.upstreamTls.serverName,
         insecure_skip_verify: own.upstreamTls.insecureSkipVerify,
@@ -208,6 +209,11 @@ function withoutTls({
   return others;
 }
 
-function withoutNulls(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+/** An empty list is rejected. */
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function withoutUnset(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && !isEmpty(value)));
 }

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { examineAgentConfig, readAgentConfig } from '../../src/cli/agent/config/read-agent-config.ts';
 import { createConfigCommand } from '../../src/cli/agent/config-command.ts';
+import { moduleForms } from '../../src/cli/agent/modules/module-forms.ts';
 import { PosternError } from '../../src/lib/errors.ts';
 import { isLong } from '../support/share-of-cases.ts';
 import { rootPem } from './agent-certificate.ts';
@@ -108,7 +109,10 @@ const WRONG: readonly (readonly [string, readonly RegExp[]])[] = [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    labels: [a=b]',
     [/^f:6: tunnels.a: a tunnel has either proto or labels/],
   ],
-  ['version: 2\ntunnels:\n  a:\n    addr: 1\n    labels: []', [/^f:5: labels is empty: write labels: \[app=web\]$/]],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    labels: []',
+    [/^f:5: tunnels.a.labels is empty: write labels: \[app=web\], or remove it$/],
+  ],
   ['version: 2\ntunnels:\n  a:\n    addr: 1\n    labels: [a=1, a=2]', [/^f:5: labels has two values for one name/]],
   [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    labels: [a=1]\n    domain: x.y',
@@ -269,6 +273,26 @@ test('config check shows what would be opened', async () => {
   ]);
 });
 
+test('rejects a list or a module without anything in it: it may be meant as "nobody"', () => {
+  let count = 0;
+  for (const { key, shape, fields, module } of moduleForms()) {
+    const lists = fields.filter(({ kind }) => kind === 'list');
+    const written = (inner: string) =>
+      shape === 'list' ? [`${key}:${inner}`] : lists.map((field) => `${key}: {${field.key}:${inner}}`);
+    const texts = shape === 'switch' ? [] : ['[]', '', ' null', '\n    # somebody\n    '].flatMap(written);
+    for (const text of [...texts, ...(shape === 'map' && lists.length > 0 ? [`${key}: {}`] : [])]) {
+      if (text.endsWith('{}') && module === 'oidc') continue;
+      count += 1;
+      const reading = examineAgentConfig(
+        `version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    ${text.replace(':[', ': [')}\n`,
+        'f',
+      );
+      assert.equal(reading.ok, false, text);
+    }
+  }
+  assert.ok(count > 60, String(count));
+});
+
 test('config check shows what containers get, and finds what could be meant otherwise', async () => {
   const docker = (text: string) => `version: 2\ndocker:\n  socket: /run/podman/podman.sock\n  defaults:\n${text}`;
   const lines = async (text: string): Promise<readonly string[]> => {
@@ -279,7 +303,10 @@ test('config check shows what containers get, and finds what could be meant othe
   assert.deepEqual(await lines('    login: true\n    allow_groups: [ops]\n'), [
     "containers (--docker): labels → /run/podman/podman.sock (login at the server's identity host, groups ops, public ones rejected)",
   ]);
-  assert.match((await lines('    allow_groups: []\n'))[0] ?? '', /allow_groups is empty: name somebody/);
+  assert.match(
+    (await lines('    allow_groups: []\n'))[0] ?? '',
+    /allow_groups is empty: write allow_groups: \[ops\], or remove it/,
+  );
   assert.match((await lines('    login: false\n    allow_emails: [a@b.example]\n'))[0] ?? '', /login must be true/);
   assert.match((await lines('    allow_emails: [nobody]\n'))[0] ?? '', /must be an address/);
   assert.match((await lines('    access:\n      allow_groups: [ops]\n'))[0] ?? '', /unknown key "access"/);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
 import type { TunnelCommandName } from '../../src/cli/agent/agent-flags.ts';
 import { createConfigCommand } from '../../src/cli/agent/config-command.ts';
 import { createStartCommand } from '../../src/cli/agent/start-command.ts';
@@ -25,15 +25,16 @@ async function optionsOf(args: readonly string[], around: AgentWorldOptions = {}
   return { options, inspector: world.inspectors[0] };
 }
 
-async function refusal(args: readonly string[], around: AgentWorldOptions = {}): Promise<string> {
+async function refusal(args: readonly string[], around: AgentWorldOptions = {}, stdin = ''): Promise<string> {
   const world = new AgentWorld(around);
   const [name = '', ...rest] = args;
+  const source = createTextSource(() => Promise.resolve(stdin));
   const command =
     name === 'start'
-      ? createStartCommand(world.ports)
+      ? createStartCommand(world.ports, source)
       : name === 'config'
         ? createConfigCommand(world.ports)
-        : createTunnelCommand(name as TunnelCommandName, world.ports);
+        : createTunnelCommand(name as TunnelCommandName, world.ports, source);
   const started = world.agent().then(() => assert.fail(`it was not refused: ${args.join(' ')}`));
   const error = await Promise.race([world.run(command, rest), started]).then(
     () => assert.fail('it was not refused'),
@@ -232,7 +233,7 @@ test('start opens the named tunnels, or all, with files relative to the configur
   const files = {
     '/etc/p/agent.yml': `version: 2
 tunnels:
-  web: { proto: http, addr: 3000, schemes: [http, https], mutual_tls_cas: [] }
+  web: { proto: http, addr: 3000, schemes: [http, https] }
   api: { labels: [app=api], addr: 4000, inspect: false }
   mtls: { proto: http, addr: 1, mutual_tls_cas: [ca.pem], upstream_tls: { root_cas: [ca.pem], server_name: svc.internal } }
 `,
@@ -277,4 +278,94 @@ test('looks for the file in the usual places', async () => {
   assert.equal(await at(home), 'homemeconfigposternposternyml');
   assert.equal(await at(home, '/xdg/postern/postern.yml'), 'xdgposternposternyml');
   assert.equal(await at(home, '/xdg/postern/postern.yml', 'postern.yml'), 'posternyml');
+});
+
+suite('a file that the current directory happens to have', () => {
+  const FOREIGN = 'version: 2\nserver_addr: evil.example.com:1\ntunnels: { web: { proto: http, addr: 3000 } }\n';
+  const OWN_TOKEN = `${FOREIGN}authtoken: from-file\n`;
+  const ELSEWHERE = { 'postern-data/first-authtoken': 'first-token\n', token: 'from-elsewhere\n', 'ca.pem': rootPem };
+  const SECRET = [
+    '--oidc-issuer',
+    'https://i.example.com',
+    '--oidc-client-id',
+    'x',
+    '--oidc-client-secret',
+    'my-secret',
+  ];
+  const refused: readonly (readonly [
+    what: string,
+    args: readonly string[],
+    file: string,
+    env?: Record<string, string>,
+  ])[] = [
+    ['POSTERN_AUTHTOKEN to its server', ['start', '--all'], FOREIGN, { POSTERN_AUTHTOKEN: 'mine' }],
+    ['--authtoken to its server', ['http', '3000', '--authtoken', 'mine'], FOREIGN],
+    ['--authtoken over its own token', ['http', '3000', '--authtoken', 'mine'], OWN_TOKEN],
+    ['--authtoken-file to its server', ['http', '3000', '--authtoken-file', '-'], FOREIGN],
+    [
+      'first-authtoken to another loopback port',
+      ['http', '3000'],
+      FOREIGN.replace('evil.example.com:1', '127.0.0.1:9'),
+    ],
+    ['a client secret beside its own token', ['http', '3000', ...SECRET], OWN_TOKEN],
+    ['a header beside its own token', ['http', '3000', '--request-header-add', 'authorization: x'], OWN_TOKEN],
+    [
+      "a token to the person's server, by its CA",
+      ['http', '3000', '--server-addr', 'gw.example.com:1'],
+      `${FOREIGN}root_cas: [ca.pem]\n`,
+      { POSTERN_AUTHTOKEN: 'mine' },
+    ],
+    [
+      'a token to the default server, by its CA',
+      ['http', '3000'],
+      'version: 2\nroot_cas: [ca.pem]\n',
+      { POSTERN_AUTHTOKEN: 'mine' },
+    ],
+  ];
+  for (const [what, args, file, env = {}] of refused) {
+    test(`does not direct ${what}`, async () => {
+      const files = { ...ELSEWHERE, 'postern.yml': file };
+      const message = await refusal(args, { files, env }, 'from-stdin');
+      assert.match(message, /^ERR_POSTERN_USAGE: postern\.yml in this directory names the /);
+      assert.match(message, /name it with --config postern\.yml/);
+      assert.doesNotMatch(message, /mine|my-secret|from-stdin|first-token/);
+    });
+  }
+
+  test('is used with its own token, and when the person names it or its server', async () => {
+    const env = { POSTERN_AUTHTOKEN: 'mine' };
+    const sent = async (args: readonly string[], file: string, variables: Record<string, string> = env) => {
+      const files = { ...ELSEWHERE, 'postern.yml': file };
+      const { options } = await optionsOf(args, { files, env: variables });
+      return [options.serverAddr, options.authtoken];
+    };
+    const evil = 'evil.example.com:1';
+    assert.deepEqual(await sent(['start', 'web'], OWN_TOKEN, {}), [evil, 'from-file']);
+    assert.deepEqual(await sent(['start', 'web', '--config', 'postern.yml'], FOREIGN), [evil, 'mine']);
+    assert.deepEqual(await sent(['http', '1', '--server-addr', evil], FOREIGN), [evil, 'mine']);
+    assert.deepEqual(await sent(['http', '1'], FOREIGN, { ...env, POSTERN_SERVER_ADDR: evil }), [evil, 'mine']);
+    const standard = FOREIGN.replace(evil, '127.0.0.1:7444');
+    assert.deepEqual(await sent(['http', '1'], standard), ['127.0.0.1:7444', 'mine']);
+    assert.deepEqual(await sent(['http', '1'], standard, {}), ['127.0.0.1:7444', 'first-token']);
+  });
+
+  test("is not confused with the user's own file", async () => {
+    const files = { '/home/me/.config/postern/postern.yml': FOREIGN };
+    const { options } = await optionsOf(['start', 'web'], { files, env: { POSTERN_AUTHTOKEN: 'mine' } });
+    assert.deepEqual([options.serverAddr, options.authtoken], ['evil.example.com:1', 'mine']);
+  });
+
+  test('gets a secret after the person agreed on the terminal', async () => {
+    const files = { 'postern.yml': FOREIGN };
+    const asked: string[] = [];
+    const answer = (text: string) => async (question: string) => {
+      asked.push(question);
+      return text;
+    };
+    const env = { POSTERN_AUTHTOKEN: 'mine' };
+    const { options } = await optionsOf(['http', '3000'], { files, env, ask: answer('y') });
+    assert.equal(options.authtoken, 'mine');
+    assert.match(await refusal(['http', '3000'], { files, env, ask: answer('') }), /--config postern\.yml/);
+    assert.match(asked.join(), /names the server evil\.example\.com:1\. Send it the secret of POSTERN_AUTHTOKEN\?/);
+  });
 });

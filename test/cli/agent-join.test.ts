@@ -109,6 +109,17 @@ suite('postern agent join', () => {
     }
   });
 
+  test('does not trust the CAs of a file that the current directory happens to have', async () => {
+    const secret = Buffer.alloc(16, 7).toString('base64url');
+    const line = invitationLine({ gateway: 'gateway.example.com:7444', caSha256: null, secret });
+    const files = { 'postern.yml': 'version: 2\nroot_cas: [ca.pem]\n' };
+    const found = await join([line], { files });
+    assert.match(String(found.outcome), /^postern\.yml in this directory names CAs \(root_cas\)/);
+    assert.equal(found.sent.length, 0);
+    assert.equal((await join([line, '--config', 'postern.yml'], { files })).outcome, 0);
+    assert.equal((await join([LINE], { files })).outcome, 0);
+  });
+
   test('reads the line from standard input, also with the command in front of it', async () => {
     for (const stdin of [`${LINE}\n`, `postern agent join ${LINE}\r\n`]) {
       assert.equal((await join([], { stdin })).outcome, 0);

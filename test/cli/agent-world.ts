@@ -92,6 +92,8 @@ export interface AgentWorldOptions {
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly isTerminal?: boolean;
+  /** Absent: there is no terminal to ask. */
+  readonly ask?: (question: string) => Promise<string>;
   readonly size?: { columns: number; rows: number };
   startInspector?(options: InspectorOptions): ReturnType<AgentPorts['startInspector']>;
 }
@@ -176,6 +178,7 @@ export class AgentWorld {
     return command.run(args, {
       env: this.#options.env ?? { POSTERN_AUTHTOKEN: 'token' },
       isTerminal: this.#options.isTerminal ?? false,
+      ...(this.#options.ask !== undefined && { ask: this.#options.ask }),
       print: (line) => this.stdout.push(line),
       warn: (line) => this.stderr.push(line),
     });

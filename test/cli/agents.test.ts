@@ -13,7 +13,9 @@ const LINE = invitationLine({
 let answer: object = {};
 const port = await localHttp({ after }, (request, response) => {
   request.resume();
-  response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  response
+    .writeHead(201, { 'content-type': 'application/json', 'postern-operation-id': 'op_1' })
+    .end(JSON.stringify(answer));
 });
 
 function invite(invitation: unknown, gateway: unknown = 'gateway.example.com:7444'): Promise<CommandResult> {

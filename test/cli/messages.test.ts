@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createServer as createHttpServer } from 'node:http';
 import { after, suite, test } from 'node:test';
 import { createServer } from 'node:tls';
 import { issue } from '../edge/tls/test-authority.ts';
@@ -32,6 +33,21 @@ suite('the wrong scheme in --api-url', () => {
       assert.match(stderr, new RegExp(`if it has TLS, use https://${address}\\n`));
     }
   });
+});
+
+test('commands name the address when the API of another program answers', async (t) => {
+  const json = { 'content-type': 'application/json' };
+  const other = createHttpServer((_request, response) =>
+    response.writeHead(200, json).end('{"status":"ok","items":[]}'),
+  );
+  const address = await listening(t, other);
+  for (const command of [...COMMANDS, ['requests'], ['search', 'x']]) {
+    const { code, stderr } = await runCommand([...command, '--api-url', `http://${address}`], {
+      env: operatorEnv(world),
+    });
+    assert.notEqual(code, 0, command.join(' '));
+    assert.match(stderr, new RegExp(`http://${address} is not the API of a Postern server`), command.join(' '));
+  }
 });
 
 suite('a key that is rejected', () => {

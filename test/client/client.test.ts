@@ -72,7 +72,8 @@ suite('the client against a server', () => {
       apiKey: TEST_API_KEY,
       fetch: (input) => {
         seen.push(input as string);
-        return Promise.resolve(Response.json(answers.shift()));
+        const headers = { 'postern-operation-id': 'op_1' };
+        return Promise.resolve(Response.json(answers.shift(), { headers }));
       },
     });
     assert.deepEqual(await Array.fromAsync(other.ipPolicies.list()), []);

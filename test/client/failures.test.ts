@@ -25,7 +25,10 @@ async function upstream(
     methods.push(request.method ?? '');
     const fail = queue.shift();
     if (fail !== undefined) fail(response);
-    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(POLICY));
+    else {
+      const headers = { 'content-type': 'application/json', 'postern-operation-id': 'op_1' };
+      response.writeHead(200, headers).end(JSON.stringify(POLICY));
+    }
   };
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -119,6 +122,15 @@ suite('no response', () => {
   test('distinguishes another program', async (t) => {
     const { client } = await upstream(t, [(response) => response.writeHead(200).end('<html>hello</html>')]);
     await assert.rejects(client.ipPolicies.get('ipp_1'), { failure: 'not_postern' });
+  });
+
+  test('distinguishes another program whose answers are JSON too', async (t) => {
+    const json = (response: ServerResponse): unknown =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"ok"}');
+    const { client } = await upstream(t, [json, json]);
+    const failure = { failure: 'not_postern', message: /is not the API of a Postern server/ };
+    await assert.rejects(Array.fromAsync(client.ipPolicies.list()), failure);
+    await assert.rejects(client.ipPolicies.get('ipp_1'), failure);
   });
 
   test('does not follow a redirect with the key', async (t) => {

@@ -3,7 +3,9 @@ import { apiErrors } from '../../src/api/errors.ts';
 import { documentErrors } from '../../src/documents/errors.ts';
 import type { ErrorRow } from '../../src/lib/errors.ts';
 import { resourceErrors } from '../../src/resources/errors.ts';
+import type { Operation } from '../../src/resources/operation.ts';
 import { storeErrors } from '../../src/store/errors.ts';
+import { documentedOperations, errorCodesOf, makeDocument } from '../api/openapi-document.ts';
 import type { ApiAnswer, TestWorld } from '../support/test-world.ts';
 
 const documented: Readonly<Record<string, ErrorRow>> = {
@@ -44,6 +46,23 @@ export function assertApiError(answer: ApiAnswer, expected: ExpectedError): void
   if (expected.field !== undefined) assert.equal(body.details.field, expected.field, shown);
   if (typeof expected.says === 'string') assert.ok(body.msg.includes(expected.says), `${expected.says} in ${shown}`);
   else if (expected.says !== undefined) assert.match(body.msg, expected.says, shown);
+}
+
+const documents = new Map(documentedOperations(makeDocument()).map((operation) => [operation.id, operation]));
+
+/** The code is in the enumeration of the operation's document for this status. */
+export function assertDocumentedCode(
+  { resource, verb }: Pick<Operation, 'resource' | 'verb'>,
+  answer: ApiAnswer,
+): void {
+  const id = `${resource}.${verb}`;
+  const { responses } = documents.get(id) ?? assert.fail(id);
+  const response = responses.get(answer.status) ?? responses.get('default') ?? assert.fail(`${id} has no errors`);
+  const codes = errorCodesOf(response);
+  assert.ok(
+    codes.includes(answer.body.error_code),
+    `${id} ${answer.status}: ${answer.body.error_code} of ${codes.join(', ')}`,
+  );
 }
 
 /** A rejection changes nothing: no revision, no event, in memory or in the store. */

@@ -142,7 +142,7 @@ onBothEngines('the interface', (world) => {
       assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
     }
     const wrong = await world().api('GET', '/tunnels', undefined, { key: 'no-such-key-0123456789abcdefghijk' });
-    assertApiError(wrong, { status: 401, says: 'Authorization: Bearer' });
+    assertApiError(wrong, { status: 401, says: 'the API key is not known' });
   });
 
   test('5.2 and 9: every row needs Service-Version 2; only tunnels know version 0', async () => {

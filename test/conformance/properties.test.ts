@@ -6,7 +6,7 @@ import type { TSchema } from 'typebox';
 import { referenceAnnotation } from '../../src/lib/schema/annotations.ts';
 import { listStateFields } from '../../src/resources/ip_policy_lists/live-list.ts';
 import { type ApiAnswer, TestWorld } from '../support/test-world.ts';
-import { assertApiError } from './api-error.ts';
+import { assertApiError, assertDocumentedCode } from './api-error.ts';
 import { arbitraryBody } from './arbitrary-body.ts';
 import { bodyOperations, FURNISHED_ENV, FurnishedWorld, nameOf, operations } from './furnished-world.ts';
 import { assertReadsBack } from './reads-back.ts';
@@ -34,6 +34,7 @@ for (const operation of bodyOperations) {
       const answer = await world.api(operation.method, furnished.path(operation), body);
       if (answer.status >= 300) {
         assertApiError(answer, { status: answer.status });
+        assertDocumentedCode(operation, answer);
         // 412: a random expected_revision of a changeset.
         const isExpected =
           [400, 409].includes(answer.status) || (operation.resource === 'changesets' && answer.status === 412);

@@ -60,6 +60,14 @@ suite('a request is explained', () => {
     await world.api('DELETE', exact);
   });
 
+  test('for a name with the dot of the root, which is the same name', async () => {
+    const explained = await explain(`https://${site.host}.:443/cart`);
+    assert.equal(explained.route.id, site.routeId);
+    assert.equal(explained.upstream_request.headers_added['x-forwarded-host'], `${site.host}:443`);
+    const elsewhere = await explain(`https://${site.host}/`, { headers: { host: `${site.host}.` } });
+    assert.equal(elsewhere.route.id, site.routeId);
+  });
+
   test('shows a host with two dots as it is, and not as a decoded token', async () => {
     const { id } = await world.api('POST', '/edges/https', { hostports: ['app2.example.test:443'] });
     const route = await world.route(id, '/');
@@ -76,7 +84,8 @@ suite('a request is explained', () => {
       [`http://${site.host}/`, 308, 'edge answer redirect_to_https'],
       ['http://unknown.example/', 404, 'edge refuse no_route'],
       [`https://${site.host}/a/../b`, 400, 'edge refuse bad_path'],
-      [`https://${site.host}/a//b`, 400, 'edge refuse bad_path'],
+      [`https://${site.host}/a//%2e%2e/b`, 400, 'edge refuse bad_path'],
+      [`https://${site.host}/a//%252e%252e/b`, 400, 'edge refuse ambiguous_path'],
       [`https://${site.host}:99999/`, 400, 'edge refuse bad_http'],
     ] as const;
     for (const [url, status, said] of cases) {

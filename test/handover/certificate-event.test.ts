@@ -31,7 +31,7 @@ test('a certificate issued in a handover is reported to a subscription that the 
   assert.equal((await world.api('DELETE', `/event_subscriptions/${body.id}`)).status, 204);
 
   store.sharing.begin();
-  const successor = await openSqliteStore({ dataDir: world.dataDir, secretKey: null, isTakingOver: true });
+  const successor = await openSqliteStore({ dataDir: world.dataDir, secretKey: null, takesOverAt: await store.mark() });
   t.after(() => successor.close());
   // This process looks for the other one's commits ten times a second: it hears of the subscription too late.
   acme.behaviour.intercept = async ({ resource }) => {

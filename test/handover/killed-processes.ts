@@ -73,6 +73,7 @@ export async function oldProcess(t: TestContext): Promise<OldProcess> {
         {
           owned: Promise.resolve(),
           sockets: () => sockets,
+          store: { dataDir: '/', mark: async () => ({ number: 1, id: 'one' }) },
           sharing: {
             begin: () => {
               seen.shared += 1;

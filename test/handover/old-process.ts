@@ -29,6 +29,7 @@ await handOver(
   {
     owned: Promise.resolve(),
     sockets: () => servers,
+    store: { dataDir: '/', mark: async () => ({ number: 1, id: 'one' }) },
     sharing: { begin: () => {}, end: () => {} },
     agents: {
       sendAway: () => {

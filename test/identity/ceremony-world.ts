@@ -54,6 +54,7 @@ export class CeremonyWorld {
       people: {
         account: (id) => this.accounts.get(id),
         passkeyByCredential: (id) => this.passkeys.get(id),
+        isEnough: () => true,
         recordPasskeyUse: ({ credentialId }, { signCount, atMs }) => {
           const known = this.passkeys.get(credentialId);
           if (known === undefined || (signCount > 0 && signCount <= known.signCount)) return Promise.resolve(false);

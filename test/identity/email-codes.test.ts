@@ -98,6 +98,24 @@ suite('signing in with a code by e-mail', () => {
     assert.equal((await browser.submit('/code/check', { code })).status, 403);
   });
 
+  test('a person is not locked out by somebody in the same network who asks for codes', async () => {
+    await world.invite('gina@example.com');
+    const [own, stranger] = [world.browser(), world.browser()];
+    const signsIn = async (skipped: number): Promise<void> => {
+      await ask(own, 'gina@example.com');
+      const { text } = await mail.mailTo('gina@example.com', skipped);
+      const code = /^ +([A-Z0-9]{4}-[A-Z0-9]{4})$/m.exec(text)?.[1] ?? '';
+      assert.equal((await own.submit('/code/check', { code })).headers['location'], '/account');
+      await own.submit('/account/sign-out');
+    };
+    // After the invitation.
+    await signsIn(1);
+    for (let times = 0; times < 8; times += 1) await ask(stranger, 'gina@example.com');
+    // Four are left of the five that this network gets.
+    await mail.mailTo('gina@example.com', 5);
+    await signsIn(6);
+  });
+
   test('a person who gets a role in the console adds no passkey with an earlier code', async () => {
     const { id } = await world.invite('fred@example.com');
     const browser = world.browser();
@@ -107,8 +125,10 @@ suite('signing in with a code by e-mail', () => {
     const response = JSON.stringify(newDevice().create(options as never));
     await world.edge.api('PATCH', `/user_accounts/${id}`, { groups: ['postern-admins'] });
     assert.doesNotMatch((await browser.open('/account')).text, /Add a passkey/);
-    assert.equal((await browser.submit('/account/passkeys/options')).status, 403);
-    assert.equal((await browser.submit('/account/passkeys', { response })).status, 403);
+    for (const path of ['/account/passkeys/options', '/account/passkeys']) {
+      const { status, headers } = await browser.submit(path, { response });
+      assert.deepEqual([status, headers['postern-error-code']], [401, 'ERR_POSTERN_IDENTITY_SESSION'], path);
+    }
     assert.equal((await world.edge.api('GET', `/user_accounts/${id}`)).passkey_count, 0);
   });
 

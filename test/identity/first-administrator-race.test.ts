@@ -29,6 +29,7 @@ function peopleAt(world: TestWorld, replica: Replica = world.server.replica): Pe
       ids += 1;
       return `${prefix}_${String(ids).padStart(27, '0')}`;
     },
+    coversScopes: (scopes, wanted) => wanted.every((scope) => scopes.includes('*') || scopes.includes(scope)),
     consoleScopesOf: ({ groups }) => ((groups as string[]).includes('postern-admins') ? ['*'] : []),
   });
   after(() => people.close());

@@ -30,6 +30,7 @@ async function world(t: TestContext, env: Readonly<Record<string, string>> = {})
       ids += 1;
       return `${prefix}_${String(ids).padStart(27, '0')}`;
     },
+    coversScopes: (scopes, wanted) => wanted.every((scope) => scopes.includes('*') || scopes.includes(scope)),
     consoleScopesOf: ({ groups }) => ((groups as string[]).includes('postern-admins') ? ['*'] : []),
   });
   t.after(() => people.close());
@@ -127,7 +128,7 @@ suite('the first administrator', () => {
 suite('postern open', () => {
   async function run(
     t: TestContext,
-    { isTerminal = true, url = 'http://127.0.0.1:7080', link = 'https://id.example.com/x' },
+    { isTerminal = true, url = 'http://127.0.0.1:7080', link = 'https://id.example.com/x', args = ['--print'] },
   ) {
     const dataDir = await tempDir(t);
     let asked = 0;
@@ -139,17 +140,23 @@ suite('postern open', () => {
       },
     });
     t.after(() => control.close());
-    const lines: string[] = [];
+    const [lines, warned]: [string[], string[]] = [[], []];
     const context: CommandContext = {
-      ...{ env: { POSTERN_DATA_DIR: dataDir, POSTERN_CLI_API_URL: url }, isTerminal },
-      ...{ print: (line) => void lines.push(line), warn: () => {} },
+      ...{ env: { POSTERN_DATA_DIR: dataDir, POSTERN_CLI_API_URL: url, DISPLAY: ':0' }, isTerminal },
+      ...{ print: (line) => void lines.push(line), warn: (line) => void warned.push(line) },
     };
-    assert.equal(await openCommand.run(['--print'], context), 0);
-    return { lines, asked };
+    assert.equal(await openCommand.run(args, context), 0);
+    return { lines, asked, warned };
   }
 
   test('prints the link of the first administrator on the machine of the server', async (t) => {
     assert.deepEqual((await run(t, {})).lines, ['https://id.example.com/x']);
+  });
+
+  test('leaves opening it to the person: other users can read the arguments of a browser', async (t) => {
+    const { lines, warned } = await run(t, { args: [] });
+    assert.deepEqual(lines, ['https://id.example.com/x']);
+    assert.match(warned.at(-1) ?? '', /^Copy it into the address bar/);
   });
 
   test('prints the console if there is an administrator', async (t) => {

@@ -33,6 +33,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         ...ports,
         passkeyEvent: () => [],
         signOut: () => assert.fail(),
+        coversScopes: (scopes, wanted) => wanted.every((scope) => scopes.includes('*') || scopes.includes(scope)),
         consoleScopesOf: () => [],
       });
       after(() => people.close());
@@ -79,14 +80,14 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       const [one, two] = [await invite('four@example.com'), await invite('five@example.com')];
       assert.ok('account' in (await people.acceptInvitation(one.secret, passkey('same'))));
       assert.deepEqual(await people.acceptInvitation(two.secret, passkey('same')), { problem: 'taken' });
-      assert.equal(await people.addPasskey(two.id, passkey('same')), 'taken');
+      assert.equal(await people.addPasskey(two.id, passkey('same'), null), 'taken');
       assert.ok('account' in (await people.invitation(two.secret)));
       assert.equal(people.passkeyByCredential('same')?.accountId, one.id);
     });
 
     test('the last passkey stays, also when two are removed at once', async () => {
       const { id } = await invite('six@example.com');
-      for (const name of ['six-a', 'six-b']) assert.equal(await people.addPasskey(id, passkey(name)), 'added');
+      for (const name of ['six-a', 'six-b']) assert.equal(await people.addPasskey(id, passkey(name), null), 'added');
       const both = people.passkeysOf(id).map((each) => each.id);
       const removed = await Promise.all(both.map((each) => people.removePasskey(each)));
       assert.deepEqual(removed.sort(), ['last', 'removed']);
@@ -95,8 +96,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
 
     test('a sign count that was seen before is refused, unless the authenticator does not count', async () => {
       const { id } = await invite('seven@example.com');
-      await people.addPasskey(id, passkey('counts', { signCount: 5 }));
-      await people.addPasskey(id, passkey('zero'));
+      await people.addPasskey(id, passkey('counts', { signCount: 5 }), null);
+      await people.addPasskey(id, passkey('zero'), null);
       const use = async (credential: string, signCount: number) => {
         const found = people.passkeyByCredential(credential);
         assert.ok(found);
@@ -112,8 +113,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
 
     test('a passkey of another identity host is not found, and is no way in', async () => {
       const { id } = await invite('eight@example.com');
-      await open('old.example.com').addPasskey(id, passkey('old'));
-      await people.addPasskey(id, passkey('new'));
+      await open('old.example.com').addPasskey(id, passkey('old'), null);
+      await people.addPasskey(id, passkey('new'), null);
       assert.equal(people.passkeyByCredential('old'), undefined);
       assert.deepEqual(
         people.passkeysOf(id).map((each) => each.credentialId),
@@ -125,10 +126,10 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     test('a disabled or deleted person gets no passkey', async () => {
       const { id, uri, secret } = await invite('nine@example.com');
       await world.api('PATCH', uri, { active: false });
-      assert.equal(await people.addPasskey(id, passkey('nine')), 'gone');
+      assert.equal(await people.addPasskey(id, passkey('nine'), null), 'gone');
       assert.deepEqual(await people.acceptInvitation(secret, passkey('nine')), { problem: 'spent' });
       await world.api('DELETE', uri);
-      assert.equal(await people.addPasskey(id, passkey('nine')), 'gone');
+      assert.equal(await people.addPasskey(id, passkey('nine'), null), 'gone');
       assert.equal(people.account(id), undefined);
     });
 

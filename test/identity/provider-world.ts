@@ -43,7 +43,7 @@ export class ProviderWorld {
     const signature = new CookieSignature((purpose, data) => store.mac(purpose, data));
     const shared = {
       store: store.identity,
-      people: { find: (id: string) => personOf(replica, id) },
+      people: { find: (id: string) => personOf(replica, id), isEnough: () => true },
       clients: { find: (id: string) => this.clients.get(id) ?? null },
       clock,
       signature,
@@ -76,7 +76,8 @@ export class ProviderWorld {
         serve: async (request) => {
           const interaction = await this.sessions.interactionOf(request);
           const accountId = request.body.toString('utf8');
-          const proof = { accountId, amr: 'pop', interactionId: interaction?.id ?? null, to: '/account' } as const;
+          const interactionId = interaction?.id ?? null;
+          const proof = { accountId, amr: 'pop', passkeyId: null, interactionId, to: '/account' } as const;
           return this.sessions.signIn(request, proof);
         },
       },

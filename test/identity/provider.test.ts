@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { suite, test } from 'node:test';
-import { createLocalJWKSet, jwtVerify } from 'jose';
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { valuesOf } from '../../src/lib/http/header-list.ts';
 import { ENGINES, type EngineName, emptyLocation, openAt, querySql, usePostgres } from '../store/engines.ts';
 import type { Cleanup } from '../support/cleanup.ts';
@@ -58,6 +59,23 @@ for (const engine of ENGINES) {
       const userinfo = await (await world.fetch(`${ISSUER}/userinfo`, { headers })).json();
       assert.equal((userinfo as { email?: string }).email, 'ua_ana@example.com');
       assert.deepEqual(world.problems, []);
+    });
+
+    test('binds each ID token to the access token that comes with it, also after a refresh', async (t) => {
+      const { world } = await opened(t, engine);
+      const { url, verifier } = await askedLogin();
+      const code = (await world.browser().logIn(url, 'ua_ana')).searchParams.get('code') ?? '';
+      const first = (await redeem(world, code, verifier)).body;
+      const refresh = { grant_type: 'refresh_token', refresh_token: first.refresh_token };
+      const second = (await redeem(world, '', '', refresh)).body;
+      assert.notEqual(second.access_token, first.access_token);
+      for (const { id_token: token, access_token: access } of [first, second]) {
+        // OpenID Connect Core §3.1.3.6: the left half of the hash that the signature uses.
+        const half = Buffer.from(hash('sha256', access, 'hex'), 'hex')
+          .subarray(0, 16)
+          .toString('base64url');
+        assert.equal(decodeJwt(token)['at_hash'], half);
+      }
     });
 
     test('gives tokens for a code once, to one of two processes that redeem it at the same time', async (t) => {

@@ -92,7 +92,12 @@ suite('user accounts', () => {
     assert.equal(Date.parse(again.body.expires_at), nowMs + 72 * HOUR_MS);
     assert.equal(again.body.invitation_sent_to, null);
     const stored = world.server.replica.get('user_invitation', `${body.id}.invitation`);
-    assert.deepEqual(Object.keys(stored?.doc ?? {}).sort(), ['created_by', 'expires_at', 'secret_hash']);
+    assert.deepEqual(Object.keys(stored?.doc ?? {}).sort(), [
+      'created_by',
+      'expires_at',
+      'inviter_scopes',
+      'secret_hash',
+    ]);
   });
 
   test('an invitation that removes passkeys removes all of them at once', async () => {

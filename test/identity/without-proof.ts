@@ -36,7 +36,10 @@ function pagesWithoutProof(sessions: IdentitySessions): readonly IdentityPage[] 
         const waiting = await sessions.interactionOf(request);
         const accountId = request.body.toString('utf8');
         const amr = firstValue(request.headers, 'x-proof') === 'otp' ? 'otp' : 'pop';
-        return sessions.signIn(request, { accountId, amr, interactionId: waiting?.id ?? null, to: '/account' });
+        return sessions.signIn(request, {
+          ...{ accountId, amr, passkeyId: null, to: '/account' },
+          interactionId: waiting?.id ?? null,
+        });
       },
     },
     ...consentRoutes({

@@ -24,6 +24,9 @@ const spellings = [
   '/.POSTERN/guest',
   '/x/.postern/guest',
   '/.postern;a/guest',
+  '/%5C.postern/guest',
+  '/.postern%5Cguest',
+  '//.postern//guest',
 ];
 
 const collector = await Collector.open({ after });

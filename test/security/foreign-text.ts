@@ -35,6 +35,7 @@ import { foreignText } from '../../src/modules/login/provider/login-problem.ts';
 import { AccessGuard } from '../../src/snapshot/access-guard.ts';
 import { readPath } from '../../src/snapshot/canonical-path.ts';
 import { readingsOf } from '../../src/snapshot/path-readings.ts';
+import { RouteTable } from '../../src/snapshot/route-table.ts';
 import { decodeAgentMessage } from '../../src/tunnel/messages.ts';
 import { statusLineEnd } from '../../src/upstream/http1-status-line.ts';
 import { http2ResponseHeaders } from '../../src/upstream/http2-headers.ts';
@@ -117,8 +118,18 @@ const raw = (rawHeaders: readonly string[], target = '/'): RawHead => ({
   isFromProxy: true,
 });
 const lines = (text: string): string[] => text.split('\n').flatMap((line) => line.split(': '));
-const OPEN = { match: '/', matchType: 'path_prefix', access: '' } as const;
-const guard = AccessGuard.over([OPEN, { match: '/admin', matchType: 'path_prefix', access: 'login' }]);
+const OPEN = { match: '/', matchType: 'path_prefix', access: '', pathReader: null } as const;
+const guard = AccessGuard.over([
+  OPEN,
+  { match: '/admin', matchType: 'path_prefix', access: 'login', pathReader: null },
+]);
+const table = new RouteTable([OPEN, { match: '/a/b/', matchType: 'path_prefix', access: '', pathReader: null }]);
+
+function oddMatch(text: string): unknown {
+  const reading = readPath(`${text}//`);
+  return reading.ok && table.match(reading.path, 'a.example');
+}
+
 const proxies = new ClientAddresses(['10.0.0.0/8']);
 
 function forwardedFor(text: string): unknown {
@@ -189,6 +200,13 @@ export const FOREIGN_TEXT_READERS: readonly ForeignTextReader[] = [
   head('path', readPath, PATHS),
   head('readings of a path', readingsOf, PATHS),
   head('path beside routes with other access rules', (text) => guard?.isAmbiguous(matchKey(text), OPEN), PATHS),
+  head('odd path among several routes', oddMatch, {
+    ...PATHS,
+    'empty segments with names': filled('a//', '/'),
+    'escaped backslashes': filled('%5Ca', '/'),
+    'escaped line ends': filled('%0D%0A', '/a'),
+    'segments of parameters': filled(';a/', '/'),
+  }),
   head('return target', safeTarget, PATHS),
   head('headers of an upstream', (text) => new Http1HeaderBlock().parse(text, 0, text.length, 10_000), {
     'names and headers': (length) =>

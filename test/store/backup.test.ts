@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -111,7 +111,7 @@ suite('backup and restore', { concurrency: 2 }, () => {
       const { missingKeyIds } = await restoreStore({ target, file, replace: false });
       assert.equal(missingKeyIds.length, 1);
       await assert.rejects(openAt(target), { code: 'ERR_POSTERN_SECRET_KEY' });
-      writeFileSync(join(target.dataDir, 'secret.key'), readFileSync(join(source.dataDir, 'secret.key')));
+      copyFileSync(join(source.dataDir, 'secret.key'), join(target.dataDir, 'secret.key'));
       await openAt(target);
     });
 

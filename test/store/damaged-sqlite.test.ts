@@ -7,6 +7,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeSync,
 } from 'node:fs';
@@ -148,6 +149,26 @@ suite('while a SQLite store is open', () => {
     renameSync(location.dataDir, `${location.dataDir}-away`);
     await assert.rejects(store.commit({ puts: [put('edge', 'e2')] }), { code: 'ERR_POSTERN_STORE_GONE' });
     renameSync(`${location.dataDir}-away`, location.dataDir);
+    await untilState(store, 'ok');
+    await committed(store, { puts: [put('edge', 'e2')] });
+  });
+
+  test('an unreachable data directory rejects writes with a named error, and the store recovers automatically', async (t) => {
+    const location = await emptyLocation(t, 'sqlite');
+    const store = await openAt(location, { probeIntervalMs: PROBE_MS });
+    await committed(store, { puts: [put('edge', 'e1')] });
+    await store.currentRevision();
+    const away = `${location.dataDir}-away`;
+    renameSync(location.dataDir, away);
+    // As for a directory that this user may not search: the system says neither that the file exists nor that it does not.
+    symlinkSync(location.dataDir, location.dataDir);
+    const failure = { code: 'ERR_POSTERN_STORE_UNAVAILABLE', message: /cannot be read \(ELOOP.*data directory/ };
+    await assert.rejects(store.commit({ puts: [put('edge', 'e2')] }), failure);
+    await assert.rejects(Promise.all(['e3', 'e4'].map((id) => store.commit({ puts: [put('edge', id)] }))), failure);
+    await untilState(store, 'degraded');
+    assert.equal(store.health().problem?.code, failure.code);
+    rmSync(location.dataDir);
+    renameSync(away, location.dataDir);
     await untilState(store, 'ok');
     await committed(store, { puts: [put('edge', 'e2')] });
   });

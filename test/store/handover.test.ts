@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -71,7 +71,7 @@ test('kill -9 of a successor under load loses no acknowledged write', async (t) 
   const location = await emptyLocation(t, 'sqlite');
   const owner = await openAt(location);
   owner.sharing.begin();
-  const successor = spawnStore(t, location, 'take-over');
+  const successor = spawnStore(t, location, 'take-over', await owner.mark());
   await successor.line('ok');
   const own: string[] = [];
   for (let n = 0; n < 50; n += 1) {
@@ -92,13 +92,13 @@ test('a successor of the next version migrates beside the owner, if it only adds
   const location = await emptyLocation(t, 'sqlite');
   const owner = await openAt(location);
   owner.sharing.begin();
-  await assert.rejects((await nextStore('breaking')).openAt(location, { isTakingOver: true }), {
+  await assert.rejects((await nextStore('breaking')).openAt(location, { takesOverAt: await owner.mark() }), {
     code: 'ERR_POSTERN_STORE_OLD_NODES',
     message: /stop it, then start this version/,
   });
   await committed(owner, { puts: [put('edge', 'after the refusal')] });
   const next = await nextStore('additive');
-  const successor = await next.openAt(location, { isTakingOver: true });
+  const successor = await next.openAt(location, { takesOverAt: await owner.mark() });
   assert.deepEqual(await introspect(location), ordered(next.schema));
   for (const [at, store] of [owner, successor, owner].entries())
     await committed(store, { puts: [put('edge', `by both ${at}`)] });
@@ -141,11 +141,44 @@ for (const engine of ENGINES) {
   });
 }
 
+for (const engine of ENGINES) {
+  test(`${engine}: a successor refuses another store, a copy and an older state, and changes none of them`, async (t) => {
+    const [location, empty, other] = await Promise.all([1, 2, 3].map(() => emptyLocation(t, engine)));
+    assert.ok(location && empty && other);
+    const owner = await openAt(location);
+    await committed(owner, { puts: [put('edge', 'e1')] });
+    const mark = await owner.mark();
+    const stranger = await openAt(other);
+    await committed(stranger, { puts: [put('edge', 'e1')] });
+    for (const [wrong, takesOverAt] of [
+      [empty, mark],
+      [other, mark],
+      // What the store has lost, or a commit that was made after a copy.
+      [location, { ...mark, number: mark.number + 1 }],
+      [location, { ...mark, id: 'another history' }],
+    ] as const) {
+      await assert.rejects(openAt(wrong, { takesOverAt }), {
+        code: /^ERR_POSTERN_STORE_(WENT_BACK|CORRUPT)$/,
+        message: /does not contain it|is missing/,
+      });
+    }
+    const tables =
+      engine === 'sqlite'
+        ? existsSync(join(empty.dataDir, 'postern.sqlite'))
+        : (await querySql(empty, "SELECT 1 FROM pg_tables WHERE tablename = 'meta'")).length > 0;
+    assert.equal(tables, false);
+    const second = await owner.mark();
+    assert.ok(second.number > mark.number && second.id !== mark.id);
+    const successor = await openAt(location, { takesOverAt: second });
+    await committed(successor, { puts: [put('edge', 'e2')] });
+  });
+}
+
 async function handover(t: TestContext): Promise<{ location: StoreLocation; owner: Store; successor: Store }> {
   const location = await emptyLocation(t, 'sqlite');
   const owner = await openAt(location);
   owner.sharing.begin();
-  return { location, owner, successor: await openAt(location, { isTakingOver: true }) };
+  return { location, owner, successor: await openAt(location, { takesOverAt: await owner.mark() }) };
 }
 
 async function idsIn(store: Store): Promise<readonly string[]> {

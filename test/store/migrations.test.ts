@@ -99,6 +99,21 @@ for (const engine of ENGINES) {
       });
     }
 
+    for (const [lacking, change] of [
+      ['the column chain in the table history', 'ALTER TABLE history RENAME COLUMN chain TO other'],
+      ['the table commits', 'DROP TABLE commits'],
+    ] as const) {
+      test(`a store of another commit, which lacks ${lacking}, is refused as such`, async (t) => {
+        const location = await emptyLocation(t, engine);
+        await (await openAt(location)).close();
+        await querySql(location, change);
+        await assert.rejects(openAt(location), {
+          code: 'ERR_POSTERN_STORE_OTHER_BUILD',
+          message: new RegExp(`the store lacks ${lacking}.*another commit of Postern wrote it`),
+        });
+      });
+    }
+
     test('a newer store is rejected and unchanged', async (t) => {
       const location = await emptyLocation(t, engine);
       await (await openAt(location)).close();

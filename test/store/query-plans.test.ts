@@ -307,6 +307,8 @@ function writeSet(given: Partial<SealedWriteSet>): SealedWriteSet {
     puts: [],
     deletes: [],
     touches: [],
+    concerns: [],
+    remembers: [],
     keepAtLeastOne: [],
     events: [],
     idempotency: null,

@@ -73,7 +73,7 @@ for (const engine of ENGINES) {
       rmSync(keyFile);
       await assert.rejects(openAt(location), { ...SECRET_KEY_ERROR, message: /secret\.key/ });
       assert.ok(!readdirSync(location.dataDir).includes('secret.key'));
-      writeFileSync(keyFile, key);
+      writeFileSync(keyFile, key, { mode: 0o600 });
       await (await openAt(location)).close();
     });
 

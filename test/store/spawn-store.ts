@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { CommitMark } from '../../src/store/store.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 
 const SCRIPT = fileURLToPath(new URL('./store-process.ts', import.meta.url));
@@ -17,8 +18,13 @@ export interface StoreProcess {
 }
 
 /** Another process on the same store, killed at the end of the test at the latest. */
-export function spawnStore(t: Cleanup, location: StoreLocation, mode: 'hold' | 'write' | 'take-over'): StoreProcess {
-  const child = spawn(process.execPath, [SCRIPT, JSON.stringify(location), mode], {
+export function spawnStore(
+  t: Cleanup,
+  location: StoreLocation,
+  mode: 'hold' | 'write' | 'take-over',
+  mark: CommitMark | null = null,
+): StoreProcess {
+  const child = spawn(process.execPath, [SCRIPT, JSON.stringify(location), mode, JSON.stringify(mark)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = new Promise<void>((settle) => child.once('exit', () => settle()));

@@ -1,6 +1,7 @@
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import type { CommitMark } from '../../src/store/store.ts';
 import { put } from './conformance/store-under-test.ts';
 
 /**
@@ -9,14 +10,14 @@ import { put } from './conformance/store-under-test.ts';
  */
 const WRITERS = 8;
 const location = JSON.parse(process.argv[2] ?? '') as StoreLocation;
-const isTakingOver = process.argv[3] === 'take-over';
-const isWriting = process.argv[3] === 'write' || isTakingOver;
+const isWriting = process.argv[3] === 'write' || process.argv[3] === 'take-over';
+const takesOverAt = JSON.parse(process.argv[4] ?? 'null') as CommitMark | null;
 
 try {
   const { dataDir, secretKey = null } = location;
   const store =
     location.engine === 'sqlite'
-      ? await openSqliteStore({ dataDir, secretKey, isTakingOver })
+      ? await openSqliteStore({ dataDir, secretKey, takesOverAt })
       : await openPostgresStore({ url: location.url, dataDir, secretKey });
   process.stdout.write('ready\n');
   if (isWriting) await Promise.all(Array.from({ length: WRITERS }, (_, writer) => writeForever(writer)));

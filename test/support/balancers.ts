@@ -11,7 +11,7 @@ const START_TIMEOUT_MS = 20_000;
 const NGINX_STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
 
 /** What to pass as `skip` of a test that needs this program; false when it is installed. */
-export function missingBalancer(needed: 'haproxy' | 'nginx' | 'nginx stream'): string | false {
+export function missingBalancer(needed: 'haproxy' | 'nginx' | 'nginx stream' | 'caddy'): string | false {
   const [program = '', module] = needed.split(' ');
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'];
   const isThere = folders.some((folder) => isReadable(join(folder, program)));
@@ -46,6 +46,17 @@ export async function startNginx(test: Cleanup, block: string): Promise<number> 
   await writeFile(file, `${lines.join('\n')}\n`);
   const env = { ...process.env, PATH: `${process.env['PATH']}${delimiter}/usr/sbin` };
   await running(test, spawn('nginx', ['-c', file, '-e', 'stderr'], { env, stdio: ['ignore', 'pipe', 'pipe'] }), port);
+  return port;
+}
+
+/** The same with Caddy, for its JSON. It keeps its files in a directory of the test. */
+export async function startCaddy(test: Cleanup, configuration: string): Promise<number> {
+  const folder = await tempDir(test);
+  const port = await freePort();
+  const file = join(folder, 'caddy.json');
+  await writeFile(file, configuration.replaceAll('PORT', String(port)));
+  const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  await running(test, spawn('caddy', ['run', '--config', file], { env, stdio: ['ignore', 'pipe', 'pipe'] }), port);
   return port;
 }
 

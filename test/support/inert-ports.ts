@@ -48,9 +48,12 @@ export function inertPorts(ports: Partial<RuntimePorts & SharedPorts> = {}): Run
 
 /** Ports of a module that is prepared by a test, on a route of an operator, without records and without a runtime. */
 export function preparePorts(ports: Partial<PreparePorts> = {}): PreparePorts {
+  const { children = () => [] } = ports;
   return {
     record: () => undefined,
-    children: () => [],
+    children,
+    childTable: (table, parent) =>
+      children(table.kind, parent).reduce((value, child) => table.changed(value, null, child), table.empty),
     addressLists: { of: () => ({ problem: 'the test loads no list' }) },
     askedClaims: () => [],
     configuredBy: 'operator',

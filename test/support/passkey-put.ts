@@ -6,5 +6,6 @@ export function testPasskeyPut(id: string, accountId: string, name = 'Laptop', h
   return passkeyPut(id, accountId, {
     ...{ name, credential_id: id, public_key: 'key', sign_count: 0, transports: ['internal'] },
     ...{ device_type: 'multiDevice', backed_up: true, created_at: '2026-11-16T09:00:00.000Z', host },
+    inviter_scopes: ['*'],
   });
 }

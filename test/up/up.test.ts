@@ -219,8 +219,8 @@ suite('postern up in a terminal', () => {
   });
 
   test('the command of the README publishes a host behind a login', async () => {
-    const [, line = ''] = shellBlocks('README.md')[0]?.text.split('\n') ?? [];
-    const { code, out, err } = await world.up([...at(line.split(' ').slice(3), world), '--yes']);
+    const words = shellBlocks('README.md').flatMap(({ text }) => / postern up (.*)/.exec(text)?.[1]?.split(' ') ?? []);
+    const { code, out, err } = await world.up([...at(words, world), '--yes']);
     assert.equal(code, 0, err);
     assert.match(out, /^\+ login at https:\/\/id\./m);
     assert.equal((await world.visit(HOST)).status, 401);

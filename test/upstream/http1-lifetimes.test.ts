@@ -56,6 +56,33 @@ test('timeouts: no response, an endlessly trickling head, a body that stops', as
   assert.deepEqual([cut.failure?.phase, cut.failure?.reason, cut.body], ['body', 'timeout', 'ab']);
 });
 
+test('a request that cannot be repeated gets no kept connection of the age at which this upstream closes them', async () => {
+  let connections = 0;
+  const closesAfterMs = 400;
+  await using server = await rawServer((socket) => {
+    connections += 1;
+    let timer: NodeJS.Timeout | null = null;
+    socket.on('data', () => {
+      if (timer !== null) clearTimeout(timer);
+      socket.write(OK);
+      timer = setTimeout(() => socket.end(), closesAfterMs);
+    });
+  });
+  await using client = upstreamTo(server.port);
+  const post = async (): Promise<void> => assert.equal((await ask(client.upstream, { method: 'POST' })).failure, null);
+  await post();
+  await until(() => client.upstream.stats().idle === 0);
+  await post();
+  await post();
+  assert.equal(connections, 2, 'a young connection is used');
+  await sleep(closesAfterMs * 0.85);
+  await post();
+  assert.equal(connections, 3, 'one that may be closed at this moment is not');
+  await sleep(closesAfterMs * 0.85);
+  await ask(client.upstream, { method: 'GET' });
+  assert.equal(connections, 3, 'a request that can be repeated uses it');
+});
+
 test('a slow body is not idle', async (t) => {
   await using server = await answering('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n');
   const time = clock(t);

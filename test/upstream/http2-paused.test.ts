@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import type { ServerHttp2Stream } from 'node:http2';
-import { after, test } from 'node:test';
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resetStream } from '../../src/lib/http2/reset.ts';
+import type { Upstream } from '../../src/upstream/upstream.ts';
 import { Answer, ask, assertNothingLeft, upstreamTo } from './ask.ts';
 import { backendCertificate, http2Server } from './tls-servers.ts';
 
@@ -97,5 +98,73 @@ test('a reader that pauses gets a reset with an error at once', async () => {
     await answer.over;
     assert.equal(answer.failure?.phase, 'body');
     assert.ok(answer.bytes < BODY.length);
+  });
+});
+
+suite('a session that holds responses for readers who have stopped', () => {
+  /** Requests for `/large` get a body of 4 MB, others what `respond` says. The readers of `count` large ones have stopped. */
+  async function withHeld(
+    count: number,
+    respond: (stream: ServerHttp2Stream, isFirstSession: boolean) => void,
+    check: (upstream: Upstream, accepted: () => number) => Promise<void>,
+  ): Promise<void> {
+    await using server = await http2Server({ maxSessionMemory: 100 });
+    server.server.on('stream', (incoming, headers) => {
+      const stream = incoming as ServerHttp2Stream;
+      stream.on('error', () => {});
+      if (headers[':path'] !== '/large') {
+        respond(stream, stream.session === server.sessions[0]);
+        return;
+      }
+      stream.respond({ ':status': 200 });
+      stream.end(Buffer.alloc(4_000_000));
+    });
+    const { certificatePem } = await backendCertificate();
+    await using given = upstreamTo(server.port, { tls: { servername: 'backend.test', ca: certificatePem } });
+    const readers = Array.from({ length: count }, slow);
+    const over = readers.map(({ answer }) => ask(given.upstream, { target: '/large' }, answer));
+    while (readers.some(({ answer }) => (answer.exchange?.heldBytes ?? 0) < 300_000)) await sleep(10);
+    await check(given.upstream, () => server.accepted());
+    for (const { goOn } of readers) goOn();
+    for (const { bytes } of await Promise.all(over)) assert.equal(bytes, 4_000_000);
+  }
+
+  test('gets no further requests when it holds much', async () => {
+    const respond = (stream: ServerHttp2Stream): void => {
+      stream.respond({ ':status': 200 });
+      stream.end('ok');
+    };
+    await withHeld(2, respond, async (upstream, accepted) => {
+      assert.equal((await ask(upstream)).body, 'ok');
+      assert.equal(accepted(), 1);
+    });
+    await withHeld(8, respond, async (upstream, accepted) => {
+      assert.equal((await ask(upstream)).body, 'ok');
+      assert.equal(accepted(), 2);
+    });
+  });
+
+  test('and that its upstream gives no more is replaced, and safe requests are repeated', async () => {
+    const respond = (stream: ServerHttp2Stream, isFirstSession: boolean): void => {
+      if (isFirstSession) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      else {
+        stream.respond({ ':status': 200 });
+        stream.end('ok');
+      }
+    };
+    await withHeld(1, respond, async (upstream) => {
+      const unsafe = await ask(upstream, { method: 'POST' });
+      assert.equal(unsafe.failure?.reason, 'enhance_your_calm');
+      assert.equal((await ask(upstream, { method: 'POST' })).body, 'ok');
+    });
+    await withHeld(1, respond, async (upstream) => assert.equal((await ask(upstream)).body, 'ok'));
+  });
+
+  test('is kept when it holds nothing: then the upstream has too much to do', async () => {
+    const respond = (stream: ServerHttp2Stream): void => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    await withHeld(0, respond, async (upstream, accepted) => {
+      for (let n = 0; n < 3; n += 1) assert.equal((await ask(upstream)).failure?.reason, 'enhance_your_calm');
+      assert.equal(accepted(), 1);
+    });
   });
 });

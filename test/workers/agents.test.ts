@@ -188,6 +188,23 @@ suite('agents of a server with several workers', () => {
     for (const client of clients) client.destroy();
   });
 
+  test('have a connection in each worker again once one was replaced, so that the end of another takes no tunnel offline', async () => {
+    const local = await localHttp({ after }, (_, response) => response.end('here'));
+    const agent = await world.agent([{ proto: 'https', addr: local }], QUICK);
+    await hasOneEach();
+    const id = await session();
+    for (let round = 0; round < WORKERS; round += 1) {
+      const ended = workers.all().find(({ index }) => index === round % WORKERS);
+      await ended?.end();
+      const client = edge.agent();
+      assert.equal((await edge.ask(hostOf(agent), '/', { agent: client })).text, 'here', `round ${round}`);
+      client.destroy();
+      await eventually('another worker is ready', () => workers.agentCounts.length === WORKERS);
+      await hasOneEach();
+    }
+    assert.equal(await session(), id);
+  });
+
   test('lose their connections in all workers within a second of the end of their credential', async () => {
     const local = await localHttp({ after }, (_, response) => response.end('here'));
     const credential = await edge.api('POST', '/credentials', {});

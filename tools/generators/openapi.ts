@@ -8,11 +8,27 @@ import { resources } from '../../src/resources/registry.ts';
 /** Address of a server with the default settings. */
 const SERVER_URL = 'http://127.0.0.1:7080';
 
+/** Operations and components are at this depth. */
+const LINE_DEPTH = 3;
+
 export const name = 'openapi';
 
 export function generate(): Promise<Map<string, string>> {
   const { catalog, operations } = registeredOperations(resources, modules);
   const options = { catalog, errorRows: allErrorRows(), version: programVersion(), serverUrl: SERVER_URL };
   const document = openApiDocument(operations, options);
-  return Promise.resolve(new Map([['openapi.json', `${JSON.stringify(document, null, 2)}\n`]]));
+  return Promise.resolve(new Map([['openapi.json', printed(document)]]));
+}
+
+/** A line for each operation and each component: a third of the size with all line breaks, and a change shows its lines. */
+function printed(document: object): string {
+  const section = (value: object, depth: number): string => {
+    const indent = ' '.repeat(depth);
+    const lines = Object.entries(value).map(([key, part]: [string, unknown]) => {
+      const isDeeper = depth < LINE_DEPTH && typeof part === 'object' && part !== null && !Array.isArray(part);
+      return `${indent}${JSON.stringify(key)}: ${isDeeper ? section(part, depth + 1) : JSON.stringify(part)}`;
+    });
+    return lines.length === 0 ? '{}' : `{\n${lines.join(',\n')}\n${' '.repeat(depth - 1)}}`;
+  };
+  return `${section(document, 1)}\n`;
 }

@@ -12,9 +12,12 @@ export interface OpenapiOperation {
   readonly requestBody?: {
     readonly content: Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
   };
-  readonly responses?: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema }>> }>
-  >;
+  readonly responses?: Readonly<Record<string, OpenapiResponse>>;
+}
+
+export interface OpenapiResponse {
+  readonly $ref?: string;
+  readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema }>>;
 }
 
 export interface OpenapiDocument {
@@ -25,7 +28,10 @@ export interface OpenapiDocument {
     readonly 'x-never-restored'?: true;
   }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenapiOperation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, OpenapiResponse>>;
+  };
 }
 
 export const apiDocument = signal<OpenapiDocument | null>(null);
@@ -39,12 +45,30 @@ export async function loadApiDocument(): Promise<void> {
   isLoading = true;
   apiDocumentError.value = null;
   try {
-    apiDocument.value = await get<OpenapiDocument>('/openapi.json');
+    apiDocument.value = withOwnFields(await get<OpenapiDocument>('/openapi.json'));
   } catch (error) {
     apiDocumentError.value = asApiError(error);
   } finally {
     isLoading = false;
   }
+}
+
+/** The document shares fields that many objects have, such as "metadata". Here each object has its own again. */
+function withOwnFields(document: OpenapiDocument): OpenapiDocument {
+  const { schemas } = document.components;
+  const own = (schema: JsonSchema): JsonSchema => {
+    const target = schema.$ref === undefined ? undefined : schemas[schemaNameOf(schema.$ref)];
+    if (target !== undefined && target.properties === undefined) return own({ ...target, ...withoutReference(schema) });
+    return {
+      ...schema,
+      ...(schema.properties !== undefined && { properties: eachOwn(schema.properties) }),
+      ...(schema.items !== undefined && { items: own(schema.items) }),
+      ...(schema.anyOf !== undefined && { anyOf: schema.anyOf.map(own) }),
+    };
+  };
+  const eachOwn = (all: Readonly<Record<string, JsonSchema>>): Readonly<Record<string, JsonSchema>> =>
+    Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, own(schema)]));
+  return { ...document, components: { ...document.components, schemas: eachOwn(schemas) } };
 }
 
 /** Follows a reference; a description beside it replaces the one of the target. */
@@ -53,6 +77,10 @@ export function resolveSchema(schema: JsonSchema): JsonSchema {
   const target = apiDocument.value?.components.schemas[schemaNameOf(schema.$ref)];
   if (target === undefined) return schema;
   return withoutNull({ ...target, ...(schema.description !== undefined && { description: schema.description }) });
+}
+
+function withoutReference({ $ref: _reference, ...rest }: JsonSchema): JsonSchema {
+  return rest;
 }
 
 /** Lists and maps of a PATCH may be null, which stands for empty: a form writes the empty one. */

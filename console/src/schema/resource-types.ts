@@ -65,7 +65,10 @@ interface Placed {
 
 function typesIn(document: OpenapiDocument): readonly ResourceType[] {
   const all: Placed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+    Object.entries(methods)
+      // Parameters of all of its operations.
+      .filter(([key]) => key !== 'parameters')
+      .map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
   return document.tags.flatMap((tag): readonly ResourceType[] => {
     const own = all.filter(({ operation }) => operation.tags?.includes(tag.name));
@@ -144,7 +147,9 @@ function rowsOf(
   document: OpenapiDocument,
   operation: OpenapiOperation,
 ): { listKey: string; item: JsonSchema; kind: string } | null {
-  const answer = Object.values(operation.responses?.['200']?.content ?? {})[0]?.schema;
+  const success = operation.responses?.['200'];
+  const shared = success?.$ref === undefined ? success : document.components.responses[schemaNameOf(success.$ref)];
+  const answer = Object.values(shared?.content ?? {})[0]?.schema;
   const schema = answer?.$ref === undefined ? answer : document.components.schemas[schemaNameOf(answer.$ref)];
   for (const [listKey, field] of Object.entries(schema?.properties ?? {})) {
     const item = field.type === 'array' ? field.items : undefined;

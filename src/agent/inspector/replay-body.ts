@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { parseUniqueJson } from '../../lib/text/json-shape.ts';
 import { InspectorRefusal } from './inspector-refusal.ts';
 
 /** Parts of the request that the replay changes. */
@@ -56,7 +57,7 @@ function base64In(text: string): Buffer {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseUniqueJson(text);
   } catch {
     throw bad('the body is not JSON');
   }

@@ -9,6 +9,7 @@ import { HeadTooLargeError, sendInformational, sendResponse, sendTrailers } from
 import { cancelStream, failStream } from '../../lib/http2/reset.ts';
 import { breakOff } from '../../lib/net/break-off.ts';
 import { splice } from '../../lib/net/splice.ts';
+import { aside, beginRoom, isCrowded, recount, renewRoom, waits } from '../../lib/net/waiting-bytes.ts';
 import { TUNNEL_STATUS_HEADER } from '../../tunnel/protocol.ts';
 import { isUnsendable } from '../../upstream/unsendable.ts';
 import type {
@@ -61,6 +62,8 @@ export class HttpExchange implements UpstreamHandler, ServedStreamOwner {
   #hasOwnKey = false;
   #trailers: HeaderList = [];
   #isAnswered = false;
+  /** What is counted as waiting for the gateway. */
+  #countedBytes = 0;
   #isSwitched = false;
   #isOver = false;
 
@@ -157,6 +160,7 @@ export class HttpExchange implements UpstreamHandler, ServedStreamOwner {
     // Trailers can only follow a body without announced length: gRPC, and chunked responses.
     const waitForTrailers = !isEmpty && announced === null;
     sendResponse(stream, framed, { endStream: isEmpty, waitForTrailers });
+    if (!isEmpty) beginRoom(stream, announced);
     if (waitForTrailers && this.#served === null)
       listenOnce(stream, 'wantTrailers', this, () => this.onTrailersWanted());
     if (isEmpty) this.#isAnswered = true;
@@ -176,13 +180,16 @@ export class HttpExchange implements UpstreamHandler, ServedStreamOwner {
     this.#parts.observer?.onResponseData(chunk);
     const stream = this.#stream;
     if (!stream.writable) return true;
-    const hasRoom = stream.write(chunk);
+    const hasRoom = stream.write(isCrowded() ? aside(chunk) : chunk);
+    if (!hasRoom) this.#count();
     if (!hasRoom && this.#served === null && stream.listenerCount('drain') === 0)
       listen(stream, 'drain', this, () => this.onDrain());
     return hasRoom;
   }
 
   onDrain(): void {
+    this.#count();
+    renewRoom(this.#stream);
     this.#upstream?.resume();
   }
 
@@ -193,6 +200,7 @@ export class HttpExchange implements UpstreamHandler, ServedStreamOwner {
     const isEmpty = this.#isAnswered;
     this.#isAnswered = true;
     if (!isEmpty && stream.writable) stream.end();
+    this.#count();
     // The gateway has a complete response and discards the rest of the request. Until then nothing may block on
     // back-pressure.
     discardRest(stream);
@@ -281,11 +289,18 @@ export class HttpExchange implements UpstreamHandler, ServedStreamOwner {
 
   /** The stream is gone: the response was complete, or the gateway reset it. */
   onClosed(): void {
+    waits(-this.#countedBytes);
+    this.#countedBytes = 0;
     if (this.#isOver || this.#isSwitched) return;
     this.#upstream?.abort();
     this.#upstream = null;
     this.problem = 'the client went away';
     this.#over();
+  }
+
+  /** What is sent at once is counted for as long as the stream is open. */
+  #count(): void {
+    this.#countedBytes = recount(this.#stream, this.#countedBytes);
   }
 
   #over(): void {

@@ -134,6 +134,10 @@ class SharedExchange implements UpstreamExchange, UpstreamHandler {
     if (!this.#sendToNext()) queueMicrotask(() => this.#fail(NO_REPLICA));
   }
 
+  get heldBytes(): number {
+    return this.#exchange?.heldBytes ?? 0;
+  }
+
   resume(): void {
     this.#exchange?.resume();
   }

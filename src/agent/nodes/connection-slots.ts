@@ -1,4 +1,5 @@
 import type { OtherNode, Welcome } from '../../tunnel/messages.ts';
+import { MAX_BUSY_CONNECTIONS } from '../../tunnel/protocol.ts';
 import { ConnectionSlot, type SlotOwner, type SlotPlaces } from '../connection-slot.ts';
 import type { GatewayAddress } from '../dial-gateway.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
@@ -12,11 +13,21 @@ export interface ConnectionSlotsParts {
   /** From the agent's own configuration. */
   readonly address: GatewayAddress;
   readonly timings: AgentTimings;
+  /** Undefined: as many as are needed. */
+  readonly maxConnections: number | undefined;
   /** The nodes with a connection have changed. */
   onNodes(nodes: readonly AgentNode[]): void;
 }
 
-/** The agent's connections, kept on different nodes where there are several. */
+/** From this part of their streams in use on, connections are busy. */
+export const BUSY_PART = 3 / 4;
+/** With one connection less, this part may be in use at most. */
+const QUIET_PART = 1 / 2;
+
+/**
+ * The agent's connections, kept on different nodes where there are several. While they are busy there are more of them
+ * than the server wants, one at a time, and fewer again later.
+ */
 export class ConnectionSlots implements SlotPlaces {
   readonly #parts: ConnectionSlotsParts;
   readonly #known: KnownNodes;
@@ -24,6 +35,10 @@ export class ConnectionSlots implements SlotPlaces {
   readonly #slots: ConnectionSlot[] = [];
   /** Trials, and slots that have retired and whose last streams still run. */
   readonly #others = new Set<ConnectionSlot>();
+  #wanted = 0;
+  #shrinkTimer: NodeJS.Timeout | null = null;
+  /** Whether the last look found that one connection less would do. */
+  #isQuiet = false;
   #told = '';
 
   constructor(parts: ConnectionSlotsParts) {
@@ -58,8 +73,54 @@ export class ConnectionSlots implements SlotPlaces {
 
   fill(wanted: number): void {
     const { owner, timings } = this.#parts;
+    this.#wanted = wanted;
+    // Further ones of a session that was lost.
+    this.#dropAfter(wanted, ({ isResting }) => isResting);
+    if (this.#slots.length > wanted) this.#awaitQuiet();
     while (this.#slots.length < wanted) this.#slots.push(new ConnectionSlot(owner, this, timings));
     for (const slot of this.#slots.slice(0, wanted)) if (slot.isResting) slot.begin(0);
+  }
+
+  /** For a server that has no stream left for a visitor, more connections are the only way to get further ones. */
+  growIfBusy(): void {
+    const { owner, timings, maxConnections = MAX_BUSY_CONNECTIONS } = this.#parts;
+    const online = this.#online();
+    const isAwaited = online.length < this.#slots.length;
+    const most = Math.min(maxConnections, MAX_BUSY_CONNECTIONS);
+    if (isAwaited || this.#slots.length + this.#others.size >= most || usedPart(online, 0) < BUSY_PART) return;
+    this.#isQuiet = false;
+    const slot = new ConnectionSlot(owner, this, timings);
+    this.#slots.push(slot);
+    slot.begin(0);
+    this.#awaitQuiet();
+  }
+
+  #awaitQuiet(): void {
+    this.#shrinkTimer ??= setInterval(() => this.#shrinkIfQuiet(), this.#parts.timings.shrinkAfterMs).unref();
+  }
+
+  #dropAfter(count: number, isDropped: (slot: ConnectionSlot) => boolean): void {
+    for (const slot of this.#slots.slice(count).filter(isDropped)) {
+      this.#slots.splice(this.#slots.indexOf(slot), 1);
+      slot.retire();
+      if (!slot.isEmpty) this.#others.add(slot);
+    }
+  }
+
+  /** After two looks, so that a short pause closes none. */
+  #shrinkIfQuiet(): void {
+    const wasQuiet = this.#isQuiet;
+    const isMore = this.#slots.length > this.#wanted;
+    this.#isQuiet = isMore && usedPart(this.#online(), 1) <= QUIET_PART;
+    if (!isMore) this.#stopShrinking();
+    if (!this.#isQuiet || !wasQuiet) return;
+    this.#dropAfter(this.#slots.length - 1, () => true);
+    this.#changed();
+  }
+
+  #stopShrinking(): void {
+    if (this.#shrinkTimer !== null) clearInterval(this.#shrinkTimer);
+    this.#shrinkTimer = null;
   }
 
   targetFor(slot: ConnectionSlot): DialTarget {
@@ -91,11 +152,13 @@ export class ConnectionSlots implements SlotPlaces {
   }
 
   rest(): void {
+    this.#stopShrinking();
     this.#spread.stop();
     for (const slot of this.#all()) slot.rest();
   }
 
   closeAll(reason: string): void {
+    this.#stopShrinking();
     this.#spread.stop();
     for (const slot of this.#all()) slot.closeAll(reason);
     this.#others.clear();
@@ -137,4 +200,15 @@ export class ConnectionSlots implements SlotPlaces {
     this.#told = text;
     this.#parts.onNodes(nodes);
   }
+}
+
+/** Which part of the streams of these connections is in use, or would be with `less` of them. */
+function usedPart(slots: readonly ConnectionSlot[], less: number): number {
+  let active = 0;
+  let streams = 0;
+  for (const { online } of slots) {
+    active += online?.active ?? 0;
+    streams += online?.maxStreams ?? 0;
+  }
+  return active / (streams * (1 - less / slots.length));
 }

@@ -1,4 +1,10 @@
-import type { Method, OpenApiDocument, OperationObject, Reference } from '../openapi/document.ts';
+import {
+  type Method,
+  type OpenApiDocument,
+  type OperationObject,
+  operationsAt,
+  type Reference,
+} from '../openapi/document.ts';
 
 export interface PathOperation {
   readonly method: Method;
@@ -20,10 +26,15 @@ export class DocumentReader {
 
   operationsOf(tag: string): readonly PathOperation[] {
     return Object.entries(this.document.paths).flatMap(([path, item]) =>
-      (Object.entries(item) as [Method, OperationObject][])
+      operationsAt(item)
         .filter(([, operation]) => operation.tags.includes(tag))
         .map(([method, operation]) => ({ method, path, operation })),
     );
+  }
+
+  /** The status that goes with an error code. */
+  statusOf(code: string): number {
+    return this.document.components.examples[code]?.value['status_code'] as number;
   }
 
   /** The target of a reference, or the object itself. */

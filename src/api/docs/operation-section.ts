@@ -1,11 +1,13 @@
 import { STATUS_CODES } from '../../lib/http/node-http.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import type { MediaType, ParameterObject, ResponseObject } from '../openapi/document.ts';
 import { curlCommand } from './curl-command.ts';
 import type { DocumentReader, PathOperation } from './document-reader.ts';
 import { fieldList, parameterList } from './field-list.ts';
 import { type Html, html, prose } from './html.ts';
 import { componentName, typeText } from './schema-text.ts';
+
+type Referable = JsonObject & { readonly $ref: string };
 
 /** One operation: its parameters on the left, an example on the right. */
 export function operationSection(entry: PathOperation, reader: DocumentReader): Html {
@@ -48,7 +50,7 @@ function bodySection({ operation }: PathOperation, reader: DocumentReader): Html
   const schema = onlyMedia(operation.requestBody)?.schema;
   if (schema === undefined) return null;
   const name = componentName(schema);
-  return html`<div ${name !== null && html`id="schema-${name}"`}><h4>Body</h4>${fieldList(reader.resolve(schema as JsonObject & { $ref: string }), 'body')}</div>`;
+  return html`<div ${name !== null && html`id="schema-${name}"`}><h4>Body</h4>${fieldList(reader.resolve(schema as Referable), 'body')}</div>`;
 }
 
 function successSection({ operation }: PathOperation, reader: DocumentReader): Html {
@@ -56,30 +58,50 @@ function successSection({ operation }: PathOperation, reader: DocumentReader): H
   return html`${successes.map(([status, response]) => {
     const { description, headers, content } = reader.resolve<ResponseObject>(response);
     const media = onlyMedia({ content });
-    const extra = Object.keys(headers ?? {}).filter((header) => header !== 'Postern-Operation-Id');
+    const example = media === undefined ? undefined : exampleOf(media, reader);
+    const extra = Object.keys(headers ?? {});
     return html`<h4>Response <span class="status">${status} ${STATUS_CODES[status]}</span></h4>
 <p>${prose(description)}${media !== undefined && html` Body: ${typeText(media.schema)}.`}${
       extra.length > 0 &&
       html` Headers: ${extra.map((header, index) => [index > 0 && ', ', html`<code>${header}</code>`])}.`
     }</p>${
-      media?.example !== undefined &&
-      html`<details open><summary>Example</summary><pre><code>${JSON.stringify(media.example, null, 2)}</code></pre></details>`
+      example !== undefined &&
+      html`<details open><summary>Example</summary><pre><code>${JSON.stringify(example, null, 2)}</code></pre></details>`
     }`;
   })}`;
 }
 
-function errorSection({ operation }: PathOperation, reader: DocumentReader): Html | null {
-  const errors = Object.entries(operation.responses).filter(([status]) => Number(status) >= 400);
-  const rows = errors.map(([status, response]) => {
-    const examples = onlyMedia(reader.resolve<ResponseObject>(response))?.examples ?? {};
-    return { status, codes: Object.keys(examples) };
+/** Named schemas have an example of their own; a list shows the one of its items. */
+function exampleOf({ schema, example }: MediaType, reader: DocumentReader): JsonValue | undefined {
+  if (example !== undefined) return example;
+  const { examples, properties } = reader.resolve(schema as Referable);
+  if (examples !== undefined) return (examples as readonly JsonValue[])[0];
+  const fields = Object.entries((properties ?? {}) as Readonly<Record<string, JsonObject>>);
+  const shown = fields.map(([name, field]) => {
+    if (!isJsonObject(field['items'])) return [name, null];
+    const [item] = (reader.resolve(field['items'] as Referable)['examples'] ?? []) as readonly JsonValue[];
+    return [name, item === undefined ? [] : [item]];
   });
-  const listed = rows.filter(({ codes }) => codes.length > 0);
-  if (listed.length === 0) return null;
-  return html`<details class="errors"><summary>Errors</summary><dl>${listed.map(
-    ({ status, codes }) =>
-      html`<div><dt>${status}</dt><dd>${codes.map((code) => html`<a href="#${code}"><code>${code}</code></a> `)}</dd></div>`,
+  return shown.some(([, value]) => Array.isArray(value) && value.length > 0) ? Object.fromEntries(shown) : undefined;
+}
+
+function errorSection({ operation }: PathOperation, reader: DocumentReader): Html | null {
+  const errors = Object.entries(operation.responses).filter(
+    ([status]) => status === 'default' || Number(status) >= 400,
+  );
+  const codes = errors.flatMap(([, response]) => codesOf(reader.resolve<ResponseObject>(response)));
+  if (codes.length === 0) return null;
+  const byStatus = Map.groupBy(codes, (code) => reader.statusOf(code));
+  const rows = [...byStatus].sort(([a], [b]) => a - b);
+  return html`<details class="errors"><summary>Errors</summary><dl>${rows.map(
+    ([status, same]) =>
+      html`<div><dt>${status}</dt><dd>${same.map((code) => html`<a href="#${code}"><code>${code}</code></a> `)}</dd></div>`,
   )}</dl></details>`;
+}
+
+function codesOf(response: ResponseObject): readonly string[] {
+  const { properties } = (onlyMedia(response)?.schema ?? {}) as { properties?: { error_code?: { enum?: string[] } } };
+  return properties?.error_code?.enum ?? [];
 }
 
 function onlyMedia(

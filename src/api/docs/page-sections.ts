@@ -41,8 +41,8 @@ export function errorCodesSection(reader: DocumentReader): Html {
   return html`<section id="errors"><h2>Errors</h2>
 <p>Programs should compare <code>error_code</code>; <code>msg</code> is for people. The body is an <a href="#schema-Error">Error</a>.</p>
 <dl class="fields">${codes.map(
-    ([code, { summary, value }]) =>
-      html`<div id="${code}"><dt><code>${code}</code> <span class="type">${(value as { status_code: number }).status_code}</span></dt><dd>${prose(summary)}</dd></div>`,
+    ([code, { value }]) =>
+      html`<div id="${code}"><dt><code>${code}</code> <span class="type">${value['status_code'] as number}</span></dt><dd>${prose(value['msg'] as string)}</dd></div>`,
   )}</dl></section>`;
 }
 

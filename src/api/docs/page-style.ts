@@ -22,7 +22,7 @@ a { color: var(--link); text-decoration: none; }
 a:hover { text-decoration: underline; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .875em; }
-p code, dd code, li code { background: var(--code); padding: .1em .3em; border-radius: 4px; overflow-wrap: anywhere; }
+p code, dd code, li code, summary code { background: var(--code); padding: .1em .3em; border-radius: 4px; overflow-wrap: anywhere; }
 pre { margin: .5rem 0; padding: .9rem 1rem; overflow-x: auto; background: var(--raised); border: 1px solid var(--line); border-radius: 8px; line-height: 1.45; }
 pre code { font-size: .8125rem; }
 summary { cursor: pointer; }
@@ -30,7 +30,7 @@ h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 1rem; }
 h2 { font-size: 1.5rem; margin: 0 0 .5rem; }
 h3 { font-size: 1.125rem; margin: 0 0 .25rem; }
 h4 { font-size: .8125rem; text-transform: uppercase; letter-spacing: .05em; color: var(--muted); margin: 1.25rem 0 .35rem; }
-.version, .type, .constraints, .scope, .none { color: var(--muted); font-size: .875rem; font-weight: normal; }
+.version, .type, .constraints, .scope, .none { color: var(--muted); font-size: .875rem; font-weight: normal; overflow-wrap: anywhere; }
 .to-contents { display: none; }
 nav { position: sticky; top: 0; height: 100vh; overflow-y: auto; padding: 1.25rem .75rem 3rem 1.25rem; border-right: 1px solid var(--line); background: var(--raised); font-size: .9375rem; }
 nav ul { list-style: none; margin: 0; padding: 0; }

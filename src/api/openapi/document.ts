@@ -23,7 +23,20 @@ export interface Tag {
 }
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
-export type PathItem = Readonly<Partial<Record<Method, OperationObject>>>;
+export type PathItem = Readonly<Partial<Record<Method, OperationObject>>> & {
+  /** They belong to every operation of the path. */
+  readonly parameters?: readonly (ParameterObject | Reference)[];
+};
+
+/** The operations of a path, each with all of its parameters. */
+export function operationsAt({ parameters = [], ...item }: PathItem): readonly (readonly [Method, OperationObject])[] {
+  return (Object.entries(item) as [Method, OperationObject][]).map(([method, operation]) => [
+    method,
+    parameters.length === 0
+      ? operation
+      : { ...operation, parameters: [...parameters, ...(operation.parameters ?? [])] },
+  ]);
+}
 export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 
 export interface OperationObject {
@@ -48,6 +61,7 @@ export interface ParameterObject {
   readonly in: 'path' | 'query' | 'header';
   readonly description: string;
   readonly required: boolean;
+  readonly allowEmptyValue?: boolean;
   readonly schema: JsonObject;
   readonly example?: JsonValue;
 }
@@ -81,7 +95,7 @@ export interface Components {
   readonly responses: Readonly<Record<string, ResponseObject>>;
   readonly parameters: Readonly<Record<string, ParameterObject>>;
   readonly headers: Readonly<Record<string, HeaderObject>>;
-  readonly examples: Readonly<Record<string, { readonly summary: string; readonly value: JsonValue }>>;
+  readonly examples: Readonly<Record<string, { readonly value: JsonObject }>>;
   readonly securitySchemes: Readonly<Record<string, JsonObject>>;
 }
 

@@ -1,8 +1,44 @@
 import type { ErrorCode, ErrorRow, ErrorRows } from '../../lib/errors.ts';
+import { STATUS_CODES } from '../../lib/http/node-http.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { type Components, JSON_TYPE, type Reference, type ResponseObject } from './document.ts';
 import { headerRef } from './headers.ts';
 import { SAMPLE_OPERATION_ID } from './sample-ids.ts';
+
+/**
+ * Errors of the layers around an operation, such as a wrong key or a server that starts, and those of nearly all writes.
+ * An operation lists a status only if it has other errors with it: these share the response `default`.
+ */
+const COMMON_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'ERR_POSTERN_UNAUTHENTICATED',
+  'ERR_POSTERN_FORBIDDEN',
+  'ERR_POSTERN_NOT_FOUND',
+  'ERR_POSTERN_BAD_REQUEST',
+  'ERR_POSTERN_VERSION',
+  'ERR_POSTERN_INVALID_QUERY',
+  'ERR_POSTERN_INVALID_HEADER',
+  'ERR_POSTERN_INVALID_JSON',
+  'ERR_POSTERN_INVALID_BODY',
+  'ERR_POSTERN_UNKNOWN_REFERENCE',
+  'ERR_POSTERN_CHANGE_PENDING',
+  'ERR_POSTERN_PRECONDITION_FAILED',
+  'ERR_POSTERN_TOO_MANY_CONFLICTS',
+  'ERR_POSTERN_BODY_TOO_LARGE',
+  'ERR_POSTERN_CONTENT_TYPE',
+  'ERR_POSTERN_RATE_LIMITED',
+  'ERR_POSTERN_INTERNAL',
+  'ERR_POSTERN_STARTING',
+  'ERR_POSTERN_REVOCATIONS_UNKNOWN',
+  'ERR_POSTERN_STORE_UNAVAILABLE',
+  'ERR_POSTERN_STORE_FULL',
+  'ERR_POSTERN_STORE_READ_ONLY',
+  'ERR_POSTERN_STORE_CORRUPT',
+  'ERR_POSTERN_STORE_GONE',
+  'ERR_POSTERN_STORE_WENT_BACK',
+]);
+
+/** The name of the response `default` of operations. */
+export const COMMON_RESPONSE = 'CommonError';
 
 /** Additional headers of some errors, by status. */
 const EXTRA_HEADERS: Readonly<Record<string, string>> = {
@@ -56,19 +92,26 @@ export class ErrorResponses {
   /** References by status. */
   of(operationId: string, codes: readonly ErrorCode[]): Readonly<Record<string, Reference>> {
     const byStatus = Map.groupBy(codes, (code) => rowOf(code, this.#rows).status);
-    const sorted = [...byStatus].sort(([a], [b]) => a - b);
-    return Object.fromEntries(
-      sorted.map(([status, same]) => [
-        status,
-        { $ref: `#/components/responses/${this.#nameFor(operationId, status, same)}` },
-      ]),
-    );
+    const own = [...byStatus].filter(([, same]) => same.some((code) => !COMMON_ERRORS.has(code)));
+    const sorted = own.sort(([a], [b]) => a - b);
+    return {
+      ...Object.fromEntries(
+        sorted.map(([status, same]) => [status, responseRef(this.#nameFor(operationId, status, same))]),
+      ),
+      ...(own.length < byStatus.size && { default: responseRef(COMMON_RESPONSE) }),
+    };
   }
 
   toJson(): Pick<Components, 'responses' | 'examples'> {
-    const codes = [...this.#nameByCodes.keys()].flatMap((key) => key.split(' ') as ErrorCode[]);
+    const codes = [...this.#nameByCodes.keys()]
+      .flatMap((key) => key.split(' ') as ErrorCode[])
+      .concat(...COMMON_ERRORS);
+    const responses: readonly (readonly [string, ResponseObject])[] = [
+      ...this.#named,
+      [COMMON_RESPONSE, errorResponse(null, [...COMMON_ERRORS], this.#rows)],
+    ];
     return {
-      responses: Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1))),
+      responses: Object.fromEntries([...responses].sort(([a], [b]) => (a < b ? -1 : 1))),
       examples: Object.fromEntries([...new Set(codes)].sort().map((code) => [code, errorExample(code, this.#rows)])),
     };
   }
@@ -87,24 +130,38 @@ export class ErrorResponses {
 function errorExample(code: ErrorCode, rows: ErrorRows): Components['examples'][string] {
   const { status, explanation } = rowOf(code, rows);
   const details = { operation_id: SAMPLE_OPERATION_ID };
-  return { summary: explanation, value: { error_code: code, status_code: status, msg: explanation, details } };
+  return { value: { error_code: code, status_code: status, msg: explanation, details } };
 }
 
-function errorResponse(status: number, codes: readonly ErrorCode[], rows: ErrorRows): ResponseObject {
-  const extra = EXTRA_HEADERS[status];
+/** `status` is null where the codes have several. */
+function errorResponse(status: number | null, codes: readonly ErrorCode[], rows: ErrorRows): ResponseObject {
+  const statuses = status === null ? codes.map((code) => rowOf(code, rows).status) : [status];
+  const extra = new Set(statuses.flatMap((each) => EXTRA_HEADERS[each] ?? []));
+  const [only] = codes;
   return {
-    description: codes.map((code) => `- \`${code}\`: ${rowOf(code, rows).explanation}`).join('\n'),
-    headers: { ...headerRef('Postern-Operation-Id'), ...(extra !== undefined && headerRef(extra)) },
+    description:
+      status === null
+        ? 'Errors that every operation can return: a key that is missing or lacks a right, a body that cannot be read, too many requests, a server that starts or has failed.'
+        : codes.length === 1 && only !== undefined
+          ? rowOf(only, rows).explanation
+          : `${STATUS_CODES[status] ?? 'Error'}. The examples of this document say what each code means.`,
+    ...(extra.size > 0 && { headers: Object.assign({}, ...[...extra].map(headerRef)) }),
     content: {
       [JSON_TYPE]: {
         schema: {
           $ref: '#/components/schemas/Error',
-          properties: { error_code: { type: 'string', enum: codes }, status_code: { type: 'integer', const: status } },
+          properties: {
+            error_code: { type: 'string', enum: codes },
+            ...(status !== null && { status_code: { type: 'integer', const: status } }),
+          },
         },
-        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
       },
     },
   };
+}
+
+function responseRef(name: string): Reference {
+  return { $ref: `#/components/responses/${name}` };
 }
 
 function rowOf(code: ErrorCode, rows: ErrorRows): ErrorRow {

@@ -1,14 +1,8 @@
 import type { Operation } from '../../resources/operation.ts';
 import type { HeaderObject, ParameterObject, Reference } from './document.ts';
-import { SAMPLE_OPERATION_ID } from './sample-ids.ts';
 import type { Subject } from './subjects.ts';
 
 export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
-  'Postern-Operation-Id': {
-    description: "Id of the request. It is also in the server's log.",
-    schema: { type: 'string' },
-    example: SAMPLE_OPERATION_ID,
-  },
   ETag: {
     description: 'Revision of the returned resource, for If-Match. Live fields do not change it.',
     schema: { type: 'string' },
@@ -21,7 +15,7 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
   },
   'Postern-Revision': {
     description:
-      'Revision of the configuration that includes this write. The edge of the same process already applies it.',
+      'With the response to a write: revision of the configuration that includes it. The edge of the same process already applies it.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
     example: '12',
   },
@@ -111,7 +105,6 @@ export function responseHeadersOf(
 ): Readonly<Record<string, Reference>> {
   const isTagged = conditionalPaths.has(operation.path) || operation.isIdempotentByKey === true;
   return {
-    ...headerRef('Postern-Operation-Id'),
     ...(isTagged && operation.success.schema !== null && headerRef('ETag')),
     ...(operation.success.status === 201 && operation.success.schema !== null && headerRef('Location')),
     ...(isConfigurationWrite(operation, subject) && headerRef('Postern-Revision')),

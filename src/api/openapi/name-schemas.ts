@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { refSchema } from '../../lib/schema/annotations.ts';
 import type { Operation } from '../../resources/operation.ts';
-import { SchemaComponents } from './schema-components.ts';
+import { SchemaComponents, type SchemaOptions } from './schema-components.ts';
 import { type Subject, subjectOf } from './subjects.ts';
 
 /** Names for schemas that clients see in several places: Refs, every resource and module, their bodies and lists. */
@@ -14,7 +14,7 @@ export function nameSchemas(
   components.add('Ref', refSchema, { isReusable: true });
   for (const subject of subjects.values()) {
     const read = readSchemaOf(subject, operations);
-    if (read !== undefined) components.add(subject.schemaName, read, { isReusable: true });
+    if (read !== undefined) components.add(subject.schemaName, read, { isReusable: true, ...readOptions(subject) });
   }
   for (const operation of operations) {
     const body = bodySchemaName(operation, subjects);
@@ -22,6 +22,7 @@ export function nameSchemas(
     if (body !== null && operation.body !== undefined)
       components.add(body, operation.verb === 'update' ? unsetLists(operation.body.schema) : operation.body.schema, {
         isReusable: operation.method === 'PUT',
+        ...(subjectOf(operation, subjects).isModule && { description: subjectOf(operation, subjects).description }),
       });
     const success = successSchemaName(operation, subjects);
     if (success !== null && operation.success.schema !== null && !components.has(success))
@@ -59,14 +60,18 @@ export function bodySchemaName(operation: Operation, subjects: ReadonlyMap<strin
 }
 
 export function successSchemaName(operation: Operation, subjects: ReadonlyMap<string, Subject>): string | null {
-  const subject = subjectOf(operation, subjects);
-  if (operation.verb === 'list') return listName(subject.schemaName, subjects);
-  // A create may return more than a read: values that are shown only once.
+  const { schemaName, resource } = subjectOf(operation, subjects);
+  if (operation.verb === 'list') return listName(schemaName, subjects);
+  // A create may show values that reads return as null: the description of the field says so.
   const isShownOnce =
-    operation.verb === 'create' &&
-    subject.resource.type === 'configuration' &&
-    subject.resource.shownOnce !== undefined;
-  return isShownOnce ? `${subject.schemaName}Created` : null;
+    operation.verb === 'create' && resource.type === 'configuration' && resource.shownOnce !== undefined;
+  return isShownOnce ? schemaName : null;
+}
+
+/** Events show what is stored: live fields may be absent there. */
+function readOptions({ resource, isModule, description }: Subject): Omit<SchemaOptions, 'isReusable'> {
+  if (isModule) return { description };
+  return resource.type === 'configuration' ? { optional: Object.keys(resource.live?.schema ?? {}) } : {};
 }
 
 /** A resource may itself be a list, such as IpPolicyList: the page of its parent must not take the name. */

@@ -21,17 +21,35 @@ export function errorsOf(operation: Operation, subject: Subject): readonly Error
       ...headerErrors(operation),
       ...operation.errors,
       ...constraintErrors(operation, subject),
+      ...writeErrors(operation),
       'ERR_POSTERN_INTERNAL',
       'ERR_POSTERN_STARTING',
+      'ERR_POSTERN_REVOCATIONS_UNKNOWN',
       'ERR_POSTERN_STORE_UNAVAILABLE',
-      ...(operation.method === 'GET' ? [] : (['ERR_POSTERN_STORE_FULL'] as const)),
+      'ERR_POSTERN_STORE_CORRUPT',
+      'ERR_POSTERN_STORE_GONE',
+      'ERR_POSTERN_STORE_WENT_BACK',
     ]),
+  ];
+}
+
+/** Documents that an action changes may wait for a confirmation, or be changed by others all the time. */
+function writeErrors({ method }: Operation): readonly ErrorCode[] {
+  if (method === 'GET') return [];
+  return [
+    'ERR_POSTERN_CHANGE_PENDING',
+    'ERR_POSTERN_TOO_MANY_CONFLICTS',
+    'ERR_POSTERN_STORE_FULL',
+    'ERR_POSTERN_STORE_READ_ONLY',
   ];
 }
 
 function bodyErrors(operation: Operation): readonly ErrorCode[] {
   if (operation.body === undefined) return [];
-  const transport: readonly ErrorCode[] = ['ERR_POSTERN_BODY_TOO_LARGE'];
+  const transport: readonly ErrorCode[] = [
+    'ERR_POSTERN_BODY_TOO_LARGE',
+    ...(operation.body.maxBytes === undefined ? [] : (['ERR_POSTERN_TOO_MANY_LARGE_BODIES'] as const)),
+  ];
   if (!takesBody(operation)) return transport;
   return [...transport, 'ERR_POSTERN_CONTENT_TYPE', 'ERR_POSTERN_INVALID_JSON', 'ERR_POSTERN_INVALID_BODY'];
 }

@@ -2,11 +2,13 @@ import type { TSchema } from 'typebox';
 import { scopesNeeded } from '../../documents/scopes.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Operation } from '../../resources/operation.ts';
+import { MAY_BE_EMPTY } from '../query.ts';
 import { takesBody } from '../request-body.ts';
 import {
   JSON_TYPE,
   type OperationObject,
   type ParameterObject,
+  type Reference,
   type RequestBody,
   type ResponseObject,
 } from './document.ts';
@@ -21,14 +23,40 @@ import { wireSchema } from './wire-schema.ts';
 
 export interface OperationContext extends ExampleContext {
   readonly errorResponses: ErrorResponses;
+  readonly successResponses: SuccessResponses;
   readonly conditionalPaths: ReadonlySet<string>;
 }
+
+/** Responses with one named schema, and with the same headers but the revision that writes add, are one component. */
+export class SuccessResponses {
+  readonly #named = new Map<string, ResponseObject>();
+
+  use(response: ResponseObject): ResponseObject | Reference {
+    const schema = response.content?.[JSON_TYPE]?.schema['$ref'];
+    if (typeof schema !== 'string') return response;
+    const name = (schema.split('/').at(-1) ?? '') + (response.headers?.['Location'] === undefined ? '' : '.created');
+    const { [REVISION]: revision, ...headers } = response.headers ?? {};
+    const known = this.#named.get(name);
+    const { [REVISION]: knownRevision, ...knownHeaders } = known?.headers ?? {};
+    if (known !== undefined && Object.keys(knownHeaders).join() !== Object.keys(headers).join()) return response;
+    const written = revision ?? knownRevision;
+    const shared = { ...headers, ...(written !== undefined && { [REVISION]: written }) };
+    this.#named.set(name, { ...(known ?? response), headers: shared });
+    return { $ref: `#/components/responses/${name}` };
+  }
+
+  toJson(): Readonly<Record<string, ResponseObject>> {
+    return Object.fromEntries(this.#named);
+  }
+}
+
+const REVISION = 'Postern-Revision';
 
 export const SECURITY_SCHEME = 'api_key';
 
 const NOT_MODIFIED: ResponseObject = {
   description: 'The resource still has an ETag in If-None-Match.',
-  headers: { ...headerRef('Postern-Operation-Id'), ...headerRef('ETag') },
+  headers: headerRef('ETag'),
 };
 
 export function operationObject(operation: Operation, context: OperationContext): OperationObject {
@@ -39,7 +67,7 @@ export function operationObject(operation: Operation, context: OperationContext)
     operationId,
     tags: [operation.resource],
     summary: operation.summary,
-    ...(operation.description !== undefined && { description: operation.description }),
+    ...(operation.description !== undefined && { description: ownDescription(operation.description, subject) }),
     // OpenAPI 3.1 lets any scheme list the required permissions: here, the scopes of API keys.
     security: [{ [SECURITY_SCHEME]: [...scopesNeeded(operation)] }],
     parameters: [
@@ -49,17 +77,34 @@ export function operationObject(operation: Operation, context: OperationContext)
     ],
     ...(takesBody(operation) && { requestBody: requestBody(operation, context) }),
     responses: {
-      [operation.success.status]: successResponse(operation, subject, context),
+      [operation.success.status]: context.successResponses.use(successResponse(operation, subject, context)),
       ...(isNotModifiable && { 304: NOT_MODIFIED }),
       ...context.errorResponses.of(operationId, errorsOf(operation, subject)),
     },
   };
 }
 
+/** Each list has its own kind of id, which is all that differs. */
+const ANY_BEFORE_ID: JsonObject = {
+  type: 'string',
+  description: 'Only resources older than the one with this id, even if it was deleted since. Empty counts as absent.',
+};
+
+/** The tag and the schema have what the description of a module repeats. */
+function ownDescription(description: string, subject: Subject): string {
+  const prefix = `${subject.description} `;
+  return subject.isModule && description.startsWith(prefix) ? description.slice(prefix.length) : description;
+}
+
 function queryParameters(operation: Operation): readonly ParameterObject[] {
   return Object.entries(operation.query?.properties ?? {}).map(([name, field]) => {
-    const { description, ...schema } = wireSchema(field);
-    return { name, in: 'query', required: false, description: (description as string | undefined) ?? '', schema };
+    const { description, ...schema } = name === 'before_id' ? ANY_BEFORE_ID : wireSchema(field);
+    const text = (description as string | undefined) ?? '';
+    const isEmptyAllowed = MAY_BE_EMPTY.has(name);
+    return {
+      ...{ name, in: 'query', required: false, ...(isEmptyAllowed && { allowEmptyValue: true }), description: text },
+      schema,
+    };
   });
 }
 
@@ -79,8 +124,10 @@ function successResponse(operation: Operation, subject: Subject, context: Operat
   const response = { description, headers: responseHeadersOf(operation, subject, context.conditionalPaths) };
   if (schema === null) return response;
   const name = successSchemaName(operation, context.subjects);
-  const example = successExample(operation, subject, context);
-  return { ...response, content: { [JSON_TYPE]: { schema: referred(name, schema, context), example } } };
+  const shown = referred(name, schema, context);
+  // Named schemas have examples of their own.
+  const example = '$ref' in shown ? {} : { example: successExample(operation, subject, context) };
+  return { ...response, content: { [JSON_TYPE]: { schema: shown, ...example } } };
 }
 
 function referred(name: string | null, schema: TSchema, { components }: OperationContext): JsonObject {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { JSON_TYPE, type OperationObject, type PathItem, type ResponseObject, type Tag } from './document.ts';
-import { headerRef } from './headers.ts';
+import { COMMON_RESPONSE } from './error-responses.ts';
 import { SECURITY_SCHEME } from './operation-object.ts';
 
 export const SERVICE_TAG: Tag = {
@@ -50,8 +50,7 @@ export const publicPaths: Readonly<Record<string, PathItem>> = {
         200: answer('Metrics in the text format of Prometheus, or as OpenMetrics if Accept prefers it.', 'text/plain', {
           type: 'string',
         }),
-        401: { $ref: '#/components/responses/ERR_POSTERN_UNAUTHENTICATED' },
-        403: { $ref: '#/components/responses/ERR_POSTERN_FORBIDDEN' },
+        default: { $ref: `#/components/responses/${COMMON_RESPONSE}` },
       }),
       description: 'Requires an API key with the scope metrics:read, unless the setting api_metrics_open is true.',
       security: [{ [SECURITY_SCHEME]: [] }, {}],
@@ -77,7 +76,6 @@ function open(operationId: string, summary: string, responses: OperationObject['
 function answer(description: string, type: string, schema: JsonObject, example?: JsonObject): ResponseObject {
   return {
     description,
-    headers: headerRef('Postern-Operation-Id'),
     content: { [type]: { schema, ...(example !== undefined && { example }) } },
   };
 }

@@ -2,6 +2,13 @@ import type { TSchema } from 'typebox';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { wireSchema } from './wire-schema.ts';
 
+export interface SchemaOptions {
+  readonly isReusable: boolean;
+  readonly description?: string;
+  /** Required fields that are absent in some of the places where the schema stands. */
+  readonly optional?: readonly string[];
+}
+
 /**
  * Named schemas of the document. Reusable ones are recognized by their shape inside other schemas and replaced by a
  * reference: the definitions themselves need no names.
@@ -10,10 +17,10 @@ export class SchemaComponents {
   readonly #named = new Map<string, JsonObject>();
   readonly #nameByShape = new Map<string, string>();
 
-  add(name: string, schema: TSchema, options: { readonly isReusable: boolean }): void {
+  add(name: string, schema: TSchema, options: SchemaOptions): void {
     const wire = wireSchema(schema);
     if (this.#named.has(name)) throw new Error(`two schemas of the document are called ${name}`);
-    this.#named.set(name, wire);
+    this.#named.set(name, shown(wire, options));
     const shape = shapeOf(wire);
     if (options.isReusable && !this.#nameByShape.has(shape)) this.#nameByShape.set(shape, name);
   }
@@ -30,6 +37,12 @@ export class SchemaComponents {
   /** The schema with a reference for every named part. */
   use(schema: TSchema): JsonObject {
     return this.#referred(wireSchema(schema));
+  }
+
+  /** An example of a named schema, which may need the names of others. */
+  setExample(name: string, example: JsonValue): void {
+    const known = this.#named.get(name);
+    if (known !== undefined) this.#named.set(name, { ...known, examples: [example] });
   }
 
   toJson(): Readonly<Record<string, JsonObject>> {
@@ -69,8 +82,17 @@ export class SchemaComponents {
   }
 }
 
+function shown(wire: JsonObject, { description, optional = [] }: SchemaOptions): JsonObject {
+  const required = (wire['required'] ?? []) as readonly string[];
+  return {
+    ...wire,
+    ...(description !== undefined && { description }),
+    ...(wire['required'] !== undefined && { required: required.filter((name) => !optional.includes(name)) }),
+  };
+}
+
 /** The schema's own description and field-level annotations do not make it a different schema. */
 function shapeOf(schema: JsonObject): string {
-  const { description: _, 'x-reference': __, default: ___, ...shape } = schema;
+  const { description: _, 'x-reference': __, default: ___, examples: ____, ...shape } = schema;
   return canonicalJson(shape);
 }

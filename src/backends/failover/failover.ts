@@ -9,6 +9,7 @@ export const failover = defineBackend({
   name: 'failover',
   idPrefix: 'bkdfo',
   title: 'a failover backend',
+  readsPath: false,
   description:
     'Forwards requests to the first backend that can be reached. A response with an error status is final: it does not cause a failover.',
   config: (anyBackend) =>

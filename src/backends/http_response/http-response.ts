@@ -10,6 +10,7 @@ export const httpResponse = defineBackend({
   name: 'http_response',
   idPrefix: 'bkdhr',
   title: 'an HTTP response backend',
+  readsPath: false,
   description: 'Returns the same response to every request.',
   config: () =>
     Type.Object({
@@ -31,5 +32,7 @@ export const httpResponse = defineBackend({
     const problem = responseHeadersProblem(config.headers);
     return problem === null ? [] : [bodyProblem('headers', problem)];
   },
+  // Nothing leaves the edge.
+  sendsTo: () => [],
   targets: httpResponseTargets,
 });

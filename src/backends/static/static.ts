@@ -11,6 +11,7 @@ export const staticBackend = defineBackend({
   name: 'static',
   idPrefix: 'bkdsc',
   title: 'a static backend',
+  readsPath: false,
   description: 'Forwards requests to one address.',
   config: () =>
     Type.Object({
@@ -35,6 +36,8 @@ export const staticBackend = defineBackend({
     return problem === null ? [] : [bodyProblem('address', problem)];
   },
   upstreamAddresses: ({ address, tls }) => [{ address, isTls: tls.enabled }],
+  // Who can read the plain connection is not limited to the service: TLS only narrows it.
+  sendsTo: ({ address, tls }) => [`tls://${address}`, ...(tls.enabled ? [] : [`tcp://${address}`])],
   maySendToSame: (one, other) => serviceAt(one.address) === serviceAt(other.address),
   targets: staticTargets,
 });

@@ -12,6 +12,7 @@ export const tunnelGroup = defineBackend({
   name: 'tunnel_group',
   idPrefix: 'bkdtg',
   title: 'a tunnel group backend',
+  readsPath: false,
   description: 'Balances requests over the tunnels that have all of its labels.',
   config: () =>
     Type.Object({

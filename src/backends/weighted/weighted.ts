@@ -10,6 +10,7 @@ export const weighted = defineBackend({
   name: 'weighted',
   idPrefix: 'bkdwd',
   title: 'a weighted backend',
+  readsPath: false,
   description: 'Distributes requests over other backends by weight.',
   config: (anyBackend) =>
     Type.Object({

@@ -21,9 +21,17 @@ export async function testAccess(call: AccessCall): Promise<number> {
     ...(access !== null && { access }),
   };
   const { text } = await transport.send({ method: 'POST', path: `${path}/test`, body });
-  const { allowed, message } = JSON.parse(text) as { readonly allowed: boolean; readonly message: string };
+  const { allowed, message, paths_read_by: reader } = JSON.parse(text) as Tested;
   context.print(isOn(flags, 'json') ? text : `${allowed ? 'allowed' : 'refused'}: ${printable(message)}`);
+  if (reader !== null && !isOn(flags, 'json'))
+    context.print(`paths such as /a//b are rejected: ${printable(reader)} reads paths on this route`);
   return allowed ? 0 : EXIT_NOT_ALLOWED;
+}
+
+interface Tested {
+  readonly allowed: boolean;
+  readonly message: string;
+  readonly paths_read_by: string | null;
 }
 
 function isOn(flags: ReadonlyMap<string, string>, name: string): boolean {

@@ -29,15 +29,20 @@ export function createConfigCommand(ports: AgentPorts): Command {
   };
 }
 
+/** A wrong file may have one on each line. */
+const MAX_PROBLEMS = 100;
+
 async function check(file: ConfigFile, flags: FlagValues, context: CommandContext, ports: AgentPorts): Promise<number> {
   const reading = examineAgentConfig(file.text, file.path);
   if (!reading.ok) {
-    for (const problem of reading.problems) context.warn(problem);
+    for (const problem of reading.problems.slice(0, MAX_PROBLEMS)) context.warn(problem);
+    const more = reading.problems.length - MAX_PROBLEMS;
+    if (more > 0) context.warn(`postern: ${more} more problems are not shown`);
     return 1;
   }
   const { config } = reading;
   await readFiles(config, file.path, ports);
-  const server = serverAddrOf({ flags, context, file: { path: file.path, config } });
+  const server = serverAddrOf({ flags, context, file: { ...file, config } });
   context.print(`${file.path} is valid.`);
   context.print(`Server: ${server}`);
   if (config.tunnels.length === 0) context.print('The file defines no tunnels.');

@@ -2,14 +2,16 @@ import { join } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { usage } from '../../lib/flags.ts';
 import { isLoopbackHost, parseListenAddress } from '../../lib/net/listen-address.ts';
+import { printable } from '../api/cell-text.ts';
 import type { TextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';
 import { besideFile, certificateBlocks, readCertificates } from './certificates.ts';
-import type { AgentConfig } from './config/agent-config.ts';
+import type { LoadedFile } from './config/find-config.ts';
 import { hostPortProblem } from './config/read-agent-config.ts';
 import { tokenProblem } from './config/text-problems.ts';
 import type { FlagValues } from './flag-values.ts';
+import { secretFlags } from './modules/module-flags.ts';
 
 const DEFAULT_SERVER = '127.0.0.1:7444';
 const DEFAULT_DATA_DIR = 'postern-data';
@@ -19,7 +21,7 @@ export interface Surroundings {
   readonly context: CommandContext;
   readonly ports: AgentPorts;
   readonly source: TextSource;
-  readonly file: { readonly path: string; readonly config: AgentConfig } | null;
+  readonly file: LoadedFile | null;
 }
 
 export interface ServerAccess {
@@ -32,21 +34,28 @@ export interface ServerAccess {
 export async function serverAccess(around: Surroundings): Promise<ServerAccess> {
   const serverAddr = serverAddrOf(around);
   const isLocal = isLoopbackHost(parseListenAddress(serverAddr)?.host ?? '');
-  const authtoken = await tokenOf(around, isLocal);
+  const token = await tokenOf(around, isLocal);
+  await checkDestination(around, serverAddr, token);
   const ca = await trusted(around, isLocal);
-  return { serverAddr, authtoken, ...(ca !== null && { ca }) };
+  return { serverAddr, authtoken: token.text, ...(ca !== null && { ca }) };
 }
 
 export function serverAddrOf({ flags, context, file }: Omit<Surroundings, 'ports' | 'source'>): string {
+  const variable = context.env['POSTERN_SERVER_ADDR'] || null;
   const flag = flags.text('server-addr', hostPortProblem);
   if (flag !== null) return flag;
-  const variable = context.env['POSTERN_SERVER_ADDR'] || null;
   const problem = variable === null ? null : hostPortProblem(variable);
   if (problem !== null) throw usage(`POSTERN_SERVER_ADDR ${problem}`);
   return variable ?? file?.config.serverAddr ?? DEFAULT_SERVER;
 }
 
-async function tokenOf(around: Surroundings, isLocal: boolean): Promise<string> {
+interface Token {
+  readonly text: string;
+  /** Null: the configuration file. */
+  readonly from: string | null;
+}
+
+async function tokenOf(around: Surroundings, isLocal: boolean): Promise<Token> {
   const { flags, context, ports, source, file } = around;
   if (flags.has('authtoken') && flags.has('authtoken-file'))
     throw usage('use --authtoken or --authtoken-file, not both');
@@ -56,7 +65,7 @@ async function tokenOf(around: Surroundings, isLocal: boolean): Promise<string> 
   if (path !== null) return checkedToken(await source.read(path, 'authtoken-file'), `the file ${path}`);
   const variable = context.env['POSTERN_AUTHTOKEN'] || null;
   if (variable !== null) return checkedToken(variable, 'POSTERN_AUTHTOKEN');
-  if (file !== null && file.config.authtoken !== null) return file.config.authtoken;
+  if (file !== null && file.config.authtoken !== null) return { text: file.config.authtoken, from: null };
   // The server's first token is sent only to a server on this machine: nobody else needs to see it.
   const firstPath = join(dataDir(context), 'first-authtoken');
   const first = isLocal ? await ports.files.read(firstPath).catch(() => null) : null;
@@ -69,11 +78,41 @@ async function tokenOf(around: Surroundings, isLocal: boolean): Promise<string> 
   );
 }
 
-function checkedToken(text: string, source: string): string {
+/**
+ * A file that the current directory happens to have (a repository that was cloned) must not decide where secrets from
+ * elsewhere go, nor which CA vouches for the server that gets them.
+ */
+async function checkDestination({ flags, context, file }: Surroundings, addr: string, token: Token): Promise<void> {
+  if (file === null || file.isOwn) return;
+  const { serverAddr, rootCas } = file.config;
+  const isPersons = flags.has('server-addr') || Boolean(context.env['POSTERN_SERVER_ADDR']);
+  const namesAddress = !isPersons && serverAddr !== null && serverAddr !== DEFAULT_SERVER;
+  const namesCa = !flags.has('root-ca') && rootCas.length > 0;
+  const secrets = [
+    token.from,
+    ...secretFlags()
+      .filter((name) => flags.has(name))
+      .map((name) => `--${name}`),
+  ];
+  const given = secrets.filter((each) => each !== null);
+  if ((!namesAddress && !namesCa) || given.length === 0) return;
+  const what = given.join(', ');
+  const how = namesAddress ? `names the server ${addr}` : 'names the CA of the server (root_cas)';
+  const question = `${file.path} in this directory ${how}. Send it the secret of ${what}? [y/N] `;
+  const answer = await context.ask?.(printable(question));
+  if (/^y(es)?$/i.test((answer ?? '').trim())) return;
+  throw usage(
+    printable(
+      `${file.path} in this directory ${how}, but the secret of ${what} does not come from this file: if the file is yours, name it with --config ${file.path}. Otherwise, set --server-addr and --root-ca`,
+    ),
+  );
+}
+
+function checkedToken(text: string, source: string): Token {
   const token = text.trim();
   const problem = tokenProblem(token);
   if (problem !== null) throw usage(`${source} does not contain an authtoken: it ${problem}`);
-  return token;
+  return { text: token, from: source };
 }
 
 /** Null means the system's certificates. */

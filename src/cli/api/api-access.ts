@@ -22,7 +22,7 @@ export async function apiAccess(parsed: ParsedFlags, context: CommandContext, so
 
 function noKey(url: string): string {
   const local = isOnThisMachine(url)
-    ? ' (POSTERN_DATA_DIR or ./postern-data has no first-api-key: a server that was first started in a terminal printed its key there, once; the key of an installed service is for root: run this command with sudo)'
+    ? ' (neither POSTERN_DATA_DIR nor ./postern-data has a readable first-api-key: run this command in the folder of the server, or with sudo for an installed service; "postern store create-api-key" makes another key while the server is stopped)'
     : '';
   return `no API key: set POSTERN_CLI_API_KEY or --api-key-file FILE${local}`;
 }

@@ -9,16 +9,26 @@ interface FieldShape {
   readonly enum?: readonly string[];
   readonly description?: string;
   readonly items?: TSchema;
+  readonly anyOf?: readonly TSchema[];
   readonly patternProperties?: Readonly<Record<string, TSchema>>;
 }
 
 /** One flag per field; fields of an object also individually, with dots: `--tls.enabled`. */
 export function bodyFlags(schema: TObject, path: readonly string[] = []): readonly ApiFlag[] {
   const required = ('required' in schema ? schema.required : []) as readonly string[];
-  return Object.entries(schema.properties).flatMap(([name, field]) => {
+  return Object.entries(schema.properties).flatMap(([name, written]) => {
+    const field = withoutNull(written);
     const own = bodyFlag(field, [...path, name], path.length === 0 && required.includes(name));
     return isObjectSchema(field) ? [own, ...bodyFlags(field, [...path, name])] : [own];
   });
+}
+
+/** A value or null, which counts as absent, has a flag for the value. */
+function withoutNull(field: TSchema): TSchema {
+  const { anyOf: options = [], description } = field as FieldShape;
+  const [only, ...others] = options.filter((option) => (option as FieldShape).type !== 'null');
+  if (only === undefined || others.length > 0 || options.length === 1) return field;
+  return { ...only, ...(description !== undefined && { description }) };
 }
 
 function bodyFlag(field: TSchema, path: readonly string[], isRequired: boolean): ApiFlag {

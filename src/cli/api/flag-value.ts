@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { usage } from '../../lib/flags.ts';
 import type { JsonValue } from '../../lib/json.ts';
+import { DoubledNameError, parseUniqueJson } from '../../lib/text/json-shape.ts';
 import { isObjectList, soleTextField } from './body-flags.ts';
 import { type ApiFlag, canBeJson } from './flag.ts';
 import type { TextSource } from './text-source.ts';
@@ -71,8 +72,9 @@ function mapOf(flag: ApiFlag, texts: readonly string[]): JsonValue {
 
 export function parseJson(flag: Pick<ApiFlag, 'name'>, text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
+    return parseUniqueJson(text) as JsonValue;
+  } catch (error) {
+    if (error instanceof DoubledNameError) throw usage(`--${flag.name}: ${error.message}`);
     throw usage(`--${flag.name} takes JSON, and the value is not valid JSON: check the quotes of your shell`);
   }
 }

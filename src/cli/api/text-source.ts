@@ -1,7 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { text as textOf } from 'node:stream/consumers';
 import { failureCode } from '../../lib/error-text.ts';
 import { usage } from '../../lib/flags.ts';
+import { gatherBounded, readBounded } from '../../lib/read-bounded.ts';
+
+/** A body of the API and a configuration are smaller than this. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Source of long and secret values. */
 export interface TextSource {
@@ -11,7 +13,7 @@ export interface TextSource {
   read(path: string, flagName: string): Promise<string>;
 }
 
-export function createTextSource(readStdin: () => Promise<string> = () => textOf(process.stdin)): TextSource {
+export function createTextSource(readStdin: () => Promise<string> = readStandardInput): TextSource {
   // Standard input can be read only once.
   let stdin: Promise<string> | undefined;
   const read = async (path: string, flagName: string): Promise<string> => {
@@ -20,7 +22,7 @@ export function createTextSource(readStdin: () => Promise<string> = () => textOf
       return stdin;
     }
     try {
-      return await readFile(path, 'utf8');
+      return (await readBounded(path, MAX_BYTES)).toString();
     } catch (cause) {
       const reason = failureCode(cause);
       throw usage(`--${flagName}: cannot read the file ${path} (${reason})`);
@@ -34,6 +36,13 @@ export function createTextSource(readStdin: () => Promise<string> = () => textOf
       return withoutLineEnd(await read(value.slice(1), flagName));
     },
   };
+}
+
+async function readStandardInput(): Promise<string> {
+  const bytes = await gatherBounded(process.stdin, MAX_BYTES).catch((cause: unknown) => {
+    throw usage(`cannot read standard input (${failureCode(cause)})`);
+  });
+  return bytes.toString();
 }
 
 /** Editors and echo append a line end; a password has none. Texts of several lines stay as they are. */

@@ -9,7 +9,7 @@ import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { isAgreed } from '../is-agreed.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, MESSAGE, textFlag, YES } from '../shared-flags.ts';
-import { FILES, PRUNE, pathsOf, TAKE_OVER } from './file-flags.ts';
+import { FILES, OWNER, PRUNE, pathsOf, TAKE_OVER, withOwner } from './file-flags.ts';
 import { loadConfiguration } from './load-configuration.ts';
 import { operationHint } from './operation-hint.ts';
 import { printPlan, reportKept, reportNoOwner } from './plan-command.ts';
@@ -29,6 +29,7 @@ const SYNTAX: CommandSyntax = {
     FILES,
     YES,
     PRUNE,
+    OWNER,
     TAKE_OVER,
     MESSAGE,
     textFlag(
@@ -65,8 +66,9 @@ export const applyCommand: Command = {
       throw usage('postern apply asks before it changes anything, and there is no terminal: add --yes');
     }
     const run = async (): Promise<number> => {
-      const loaded = await loadConfiguration(paths, context);
-      if (loaded === null) return EXIT_FAILED;
+      const found = await loadConfiguration(paths, context);
+      if (found === null) return EXIT_FAILED;
+      const loaded = withOwner(found, parsed);
       const isPruning = isOn(parsed, 'prune');
       if (isPruning && loaded.configuration.owner === null) return reportNoOwner(context);
       const transport = await openTransport(parsed, context);

@@ -1,6 +1,8 @@
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { ApiRequest } from '../../client/transport.ts';
+import type { FileObject } from '../../configuration-file/file-object.ts';
 import type { FileProblem } from '../../configuration-file/file-problem.ts';
+import type { ObjectChange } from '../../configuration-file/plan/object-change.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { printable } from '../api/cell-text.ts';
 import type { CommandContext } from '../command.ts';
@@ -8,7 +10,7 @@ import { readChecked } from './load-configuration.ts';
 import { operationHint } from './operation-hint.ts';
 import { summaryText } from './plan-lines.ts';
 import { CONFLICTS, preparePlan } from './prepare-plan.ts';
-import { readRegularFiles } from './read-files.ts';
+import { readWrittenFiles } from './read-files.ts';
 import type { ApiSender } from './read-installation.ts';
 
 export interface FilesToApply {
@@ -18,6 +20,8 @@ export interface FilesToApply {
   /** For files that name no owner. */
   readonly owner: string;
   readonly message: string;
+  /** Whether the files may leave less than half of the sites that they had. */
+  readonly mayShrink: boolean;
   /** Runs an operation of the API and returns the text of its answer. */
   readonly call: (request: ApiRequest) => Promise<string>;
 }
@@ -25,8 +29,8 @@ export interface FilesToApply {
 export type FilesApplied =
   /** Null: nothing was to be changed. */
   | { readonly revision: number | null; readonly summary: string }
-  /** Nothing was changed. */
-  | { readonly problem: string };
+  /** Nothing was changed. `isUnconfirmed`: somebody must say that it is meant. */
+  | { readonly problem: string; readonly isUnconfirmed?: true };
 
 const MAX_ATTEMPTS = 5;
 const NO_PROGRESS = { report: () => {} };
@@ -43,8 +47,8 @@ export async function applyFiles(files: FilesToApply): Promise<FilesApplied> {
   }
 }
 
-async function apply({ paths, env, owner, message, call }: FilesToApply): Promise<FilesApplied> {
-  const loaded = await readChecked(await readRegularFiles(paths), env);
+async function apply({ paths, env, owner, message, mayShrink, call }: FilesToApply): Promise<FilesApplied> {
+  const loaded = await readChecked(await readWrittenFiles(paths), env);
   if ('problems' in loaded) return { problem: textOf(loaded.problems) };
   // Nobody reads a notice here: a server needs every secret that its files name.
   if (loaded.notGiven.size > 0) return { problem: textOf([...loaded.notGiven.values()]) };
@@ -58,6 +62,8 @@ async function apply({ paths, env, owner, message, call }: FilesToApply): Promis
     const { plan } = prepared;
     const summary = summaryText(plan.changes);
     if (plan.isEmpty) return { revision: null, summary };
+    const lost = mayShrink ? null : lostSites(plan.changes, configuration.objects);
+    if (lost !== null) return { problem: printable(lost), isUnconfirmed: true };
     try {
       const body = { ...plan.changeset, message };
       const { text } = await sender.send({ method: 'POST', path: '/changesets', body });
@@ -70,6 +76,21 @@ async function apply({ paths, env, owner, message, call }: FilesToApply): Promis
     }
   }
   return { problem: 'others kept changing the configuration' };
+}
+
+const SITE = 'https_edge';
+const SHOWN_SITES = 20;
+
+/** A file that was truncated, or emptied by mistake, removes most of its sites. Null: it leaves at least half of them. */
+function lostSites(changes: readonly ObjectChange[], objects: readonly FileObject[]): string | null {
+  const sites = changes.filter(({ kind }) => kind.resource.kind === SITE);
+  const removed = sites.filter(({ action }) => action === 'remove').map(({ name }) => name);
+  const added = sites.filter(({ action }) => action === 'add').length;
+  const left = objects.filter(({ kind }) => kind.resource.kind === SITE).length;
+  const before = left - added + removed.length;
+  if (removed.length === 0 || left * 2 >= before) return null;
+  const more = removed.length > SHOWN_SITES ? ` and ${removed.length - SHOWN_SITES} more` : '';
+  return `${removed.length} of ${before} sites would be removed: ${removed.slice(0, SHOWN_SITES).join(', ')}${more}`;
 }
 
 /** The errors are those of a client, which plans know. */

@@ -7,9 +7,10 @@ import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { painterFor } from '../output/color.ts';
 import { outputFlag, outputFormat } from '../output/output-format.ts';
+import { printJson } from '../output/structured-text.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION } from '../shared-flags.ts';
-import { FILES, PRUNE, pathsOf, TAKE_OVER } from './file-flags.ts';
+import { FILES, OWNER, PRUNE, pathsOf, TAKE_OVER, withOwner } from './file-flags.ts';
 import { loadConfiguration } from './load-configuration.ts';
 import { changesAsJson, planLines, summaryText } from './plan-lines.ts';
 import { type PreparedPlan, preparePlan } from './prepare-plan.ts';
@@ -25,7 +26,7 @@ const SYNTAX: CommandSyntax = {
   hasOperands: true,
   about:
     'Shows what "postern apply" would change: objects that are added (+), changed (~) field by field, replaced (±) or removed (-). The server checks the whole change and stores nothing. Secrets are not shown.',
-  flags: [FILES, PRUNE, TAKE_OVER, outputFlag(FORMATS)],
+  flags: [FILES, PRUNE, OWNER, TAKE_OVER, outputFlag(FORMATS)],
   groups: [CONNECTION],
   exitCodes: {
     0: 'nothing would change',
@@ -47,8 +48,9 @@ export const planCommand: Command = {
     const paths = pathsOf(parsed, 'plan');
     const isJson = outputFormat(parsed.flags, FORMATS) === 'json';
     const run = async (): Promise<number> => {
-      const loaded = await loadConfiguration(paths, context);
-      if (loaded === null) return EXIT_FAILED;
+      const found = await loadConfiguration(paths, context);
+      if (found === null) return EXIT_FAILED;
+      const loaded = withOwner(found, parsed);
       const isPruning = isOn(parsed, 'prune');
       if (isPruning && loaded.configuration.owner === null) return reportNoOwner(context);
       const transport = await openTransport(parsed, context);
@@ -70,7 +72,7 @@ export const planCommand: Command = {
 
 /** Pruning removes what the owner's files no longer have: without an owner that is unknown. */
 export function reportNoOwner(context: CommandContext): number {
-  context.warn('postern: --prune needs an owner: add "owner: NAME" to the file');
+  context.warn('postern: --prune needs an owner: add "owner: NAME" to the file, or use --owner NAME');
   return EXIT_FAILED;
 }
 
@@ -82,7 +84,7 @@ export function reportKept({ kept }: PreparedPlan, context: CommandContext): voi
 
 export async function printPlan(plan: PreparedPlan, isJson: boolean, context: CommandContext): Promise<void> {
   if (isJson) {
-    context.print(JSON.stringify({ revision: plan.revision, changes: changesAsJson(plan.changes) }));
+    printJson(JSON.stringify({ revision: plan.revision, changes: changesAsJson(plan.changes) }), context);
     return;
   }
   for (const line of planLines(plan.changes, painterFor(context))) {

@@ -1,10 +1,12 @@
 import { constants } from 'node:fs';
-import { open, readdir, readFile, stat } from 'node:fs/promises';
+import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_FILE_BYTES } from '../../configuration-file/format.ts';
 import type { ConfigurationText } from '../../configuration-file/read-configuration.ts';
 import { failureCode } from '../../lib/error-text.ts';
 import { usage } from '../../lib/flags.ts';
+import { gatherBounded, readBounded } from '../../lib/read-bounded.ts';
 import { createTextSource } from '../api/text-source.ts';
 
 const SUFFIX = /\.ya?ml$/;
@@ -15,9 +17,33 @@ export function readFiles(paths: readonly string[]): Promise<readonly Configurat
   return textsAt(paths, textOf);
 }
 
-/** Without standard input, pipes and devices, which may have no end: for a server that nobody watches. */
-export function readRegularFiles(paths: readonly string[]): Promise<readonly ConfigurationText[]> {
-  return textsAt(paths, regularText);
+/** A file that is not changed for so long was written whole. */
+const STILL_MS = 1_000;
+const MAX_WAIT_MS = 60_000;
+
+/**
+ * Without standard input, pipes and devices, which may have no end: for a server that nobody watches. It waits until nobody
+ * writes the files: half of a file may lack the rules that protect a site.
+ */
+export async function readWrittenFiles(paths: readonly string[]): Promise<readonly ConfigurationText[]> {
+  for (let waited = 0; waited <= MAX_WAIT_MS; waited += STILL_MS) {
+    const before = await writtenAt(paths);
+    const ageMs = Date.now() - before.latestMs;
+    // A time in the future says nothing.
+    if (ageMs < STILL_MS) await sleep(Math.min(STILL_MS, STILL_MS - ageMs));
+    const texts = await textsAt(paths, regularText);
+    if ((await writtenAt(paths)).text === before.text) return texts;
+  }
+  throw usage(`${paths.join(', ')} changes again and again: write the file whole, and rename it into place`);
+}
+
+/** What changes with every write to the files. A file that was renamed into place keeps the time of its last write. */
+async function writtenAt(paths: readonly string[]): Promise<{ readonly text: string; readonly latestMs: number }> {
+  const files: string[] = [];
+  for (const path of paths) files.push(...(await filesAt(path)));
+  const found = await Promise.all(files.map(statOf));
+  const text = JSON.stringify(found.map(({ ino, size, mtimeMs }, at) => [files[at], ino, size, mtimeMs]));
+  return { text, latestMs: Math.max(...found.map(({ mtimeMs }) => mtimeMs)) };
 }
 
 async function textsAt(
@@ -40,24 +66,16 @@ async function filesAt(path: string): Promise<readonly string[]> {
 
 async function textOf(path: string): Promise<string> {
   if (path === STANDARD_INPUT) return createTextSource().read(path, 'file');
-  requireSize(path, await statOf(path));
-  return decoded(path, await readFile(path).catch((cause: unknown) => unreadable(path, cause)));
+  return decoded(path, await readBounded(path, MAX_FILE_BYTES).catch((cause: unknown) => unreadable(path, cause)));
 }
 
 async function regularText(path: string): Promise<string> {
   // Not blocking: otherwise the open of a pipe waits for a writer.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK;
   await using file = await open(path, flags).catch((cause: unknown) => unreadable(path, cause));
-  const found = await file.stat();
-  if (!found.isFile()) throw usage(`${path} is not a regular file`);
-  requireSize(path, found);
-  return decoded(path, await file.readFile().catch((cause: unknown) => unreadable(path, cause)));
-}
-
-/** The text is checked again: a file may grow meanwhile. */
-function requireSize(path: string, { size }: { readonly size: number }): void {
-  if (size <= MAX_FILE_BYTES) return;
-  throw usage(`${path} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB: divide it into several files`);
+  if (!(await file.stat()).isFile()) throw usage(`${path} is not a regular file`);
+  const bytes = gatherBounded(file.createReadStream({ autoClose: false }), MAX_FILE_BYTES);
+  return decoded(path, await bytes.catch((cause: unknown) => unreadable(path, cause)));
 }
 
 function decoded(path: string, bytes: Uint8Array): string {

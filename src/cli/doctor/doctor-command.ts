@@ -7,6 +7,7 @@ import { trustRootCa } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, type FlagGroup, INVALID_USAGE } from '../command-syntax.ts';
+import { printJson } from '../output/structured-text.ts';
 import { parseCommand } from '../parse-command.ts';
 import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
@@ -43,7 +44,7 @@ export function createDoctorCommand(ports: DoctorPorts): Command {
     run: async (args, context) => {
       const parsed = parseCommand(SYNTAX, args);
       const findings = await findingsFor(parsed, context, ports);
-      if (isOn(parsed, 'json')) context.print(jsonReport(findings));
+      if (isOn(parsed, 'json')) printJson(jsonReport(findings), context);
       else for (const line of textReport(findings)) context.print(line);
       return countByLevel(findings).problem === 0 ? 0 : 1;
     },

@@ -5,6 +5,7 @@ import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { cellText, printable } from '../api/cell-text.ts';
 import type { CommandContext } from '../command.ts';
+import { printJson } from '../output/structured-text.ts';
 
 const EVERY_MS = 1_000;
 const PAGE = 100;
@@ -34,7 +35,8 @@ export async function tail(
       // Once per event, even if several lanes deliver it.
       if (told.has(event.event_id) || !isWanted(event.event_type)) continue;
       remember(told, event.event_id);
-      context.print(flags.get('json') === 'true' ? JSON.stringify(event) : lineOf(event));
+      if (flags.get('json') === 'true') printJson(JSON.stringify(event), context);
+      else context.print(lineOf(event));
       // A stalled reader makes it wait instead of filling the memory.
       await context.printed?.();
       left -= 1;

@@ -1,5 +1,6 @@
 import { parse, TomlError } from 'smol-toml';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { DoubledNameError, parseUniqueJson } from '../../lib/text/json-shape.ts';
 import { readYaml, yamlProblemText } from '../../lib/text/yaml/read-yaml.ts';
 import { plainValue } from '../../lib/text/yaml/yaml-node.ts';
 import { type ImportInput, inputError } from './read-input.ts';
@@ -10,8 +11,9 @@ const MAX_DEPTH = 64;
 export function parseJsonInput({ name, text }: ImportInput, advice = ''): JsonValue {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseUniqueJson(text);
   } catch (error) {
+    if (error instanceof DoubledNameError) throw inputError(name, null, `is ambiguous: ${error.message}`);
     // The message quotes the text, which may have secrets; only the place is used.
     const [, line] = /line (\d+)/.exec(String(error)) ?? [];
     const [, position] = /position (\d+)/.exec(String(error)) ?? [];

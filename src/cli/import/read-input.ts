@@ -1,5 +1,5 @@
-import { open } from 'node:fs/promises';
-import { text as textOf } from 'node:stream/consumers';
+import { failureCode } from '../../lib/error-text.ts';
+import { gatherBounded, readBounded } from '../../lib/read-bounded.ts';
 import { importErrors } from './errors.ts';
 
 export const MAX_INPUT_BYTES = 64 * 1024 * 1024;
@@ -13,8 +13,10 @@ export interface ImportInput {
 /** The text of a file, or of standard input for `-`. Binary files, other encodings and huge files are rejected by name. */
 export async function readInput(path: string): Promise<ImportInput> {
   const name = path === '-' ? 'standard input' : path;
-  const bytes = path === '-' ? Buffer.from(await textOf(process.stdin)) : await readBounded(path, name);
-  if (bytes.length > MAX_INPUT_BYTES) throw tooLarge(name);
+  const reading = path === '-' ? gatherBounded(process.stdin, MAX_INPUT_BYTES) : readBounded(path, MAX_INPUT_BYTES);
+  const bytes = await reading.catch((cause: unknown) => {
+    throw inputError(name, null, `cannot be read (${failureCode(cause)})`);
+  });
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
     throw inputError(name, 1, 'is encoded as UTF-16: convert it to UTF-8');
   }
@@ -30,30 +32,6 @@ export async function readInput(path: string): Promise<ImportInput> {
 /** A problem with the input, at a line of it. */
 export function inputError(name: string, line: number | null, problem: string): Error {
   return importErrors.create('ERR_POSTERN_IMPORT_INPUT', `${name}${line === null ? '' : `:${line}`}: ${problem}`);
-}
-
-async function readBounded(path: string, name: string): Promise<Buffer> {
-  try {
-    await using file = await open(path, 'r');
-    const { size } = await file.stat();
-    if (size > MAX_INPUT_BYTES) throw tooLarge(name);
-    // Devices and pipes say no size.
-    const chunks: Buffer[] = [];
-    let total = 0;
-    for await (const chunk of file.createReadStream({ autoClose: false })) {
-      chunks.push(chunk as Buffer);
-      total += (chunk as Buffer).length;
-      if (total > MAX_INPUT_BYTES) throw tooLarge(name);
-    }
-    return Buffer.concat(chunks);
-  } catch (error) {
-    if (!(error instanceof Error) || !('syscall' in error)) throw error;
-    throw inputError(name, null, `cannot be read (${String((error as NodeJS.ErrnoException).code)})`);
-  }
-}
-
-function tooLarge(name: string): Error {
-  return inputError(name, null, `is larger than ${MAX_INPUT_BYTES / 1024 / 1024} MiB`);
 }
 
 function lineAt(bytes: Buffer, index: number): number {

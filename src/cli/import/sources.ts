@@ -106,6 +106,7 @@ function agentSource(
     nextStep: (path) => `postern config check --config ${path}`,
     read: async ({ file, flags, report }) => {
       const agentFile = await read(await readInput(file), report);
+      agentFile.leaveOutClosed();
       const count = agentFile.tunnelCount;
       const summary = `${count} tunnel${count === 1 ? '' : 's'}`;
       return { text: agentFile.text(origin, flags.get('server-addr')), summary, secrets: [] };

@@ -11,12 +11,12 @@ import { parseCommand } from '../parse-command.ts';
 import { API_URL, switchFlag } from '../shared-flags.ts';
 import { administratorLink } from './administrator-link.ts';
 import { browserCommand } from './browser-command.ts';
-import { signInLink } from './sign-in-link.ts';
+import { type SignInLink, signInLink } from './sign-in-link.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'open',
   about:
-    'Opens the console in the browser, and prints its URL. Where there is no browser or no screen, it only prints the URL. On the machine of a server with an identity host and without an administrator, it opens a link that makes you the first one: it works once, for 24 hours. Otherwise, on a terminal of the machine of the server and with its API key, it opens a link that signs you in: it works once, for ten minutes.',
+    'Opens the console in the browser, and prints its URL. Where there is no browser or no screen, it only prints the URL. On the machine of a server with an identity host and without an administrator, it prints a link that makes you the first one, and leaves opening it to you: it works once, for 24 hours. Otherwise, on a terminal of the machine of the server and with its API key, it opens a link that signs you in: it works once, for ten minutes, and its page asks for a code that the terminal shows. Without a screen, the printed link contains the code.',
   flags: [API_URL, switchFlag('print', 'Only print the URL.')],
   exitCodes: { 0: 'the URL is printed', 2: INVALID_USAGE },
 };
@@ -27,12 +27,18 @@ export const openCommand: Command = {
     const parsed = parseCommand(SYNTAX, args);
     const api = await apiUrl(parsed, context);
     const first = await firstLink(api, context);
-    const link = first ?? (await linkFor(api, parsed, context));
-    const url = link ?? `${api}/console`;
-    if (first !== null)
+    if (first !== null) {
       context.warn('There is no administrator yet. This link makes you the first one, once, within 24 hours:');
-    else if (link !== null) context.warn('This link signs you in, once, within ten minutes:');
+      context.print(first);
+      // Nothing else proves who opens it, and every user of this machine can read the arguments of a browser.
+      if (!isOn(parsed, 'print')) context.warn('Copy it into the address bar of your browser.');
+      return 0;
+    }
+    const link = await linkFor(api, parsed, context);
+    const url = link?.url ?? `${api}/console`;
+    if (link !== null) context.warn('This link signs you in, once, within ten minutes:');
     context.print(url);
+    if (link !== null && link.code !== null) context.warn(`Its page asks for this code: ${link.code}`);
     const command = isOn(parsed, 'print') ? null : browserCommand(url, process.platform, context.env);
     if (command !== null && !(await start(command))) {
       context.warn(`postern: ${command[0]} is not installed: open the URL yourself`);
@@ -47,12 +53,12 @@ async function firstLink(api: string, context: CommandContext): Promise<string |
 }
 
 /** With the API key of this machine, if there is one. */
-async function linkFor(api: string, parsed: ParsedFlags, context: CommandContext): Promise<string | null> {
+async function linkFor(api: string, parsed: ParsedFlags, context: CommandContext): Promise<SignInLink | null> {
   if (!context.isTerminal || !isOnThisMachine(api)) return null;
   const key = await findApiKey(api, parsed, context, createTextSource());
   if (key === null) return null;
   const transport = new Transport({ baseUrl: api, fetch: apiFetch, apiKey: key.key });
-  return signInLink(transport, api).catch(() => null);
+  return signInLink(transport, api, context.env).catch(() => null);
 }
 
 /** Whether the program exists. It outlives this command. */

@@ -1,7 +1,25 @@
 import type { Transport } from '../../client/transport.ts';
+import { browserCommand } from './browser-command.ts';
 
 /** A link that signs a browser in to the console once, within ten minutes, with the rights of the API key. */
-export async function signInLink(transport: Transport, apiUrl: string): Promise<string> {
+export interface SignInLink {
+  readonly url: string;
+  /** What the page of the link asks for; null: the URL has it. */
+  readonly code: string | null;
+}
+
+/**
+ * A browser of this machine gets the URL as an argument, from a command or from a click in a terminal, and every user here
+ * can read arguments. So with a screen, the code is apart. Without one, somebody copies the URL to another machine.
+ */
+export async function signInLink(
+  transport: Transport,
+  apiUrl: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<SignInLink> {
   const { text } = await transport.send({ method: 'POST', path: '/console/links' });
-  return `${apiUrl}${(JSON.parse(text) as { readonly path: string }).path}`;
+  const { path, code } = JSON.parse(text) as { readonly path: string; readonly code: string };
+  const url = `${apiUrl}${path}`;
+  const hasScreen = browserCommand(url, process.platform, env) !== null;
+  return hasScreen ? { url, code } : { url: `${url}&code=${code}`, code: null };
 }

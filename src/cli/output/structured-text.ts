@@ -14,9 +14,9 @@ export function printStructured(value: unknown, format: 'json' | 'yaml', context
   context.print(yamlText(value as JsonObject).trimEnd());
 }
 
-/** JSON text of the API, unchanged for a pipe. */
+/** JSON text. A program that reads it gets the same values; what it passes on to a terminal is safe too. */
 export function printJson(text: string, context: CommandContext): void {
-  context.print(context.isTerminal ? text.replaceAll(UNSAFE, escaped) : text);
+  context.print(text.replaceAll(UNSAFE, escaped));
 }
 
 function escaped(characters: string): string {

@@ -3,6 +3,7 @@ import type { Transport } from '../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { isJsonOutput } from '../changes/output-flag.ts';
 import type { CommandContext } from '../command.ts';
+import { printJson } from '../output/structured-text.ts';
 import { timeFlag } from '../time-flag.ts';
 import { requestDetails, requestLine, type ShownRequest } from './request-lines.ts';
 import { filtersOf } from './tail-requests.ts';
@@ -22,7 +23,7 @@ export async function listRequests(
   const query = { ...filtersOf(flags), limit, ...(since !== undefined && { since: timeFlag('since', since) }) };
   const { text } = await transport.send({ method: 'GET', path: `/requests${queryString(query)}` });
   if (isJsonOutput(flags)) {
-    context.print(text);
+    printJson(text, context);
     return 0;
   }
   const { requests, nodes } = JSON.parse(text) as {
@@ -47,7 +48,7 @@ export async function showRequest(
     throw usage('postern requests show takes the id of one request: the value of its Postern-Request-Id header');
   const isJson = isJsonOutput(flags);
   const { text } = await transport.send({ method: 'GET', path: `/requests/${encodeURIComponent(id)}` });
-  if (isJson) context.print(text);
+  if (isJson) printJson(text, context);
   else for (const line of requestDetails(JSON.parse(text) as ShownRequest)) context.print(line);
   return 0;
 }

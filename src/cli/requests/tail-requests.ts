@@ -6,6 +6,7 @@ import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
 import { isJsonOutput } from '../changes/output-flag.ts';
 import type { CommandContext } from '../command.ts';
+import { printJson } from '../output/structured-text.ts';
 import { timeFlag } from '../time-flag.ts';
 import { requestLine, type ShownRequest } from './request-lines.ts';
 
@@ -47,7 +48,8 @@ export async function tailRequests(
       silent = found.silent;
     }
     for (const request of found?.requests ?? []) {
-      context.print(isJson ? JSON.stringify(request) : requestLine(request));
+      if (isJson) printJson(JSON.stringify(request), context);
+      else context.print(requestLine(request));
       // A stalled reader makes it wait instead of filling the memory.
       await context.printed?.();
       left -= 1;

@@ -207,9 +207,11 @@ async function consolePlace(
 ): Promise<ConsolePlace> {
   const here = serverUrl(loaded);
   const isLink = context.isTerminal;
+  const link = isLink ? await signInLink(transport, here, context.env) : null;
   return {
-    url: isLink ? await signInLink(transport, here) : `${here}/console`,
+    url: link?.url ?? `${here}/console`,
     isLink,
+    code: link?.code ?? null,
     listen: dialled(loaded.config.api_listen),
     host: wanted.host,
     publicUrl: console === null ? null : `${console.url}console`,

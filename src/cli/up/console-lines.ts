@@ -6,6 +6,8 @@ export interface ConsolePlace {
   /** The address of the console, with a link that signs in if there is one. */
   readonly url: string;
   readonly isLink: boolean;
+  /** What the page of the link asks for; null: nothing. */
+  readonly code: string | null;
   /** Where the API listens. */
   readonly listen: ListenAddress;
   /** A host that leads to this machine. */
@@ -16,10 +18,11 @@ export interface ConsolePlace {
 
 /** How to open the console, here and from another machine. */
 export function consoleLines(
-  { url, isLink, listen, host, publicUrl }: ConsolePlace,
+  { url, isLink, code, listen, host, publicUrl }: ConsolePlace,
   { env }: Pick<CommandContext, 'env'>,
 ): readonly string[] {
-  const once = isLink ? ' (signs you in once, within ten minutes)' : '';
+  const asks = code === null ? '' : `, with the code ${code}`;
+  const once = isLink ? ` (signs you in once, within ten minutes${asks})` : '';
   if (publicUrl !== null) return [publicUrl, `${url}${once}`];
   if (isLoopbackHost(host)) return [`${url}${once}`];
   // With sudo, root may not log in from elsewhere.

@@ -4,6 +4,7 @@ import { isOn } from '../../lib/flags.ts';
 import type { Command } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { countByLevel, textReport } from '../doctor/report.ts';
+import { printJson } from '../output/structured-text.ts';
 import { parseCommand } from '../parse-command.ts';
 import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
@@ -38,7 +39,7 @@ export function createUpgradeCheckCommand(ports: UpgradePorts): Command {
         unreadable.problem(message, 'run this where the server runs, with its settings and as its user');
         findings = unreadable.list;
       }
-      if (isOn(parsed, 'json')) context.print(JSON.stringify(jsonOf(ports.version, store, findings)));
+      if (isOn(parsed, 'json')) printJson(JSON.stringify(jsonOf(ports.version, store, findings)), context);
       else for (const line of [heading(ports.version, store), '', ...textReport(findings)]) context.print(line);
       return countByLevel(findings).problem > 0 ? 1 : 0;
     },

@@ -175,6 +175,11 @@ export interface AccessModuleTestAnswer {
   readonly reason: string;
   /** The same, for people. */
   readonly message: string;
+  /**
+   * What on the route reads the paths of requests: the edge then rejects paths such as "/a//b" there
+   * (docs/reference/routes.md). Null: nothing.
+   */
+  readonly paths_read_by: string | null;
 }
 
 export interface AccessModuleTest {

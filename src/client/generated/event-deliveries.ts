@@ -67,10 +67,10 @@ export interface EventDeliveryReplayMatchingAnswer {
 export interface EventDeliveryReplayMatching {
   /** State of the deliveries to replay. Default: "dead". */
   readonly state?: 'pending' | 'delivered' | 'dead' | 'cancelled' | undefined;
-  /** Only deliveries queued at or after this time. RFC 3339, UTC. */
-  readonly since?: string | undefined;
-  /** Only deliveries queued before this time. RFC 3339, UTC. */
-  readonly until?: string | undefined;
+  /** Only deliveries queued at or after this time. Null counts as absent. */
+  readonly since?: string | null | undefined;
+  /** Only deliveries queued before this time. Null counts as absent. */
+  readonly until?: string | null | undefined;
 }
 
 /** The delivery of an event to a destination, with its attempts. */

@@ -219,7 +219,9 @@ export class Resources {
    * A person who signs in at the identity host with a passkey. The response to the create has a link with which
    * the person registers the first one; if mail is set up, the person also gets it by mail. Deleting the account
    * ends all logins of the person within a second, and cannot be undone. A key or person cannot manage people
-   * whose role in the console has scopes that it lacks.
+   * whose role in the console has scopes that it lacks, or would have them again if a pending change is reverted.
+   * A change that gives the person more in the console ends their logins, and the invitation if its maker could
+   * not give that.
    */
   readonly userAccounts: UserAccountsClient;
   /** A passkey with which a person signs in. Only the person can add one, at the identity host. */

@@ -127,14 +127,18 @@ export interface UserAccountInvite {
  * A person who signs in at the identity host with a passkey. The response to the create has a link with which
  * the person registers the first one; if mail is set up, the person also gets it by mail. Deleting the account
  * ends all logins of the person within a second, and cannot be undone. A key or person cannot manage people
- * whose role in the console has scopes that it lacks.
+ * whose role in the console has scopes that it lacks, or would have them again if a pending change is reverted.
+ * A change that gives the person more in the console ends their logins, and the invitation if its maker could
+ * not give that.
  */
 export class UserAccountsClient extends ResourceClient {
   /**
    * Create a user account. A person who signs in at the identity host with a passkey. The response to the create
    * has a link with which the person registers the first one; if mail is set up, the person also gets it by mail.
    * Deleting the account ends all logins of the person within a second, and cannot be undone. A key or person
-   * cannot manage people whose role in the console has scopes that it lacks.
+   * cannot manage people whose role in the console has scopes that it lacks, or would have them again if a pending
+   * change is reverted. A change that gives the person more in the console ends their logins, and the invitation
+   * if its maker could not give that.
    */
   create(body: UserAccountCreate, options?: CreateOptions): Promise<Answer<UserAccountCreated>> {
     return this.call({ method: 'POST', path: '/user_accounts', body }, options);
@@ -154,7 +158,9 @@ export class UserAccountsClient extends ResourceClient {
    * Get a user account. A person who signs in at the identity host with a passkey. The response to the create has
    * a link with which the person registers the first one; if mail is set up, the person also gets it by mail.
    * Deleting the account ends all logins of the person within a second, and cannot be undone. A key or person
-   * cannot manage people whose role in the console has scopes that it lacks.
+   * cannot manage people whose role in the console has scopes that it lacks, or would have them again if a pending
+   * change is reverted. A change that gives the person more in the console ends their logins, and the invitation
+   * if its maker could not give that.
    */
   get(id: string, options?: RequestOptions): Promise<Answer<UserAccount>> {
     return this.call({ method: 'GET', path: '/user_accounts/{id}', params: { id } }, options);

@@ -50,8 +50,9 @@ function redirected(schema: TObject, level: Level): readonly Redirected[] {
       return redirected(field, { ...level, before: inner, after: next, at: pointer });
     }
     const sentTo = secretSentTo(field);
-    if (sentTo === undefined || wanted.secrets.has(pointer)) return [];
+    if (typeof sentTo !== 'object' || wanted.secrets.has(pointer)) return [];
     const isSet = (present.secrets.get(pointer)?.state ?? 'unset') !== 'unset';
-    return isSet && before[sentTo] !== after[sentTo] ? [{ pointer, destination: pointerTo(at, sentTo) }] : [];
+    const isMoved = before[sentTo.field] !== after[sentTo.field];
+    return isSet && isMoved ? [{ pointer, destination: pointerTo(at, sentTo.field) }] : [];
   });
 }

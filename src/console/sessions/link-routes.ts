@@ -1,12 +1,13 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticate } from '../../api/authentication.ts';
 import { ignoreContentType } from '../../api/body-parsers.ts';
 import type { FailedAuthenticationDelay } from '../../api/failed-authentication-delay.ts';
 import { PosternError } from '../../lib/errors.ts';
+import { escapedHtml } from '../../lib/http/plain-page.ts';
 import type { Replica } from '../../replica/replica.ts';
 import { keyName, type SignedIn } from '../../resources/console-session-record.ts';
 import { consoleErrors } from '../errors.ts';
-import { sendErrorPage } from '../serving/error-page.ts';
+import { sendErrorPage, sendPage } from '../serving/error-page.ts';
 import { checkOwnName, type OwnAddress } from './browser-origin.ts';
 import type { StartedSession } from './console-sessions.ts';
 import { sessionCookie } from './session-cookie.ts';
@@ -30,8 +31,8 @@ export function addLinkRoutes(app: FastifyInstance, options: LinkRoutesOptions):
     const { authorization } = headers;
     const attempt = { headers: authorization === undefined ? {} : { authorization }, ip, method };
     const { apiKeyId, scopes } = (await options.authenticate(attempt)).principal;
-    const { code, expiresAt } = links.make({ kind: 'key', name: keyName(apiKeyId, replica), apiKeyId, scopes });
-    return reply.code(201).send({ path: `/console/enter?link=${code}`, expires_at: expiresAt });
+    const { id, code, expiresAt } = links.make({ kind: 'key', name: keyName(apiKeyId, replica), apiKeyId, scopes });
+    return reply.code(201).send({ path: `/console/enter?link=${id}`, code, expires_at: expiresAt });
   });
   app.get('/console/enter', async (request, reply) => {
     try {
@@ -41,8 +42,15 @@ export function addLinkRoutes(app: FastifyInstance, options: LinkRoutesOptions):
       // A page of another site could sign a visitor in with rights that the visitor does not expect.
       const site = request.headers['sec-fetch-site'];
       if (site !== undefined && site !== 'none' && site !== 'same-origin') throw unusable();
-      const { link } = request.query as { readonly link?: unknown };
-      const who = (typeof link === 'string' ? links.take(link) : null) ?? unknown();
+      const { link, code } = request.query as { readonly link?: unknown; readonly code?: unknown };
+      if (typeof link !== 'string' || !links.isOpen(link)) throw unusable();
+      if (typeof code !== 'string') return await sendCodePage(reply, link, 200);
+      const who = links.take(link, code);
+      if (who === null) {
+        await delay.wait(request.ip);
+        if (!links.isOpen(link)) throw unusable();
+        return await sendCodePage(reply, link, 403);
+      }
       const { cookie, token } = await options.startSession(request, who);
       return await reply
         .headers({ 'set-cookie': sessionCookie(origin, cookie), 'referrer-policy': 'no-referrer' })
@@ -58,13 +66,20 @@ export function addLinkRoutes(app: FastifyInstance, options: LinkRoutesOptions):
   });
 }
 
-function unknown(): never {
-  throw unusable();
+/** A form with GET: whatever reads the address learns a code that was used. */
+function sendCodePage(reply: FastifyReply, link: string, status: 200 | 403): FastifyReply {
+  const wrong = status === 200 ? '' : '<p role="alert"><strong>This code is not right.</strong></p>';
+  const body = `${wrong}<form action="/console/enter" autocomplete="off">
+<input type="hidden" name="link" value="${escapedHtml(link)}">
+<p><label for="code">Type the code that the terminal shows:</label></p>
+<p><input id="code" name="code" required autofocus maxlength="20" autocapitalize="characters" spellcheck="false" size="12"></p>
+<p><button class="button">Sign in</button></p></form>`;
+  return sendPage(reply.code(status), { title: 'Sign in to the console', body }, { hasForm: true });
 }
 
 function unusable(): Error {
   return consoleErrors.create(
     'ERR_POSTERN_CONSOLE_LINK',
-    'this link has been used, is older than ten minutes, or was opened from another site: run "postern open" again and paste the new link into the address bar',
+    'this link has been used, is older than ten minutes, had five wrong codes, or was opened from another site: run "postern open" again',
   );
 }

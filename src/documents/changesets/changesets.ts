@@ -10,6 +10,7 @@ import type { ResourcePorts } from '../../resources/registry.ts';
 import { PENDING_CHANGE, type PendingChange, pendingChange } from '../../store/pending-change.ts';
 import type { CommitResult } from '../../store/store.ts';
 import { API_LANE } from '../api-lane.ts';
+import { rememberedKinds } from '../authorize.ts';
 import { writtenRecord } from '../commit-with-retries.ts';
 import { pendingForm } from '../confirmation/pending-form.ts';
 import { Documents } from '../documents.ts';
@@ -21,6 +22,7 @@ import { longAnswer } from '../long-answer.ts';
 import { refusalError } from '../refusal-error.ts';
 import { canReadSecrets, canWrite, requireScopes, scopesNeeded } from '../scopes.ts';
 import { withoutAddedFields } from '../unwrap-body.ts';
+import { secretRouteKinds } from '../upstream-secrets.ts';
 import { checkIds } from '../well-formed-ids.ts';
 import { changesetDecoder } from './decode-changeset.ts';
 import { resolveBody, resolvePath } from './earlier-results.ts';
@@ -142,9 +144,14 @@ export class Changesets implements ChangesetsPort {
       expect: [...expect, ...ofKey],
       ...(expectedRevision !== null && { expectRevision: expectedRevision }),
       ...(isDryRun && { isDryRun }),
-      ...(confirmWithinMs !== null && { confirmWithinMs }),
+      ...(confirmWithinMs !== null && { confirmWithinMs, remembers: this.#remembered() }),
       note: noteOf(request, message, ownership === null ? 'changeset' : 'apply'),
     });
+  }
+
+  #remembered(): readonly string[] {
+    const { catalog } = this.#context;
+    return [...rememberedKinds(catalog), ...secretRouteKinds(catalog)];
   }
 
   async #stage({ operations, isDryRun, ownership }: Changeset, request: OperationRequest): Promise<Staged> {
@@ -221,6 +228,7 @@ export class Changesets implements ChangesetsPort {
         commit: (writeSet) => commits.commit(writeSet as never),
         mac: (purpose, data) => this.#context.store.mac(purpose, data),
         findIdempotency: () => Promise.resolve(null),
+        history: this.#context.store.history,
       },
       replica: {
         revision: this.#context.replica.revision,
@@ -228,6 +236,7 @@ export class Changesets implements ChangesetsPort {
         page: (kind, query) => commits.records.page(kind, query),
         pageOfParent: (kind, parent, query) => commits.records.pageOfParent(kind, parent, query),
         refresh: () => Promise.resolve(),
+        keepState: () => ({ missing: () => [], learn: () => {}, at: () => commits.records, end: () => {} }),
       },
       mutex: new KeyedMutex(),
       served: () => null,

@@ -27,7 +27,7 @@ import { hasScope, scopeOf } from '../scopes.ts';
 import { noteOf } from './change-note.ts';
 import { type DocumentForm, documentForm } from './document-form.ts';
 import type { HistoryChain } from './history-chain.ts';
-import { cannotUndo, planUndo } from './undo.ts';
+import { authorizeKept, cannotUndo, planUndo } from './undo.ts';
 
 const MASKED: View = { readable: 'masked', masked: 'masked' };
 
@@ -132,7 +132,10 @@ export class Changes implements ChangesPort {
     // A wait without an entry has nothing to confirm, and ends.
     const isWaiting = pendingNow(this.#context)?.revision === revision;
     const entry = isWaiting ? await this.#history.get(revision) : await this.#require(revision);
-    if (entry !== null) this.#requireScopes(entry, 'POST', request.principal);
+    if (entry !== null) {
+      this.#requireScopes(entry, 'POST', request.principal);
+      await authorizeKept(entry, request.principal, this.#context);
+    }
     return confirmChange(revision, message, request, this.#context);
   }
 

@@ -29,6 +29,7 @@ import {
   resourcePut,
 } from '../record-puts.ts';
 import { joinSecrets } from '../secret-fields.ts';
+import { holdSecretsOfRevert, refuseMovedSecrets } from '../upstream-secrets.ts';
 import { type DocumentForm, documentForm } from './document-form.ts';
 import { otherLogins } from './restored-logins.ts';
 
@@ -59,7 +60,10 @@ interface Step extends DocumentForm {
 export async function planUndo(entry: HistoryEntry, options: UndoOptions): Promise<UndoPlan> {
   const plan = await planRestore(entry, options);
   const { puts = [], deletes = [] } = plan.writeSet;
-  if (puts.length + deletes.length > 0) return plan;
+  if (puts.length + deletes.length > 0) {
+    const held = holdSecretsOfRevert(plan.writeSet, options.context);
+    return { ...plan, writeSet: { ...plan.writeSet, expect: [...(plan.writeSet.expect ?? []), ...held] } };
+  }
   const why =
     plan.skipped.length > 0 ? 'deleted keys, tokens and links do not come back' : 'its documents are as before';
   throw cannotUndo(`revision ${entry.revision} leaves nothing to undo: ${why}`);
@@ -110,6 +114,8 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   expect.push(...logins.expect);
   const keepAtLeastOne = [...new Set(away.flatMap(({ owner }) => owner.resource.keepAtLeastOne ?? []))];
   const changed: PlacedWriteSet = { puts, deletes };
+  if (options.isRevert !== true)
+    refuseMovedSecrets(changed, { principal: options.principal, isRestored: true }, context);
   const events = await eventsOf([...back, ...away], changed, options);
   return {
     writeSet: { ...changed, expect, touches, keepAtLeastOne, events, endsPeople },
@@ -119,6 +125,25 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
       return [async () => owner.resource.afterDelete?.(current, context.ports())];
     }),
   };
+}
+
+/** Confirming makes the change for good, so it needs the rights of a request that makes it. */
+export async function authorizeKept(
+  { items, revision }: HistoryEntry,
+  principal: Principal,
+  context: DocumentsContext,
+): Promise<void> {
+  const own = items.filter(({ kind }) => !context.catalog.derivedKinds.has(kind));
+  await mapInSlices(API_LANE, own, (item) => {
+    const { module, owner } = stepOf(item, revision, context);
+    if (module !== null) return;
+    const { kind, id, before, after } = item;
+    // As the store has them: this node may not have received the change yet.
+    const [config = null, previous = null] = [after, before].map(
+      (document) => document && configOf(owner, { kind, id, revision: 0, ...document }),
+    );
+    authorize(owner, { principal, id: before === null ? null : id, config, previous }, context);
+  });
 }
 
 /** Whatever the entry did with it: a secret that does not exist now was revoked. */

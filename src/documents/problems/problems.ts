@@ -1,6 +1,9 @@
 import type { Check } from '../../checks/check.ts';
+import type { Facts } from '../../checks/facts.ts';
+import { type Finding, findingMaker } from '../../checks/finding.ts';
 import { checks } from '../../checks/registry.ts';
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
+import { messageOf } from '../../lib/error-text.ts';
 import { PROBLEMS_MAX_LIMIT, type ProblemsFound, type ProblemsPort } from '../../resources/documents-ports.ts';
 import type { OperationRequest } from '../../resources/operation.ts';
 import { API_LANE } from '../api-lane.ts';
@@ -55,12 +58,22 @@ export class Problems implements ProblemsPort {
     this.#storeCode = facts.storeProblem?.code;
     for (const check of checks) {
       const add = report.open(check);
-      for (const finding of check.run(facts)) {
+      for (const finding of contained(check, facts)) {
         if (finding !== null) add(finding);
         if (slice.isOver) await slice.next();
       }
     }
     this.#latest = report;
     return report;
+  }
+}
+
+/** A record that a check cannot read must not hide the findings of the others. */
+function* contained(check: Check, facts: Facts): Generator<Finding | null> {
+  try {
+    yield* check.run(facts);
+  } catch (error) {
+    const message = `this check stopped at something that it could not read: ${messageOf(error)}`;
+    yield findingMaker(check.name).problem(message, 'look for a record that the API did not write, and replace it');
   }
 }

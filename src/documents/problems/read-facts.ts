@@ -46,6 +46,8 @@ export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
   readonly alerts: () => readonly CheckedAlert[];
   /** What is wrong with logins, by route. */
   readonly loginTroubles: (slice: TimeSlice) => Promise<ReadonlyMap<string, readonly LoginTrouble[]>>;
+  /** What directories make of records, by kind: it throws for one that they treat as absent. */
+  readonly directories: ReadonlyMap<string, (record: StoredRecord) => unknown>;
   /** Modules that reject all traffic, with the ids of their edges and routes. */
   readonly unprepared: () => Iterable<UnpreparedModule & { readonly ownerId: string }>;
 }
@@ -60,18 +62,29 @@ const ALL_CHILDREN = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Facts> {
   const { replica, config, clock } = known;
   const nowMs = clock.nowMs();
+  const unreadable = new Map<string, string>();
   const read = async <Item>(kind: string, form: (record: StoredRecord) => Item | null): Promise<readonly Item[]> => {
     const items: Item[] = [];
     for (const record of replica.all(kind)) {
-      const item = form(record);
-      if (item !== null) items.push(item);
+      try {
+        const item = form(record);
+        if (item !== null) items.push(item);
+      } catch {
+        unreadable.set(record.id, record.kind);
+      }
       if (slice.isOver) await slice.next();
     }
     return items;
   };
+  for (const [kind, form] of known.directories) {
+    await read(kind, (record) => {
+      form(record);
+      return null;
+    });
+  }
   const unprepared = await unpreparedByOwner(known, slice);
   const logins = await known.loginTroubles(slice);
-  return {
+  const facts: Omit<Facts, 'unreadable'> = {
     ...{ nowMs, config, peers: known.peers(), storeProblem: known.storeProblem() },
     nodes: known.nodes().map((node) => ({ ...node, last_seen_at: rfc3339(node.lastSeenAtMs) })),
     edges: await read('https_edge', (record) => edgeOf(record, known)),
@@ -100,6 +113,7 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
       passkeyHosts: replica.pageOfParent(PASSKEY_KIND, id, ALL_CHILDREN).map((passkey) => passkeyOf(passkey).host),
     })),
   };
+  return { ...facts, unreadable: Array.from(unreadable, ([id, kind]) => ({ id, kind })) };
 }
 
 /** While the store is away, this node may not know the agents of the others: then nothing is said about agents. */

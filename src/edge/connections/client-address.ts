@@ -4,6 +4,9 @@ import type { RequestHead } from '../http/request-head.ts';
 /** Used when a trusted proxy did not send an address; no address rule matches it. */
 const UNKNOWN = 'unknown';
 
+/** Application gateways write the port of the client, too. Without brackets, an IPv6 address cannot have one. */
+const WITH_PORT = /^(?:([\d.]+)|\[([^\]]*)\])(?::\d{1,5})?$/;
+
 /** Trusts X-Forwarded-For from trusted proxies only; the list is empty unless set. */
 export class ClientAddresses {
   readonly #trusted: readonly AddressMatcher[];
@@ -31,7 +34,7 @@ export class ClientAddresses {
     const hops = head.forwardedFor.split(',');
     const believed: string[] = [];
     for (let at = hops.length - 1; at >= 0; at -= 1) {
-      const address = parseWrittenAddress((hops[at] as string).trim());
+      const address = parseWrittenAddress(withoutPort((hops[at] as string).trim()));
       believed.push(address?.toString() ?? UNKNOWN);
       if (!this.#isProxy(address)) break;
     }
@@ -46,4 +49,9 @@ export class ClientAddresses {
   #isProxy(address: ReturnType<typeof parseAddress>): boolean {
     return address !== null && this.#trusted.some((matches) => matches(address));
   }
+}
+
+function withoutPort(hop: string): string {
+  const named = WITH_PORT.exec(hop);
+  return named?.[1] ?? named?.[2] ?? hop;
 }

@@ -23,7 +23,7 @@ import { MISDIRECTED, STALE_CONNECTION } from './misdirected.ts';
 import { OutcomeReport } from './outcome-report.ts';
 import { isOwnPath, serveOwnPath } from './own-paths.ts';
 import { currentRoute, Reevaluation } from './reevaluation.ts';
-import { UNMATCHED } from './unmatched-path.ts';
+import { oddOnOwnHost, unmatched } from './unmatched-path.ts';
 import { unpreparedModule } from './unprepared-module.ts';
 
 const NO_BACKEND_MESSAGE = 'This site has no backend yet. Its operator must configure one.';
@@ -72,6 +72,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
     this.nowMs = runtime.clock.nowMs();
     this.id = runtime.newRequestId(this.nowMs);
     this.clientAddress = runtime.clientAddress(connection.remoteAddress, client.head);
+    client.writer.clientAddress = this.clientAddress;
     client.writer.onGone = (problem) => this.#gone(problem);
     client.writer.onBug = (error) => this.bug(error);
   }
@@ -108,18 +109,20 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   }
 
   #enter(edge: EdgeSnapshot): void {
+    const { path } = this.client.head;
     if (edge.ownHost !== undefined) {
-      serveOwnHost(edge.ownHost, this);
+      if (path.odd === null) serveOwnHost(edge.ownHost, this);
+      else this.refuse(...oddOnOwnHost(path.odd));
       return;
     }
-    if (isOwnPath(edge, this.client.head.path)) {
+    if (isOwnPath(edge, path)) {
       serveOwnPath(edge, this);
       return;
     }
-    const match = edge.routes.match(this.client.head.path, this.host);
+    const match = edge.routes.match(path, this.host);
     if (match.found === null) {
-      const [code, reason, message] = UNMATCHED[match.reason];
-      this.refuse(code, reason, message);
+      if (match.reason === 'strict') this.decidingRuleText = match.pathReader;
+      this.refuse(...unmatched(match, path));
       return;
     }
     this.route = match.found;

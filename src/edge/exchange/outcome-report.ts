@@ -3,7 +3,7 @@ import type { BackendOutcome } from '../../modules/contract/learns-outcomes.ts';
 import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { REQUEST_TOO_LARGE, RESPONSE_TOO_LARGE, UNSENDABLE_REQUEST } from '../../upstream/unsendable.ts';
-import { TOO_MANY_FILES } from '../../upstream/upstream-failure.ts';
+import { REASON_OF_SHORTAGE, TOO_MANY_FILES, UPSTREAM_SHORTAGE } from '../../upstream/upstream-failure.ts';
 
 /** A stream, such as server-sent events, may run for days: from here on, the backend has served it. */
 const SERVED_AFTER_MS = 10_000;
@@ -17,6 +17,11 @@ const NOT_THE_BACKEND: ReadonlySet<string> = new Set([
   RESPONSE_TOO_LARGE,
   TOO_MANY_FILES,
   'node_isolated',
+  // A visitor could have a backend switched off for everybody.
+  REASON_OF_SHORTAGE.full,
+  REASON_OF_SHORTAGE.share,
+  UPSTREAM_SHORTAGE.full,
+  UPSTREAM_SHORTAGE.share,
 ]);
 
 /** Tells the modules of a route that want to know it how the backend served a request: once. */

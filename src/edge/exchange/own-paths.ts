@@ -9,20 +9,23 @@ import type { AdmissionStep, EdgeSnapshot, NamedModule, RouteSnapshot } from '..
 import { type AdmissionWalk, askSteps } from './ask-steps.ts';
 import type { Exchange } from './exchange.ts';
 import { refusedAsOpen } from './not-switched.ts';
-import { UNMATCHED } from './unmatched-path.ts';
+import { NO_PAGE } from './unmatched-path.ts';
 
 const PREFIX = '/.postern/';
 
-/** Whether the edge serves a path itself: on hosts where a module has such paths, and where it must not be forwarded. */
-export function isOwnPath(edge: EdgeSnapshot, { key }: CanonicalPath): boolean {
-  if (!key.startsWith(PREFIX)) return false;
+/**
+ * Whether the edge serves a path itself: on hosts where a module has such paths, and where it must not be forwarded. An
+ * odd path never: the routes refuse it if it may be read as one of these.
+ */
+export function isOwnPath(edge: EdgeSnapshot, { key, odd }: CanonicalPath): boolean {
+  if (!key.startsWith(PREFIX) || odd !== null) return false;
   return edge.ownPathRoutes.length > 0 || edge.secretPaths?.includes(key) === true;
 }
 
 /** Paths that a module serves itself, such as the callback of a login. */
 export function serveOwnPath(edge: EdgeSnapshot, exchange: Exchange): void {
   if (edge.ownPathRoutes.length === 0) {
-    exchange.refuse(...UNMATCHED.none);
+    exchange.refuse(...NO_PAGE);
     return;
   }
   const opened = openSite(edge, exchange);

@@ -1,16 +1,41 @@
+import type { CanonicalPath } from '../../snapshot/canonical-path.ts';
+import type { Unmatched } from '../../snapshot/route-table.ts';
 import type { EdgeErrorCode } from '../errors.ts';
 
+type Refusing = readonly [code: EdgeErrorCode, reason: string, message: string];
+
+/** There is no page: also for a path of the edge itself that no module serves. */
+export const NO_PAGE: Refusing = ['ERR_POSTERN_NO_ROUTE', 'no_route', 'There is no page at this address.'];
+
+/** The program serves every path of its own hosts itself. */
+export function oddOnOwnHost(odd: string): Refusing {
+  return strict(odd);
+}
+
 /** Why no route serves a path: code, log value, message for the visitor. */
-export const UNMATCHED = {
-  none: ['ERR_POSTERN_NO_ROUTE', 'no_route', 'There is no page at this address.'],
-  ambiguous: [
-    'ERR_POSTERN_BAD_PATH',
-    'ambiguous_path',
-    'The path is ambiguous. Remove escaped slashes and path parameters.',
-  ],
-  other_access: [
-    'ERR_POSTERN_BAD_PATH',
-    'ambiguous_access',
-    'The path is similar to a path of this site with different access rules. Check upper and lower case, the trailing slash and escapes.',
-  ],
-} as const satisfies Readonly<Record<string, readonly [EdgeErrorCode, string, string]>>;
+export function unmatched({ reason }: Unmatched, { odd }: CanonicalPath): Refusing {
+  switch (reason) {
+    case 'none':
+      return NO_PAGE;
+    case 'strict':
+      return strict(odd ?? '');
+    case 'ambiguous':
+      return [
+        'ERR_POSTERN_BAD_PATH',
+        'ambiguous_path',
+        odd === null
+          ? 'The path is ambiguous. Remove escaped slashes and path parameters.'
+          : `The path is ambiguous, because ${odd}.`,
+      ];
+    case 'other_access':
+      return [
+        'ERR_POSTERN_BAD_PATH',
+        'ambiguous_access',
+        'The path is similar to a path of this site with different access rules. Check upper and lower case, the trailing slash and escapes.',
+      ];
+  }
+}
+
+function strict(odd: string): Refusing {
+  return ['ERR_POSTERN_BAD_PATH', 'strict_path', `The request was rejected: ${odd}.`];
+}

@@ -7,7 +7,7 @@ import type { ClientAddresses } from '../connections/client-address.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
 import { MISDIRECTED } from '../exchange/misdirected.ts';
 import { isOwnPath } from '../exchange/own-paths.ts';
-import { UNMATCHED } from '../exchange/unmatched-path.ts';
+import { NO_PAGE, unmatched } from '../exchange/unmatched-path.ts';
 import { unpreparedModule } from '../exchange/unprepared-module.ts';
 import type { ForwardingRuntime } from '../forwarding/forwarded-request.ts';
 import { type HeadRules, type RequestHead, readHead } from '../http/request-head.ts';
@@ -77,10 +77,12 @@ export async function explainRequest(question: HypotheticalQuestion, ports: Expl
   if (isOwnPath(edge, head.path)) return ownPath(edge, head, found);
 
   const match = edge.routes.match(head.path, head.host);
-  const candidates = routeCandidates(edge, head.path, match.found);
+  const candidates = routeCandidates(edge, head.path, match);
   if (match.found === null) {
-    const [code, reason, text] = UNMATCHED[match.reason];
-    return refusedByEdge({ ...found, candidates }, code, reason, text);
+    const [code, reason, text] = unmatched(match, head.path);
+    if (match.reason !== 'strict') return refusedByEdge({ ...found, candidates }, code, reason, text);
+    const why = `${text} Such paths pass only on routes where nothing reads paths.`;
+    return refusedByEdge({ ...found, candidates }, code, reason, why, { rule: match.pathReader });
   }
   const route = match.found;
   const at: Found = { ...found, candidates, routeId: route.id === edge.id ? null : route.id };
@@ -98,7 +100,14 @@ export async function explainRequest(question: HypotheticalQuestion, ports: Expl
     nowMs: ports.clock.nowMs(),
     runtime: ports.runtimeOf(scheme),
   });
-  return { ...at, ...(await explainRoute(request, { edge, route }, question, ports)) };
+  const explained = await explainRoute(request, { edge, route }, question, ports);
+  return { ...at, ...explained, decisions: [...oddPath(head), ...explained.decisions] };
+}
+
+function oddPath({ path: { odd } }: RequestHead): readonly ExplainedDecision[] {
+  if (odd === null) return [];
+  const text = `It passes byte for byte, although ${odd}: all readings of it get this route, and nothing here reads paths.`;
+  return [{ module: 'edge', decision: 'pass', reason: 'odd_path', text }];
 }
 
 /** As over HTTP/1.1: the edge serves any other Upgrade as if it had not been requested. */
@@ -156,7 +165,7 @@ function ownHost(host: string): Explanation {
 }
 
 function ownPath(edge: EdgeSnapshot, { path }: RequestHead, found: Found): Explanation {
-  if (edge.ownPathRoutes.length === 0) return refusedByEdge(found, ...UNMATCHED.none);
+  if (edge.ownPathRoutes.length === 0) return refusedByEdge(found, ...NO_PAGE);
   const serving = edge.ownPathRoutes
     .flatMap(({ modules }) => modules)
     .find(({ ownPaths, prepared }) => prepared.ownPaths !== undefined && ownPaths?.includes(path.path) === true);
@@ -165,9 +174,15 @@ function ownPath(edge: EdgeSnapshot, { path }: RequestHead, found: Found): Expla
   return refused(found, { module, decision: 'pass', reason: 'own_path', text }, {});
 }
 
-function refusedByEdge(found: Found, code: EdgeErrorCode, reason: string, text: string): Explanation {
+function refusedByEdge(
+  found: Found,
+  code: EdgeErrorCode,
+  reason: string,
+  text: string,
+  rule: Pick<ExplainedDecision, 'rule'> = {},
+): Explanation {
   const { status } = edgeErrors.rows[code];
-  return refused(found, { module: 'edge', decision: 'refuse', reason, text }, { status, errorCode: code });
+  return refused(found, { module: 'edge', decision: 'refuse', reason, ...rule, text }, { status, errorCode: code });
 }
 
 function refused(

@@ -4,7 +4,8 @@ import { backendOfRecordKind } from '../../backends/record-kinds.ts';
 import type { Target } from '../../backends/target.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import { AGENT_OFFLINE, NO_TUNNEL, NODE_ISOLATED } from '../tunnels/no-tunnel.ts';
+import { REASON_OF_SHORTAGE } from '../../upstream/upstream-failure.ts';
+import { AGENT_OFFLINE, NO_TUNNEL, NODE_ISOLATED, TUNNEL_FULL } from '../tunnels/no-tunnel.ts';
 import type { OnlineTunnel, OnlineTunnels } from '../tunnels/online-tunnels.ts';
 import type { ExplainedTarget } from './explanation.ts';
 
@@ -62,7 +63,10 @@ function agentTarget({ config }: BackendSnapshot, tunnels: TunnelView): Possible
 }
 
 function tunnelTarget(tunnel: OnlineTunnel): PossibleTarget {
-  const node = tunnel.link()?.nodeName;
+  const link = tunnel.link();
+  if (link === null && tunnel.shortage?.(undefined) === 'full')
+    return unreachable(REASON_OF_SHORTAGE.full, TUNNEL_FULL);
+  const node = link?.nodeName;
   return { name: tunnel.id, kind: 'tunnel', forwardsTo: tunnel.forwardsTo, ...(node !== undefined && { node }) };
 }
 

@@ -67,6 +67,7 @@ export function forwardedRequest(
     body,
     switchTo,
     routeTaken: exchange,
+    visitor: exchange.clientAddress,
   };
   const hopTrace = trace?.forHop;
   return hopTrace === undefined ? request : { ...request, hopTrace };

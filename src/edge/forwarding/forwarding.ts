@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Target } from '../../backends/target.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { breakOff } from '../../lib/net/break-off.ts';
+import { copyOf } from '../../lib/net/waiting-bytes.ts';
 import type { TrafficResponseHead } from '../../modules/contract/changes-responses.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { CLIENT_LIMIT, isUnsendable, unsendable } from '../../upstream/unsendable.ts';
@@ -57,6 +58,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#headers = headers;
     this.#route = route;
     client.writer.onDrain = () => this.#drained();
+    client.writer.sender = this;
   }
 
   start(targets: readonly Target[]): void {
@@ -66,6 +68,11 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     } catch (error) {
       this.#broke(error);
     }
+  }
+
+  /** What has arrived and the client's writer has not got. */
+  get heldBytes(): number {
+    return this.#upstream?.heldBytes ?? 0;
   }
 
   goAway(): boolean {
@@ -294,7 +301,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   onBorrowedData(chunk: Buffer): boolean {
     const { writer } = this.#client;
     if (this.#body !== null || this.#gathered !== null || writer.writeBorrowed === undefined)
-      return this.onData(Buffer.from(chunk));
+      return this.onData(copyOf(chunk));
     try {
       if (this.#isOver) return true;
       this.#exchange.bytesOut += chunk.length;

@@ -25,7 +25,8 @@ const SECOND_DOOR = refusal(
 export function rewriteProblem(target: string, { route, host, runtime }: RewritePlace): Refusal | null {
   const reading = readPath(target);
   const edge = runtime.findEdge(host);
-  if (!reading.ok || edge === undefined || route === null || isOwnPath(edge, reading.path)) return UNREADABLE;
+  if (!reading.ok || reading.path.odd !== null || edge === undefined || route === null || isOwnPath(edge, reading.path))
+    return UNREADABLE;
   const reached = edge.routes.reachedBy(reading.path, host);
   if (reached === null) return UNREADABLE;
   for (const other of reached) {

@@ -1,12 +1,27 @@
 import { REQUEST_TOO_LARGE, RESPONSE_TOO_LARGE, UNSENDABLE_REQUEST } from '../../upstream/unsendable.ts';
 import type { UpstreamFailure } from '../../upstream/upstream.ts';
-import { TOO_MANY_FILES } from '../../upstream/upstream-failure.ts';
+import { REASON_OF_SHORTAGE, TOO_MANY_FILES, UPSTREAM_SHORTAGE } from '../../upstream/upstream-failure.ts';
 import type { ErrorAnswer } from '../answers/error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
 import { OUT_OF_FILES, reasonText } from '../tunnels/agent-failure.ts';
-import { NO_TUNNEL, NODE_ISOLATED } from '../tunnels/no-tunnel.ts';
+import { NO_TUNNEL, NODE_ISOLATED, TUNNEL_FULL, TUNNEL_SHARE } from '../tunnels/no-tunnel.ts';
 
 const RETRY_AFTER_SECONDS = '1';
+const RETRY_AFTER = ['retry-after', RETRY_AFTER_SECONDS];
+
+const UPSTREAM_FULL: ErrorAnswer = {
+  ...answer(
+    'ERR_POSTERN_UPSTREAM_FULL',
+    'This server has as many requests to the upstream server of this site in progress as it can. Try again in a moment.',
+  ),
+  headers: RETRY_AFTER,
+};
+/** The rest of the connections is for others. */
+const UPSTREAM_SHARE: ErrorAnswer = {
+  ...UPSTREAM_FULL,
+  message:
+    'Your network address has so many requests in progress that the rest is left to others. Close some, or try again in a moment.',
+};
 
 /** Another target may get the request only if this one certainly did not, or if that does not matter. */
 export function mayTryNext(failure: UpstreamFailure): boolean {
@@ -52,9 +67,13 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
   }
   if (failure.reason === TOO_MANY_FILES) {
     const overloaded = answer('ERR_POSTERN_EDGE_OVERLOADED', 'This server is overloaded. Try again in a moment.');
-    return { ...overloaded, headers: ['retry-after', RETRY_AFTER_SECONDS] };
+    return { ...overloaded, headers: RETRY_AFTER };
   }
+  if (failure.reason === UPSTREAM_SHORTAGE.full) return UPSTREAM_FULL;
+  if (failure.reason === UPSTREAM_SHORTAGE.share) return UPSTREAM_SHARE;
   if (failure.reason === 'no_tunnel') return NO_TUNNEL;
+  if (failure.reason === REASON_OF_SHORTAGE.full) return TUNNEL_FULL;
+  if (failure.reason === REASON_OF_SHORTAGE.share) return TUNNEL_SHARE;
   if (failure.reason === 'node_isolated') return NODE_ISOLATED;
   if (failure.phase === 'connect') {
     return answer(

@@ -1,3 +1,4 @@
+import { SharedPlaces, type Shortage } from '../../lib/net/shared-places.ts';
 import { splitAddress } from '../../lib/net/split-address.ts';
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import { openUpstream } from '../../upstream/open-upstream.ts';
@@ -7,6 +8,23 @@ export interface UpstreamGuards {
   isAddressAllowed(ip: string, port: number): boolean;
   /** Whether one more connection may be opened. Absent: always. */
   readonly hasRoom?: (() => boolean) | undefined;
+  /** How many may be opened. Absent: as many as one likes. */
+  readonly free?: (() => number) | undefined;
+}
+
+/** Connections to upstreams in use. They share the file descriptors of this process with everything else. */
+class UpstreamConnections extends SharedPlaces {
+  readonly #free: () => number;
+
+  constructor(free: () => number) {
+    super(Number.POSITIVE_INFINITY);
+    this.#free = free;
+  }
+
+  override shortage(visitor?: string): Shortage | null {
+    this.size = this.held + this.#free();
+    return super.shortage(visitor);
+  }
 }
 
 /**
@@ -19,10 +37,12 @@ export class Upstreams {
   /** One timer for all deadlines. */
   readonly #ticker = new DeadlineTicker();
   readonly #guards: UpstreamGuards;
+  readonly #connections: SharedPlaces | undefined;
 
   constructor(limits: UpstreamLimits, guards: UpstreamGuards) {
     this.#limits = limits;
     this.#guards = guards;
+    this.#connections = guards.free === undefined ? undefined : new UpstreamConnections(guards.free);
   }
 
   get(address: string, isTls: boolean): Upstream {
@@ -38,6 +58,7 @@ export class Upstreams {
       ticker: this.#ticker,
       isAddressAllowed: (ip) => this.#guards.isAddressAllowed(ip, port),
       hasRoom: this.#guards.hasRoom,
+      connections: this.#connections,
     });
     this.#open.set(key, upstream);
     return upstream;

@@ -23,7 +23,7 @@ import { outliveStreams } from '../../lib/http2/outlive-streams.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import { awaitEmptyEnd } from './await-empty-end.ts';
-import { isTooLarge } from './head-size.ts';
+import { isHeadTooLarge } from './head-size.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { Http1Client, type Http1Service } from './http1-client.ts';
 import { Http2Client } from './http2-client.ts';
@@ -36,7 +36,7 @@ import { TOO_SLOW } from './request-problem.ts';
 import { sweep } from './sweep.ts';
 import { trailersOf } from './trailers.ts';
 import { TurnBudget } from './turn-budget.ts';
-import { UnreadUploads } from './unread-uploads.ts';
+import { UnreadUploads, type UnsentResponse } from './unread-bodies.ts';
 
 export interface HttpServersOptions {
   /** The scheme that clients use. */
@@ -149,6 +149,13 @@ export class HttpServers {
     clearInterval(this.#sweep);
   }
 
+  *unsentResponses(): Iterable<UnsentResponse> {
+    for (const client of this.#sockets.values()) {
+      if (client instanceof Http1Client) yield client;
+      else yield* client.responses;
+    }
+  }
+
   /** Too many requests are waiting for a turn. */
   get isFull(): boolean {
     return this.#turns.isFull;
@@ -173,7 +180,7 @@ export class HttpServers {
   }
 
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {
-    const tooLarge = isTooLarge(raw, this.#limits) ? TOO_LARGE : null;
+    const tooLarge = isHeadTooLarge(raw, this.#limits) ? TOO_LARGE : null;
     const isWhole = stream.endAfterHeaders;
     // A request with a body is never deferred: its trailers and its end must find their listeners.
     if (isWhole && this.#turns.take()) {

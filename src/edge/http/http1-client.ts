@@ -7,8 +7,9 @@ import { TOO_MANY_FIELDS } from '../../lib/http1/field-lines.ts';
 import { Http1Output } from '../../lib/http1/http1-output.ts';
 import type { ParserProblem } from '../../lib/http1/parser-problem.ts';
 import { breakOff } from '../../lib/net/break-off.ts';
+import { beginRoom, recount, renewRoom, waits } from '../../lib/net/waiting-bytes.ts';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
-import { isTooLarge } from './head-size.ts';
+import { isHeadTooLarge } from './head-size.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { type BodyOwner, Http1RequestBody } from './http1-request-body.ts';
@@ -18,11 +19,12 @@ import { Http1SwitchWriter } from './http1-switch-writer.ts';
 import type { IncomingRequest } from './incoming-request.ts';
 import { http1Head } from './raw-head.ts';
 import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
-import { BAD_HTTP, NOT_TAKEN, type RequestProblem, TOO_LARGE, TOO_SLOW } from './request-problem.ts';
+import { BAD_HTTP, NOT_TAKEN, type RequestProblem, TOO_LARGE, TOO_MUCH_UNSENT, TOO_SLOW } from './request-problem.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
 import type { TurnBudget } from './turn-budget.ts';
 import { unfinishedStartProblem } from './unfinished-start.ts';
+import type { UnsentResponse } from './unread-bodies.ts';
 
 /** What all HTTP/1.1 connections of a server share. */
 export interface Http1Service {
@@ -53,7 +55,7 @@ const LF = 10;
  * could take effect before an earlier one, or although the response to an earlier one closes the connection. *Over*:
  * nothing more is read; the response in progress is the last one. *Given away*: a switch writer has the socket.
  */
-export class Http1Client implements ResponseOwner, BodyOwner {
+export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse {
   readonly facts: ConnectionFacts;
   readonly socket: Socket;
   readonly output: Http1Output;
@@ -76,6 +78,8 @@ export class Http1Client implements ResponseOwner, BodyOwner {
   /** What the client was doing at the last check, and since when. */
   #phase = -1;
   #phaseSinceMs = 0;
+  /** What is counted as waiting for the client. */
+  #countedBytes = 0;
 
   constructor(socket: Socket, facts: Omit<ConnectionFacts, 'retire'>, service: Http1Service) {
     this.socket = socket;
@@ -96,6 +100,28 @@ export class Http1Client implements ResponseOwner, BodyOwner {
 
   get keepAlive(): string {
     return this.#service.keepAlive;
+  }
+
+  get clientAddress(): string {
+    return this.#writer?.clientAddress || this.facts.remoteAddress;
+  }
+
+  get unsentBytes(): number {
+    return this.socket.writableLength + (this.#writer?.sender?.heldBytes ?? 0);
+  }
+
+  refuseUnsent(): void {
+    this.#writer?.fail(TOO_MUCH_UNSENT);
+    this.socket.destroy();
+  }
+
+  onBegin(bodyBytes: number | null): void {
+    beginRoom(this.socket, bodyBytes);
+  }
+
+  /** A response that is written at once is only counted if it still waits at the next check. */
+  onFull(): void {
+    this.#countedBytes = recount(this.socket, this.#countedBytes);
   }
 
   get isLast(): boolean {
@@ -187,7 +213,7 @@ export class Http1Client implements ResponseOwner, BodyOwner {
   /** Counted as over HTTP/2. */
   #isTooLarge(): boolean {
     const { target, headers } = this.#start;
-    return isTooLarge([':path', target, ...headers], this.#service.limits);
+    return isHeadTooLarge([':path', target, ...headers], this.#service.limits);
   }
 
   /** Returns where reading continues. */
@@ -195,6 +221,7 @@ export class Http1Client implements ResponseOwner, BodyOwner {
     const { method, headers, asksToSwitch, upgrade, isHttp11 } = this.#start;
     const { scheme, rules, limits } = this.#service;
     this.#served += 1;
+    renewRoom(this.socket);
     // RFC 9110 §7.8: HTTP/1.0 has no Upgrade.
     const isSwitch = asksToSwitch && upgrade === 'websocket' && method === 'GET' && isHttp11;
     const reading = readHead(http1Head(this.#start, isSwitch, scheme, this.facts.isFromProxy), rules);
@@ -320,6 +347,8 @@ export class Http1Client implements ResponseOwner, BodyOwner {
   }
 
   readonly #onDrain = guarded(this, (): void => {
+    this.onFull();
+    renewRoom(this.socket);
     this.#writer?.drained();
     this.#continueSoon();
   });
@@ -332,6 +361,8 @@ export class Http1Client implements ResponseOwner, BodyOwner {
 
   readonly #onClose = guarded(this, (): void => {
     this.#isOver = true;
+    waits(-this.#countedBytes);
+    this.#countedBytes = 0;
     this.#held.take();
     const writer = this.#writer;
     this.#writer = null;
@@ -354,6 +385,7 @@ export class Http1Client implements ResponseOwner, BodyOwner {
   check(nowMs: number, limits: SweepLimits): void {
     this.#checkInput(nowMs, limits);
     const { writableLength, bytesWritten } = this.socket;
+    this.onFull();
     const taken = writableLength === 0 ? 0 : bytesWritten - writableLength;
     if (this.#stall.lasts(writableLength > 0, taken, nowMs) < limits.sendTimeoutMs) return;
     this.#writer?.fail(NOT_TAKEN);

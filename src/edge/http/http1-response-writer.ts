@@ -2,11 +2,12 @@ import type { Duplex } from 'node:stream';
 import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
 import type { Http1Output, OutputSocket } from '../../lib/http1/http1-output.ts';
+import { copyOf } from '../../lib/net/waiting-bytes.ts';
 import { lastChunk } from '../../upstream/http1-request-head.ts';
 import { dateLine, responseLines } from './http1-response-head.ts';
 import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
 import type { RequestProblem } from './request-problem.ts';
-import type { ResponseWriter } from './response-writer.ts';
+import type { HeldPart, ResponseWriter } from './response-writer.ts';
 
 /** What the framing of a response depends on. The same object serves the next request. */
 export interface AnsweredRequest {
@@ -23,6 +24,10 @@ export interface ResponseOwner extends ListenerOwner {
   readonly keepAlive: string;
   /** The connection accepts no further request. */
   readonly isLast: boolean;
+  /** A body of this length begins; null: it is not known. */
+  onBegin(bodyBytes: number | null): void;
+  /** The client accepts no more for now. */
+  onFull(): void;
   /** The whole response has been written. */
   onResponseEnd(closes: boolean): void;
   cutOff(isOpenEnded: boolean): void;
@@ -40,6 +45,8 @@ export class Http1ResponseWriter implements ResponseWriter {
   onBug: (error: unknown) => void;
   ownHeader: HeaderList = NO_HEADERS;
   isHeadSent = false;
+  clientAddress = '';
+  sender: HeldPart | null = null;
   readonly #client: ResponseOwner;
   readonly #request: AnsweredRequest;
   readonly #output: Http1Output;
@@ -122,6 +129,7 @@ export class Http1ResponseWriter implements ResponseWriter {
     this.#isChunked = bodyBytes === null && this.#hasBody && isHttp11;
     this.#isOpenEnded = bodyBytes === null && this.#hasBody && !isHttp11;
     if (hasLength) this.#announcedBytes = bodyBytes;
+    if (this.#hasBody) this.#client.onBegin(bodyBytes);
     // A client that was not asked for its body may send it or not.
     const isLast = this.#client.isLast || this.#awaitsContinue;
     if (!isKeptAlive || isLast || (!isHttp11 && !hasLength)) this.#closes = true;
@@ -144,7 +152,7 @@ export class Http1ResponseWriter implements ResponseWriter {
   }
 
   writeBorrowed(chunk: Buffer): boolean {
-    return this.write(this.#output.copies(chunk, this.#isChunked) ? chunk : Buffer.from(chunk));
+    return this.write(this.#output.copies(chunk, this.#isChunked) ? chunk : copyOf(chunk));
   }
 
   write(chunk: Buffer): boolean {
@@ -153,7 +161,10 @@ export class Http1ResponseWriter implements ResponseWriter {
     if (chunk.length === this.#announcedBytes) this.#isWhole = true;
     this.#announcedBytes = -1;
     const hasRoom = this.#isChunked ? this.#output.writeChunk(chunk) : this.#output.write(chunk);
-    if (!hasRoom) this.#awaitsDrain = true;
+    if (!hasRoom && !this.#awaitsDrain) {
+      this.#awaitsDrain = true;
+      this.#client.onFull();
+    }
     return hasRoom;
   }
 
@@ -192,6 +203,7 @@ export class Http1ResponseWriter implements ResponseWriter {
     this.onDrain = noop;
     this.onGone = noop;
     this.onBug = this.#toClient;
+    this.sender = null;
   }
 }
 

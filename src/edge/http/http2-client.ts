@@ -3,12 +3,12 @@ import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
 import { destroySession } from '../../lib/http2/destroy.ts';
-import { CONNECTION_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
+import { CONNECTION_WINDOW_BYTES, OF_REQUESTS, SessionWindows } from '../../lib/http2/session-windows.ts';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
-import type { UnreadUploads, UploadingConnection } from './unread-uploads.ts';
+import type { UnreadUploads, UploadingConnection } from './unread-bodies.ts';
 
 /** A client's connection over HTTP/2. *Open* → *closed* (GOAWAY; streams in progress finish) → the socket ends. */
 export class Http2Client implements ListenerOwner, UploadingConnection {
@@ -52,13 +52,20 @@ export class Http2Client implements ListenerOwner, UploadingConnection {
     destroySession(this.session, null);
   }
 
+  get responses(): readonly Http2ResponseWriter[] {
+    return this.#writers;
+  }
+
   get hasRequests(): boolean {
     return this.#writers.length > 0;
   }
 
   /** An upload that can fill its window. */
   uploadBegan(): void {
-    this.#windows ??= new SessionWindows(this.session, this.uploads.windowsPerConnection);
+    this.#windows ??= new SessionWindows(this.session, {
+      ...OF_REQUESTS,
+      budgetBytes: this.uploads.windowsPerConnection,
+    });
     if (this.#windows.streams === 0) this.uploads.began();
     this.#windows.opened();
   }

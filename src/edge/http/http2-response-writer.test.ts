@@ -13,7 +13,7 @@ import { suite, type TestContext, test } from 'node:test';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import { Http2Client } from './http2-client.ts';
 import { Http2ResponseWriter } from './http2-response-writer.ts';
-import { UnreadUploads } from './unread-uploads.ts';
+import { UnreadUploads } from './unread-bodies.ts';
 
 interface Arrived {
   readonly stream: ServerHttp2Stream;

@@ -7,13 +7,14 @@ import { neverIndexed } from '../../lib/http2/never-indexed.ts';
 import { cancelStream, failStream } from '../../lib/http2/reset.ts';
 import { type RequestReader, readBy } from '../../lib/http2/stream-end.ts';
 import { type StreamTaker, takeStream } from '../../lib/http2/taken-stream.ts';
+import { aside, beginRoom, isCrowded, recount, renewRoom, waits } from '../../lib/net/waiting-bytes.ts';
 import type { Http2Client } from './http2-client.ts';
 import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
-import { NOT_READ, NOT_TAKEN, type RequestProblem, TOO_SLOW } from './request-problem.ts';
-import type { ResponseWriter } from './response-writer.ts';
+import { NOT_READ, NOT_TAKEN, type RequestProblem, TOO_MUCH_UNSENT, TOO_SLOW } from './request-problem.ts';
+import type { HeldPart, ResponseWriter } from './response-writer.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
-import type { UnreadUpload } from './unread-uploads.ts';
+import type { UnreadUpload, UnsentResponse } from './unread-bodies.ts';
 
 const noop = (): void => {};
 /** A shorter body fits into the smallest window. */
@@ -25,11 +26,13 @@ const PIECE_BYTES = 448;
  * Writes a response over HTTP/2. Nobody reads the stream of a request without a body, and nobody else listens to it: this takes its
  * events. Listeners took 5 % of a request.
  */
-export class Http2ResponseWriter implements ResponseWriter, RequestReader, UnreadUpload, StreamTaker {
+export class Http2ResponseWriter implements ResponseWriter, RequestReader, UnreadUpload, UnsentResponse, StreamTaker {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
   onBug: (error: unknown) => void;
   ownHeader: HeaderList = NO_HEADERS;
+  clientAddress: string;
+  sender: HeldPart | null = null;
   /** Its position in the connection's list. */
   position = -1;
   readonly #stream: ServerHttp2Stream;
@@ -52,6 +55,8 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
   /** Bytes and pieces of the body that were not read at once. */
   #unreadBytes = 0;
   #unreadPieces = 0;
+  /** What is counted as waiting for the client. */
+  #countedBytes = 0;
 
   constructor(stream: ServerHttp2Stream, method: string, client: Http2Client) {
     this.#stream = stream;
@@ -59,6 +64,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
     this.method = method;
     this.#isHead = method === 'HEAD';
     this.#isConnect = method === 'CONNECT';
+    this.clientAddress = client.facts.remoteAddress;
     this.onBug = client.onBug;
     client.add(this);
     this.#isTaken = stream.endAfterHeaders && !this.#isConnect;
@@ -127,8 +133,18 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
     this.#fail(NOT_READ);
   }
 
+  get unsentBytes(): number {
+    return this.#stream.writableLength + (this.sender?.heldBytes ?? 0);
+  }
+
+  refuseUnsent(): void {
+    this.#fail(TOO_MUCH_UNSENT);
+  }
+
   #onClose(): void {
     this.#client.delete(this);
+    if (this.#countedBytes > 0) waits(-this.#countedBytes);
+    this.#countedBytes = 0;
     if (this.#isLongUpload) this.#client.uploadEnded();
     if (this.#unreadPieces > 0) this.#client.uploads.delete(this);
     if (!this.#isEnded) this.onGone();
@@ -165,6 +181,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
     // Trailers can only follow a body without announced length: gRPC, and chunked responses of HTTP/1.1 upstreams.
     const waitForTrailers = bodyBytes === null && !isEmpty;
     sendResponse(this.#stream, neverIndexed(framed), { endStream: isEmpty, waitForTrailers });
+    if (!isEmpty) beginRoom(this.#stream, bodyBytes);
     if (isEmpty) this.#finish();
     if (waitForTrailers && !this.#isTaken) listenOnce(this.#stream, 'wantTrailers', this, () => this.#sendTrailers());
   }
@@ -172,10 +189,11 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
   write(chunk: Buffer): boolean {
     if (!this.#stream.writable) return true;
     this.#given += chunk.length;
-    const hasRoom = this.#stream.write(chunk);
+    const hasRoom = this.#stream.write(isCrowded() ? aside(chunk) : chunk);
     // Few responses fill the buffer: most never need the listener.
     if (!hasRoom && !this.#awaitsDrain) {
       this.#awaitsDrain = true;
+      this.#count();
       if (!this.#isTaken) listenOnce(this.#stream, 'drain', this, () => this.#drained());
     }
     return hasRoom;
@@ -183,6 +201,8 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
 
   #drained(): void {
     this.#awaitsDrain = false;
+    this.#count();
+    renewRoom(this.#stream);
     this.onDrain();
   }
 
@@ -191,6 +211,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
     this.#finish();
     this.#trailers = trailers;
     this.#stream.end();
+    this.#count();
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
@@ -199,7 +220,9 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
     const framed = framedHead(status, withOwnHeader(headers, this.ownHeader), body.length);
     sendResponse(this.#stream, neverIndexed(framed), { endStream });
     this.#finish();
-    if (!endStream) this.#stream.end(body);
+    if (endStream) return;
+    this.#stream.end(body);
+    this.#count();
   }
 
   /** RFC 8441 §5: 101 in HTTP/1.1 is 200 here, and the stream carries the bytes. */
@@ -233,6 +256,11 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
       this.#fail(TOO_SLOW);
   }
 
+  /** A response that is sent at once is counted for as long as its stream is open. */
+  #count(): void {
+    this.#countedBytes = recount(this.#stream, this.#countedBytes);
+  }
+
   /** Few responses wait long enough to be seen here. */
   #lasts(isWaiting: boolean, nowMs: number): number {
     if (!isWaiting && this.#stall === null) return 0;
@@ -253,7 +281,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
     this.onGone(problem);
     // RFC 9113 §8.1: after a complete response, the client is asked not to send the rest of the request. Unread data is
     // discarded.
-    const isOut = this.#stream.writableLength === 0 || problem !== NOT_TAKEN;
+    const isOut = this.#stream.writableLength === 0 || (problem !== NOT_TAKEN && problem !== TOO_MUCH_UNSENT);
     if (isOut) this.#stream.close(constants.NGHTTP2_NO_ERROR);
     else cancelStream(this.#stream);
   }
@@ -272,6 +300,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
     this.onDrain = noop;
     this.onGone = noop;
     this.onBug = this.#client.onBug;
+    this.sender = null;
   }
 }
 

@@ -2,7 +2,8 @@ import type { ServerOptions } from 'node:http2';
 import { REPEATED_FIELDS } from '../../lib/http/repeated-fields.ts';
 import { MAX_HEADER_LIST_SIZE, MAX_SEND_BLOCK_BYTES } from '../../lib/http2/heads.ts';
 import { UNLIMITED_SESSION_MEMORY } from '../../lib/http2/session-memory.ts';
-import { INITIAL_WINDOW_BYTES } from '../../tunnel/session-windows.ts';
+import { INITIAL_WINDOW_BYTES } from '../../lib/http2/session-windows.ts';
+import { MAX_FIELDS } from './head-size.ts';
 import type { HttpLimits } from './http-limits.ts';
 
 /**
@@ -25,7 +26,7 @@ export function http2ServerOptions({
     ...REPEATED_FIELDS,
     maxSendHeaderBlockLength: MAX_SEND_BLOCK_BYTES,
     // More than allowed, here and in the settings: the runtime resets what exceeds it, without a response.
-    maxHeaderListPairs: maxHeaderCount + SPARE_FIELDS,
+    maxHeaderListPairs: Math.max(maxHeaderCount, MAX_FIELDS) + SPARE_FIELDS,
     streamResetBurst: STREAM_RESET_BURST,
     streamResetRate: STREAM_RESETS_PER_SECOND,
     settings: {

@@ -1,3 +1,4 @@
+import { COOKIE_SEPARATOR } from './head-size.ts';
 import type { Http1RequestStart } from './http1-request-start.ts';
 import type { HeadReading, RawHead } from './request-head.ts';
 
@@ -51,12 +52,34 @@ export function http2Head(raw: readonly string[], isFromProxy: boolean): RawHead
     target,
     httpVersion: 2,
     absoluteScheme: 'https',
-    rawHeaders: raw.slice(at),
+    rawHeaders: withOneCookie(raw, at),
     authority,
     protocol,
     hasUpgrade: false,
     isFromProxy,
   };
+}
+
+/**
+ * The headers after the pseudo headers. Clients of HTTP/2 send each cookie in a field of its own (RFC 9113 §8.2.3); as one
+ * header they pass every upstream, tunnel and node that accepts the same request over HTTP/1.1.
+ */
+function withOneCookie(raw: readonly string[], from: number): readonly string[] {
+  const headers = raw.slice(from);
+  const first = headers.indexOf('cookie');
+  if (first === -1 || headers.indexOf('cookie', first + 1) === -1) return headers;
+  const others: string[] = [];
+  const crumbs: string[] = [];
+  let cookieAt = -1;
+  for (let at = 0; at < headers.length; at += 2) {
+    const value = headers[at + 1] as string;
+    if (headers[at] === 'cookie') {
+      if (cookieAt === -1) cookieAt = others.push('cookie', '') - 1;
+      crumbs.push(value);
+    } else others.push(headers[at] as string, value);
+  }
+  if (cookieAt !== -1) others[cookieAt] = crumbs.join(COOKIE_SEPARATOR);
+  return others;
 }
 
 /** HTTP/2 needs no length: a body without one is streamed as chunks to an HTTP/1.1 upstream. */

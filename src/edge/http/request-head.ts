@@ -1,5 +1,6 @@
 import { type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
 import { METHODS } from '../../lib/http/node-http.ts';
+import { withoutRootDot } from '../../lib/net/host-name.ts';
 import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
 import type { EdgeErrorCode } from '../errors.ts';
 import { type DroppedHeaders, SPECIAL } from './dropped-headers.ts';
@@ -10,7 +11,7 @@ export interface RequestHead {
   readonly path: CanonicalPath;
   /** Lower case, without the port. */
   readonly host: string;
-  /** As the client wrote it, for the upstream's Host. */
+  /** As the client wrote it, without the dot of the root, for the upstream's Host. */
   readonly authority: string;
   /** End-to-end client headers that may be forwarded. */
   readonly headers: HeaderList;
@@ -75,13 +76,13 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
     return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'Sec-WebSocket-Key is given twice, or is not ASCII' };
   const target = originForm(raw, facts);
   if (typeof target !== 'string') return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: target.message };
-  const authority = raw.authority ?? facts.host;
+  const authority = raw.authority === null ? facts.host : withoutRootDot(raw.authority);
   const named = authority === null ? null : AUTHORITY.exec(authority);
   if (
     named === null ||
     authority === null ||
     Number(named[2] ?? 0) > MAX_PORT ||
-    (raw.authority !== null && facts.host !== null && facts.host !== raw.authority)
+    (raw.authority !== null && facts.host !== null && facts.host !== authority)
   ) {
     return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'the request has no host or two hosts' };
   }
@@ -119,7 +120,7 @@ function originForm(raw: RawHead, facts: HeaderFacts): string | { readonly messa
   const absolute = /^(https?):\/\/([^/?#\\@]+)(\/[^#]*)?$/i.exec(target);
   if (absolute?.[1]?.toLowerCase() !== raw.absoluteScheme)
     return { message: `the target is neither a path nor an ${raw.absoluteScheme} URL` };
-  if (absolute[2]?.toLowerCase() !== facts.host?.toLowerCase())
+  if (withoutRootDot(absolute[2] ?? '').toLowerCase() !== facts.host?.toLowerCase())
     return { message: 'the target and the Host header name different hosts' };
   return absolute[3] ?? '/';
 }
@@ -177,7 +178,7 @@ class HeaderFacts {
     switch (name) {
       case 'host':
         if (this.host !== null) return 'the Host header is given more than once';
-        this.host = value;
+        this.host = withoutRootDot(value);
         return null;
       case 'content-length':
         if (this.contentLength !== null || !/^(0|[1-9]\d{0,15})$/.test(value))

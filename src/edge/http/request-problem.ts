@@ -22,6 +22,13 @@ export const NOT_TAKEN: RequestProblem = {
   message: 'its response was not read in time',
 };
 
+/** Appears in logs only: the response has started. */
+export const TOO_MUCH_UNSENT: RequestProblem = {
+  code: 'ERR_POSTERN_EDGE_OVERLOADED',
+  reason: 'response_not_read',
+  message: 'too much of its response was waiting for a client that does not read it',
+};
+
 export const NOT_READ: RequestProblem = {
   code: 'ERR_POSTERN_EDGE_OVERLOADED',
   reason: 'upload_not_read',

@@ -3,6 +3,11 @@ import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { RequestProblem } from './request-problem.ts';
 
+/** The part of a response that has arrived and that its writer has not got. */
+export interface HeldPart {
+  readonly heldBytes: number;
+}
+
 /**
  * Writes the response of one exchange, over HTTP/1.1 or HTTP/2. Header lists are flat with names in lower case and
  * contain no framing: the writer computes it.
@@ -28,6 +33,10 @@ export interface ResponseWriter extends ListenerOwner {
   readonly isHeadSent: boolean;
   /** The client can no longer receive a response. */
   readonly isGone: boolean;
+  /** Whose response it is, by `ClientAddresses`. */
+  clientAddress?: string;
+  /** Null: the writer has got everything. */
+  sender?: HeldPart | null;
   /** A header that a final response gets unless it has one of this name; empty: none. */
   ownHeader: HeaderList;
   onDrain: () => void;

@@ -2,7 +2,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { listen } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { DroppedHeaders } from './dropped-headers.ts';
-import { type HeadLimits, isTooLarge } from './head-size.ts';
+import { areTrailersTooLarge, type HeadLimits } from './head-size.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';
 import { TOO_LARGE } from './request-problem.ts';
 
@@ -15,7 +15,7 @@ export function trailersOf(
 ): () => HeaderList {
   let trailers: HeaderList = [];
   listen(stream, 'trailers', writer, (_fields: unknown, _flags: number, raw: readonly string[]) => {
-    if (isTooLarge(raw, limits)) writer.onGone(TOO_LARGE);
+    if (areTrailersTooLarge(raw, limits)) writer.onGone(TOO_LARGE);
     else trailers = dropped.forwardableTrailers(raw, writer.method);
   });
   return () => trailers;

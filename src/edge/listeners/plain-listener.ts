@@ -8,12 +8,14 @@ import { type EdgeListener, type EdgeListenerOptions, openEdgeListener } from '.
 export interface PlainListenerOptions extends EdgeListenerOptions {
   /** 0: no limit. */
   readonly maxConnectionsPerAddress: number;
+  /** Connections for which there are file descriptors. */
+  readonly free?: () => number;
 }
 
 /** The TCP side of the plain HTTP edge. */
 export function openPlainListener(options: PlainListenerOptions): Promise<EdgeListener> {
-  const { maxConnectionsPerAddress, onSocket, ...rest } = options;
-  return openEdgeListener({ ...rest, onSocket: plainConnections(maxConnectionsPerAddress, onSocket) });
+  const { maxConnectionsPerAddress, free, onSocket, ...rest } = options;
+  return openEdgeListener({ ...rest, onSocket: plainConnections(maxConnectionsPerAddress, onSocket, null, free) });
 }
 
 /** TLS counts handshakes; here connections are counted. */
@@ -21,8 +23,9 @@ export function plainConnections(
   maxPerAddress: number,
   onSocket: EdgeListenerOptions['onSocket'],
   threads: SharedTally | null = null,
+  free?: () => number,
 ): EdgeListenerOptions['onSocket'] {
-  const addresses = new AddressCounter({ maxTotal: 0, maxPerAddress }, threads);
+  const addresses = new AddressCounter({ maxTotal: 0, maxPerAddress }, threads, free);
   return (socket: Socket, client: ArrivedClient) => {
     // A reset can occur at any time from here on.
     ignoreErrors(socket);

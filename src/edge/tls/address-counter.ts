@@ -1,19 +1,28 @@
 import { ownerOf } from '../../lib/net/address-owner.ts';
 import type { SharedTally } from '../../lib/process/shared-tally.ts';
 
-/** Counts what clients currently hold, in total and per address. A limit of 0 means none. */
+/** An address may have this many, however few are free. */
+const LEAST_SHARE = 8;
+
+/**
+ * Counts what clients currently hold, in total and per address. A limit of 0 means none. With a limit per address, an
+ * address gets another one only while it holds fewer than are `free`.
+ */
 export class AddressCounter {
   readonly #maxTotal: number;
   readonly #maxPerAddress: number;
   readonly #counts = new Map<string, number>();
   readonly #threads: SharedTally | null;
+  readonly #free: () => number;
   #total = 0;
 
   /** `threads`: the limits are those of all threads together. */
   constructor(
     limits: { readonly maxTotal: number; readonly maxPerAddress: number },
     threads: SharedTally | null = null,
+    free: () => number = unlimited,
   ) {
+    this.#free = free;
     this.#maxTotal = limits.maxTotal;
     this.#maxPerAddress = limits.maxPerAddress;
     this.#threads = threads;
@@ -33,7 +42,10 @@ export class AddressCounter {
     if (this.#maxTotal > 0 && (threads?.total ?? this.#total) >= this.#maxTotal) return 'total';
     const key = ownerOf(address);
     const count = this.#counts.get(key) ?? 0;
-    if (this.#maxPerAddress > 0 && (threads?.of(key) ?? count) >= this.#maxPerAddress) return 'address';
+    if (this.#maxPerAddress > 0) {
+      const most = Math.min(this.#maxPerAddress, Math.max(LEAST_SHARE, this.#free()));
+      if ((threads?.of(key) ?? count) >= most) return 'address';
+    }
     threads?.enter(key);
     this.#counts.set(key, count + 1);
     this.#total += 1;
@@ -48,4 +60,8 @@ export class AddressCounter {
     this.#total -= 1;
     this.#threads?.leave(key);
   }
+}
+
+function unlimited(): number {
+  return Number.POSITIVE_INFINITY;
 }

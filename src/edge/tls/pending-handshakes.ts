@@ -34,10 +34,18 @@ export class PendingHandshakes {
   #isClosed = false;
   #onIdle: () => void = () => {};
 
-  constructor(limits: TlsLimits, log: TlsLog, metrics: TlsMetrics, threads: Partial<EdgeTallies> = {}) {
+  /** `free`: connections for which there are file descriptors. */
+  constructor(
+    limits: TlsLimits,
+    log: TlsLog,
+    metrics: TlsMetrics,
+    threads: Partial<EdgeTallies> = {},
+    free?: () => number,
+  ) {
     this.#connections = new AddressCounter(
       { maxTotal: limits.maxConnections, maxPerAddress: limits.maxConnectionsPerAddress },
       threads.connections,
+      free,
     );
     this.#pending = new AddressCounter(
       { maxTotal: limits.maxPending, maxPerAddress: limits.maxPendingPerAddress },

@@ -51,7 +51,7 @@ export interface TlsFront {
 export function createTlsFront(options: TlsFrontOptions): TlsFront {
   const { snapshots, certificates, clock, log, metrics } = options;
   const limits = { ...DEFAULT_TLS_LIMITS, ...options.limits };
-  const handshakes = new PendingHandshakes(limits, log, metrics, options.tallies);
+  const handshakes = new PendingHandshakes(limits, log, metrics, options.tallies, options.freeConnections);
   const servers = new HostServers({
     capacity: limits.maxHostServers,
     handshakeTimeoutMs: limits.handshakeTimeoutMs,

@@ -19,6 +19,8 @@ export interface TlsFrontOptions {
   readonly ticketSecret?: SharedSecret | undefined;
   /** Absent: this thread serves alone. */
   readonly tallies?: EdgeTallies | undefined;
+  /** Connections for which there are file descriptors. Absent: as many as one likes. */
+  readonly freeConnections?: (() => number) | undefined;
   readonly clock: Clock;
   readonly log: TlsLog;
   readonly metrics: TlsMetrics;

@@ -1,3 +1,4 @@
+import { readOrNull } from '../../lib/read-or-null.ts';
 import { HostTable } from '../../snapshot/host-table.ts';
 import type { CertificateRecord, CertificateRecordChange } from './certificate-records.ts';
 import type { ServedCertificate } from './served-certificate.ts';
@@ -75,7 +76,8 @@ export class UploadedCertificates {
   }
 
   #addCertificate(record: CertificateRecord): void {
-    const uploaded = readCertificate(record);
+    const uploaded = readOrNull(() => readCertificate(record));
+    if (uploaded === null) return;
     this.#certificates.set(record.id, uploaded);
     for (const name of uploaded.names) {
       const others = this.#byName.get(name) ?? [];
@@ -96,14 +98,10 @@ export class UploadedCertificates {
     }
   }
 
-  #addDomain({ id, doc }: CertificateRecord): void {
-    const policy = doc['certificate_management_policy'] ?? null;
-    const domain: ReservedDomain = {
-      domain: doc['domain'] as string,
-      certificateId: (doc['certificate_id'] as string | null) ?? '',
-      authority: (policy as { readonly authority?: string } | null)?.authority ?? null,
-    };
-    this.#domains.set(id, domain);
+  #addDomain(record: CertificateRecord): void {
+    const domain = readOrNull(() => readDomain(record));
+    if (domain === null) return;
+    this.#domains.set(record.id, domain);
     this.#byHost.set(domain.domain, domain);
   }
 
@@ -116,8 +114,19 @@ export class UploadedCertificates {
   }
 }
 
-/** The fields were derived when the certificate was uploaded or changed. */
-function readCertificate(record: CertificateRecord): Uploaded {
+/** Throws if it is not what the API writes. */
+export function readDomain({ doc }: Pick<CertificateRecord, 'doc'>): ReservedDomain {
+  const { domain, certificate_management_policy: policy = null } = doc;
+  if (typeof domain !== 'string') throw new Error('the domain has no name');
+  return {
+    domain,
+    certificateId: (doc['certificate_id'] as string | null) ?? '',
+    authority: (policy as { readonly authority?: string } | null)?.authority ?? null,
+  };
+}
+
+/** The fields were derived when the certificate was uploaded or changed. Throws if it is not what the API writes. */
+export function readCertificate(record: CertificateRecord): Uploaded {
   const { subject_alternative_names: alternatives, extended_key_usages: usages, not_before, not_after } = record.doc;
   const { dns_names: names = [] } = (alternatives ?? {}) as { readonly dns_names?: readonly string[] };
   const usageNames = (usages ?? []) as readonly string[];

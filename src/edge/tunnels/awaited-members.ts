@@ -35,6 +35,9 @@ export class AwaitedMembers implements Upstream {
       giveUp: () => handler.onFailure(failed('connect', 'no_tunnel', NO_MEMBER, false)),
     });
     return {
+      get heldBytes() {
+        return inner?.heldBytes ?? 0;
+      },
       resume: () => inner?.resume(),
       abort: () => {
         retry.stop();

@@ -1,3 +1,4 @@
+import type { Shortage } from '../../lib/net/shared-places.ts';
 import { TunnelUse } from '../../tunnel/tunnel-use.ts';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from './online-tunnels.ts';
 
@@ -29,8 +30,12 @@ class AwaitedTunnel implements OnlineTunnel {
     return now === undefined ? this.#tunnels.isUnsettled === true : now.isSuspended === true;
   }
 
-  link(tried?: readonly AgentLink[]): AgentLink | null {
-    return this.#now?.link(tried) ?? null;
+  link(tried?: readonly AgentLink[], visitor?: string): AgentLink | null {
+    return this.#now?.link(tried, visitor) ?? null;
+  }
+
+  shortage(visitor: string | undefined): Shortage | null {
+    return this.#now?.shortage?.(visitor) ?? null;
   }
 
   mayTry(): boolean {

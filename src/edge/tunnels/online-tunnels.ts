@@ -1,9 +1,13 @@
 import type { ClientHttp2Stream } from 'node:http2';
+import type { Shortage } from '../../lib/net/shared-places.ts';
 import type { TunnelUse } from '../../tunnel/tunnel-use.ts';
 import type { RequestChannel } from '../../upstream/carrier.ts';
 
 /** From the main thread to a worker, on the response of a connection or WebSocket: the node that passes it on. */
 export const TUNNEL_NODE_HEADER = 'postern-tunnel-node';
+
+/** From a node or thread to another one, on a request: the address whose share of the agent's streams it uses. */
+export const VISITOR_HEADER = 'postern-visitor';
 
 /** Tunnels available to traffic: exactly those that are online. */
 export interface OnlineTunnels {
@@ -25,8 +29,13 @@ export interface OnlineTunnel {
   /** Those of all threads. Absent: there is one. */
   readonly inFlightInAll?: number;
   readonly use: TunnelUse;
-  /** The best way to the agent, except those that were tried already; null when there is none. Allocates nothing. */
-  link(tried?: readonly AgentLink[]): AgentLink | null;
+  /**
+   * The best way to the agent that takes a stream of the visitor, except those that were tried already; null when there
+   * is none. Allocates nothing. Without a visitor no share counts.
+   */
+  link(tried?: readonly AgentLink[], visitor?: string): AgentLink | null;
+  /** Why `link` has no way although the agent is connected. */
+  shortage?(visitor: string | undefined): Shortage | null;
   /** Its agent is connected, here or to another node, and only the right to serve its name is missing at the moment. */
   readonly isSuspended?: boolean;
   /** False: other nodes refuse its streams, and another visitor finds out whether they still do. */
@@ -47,6 +56,8 @@ export interface AgentLink {
   readonly active: number;
   /** Whether it accepts further streams. */
   readonly hasRoom: boolean;
+  /** Why it accepts no further stream of this visitor while it is open. Absent: only `hasRoom` counts. */
+  shortage?(visitor: string | undefined): Shortage | null;
   /** Who passes streams on to the agent, and may refuse them; undefined for a connection of the agent to this thread. */
   readonly relay?: Relay;
   /** Name of the node that passes a stream on to its agent; undefined for a connection of the agent to this node. */
@@ -54,11 +65,14 @@ export interface AgentLink {
   request(
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
+    visitor?: string,
   ): ClientHttp2Stream;
   /** Ends a stream early, with CANCEL. */
   reset(stream: ClientHttp2Stream): void;
+  /** This much more of a response waits for its client, or less. Absent: nobody counts it here. */
+  held?(bytes: number): void;
   /** A stream has ended, for any reason. */
-  release(): void;
+  release(stream: ClientHttp2Stream): void;
   /** For requests that switch no protocol. Absent: each is a stream. Null: it has just ended. */
   readonly channel?: RequestChannel | null;
   /** Opens no new streams on it. */

@@ -5,8 +5,10 @@ import { guarded, ignoreErrors, type ListenerOwner, listen, listenOnce } from '.
 import { cancelStream } from '../../lib/http2/reset.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
 import { bufferPassed } from '../../lib/net/passing-buffers.ts';
+import { type Shortage, shortageOfCode } from '../../lib/net/shared-places.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSessionOver } from '../../upstream/unsendable.ts';
+import { REASON_OF_SHORTAGE } from '../../upstream/upstream-failure.ts';
 import { knownReason } from './agent-failure.ts';
 import { type AgentLink, type OnlineTunnel, TUNNEL_NODE_HEADER } from './online-tunnels.ts';
 import { RetryWhileSuspended } from './retry-while-suspended.ts';
@@ -15,6 +17,8 @@ export interface RawConnectionOptions {
   readonly socket: Socket;
   /** `ip:port`. */
   readonly clientAddress: string;
+  /** Its address, which has a share of the agent's streams. */
+  readonly visitor?: string;
   readonly tunnel: OnlineTunnel | undefined;
   /** Whether this process may serve the tunnel now. Absent: always. */
   readonly mayServe?: () => boolean;
@@ -41,6 +45,8 @@ export class RawConnection implements ListenerOwner {
   #retry: RetryWhileSuspended | null = null;
   /** A node that announces the tunnel did not take it. */
   #isRefusedByNode = false;
+  /** Why another node or thread did not take it. */
+  #shortage: Shortage | null = null;
   #tried: AgentLink[] | null = null;
   #isCarrying = false;
   #outcome: string | null = null;
@@ -83,7 +89,7 @@ export class RawConnection implements ListenerOwner {
   #waitOr(giveUp: () => void): void {
     if (this.#isRefusedByNode) this.#options.tunnel?.refused?.();
     this.#isRefusedByNode = false;
-    if (!this.#isSuspended) {
+    if (!this.#isSuspended || this.#shortage !== null) {
       giveUp();
       return;
     }
@@ -109,7 +115,10 @@ export class RawConnection implements ListenerOwner {
   }
 
   #endUnserved(): void {
-    this.#end(this.#mayServe() ? 'no_tunnel' : 'node_isolated');
+    const { tunnel, visitor } = this.#options;
+    const shortage = this.#shortage ?? tunnel?.shortage?.(visitor) ?? null;
+    if (!this.#mayServe()) this.#end('node_isolated');
+    else this.#end(shortage === null ? 'no_tunnel' : REASON_OF_SHORTAGE[shortage]);
   }
 
   /** False when no way to the agent is left. */
@@ -117,7 +126,7 @@ export class RawConnection implements ListenerOwner {
     const { tunnel } = this.#options;
     if (!this.#mayServe()) return false;
     while (tunnel !== undefined && (this.#tried?.length ?? 0) < MAX_TRIES) {
-      const link = this.#tried === null ? tunnel.link() : tunnel.link(this.#tried);
+      const link = tunnel.link(this.#tried ?? undefined, this.#options.visitor);
       if (link === null || this.#tried?.includes(link) === true) return false;
       if (this.#askOn(tunnel, link)) return true;
       this.#tried ??= [];
@@ -131,7 +140,7 @@ export class RawConnection implements ListenerOwner {
     const head = [':method', 'CONNECT', ':authority', tunnel.id, CLIENT_ADDRESS_HEADER, this.#options.clientAddress];
     let stream: ClientHttp2Stream;
     try {
-      stream = link.request(head, { endStream: false, waitForTrailers: false });
+      stream = link.request(head, { endStream: false, waitForTrailers: false }, this.#options.visitor);
     } catch (error) {
       if (isSessionOver(error)) return false;
       throw error;
@@ -148,12 +157,14 @@ export class RawConnection implements ListenerOwner {
       else this.#end(knownReason(String(headers[TUNNEL_ERROR_HEADER])));
     });
     listenOnce(stream, 'close', this, () => {
-      link.release();
+      link.release(stream);
       tunnel.inFlight -= 1;
       if (this.#isCarrying || this.#outcome !== null || link.relay === undefined) this.#streamClosed(stream);
       else {
+        const shortage = shortageOfCode(stream.rstCode);
+        this.#shortage = shortage ?? this.#shortage;
         const isGone = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
-        const giveUp = (): void => this.#end(isGone ? 'no_tunnel' : 'agent_gone');
+        const giveUp = (): void => (isGone || shortage !== null ? this.#endUnserved() : this.#end('agent_gone'));
         if (!this.#askElsewhere(link, isGone)) this.#waitOr(giveUp);
       }
     });

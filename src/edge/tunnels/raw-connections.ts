@@ -51,6 +51,7 @@ export class RawConnections {
     const connection = new RawConnection({
       socket,
       clientAddress,
+      visitor: address,
       tunnel,
       mayServe: this.#options.mayServe,
       connectTimeoutMs,

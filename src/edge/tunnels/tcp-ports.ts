@@ -19,6 +19,8 @@ export interface TcpPortsOptions {
   /** 0: no limit. */
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
+  /** Connections for which there are file descriptors. */
+  readonly free?: (() => number) | undefined;
   readonly random: () => number;
   /** Absent: every client connects directly. */
   readonly clients?: ArrivingClients;
@@ -49,10 +51,8 @@ export class TcpPorts {
 
   constructor(options: TcpPortsOptions) {
     this.#options = options;
-    this.#addresses = new AddressCounter({
-      maxTotal: options.maxConnections,
-      maxPerAddress: options.maxConnectionsPerAddress,
-    });
+    const { maxConnections: maxTotal, maxConnectionsPerAddress: maxPerAddress } = options;
+    this.#addresses = new AddressCounter({ maxTotal, maxPerAddress }, null, options.free);
   }
 
   /** Whether a tunnel has this port, even before it listens. */

@@ -1,3 +1,4 @@
+import { takes } from '../../lib/net/shared-places.ts';
 import type { AgentLink, OnlineTunnel } from './online-tunnels.ts';
 
 /** Ways to the agent that one request tries: its connections here, and nodes that announced the tunnel. */
@@ -41,12 +42,12 @@ export class TriedWays {
   }
 
   /** Null: no way is left. */
-  next(tunnel: OnlineTunnel): AgentLink | null {
-    const link = this.isLast ? null : tunnel.link(this.#tried);
+  next(tunnel: OnlineTunnel, visitor: string | undefined): AgentLink | null {
+    const link = this.isLast ? null : tunnel.link(this.#tried, visitor);
     if (link !== null && !this.#tried.includes(link)) return link;
     const last = this.#lastResort;
     this.#lastResort = null;
-    return last?.hasRoom === true ? last : null;
+    return last !== null && takes(last, visitor) ? last : null;
   }
 
   /** All of them may be tried again. What was lost stays lost. */

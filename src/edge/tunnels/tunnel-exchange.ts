@@ -3,6 +3,7 @@ import { reportBug } from '../../lib/bug-report.ts';
 import { guarded } from '../../lib/guarded-listeners.ts';
 import { firstValue, type HeaderList, withoutHeader } from '../../lib/http/header-list.ts';
 import { webSocketAccept } from '../../lib/http/web-socket-accept.ts';
+import type { Shortage } from '../../lib/net/shared-places.ts';
 import { HOP_TRACE_HEADER } from '../../tracing/hop-trace.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSafe } from '../../upstream/request-headers.ts';
@@ -14,16 +15,20 @@ import type {
   UpstreamHandler,
   UpstreamRequest,
 } from '../../upstream/upstream.ts';
-import { failed, REQUEST_BODY } from '../../upstream/upstream-failure.ts';
+import { failed, REASON_OF_SHORTAGE, REQUEST_BODY } from '../../upstream/upstream-failure.ts';
 import { agentFailure } from './agent-failure.ts';
 import { declinedHead } from './declined-head.ts';
-import { type AgentLink, TUNNEL_NODE_HEADER } from './online-tunnels.ts';
+import { type AgentLink, TUNNEL_NODE_HEADER, VISITOR_HEADER } from './online-tunnels.ts';
 import { RetryWhileSuspended } from './retry-while-suspended.ts';
 import { TriedWays } from './tried-ways.ts';
 import type { TunnelUpstream } from './tunnel-upstream.ts';
 
 const OFFLINE = 'the agent of this tunnel has no connection that accepts requests';
 const ISOLATED = 'this node may not serve names of agents';
+const TEXT_OF_SHORTAGE = {
+  full: 'all streams to the agent of this tunnel are in use',
+  share: 'the address of the client holds as many streams to the agent of this tunnel as are free',
+} as const;
 
 /**
  * A request through a tunnel. It handles what only tunnels have: an agent that reports that it could not reach its
@@ -42,6 +47,8 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   #retry: RetryWhileSuspended | null = null;
   /** A node that announces the tunnel did not take it. */
   #isRefusedByNode = false;
+  /** Why another node or thread did not take it. */
+  #shortage: Shortage | null = null;
   #hasBytes = false;
 
   constructor(upstream: TunnelUpstream, request: UpstreamRequest, handler: UpstreamHandler) {
@@ -56,14 +63,19 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   }
 
   /** After a stream that was refused unprocessed. */
-  sendAgain(): this {
-    this.#isRefusedByNode ||= this.#link?.relay !== undefined;
+  sendAgain(shortage: Shortage | null): this {
+    this.#shortage = shortage ?? this.#shortage;
+    this.#isRefusedByNode ||= this.#link?.relay !== undefined && shortage === null;
     if (!this.#sendElsewhere(true)) this.#waitOr(() => this.#refuseUnsent());
     return this;
   }
 
   resume(): void {
     this.#inner?.resume();
+  }
+
+  get heldBytes(): number {
+    return this.#inner?.heldBytes ?? 0;
   }
 
   abort(): void {
@@ -158,11 +170,12 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   #send(): boolean {
     if (!this.#upstream.mayServe()) return false;
     const { tunnel } = this.#upstream;
-    let link = this.#ways === null ? tunnel.link() : this.#ways.next(tunnel);
+    const { visitor } = this.#request;
+    let link = this.#ways === null ? tunnel.link(undefined, visitor) : this.#ways.next(tunnel, visitor);
     while (link !== null && !this.#sendOn(link)) {
       this.#ways ??= new TriedWays();
       this.#ways.ended(link);
-      link = this.#ways.next(tunnel);
+      link = this.#ways.next(tunnel, visitor);
     }
     return link !== null;
   }
@@ -173,9 +186,12 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     const awaitsBodyWanted = link.relay !== undefined;
     const isRetry = this.#ways?.isLast === true;
     try {
-      const request = awaitsBodyWanted ? withHopTrace(this.#request) : this.#request;
       const isRepeat = this.#ways?.hasLost === true;
-      this.#inner = this.#upstream.sendOn(link, { request, handler: this, isRetry, isRepeat, awaitsBodyWanted });
+      const parts = { request: this.#request, handler: this, isRetry, isRepeat, awaitsBodyWanted };
+      this.#inner = this.#upstream.sendOn(
+        link,
+        awaitsBodyWanted ? { ...parts, hopHeaders: hopHeaders(this.#request) } : parts,
+      );
       const { routeTaken } = this.#request;
       if (routeTaken !== undefined) {
         routeTaken.tunnelNode = link.nodeName ?? null;
@@ -202,7 +218,8 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   #waitOr(giveUp: () => void): void {
     if (this.#isRefusedByNode) this.#upstream.tunnel.refused?.();
     this.#isRefusedByNode = false;
-    if (!this.#upstream.isSuspended) {
+    // Nobody waits for a stream to become free: others who come later would get none.
+    if (!this.#upstream.isSuspended || this.#shortage !== null) {
       giveUp();
       return;
     }
@@ -227,8 +244,13 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   }
 
   #refuseUnsent(): void {
-    if (this.#upstream.mayServe()) this.#refuse(failed('connect', 'no_tunnel', OFFLINE, false));
-    else this.#refuse(failed('connect', 'node_isolated', ISOLATED, false));
+    if (!this.#upstream.mayServe()) {
+      this.#refuse(failed('connect', 'node_isolated', ISOLATED, false));
+      return;
+    }
+    const shortage = this.#shortage ?? this.#upstream.tunnel.shortage?.(this.#request.visitor) ?? null;
+    if (shortage === null) this.#refuse(failed('connect', 'no_tunnel', OFFLINE, false));
+    else this.#refuse(failed('connect', REASON_OF_SHORTAGE[shortage], TEXT_OF_SHORTAGE[shortage], false));
   }
 
   /** Deferred: a caller does not expect a failure before it has the exchange. */
@@ -244,8 +266,9 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   }
 }
 
-/** For another node, which removes it. */
-function withHopTrace(request: UpstreamRequest): UpstreamRequest {
-  const { hopTrace, headers } = request;
-  return hopTrace === undefined ? request : { ...request, headers: [...headers, HOP_TRACE_HEADER, hopTrace] };
+/** For another node or thread, which removes them. */
+function hopHeaders({ hopTrace, visitor }: UpstreamRequest): HeaderList {
+  const headers: string[] = hopTrace === undefined ? [] : [HOP_TRACE_HEADER, hopTrace];
+  if (visitor !== undefined) headers.push(VISITOR_HEADER, visitor);
+  return headers;
 }

@@ -35,6 +35,8 @@ export interface TunnelTrafficOptions {
   readonly random: () => number;
   readonly metrics: { rawOpened(proto: 'tcp' | 'tls'): void; rawClosed(facts: RawConnectionFacts): void };
   readonly clients?: ArrivingClients;
+  /** Connections of visitors for which there are file descriptors. */
+  readonly freeConnections?: (() => number) | undefined;
   readonly onProblem: (error: Error) => void;
 }
 
@@ -76,6 +78,7 @@ export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffi
     range: tunnels.endpoints.tcpPorts,
     maxConnections,
     maxConnectionsPerAddress,
+    free: options.freeConnections,
     random: options.random,
     ...(options.clients !== undefined && { clients: options.clients }),
     onProblem: options.onProblem,

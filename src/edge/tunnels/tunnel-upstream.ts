@@ -1,4 +1,5 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { Shortage } from '../../lib/net/shared-places.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import { Http2Exchange, type Http2ExchangeOwner, type Http2ExchangeParts } from '../../upstream/http2-exchange.ts';
@@ -62,9 +63,9 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
   }
 
   /** The stream was refused unprocessed, by the agent or by a node that no longer has the tunnel. */
-  resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
+  resend(request: UpstreamRequest, handler: UpstreamHandler, shortage: Shortage | null): UpstreamExchange {
     // `sendOn` is called by tunnel exchanges only, which are their streams' handlers.
-    return handler instanceof TunnelExchange ? handler.sendAgain() : this.send(request, handler);
+    return handler instanceof TunnelExchange ? handler.sendAgain(shortage) : this.send(request, handler);
   }
 
   /** The connection to the agent is shared, and the agent separates those behind it. */

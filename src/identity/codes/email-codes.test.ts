@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createKeyring } from '../../store/keyring.ts';
 import type { PersonalMail } from '../contracts/identity-mail.ts';
-import { EmailCodes } from './email-codes.ts';
+import { type Asker, EmailCodes } from './email-codes.ts';
 
 const ANA = { id: `ua_${'a'.repeat(27)}`, email: 'ana@example.com', name: '', isActive: true };
 const ROOT = { id: `ua_${'r'.repeat(27)}`, email: 'root@example.com', name: '', isActive: true };
@@ -42,6 +42,7 @@ function nodes() {
           return null;
         }
       },
+      networkOf: (address) => address.slice(0, address.lastIndexOf('.')),
       newId: (prefix) => `${prefix}_${randomBytes(20).toString('hex').slice(0, 27)}`,
       claimOnce: (key) => {
         asked.push(key);
@@ -50,9 +51,13 @@ function nodes() {
         return Promise.resolve(isFirst);
       },
     });
-  const ask = async (codes: EmailCodes, email: string): Promise<{ sealed: string; code: string }> => {
+  const ask = async (
+    codes: EmailCodes,
+    email: string,
+    asker: Partial<Asker> = {},
+  ): Promise<{ sealed: string; code: string }> => {
     const before = mails.length;
-    const sealed = codes.ask(email, 'browser');
+    const sealed = codes.ask(email, { browser: 'browser', clientAddress: '192.0.2.1', known: null, ...asker });
     for (let turns = 0; turns < 20 && mails.length === before; turns += 1) await turn();
     return { sealed, code: /\b\w{4}-\w{4}\b/.exec(mails[before]?.text ?? '')?.[0] ?? '' };
   };
@@ -95,13 +100,35 @@ suite('codes by e-mail', () => {
     assert.equal(await one.check(sealed, 'browser', code), null);
   });
 
-  test('a person gets five in an hour, from all nodes', async () => {
+  test('a network gets five for a person in an hour, from all nodes, with any addresses and browsers', async () => {
     const { one, other, ask, mails, time } = nodes();
-    for (const codes of [one, other, one, other, one, other, one]) await ask(codes, ANA.email);
+    for (const [at, codes] of [one, other, one, other, one, other, one].entries())
+      await ask(codes, ANA.email, { browser: `${at}`, clientAddress: `192.0.2.${at}` });
     assert.equal(mails.length, 5);
     time.nowMs += 3_600_000;
     await ask(one, ANA.email);
     assert.equal(mails.length, 6);
+  });
+
+  test('strangers who ask for codes lock nobody out', async () => {
+    const { one, other, ask, mails } = nodes();
+    for (let times = 0; times < 7; times += 1) await ask(one, ANA.email);
+    assert.equal(mails.length, 5);
+    const { sealed, code } = await ask(other, ANA.email, { clientAddress: '198.51.100.7' });
+    assert.equal((await one.check(sealed, 'browser', code))?.id, ANA.id);
+    // However many networks they have, and from the network of the person, if the person has signed in with the browser.
+    for (let network = 0; network < 20; network += 1)
+      for (let times = 0; times < 6; times += 1)
+        await ask(one, ANA.email, { clientAddress: `203.0.${network}.1`, browser: `${times}` });
+    assert.equal(mails.length, 20);
+    const known = { account: ANA.id, id: 'laptop' };
+    for (let times = 0; times < 7; times += 1) await ask(other, ANA.email, { known });
+    assert.equal(mails.length, 25);
+    const own = await ask(one, ANA.email, { known: { account: ANA.id, id: 'phone' } });
+    assert.equal((await one.check(own.sealed, 'browser', own.code))?.id, ANA.id);
+    // That of another person is a stranger's.
+    await ask(one, ANA.email, { known: { account: GONE.id, id: 'other' } });
+    assert.equal(mails.length, 26);
   });
 
   test('a flood of requests and tries for one person does not reach the store once their limits are', async () => {

@@ -2,14 +2,17 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LruMap } from '../../lib/lru-map.ts';
 import { isSameSecret } from '../../lib/text/is-same-secret.ts';
+import { newCode, typedCode } from '../../lib/text/typed-code.ts';
 import type { IdentityMail } from '../contracts/identity-mail.ts';
 import type { IdentityPeople, Person } from '../contracts/identity-people.ts';
-import { codeMail, newCode, typedCode } from './code-text.ts';
+import { codeMail } from './code-text.ts';
 
 const VALID_MS = 10 * 60_000;
 const MAX_TRIES = 5;
-/** Mails to one person within an hour. */
+/** Mails to one person within an hour, for one asker: a network, or a browser in which the person has signed in. */
 const MAX_MAILS = 5;
+/** The same for all networks together. Browsers of the person are not among them, so strangers do not lock anybody out. */
+const MAX_STRANGERS_MAILS = 20;
 const HOUR_MS = 3_600_000;
 /** Clocks of nodes differ. */
 const SKEW_MS = 60_000;
@@ -32,6 +35,16 @@ export interface CodePorts {
   open(purpose: string, sealed: string): string | null;
   newId(prefix: string): string;
   claimOnce(key: string, untilMs: number): Promise<boolean>;
+  /** The network of a client. */
+  networkOf(clientAddress: string): string;
+}
+
+export interface Asker {
+  /** The browser that the code will work in. */
+  readonly browser: string;
+  readonly clientAddress: string;
+  /** The account that last signed in with this browser, and the id that this gave the browser. */
+  readonly known: { readonly account: string; readonly id: string } | null;
 }
 
 interface SealedCode {
@@ -47,7 +60,7 @@ interface SealedCode {
 /**
  * Codes by e-mail. What belongs to a code is sealed in the browser that asked for it, so that nothing is stored for an
  * address that has no account. The same is done and answered for every address; the mail is sent after the answer. The
- * store counts the tries of a code and the mails to a person, for all nodes.
+ * store counts the tries of a code and the mails to a person, for all nodes: so it bounds the guesses per person too.
  */
 export class EmailCodes {
   readonly #ports: CodePorts;
@@ -60,7 +73,7 @@ export class EmailCodes {
   }
 
   /** Returns the sealed code for the browser, whether or not the address has an account. */
-  ask(email: string, browser: string): string {
+  ask(email: string, asker: Asker): string {
     const { clock, people } = this.#ports;
     const found = people.accountByEmail(email);
     const account = found !== undefined && this.#mayUse(found) ? found : null;
@@ -72,11 +85,11 @@ export class EmailCodes {
       id,
       account: account?.id ?? this.#ports.newId('ua'),
       address: addressHash(account?.email ?? email),
-      browser: hash('sha256', browser, 'base64url'),
+      browser: hash('sha256', asker.browser, 'base64url'),
       code: codeHash(id, code),
       until,
     };
-    if (account !== null) this.#sendLater(account, code, until);
+    if (account !== null) this.#sendLater(account, asker, code, until);
     return this.#ports.seal(SEAL_PURPOSE, JSON.stringify(sealed));
   }
 
@@ -112,11 +125,11 @@ export class EmailCodes {
   }
 
   /** After the answer: whether there is a mail to send must not show in its time. */
-  #sendLater(account: Person, code: string, expiresAtMs: number): void {
+  #sendLater(account: Person, asker: Asker, code: string, expiresAtMs: number): void {
     if (this.#beingSent >= MAX_BEING_SENT) return;
     this.#beingSent += 1;
     setImmediate(() => {
-      this.#send(account, code, expiresAtMs)
+      this.#send(account, asker, code, expiresAtMs)
         .catch((err: unknown) => this.#ports.log.warn({ err }, 'failed to queue a mail with a code'))
         .finally(() => {
           this.#beingSent -= 1;
@@ -124,16 +137,26 @@ export class EmailCodes {
     });
   }
 
-  async #send(account: Person, code: string, expiresAtMs: number): Promise<void> {
-    const { clock, hostname, log, mail } = this.#ports;
-    const hour = Math.floor(clock.nowMs() / HOUR_MS);
-    const limit = `code-mail:${account.id}:${hour}`;
-    if (!(await this.#claimOneOf(MAX_MAILS, limit, (hour + 1) * HOUR_MS + SKEW_MS))) {
-      log.warn({ account: account.id }, 'sent no code: the person was sent five within an hour');
+  async #send(account: Person, asker: Asker, code: string, expiresAtMs: number): Promise<void> {
+    const { hostname, log, mail } = this.#ports;
+    if (!(await this.#mayBeSent(account, asker))) {
+      const client = asker.clientAddress;
+      log.warn({ account: account.id, client }, 'sent no code: too many were asked for within an hour');
       return;
     }
     const isQueued = await mail.enqueue({ ...codeMail({ hostname, code }), to: account.email, expiresAtMs });
     if (!isQueued) log.warn({ account: account.id }, 'sent no code: mail is off, or its queue is full');
+  }
+
+  async #mayBeSent(account: Person, { known, clientAddress }: Asker): Promise<boolean> {
+    const hour = Math.floor(this.#ports.clock.nowMs() / HOUR_MS);
+    const untilMs = (hour + 1) * HOUR_MS + SKEW_MS;
+    const limit = `code-mail:${account.id}:${hour}`;
+    if (known?.account === account.id) return this.#claimOneOf(MAX_MAILS, `${limit}:known:${known.id}`, untilMs);
+    const network = this.#ports.networkOf(clientAddress);
+    // First: one network must not use up what there is for all.
+    if (!(await this.#claimOneOf(MAX_MAILS, `${limit}:from:${network}`, untilMs))) return false;
+    return this.#claimOneOf(MAX_STRANGERS_MAILS, limit, untilMs);
   }
 
   async #claimOneOf(count: number, key: string, untilMs: number): Promise<boolean> {

@@ -40,6 +40,11 @@ export type FoundInvitation =
   | { readonly account: Person; readonly expiresAtMs: number }
   | { readonly problem: InvitationProblem };
 
+export interface AcceptedInvitation {
+  readonly account: Person;
+  readonly passkeyId: string;
+}
+
 /**
  * What pages read and write of people. Each write is one transaction, and is decided by the store: of two that exclude
  * each other, on any nodes, one succeeds.
@@ -48,19 +53,25 @@ export interface IdentityPeople {
   account(id: string): Person | undefined;
   /** Addresses are compared as `access` compares them. */
   accountByEmail(email: string): Person | undefined;
-  /** Whether the setting console_roles lets the person into the console. */
+  /** Whether the setting console_roles lets the person into the console, now or if a pending change is reverted. */
   hasConsoleRole(accountId: string): boolean;
+  /** Those that work. */
   passkeysOf(accountId: string): readonly PersonalPasskey[];
   passkeyByCredential(credentialId: string): PersonalPasskey | undefined;
+  /** False: the inviter of the person could not give what the person may do now. */
+  isEnough(passkey: Pick<PersonalPasskey, 'id'>): boolean;
   /** Changes nothing. Asks other nodes if this one does not know a secret that is genuine. */
   invitation(secret: string): Promise<FoundInvitation>;
   /** Spends the invitation and stores the passkey. `spent`: somebody was faster, or an administrator made another one. */
   acceptInvitation(
     secret: string,
     passkey: NewPasskey,
-  ): Promise<{ readonly account: Person } | { readonly problem: InvitationProblem | 'taken' }>;
-  /** `taken`: the authenticator's credential belongs to a passkey already. */
-  addPasskey(accountId: string, passkey: NewPasskey): Promise<'added' | 'taken' | 'gone'>;
+  ): Promise<AcceptedInvitation | { readonly problem: InvitationProblem | 'taken' }>;
+  /**
+   * `provedBy`: id of the passkey with which the person proved who they are: the new one is a way to no more. Null: a code.
+   * `taken`: the authenticator's credential belongs to a passkey already.
+   */
+  addPasskey(accountId: string, passkey: NewPasskey, provedBy: string | null): Promise<'added' | 'taken' | 'gone'>;
   renamePasskey(passkeyId: string, name: string): Promise<boolean>;
   /** Never the last one of a person. */
   removePasskey(passkeyId: string): Promise<'removed' | 'last' | 'gone'>;
@@ -79,6 +90,12 @@ export interface IdentityPeople {
 export interface IdentityPeopleReader {
   /** Null: there is no such person, or they may not log in. */
   find(accountId: string): KnownPerson | null;
+}
+
+/** The same for sessions at the identity host. */
+export interface ProvedPeopleReader extends IdentityPeopleReader {
+  /** Whether a session that began with this passkey may go on: see `IdentityPeople.isEnough`. A passkey that is gone never is for people of the console. */
+  isEnough(accountId: string, passkeyId: string): boolean;
 }
 
 export interface KnownPerson {

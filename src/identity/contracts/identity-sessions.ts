@@ -8,6 +8,8 @@ export interface IdentitySession {
   readonly authenticatedAtMs: number;
   /** How the person proved who they are (RFC 8176): a passkey, or a code by e-mail. */
   readonly amr: readonly ProofKind[];
+  /** Id of the passkey that it began with; null: a code. */
+  readonly passkeyId: string | null;
 }
 
 export type ProofKind = 'pop' | 'otp';
@@ -15,6 +17,8 @@ export type ProofKind = 'pop' | 'otp';
 export interface SignInProof {
   readonly accountId: string;
   readonly amr: ProofKind;
+  /** Id of the passkey; null: a code. */
+  readonly passkeyId: string | null;
   /** The application that waits for the login; null: the browser goes to `to`. */
   readonly interactionId: string | null;
   /** A path of the identity host. */

@@ -50,6 +50,11 @@ const PROBLEMS: Readonly<Record<CeremonyProblem, { readonly title: string; reado
     title: 'This account is disabled',
     message: 'The passkey is right, but the account may not sign in. Ask an administrator to enable it.',
   },
+  not_enough: {
+    title: 'This passkey is not enough',
+    message:
+      'Since you registered it, you got a role that the person who invited you could not give. Ask an administrator for a new invitation, and register a passkey with it.',
+  },
   other_account: {
     title: 'This passkey belongs to another account',
     message: 'Choose a passkey of the account that you are signed in with, or sign out first.',

@@ -11,7 +11,7 @@ import type { AnsweredChallenge, ChallengeScope, Challenges } from './challenges
 export interface AuthenticationPorts {
   readonly party: RelyingParty;
   readonly challenges: Challenges;
-  readonly people: Pick<IdentityPeople, 'account' | 'passkeyByCredential' | 'recordPasskeyUse'>;
+  readonly people: Pick<IdentityPeople, 'account' | 'passkeyByCredential' | 'isEnough' | 'recordPasskeyUse'>;
   readonly clock: { nowMs(): number };
 }
 
@@ -45,6 +45,7 @@ export async function authenticate(
   const account = people.account(passkey.accountId);
   if (account?.isActive !== true) return { problem: 'disabled' };
   if (scope.accountId !== '' && scope.accountId !== account.id) return { problem: 'other_account' };
+  if (!people.isEnough(passkey)) return { problem: 'not_enough' };
   if (!isHigher(signCount, passkey.signCount)) return { problem: 'cloned' };
   if (!(await challenges.spend(challenge))) return { problem: 'replayed' };
   // Another node may have seen a higher count, or the passkey removed, in this moment: the store decides.

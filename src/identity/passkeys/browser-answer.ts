@@ -1,5 +1,6 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { JsonObject } from '../../lib/json.ts';
+import { parseUniqueJson } from '../../lib/text/json-shape.ts';
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 /** WebAuthn §4: a credential id has at most 1023 bytes. */
@@ -88,7 +89,7 @@ function isBase64Url(value: unknown): value is string {
 
 function jsonObject(text: string): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseUniqueJson(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
   } catch {
     return null;

@@ -20,3 +20,34 @@ export function browserOf(request: WholeRequest): string | null {
 export function keptBrowserCookie(request: WholeRequest, randomText: (bytes: number) => string): string {
   return setCookie(NAME, browserOf(request) ?? randomText(32), SECONDS);
 }
+
+const KNOWN_NAME = '__Host-postern-known';
+const SEAL_PURPOSE = 'identity-known-browser';
+const KNOWN_SECONDS = 180 * 86_400;
+const ID_BYTES = 16;
+
+interface CookiePorts {
+  seal(purpose: string, text: string): string;
+  open(purpose: string, sealed: string): string | null;
+  randomText(bytes: number): string;
+}
+
+/** A browser with which a person has signed in. It gives no access: strangers who ask for codes do not use up its own. */
+export interface KnownBrowser {
+  readonly account: string;
+  readonly id: string;
+}
+
+export function knownBrowserOf({ open }: Pick<CookiePorts, 'open'>, { headers }: WholeRequest): KnownBrowser | null {
+  const [value] = cookieValues(valuesOf(headers, 'cookie'), KNOWN_NAME);
+  const text = value === undefined ? null : open(SEAL_PURPOSE, value);
+  return text === null ? null : (JSON.parse(text) as KnownBrowser);
+}
+
+/** After a sign-in. The id stays, or each sign-in would give the browser more codes. */
+export function knownBrowserCookie(ports: CookiePorts, request: WholeRequest, account: string): string {
+  const known = knownBrowserOf(ports, request);
+  const id = known?.account === account ? known.id : ports.randomText(ID_BYTES);
+  const browser: KnownBrowser = { account, id };
+  return setCookie(KNOWN_NAME, ports.seal(SEAL_PURPOSE, JSON.stringify(browser)), KNOWN_SECONDS);
+}

@@ -23,6 +23,7 @@ export const CEREMONY_TIMEOUT_MS = 5 * 60_000;
  * - `cloned`: the authenticator's counter went back;
  * - `not_discoverable`: the device did not store the passkey;
  * - `disabled`: the account may not sign in;
+ * - `not_enough`: the inviter of the person could not give what the person may do now;
  * - `other_account`: the passkey belongs to somebody else than the session.
  */
 export type CeremonyProblem =
@@ -36,6 +37,7 @@ export type CeremonyProblem =
   | 'cloned'
   | 'not_discoverable'
   | 'disabled'
+  | 'not_enough'
   | 'other_account';
 
 /** WebAuthn §6.1: 32 bytes of hash, then the flags. */

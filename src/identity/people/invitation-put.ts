@@ -17,6 +17,11 @@ export interface InvitationPorts {
   mac(purpose: string, data: string): string;
 }
 
+interface Inviter {
+  readonly apiKeyId: string;
+  readonly scopes: readonly string[];
+}
+
 export interface NewInvitation {
   readonly url: string;
   readonly expiresAtMs: number;
@@ -25,7 +30,7 @@ export interface NewInvitation {
 }
 
 /** A new link for a person. The store has only its hash. */
-export function newInvitation(accountId: string, createdBy: string, ports: InvitationPorts): NewInvitation {
+export function newInvitation(accountId: string, inviter: Inviter, ports: InvitationPorts): NewInvitation {
   const secret = invitationSecrets.create(
     (prefix) => ports.newToken(prefix),
     (purpose, data) => ports.mac(purpose, data),
@@ -34,7 +39,8 @@ export function newInvitation(accountId: string, createdBy: string, ports: Invit
   const doc: InvitationDoc = {
     secret_hash: hashToken(secret),
     expires_at: rfc3339(expiresAtMs),
-    created_by: createdBy,
+    created_by: inviter.apiKeyId,
+    inviter_scopes: inviter.scopes,
   };
   return {
     url: invitationUrl(ports.issuer, secret),

@@ -72,6 +72,8 @@ export interface PasskeyDoc {
   readonly created_at: string;
   /** The identity host that it was registered for. It works at no other. */
   readonly host: string;
+  /** Scopes of the key or person whose invitation led to it: it is no way to more than these. */
+  readonly inviter_scopes: readonly string[];
 }
 
 export interface Passkey extends PasskeyDoc {
@@ -93,6 +95,8 @@ export interface InvitationDoc {
   readonly expires_at: string;
   /** Id of the API key or console session; empty: the server itself. */
   readonly created_by: string;
+  /** What that key or person could do: the link is no way to more. */
+  readonly inviter_scopes: readonly string[];
 }
 
 export interface Invitation extends InvitationDoc {

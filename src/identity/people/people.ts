@@ -4,9 +4,11 @@ import { emailAddress } from '../../lib/text/email-address.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
 import { RecordIndex } from '../../replica/record-index.ts';
 import type { Replica } from '../../replica/replica.ts';
+import { earlierDocument } from '../../store/pending-change.ts';
 import type { OutboxEvent, RecordPut, Store, StoredRecord, WriteSet } from '../../store/store.ts';
 import type { PersonalMail } from '../contracts/identity-mail.ts';
 import type {
+  AcceptedInvitation,
   FoundInvitation,
   IdentityPeople,
   InvitationProblem,
@@ -55,6 +57,8 @@ export interface PeoplePorts {
   signOut(person: Pick<Person, 'id' | 'email'>): Promise<void>;
   /** Scopes of the role that the setting console_roles gives a person with these claims; none without a role. */
   consoleScopesOf(claims: JsonObject): readonly string[];
+  /** Whether the first scopes include all of the others. */
+  coversScopes(scopes: readonly string[], wanted: readonly string[]): boolean;
 }
 
 type Attempt<Result> = { readonly done: Result } | { readonly write: WriteSet; readonly result: Result };
@@ -91,7 +95,10 @@ export class People implements IdentityPeople {
 
   hasConsoleRole(accountId: string): boolean {
     const record = this.#record(USER_ACCOUNT_KIND, accountId);
-    return record !== undefined && this.#consoleScopesOf(record).length > 0;
+    if (record === undefined) return false;
+    const earlier = earlierDocument(this.#ports.replica, record);
+    const states = earlier === null ? [record] : [record, { ...record, doc: earlier }];
+    return states.some((each) => this.#consoleScopesOf(each).length > 0);
   }
 
   /** Whether somebody who can sign in may do everything in the console. */
@@ -109,7 +116,7 @@ export class People implements IdentityPeople {
     return this.#consoleScopesOf(record).includes(ALL_SCOPES);
   }
 
-  /** Those of this identity host: no other ones work. */
+  /** Those that work now. */
   passkeysOf(accountId: string): readonly PersonalPasskey[] {
     return this.#ports.replica
       .pageOfParent(PASSKEY_KIND, accountId, ALL)
@@ -119,7 +126,13 @@ export class People implements IdentityPeople {
 
   passkeyByCredential(credentialId: string): PersonalPasskey | undefined {
     const record = this.#byCredential.get(credentialId);
-    return record === undefined || !this.#isUsable(record) ? undefined : this.#shown(record);
+    return record === undefined || !this.#isOfThisHost(record) ? undefined : this.#shown(record);
+  }
+
+  /** A passkey is no way to more than its inviter could give: the person may have become an administrator since. */
+  isEnough({ id }: Pick<PersonalPasskey, 'id'>): boolean {
+    const record = this.#record(PASSKEY_KIND, id);
+    return record !== undefined && this.#isEnough(record);
   }
 
   async invitation(secret: string): Promise<FoundInvitation> {
@@ -131,33 +144,40 @@ export class People implements IdentityPeople {
   async acceptInvitation(
     secret: string,
     passkey: NewPasskey,
-  ): Promise<{ readonly account: Person } | { readonly problem: InvitationProblem | 'taken' }> {
-    const accepted = await this.#attempt<{ readonly account: Person } | { readonly problem: InvitationProblem }>(
-      async () => {
-        const found = await this.#invitation(secret);
-        if (typeof found === 'string') return { done: { problem: found } };
-        const { account, invitation } = found;
-        const added = this.#addition(account, passkey);
-        const { kind, id } = invitation;
-        return {
-          result: { account: personOf(account) },
-          write: {
-            ...added,
-            expect: [asSeen(account), asSeen(invitation)],
-            // Takes a right away: a pending change does not hold it off.
-            deletes: [{ kind, id, isRevocation: true }],
-          },
-        };
-      },
-    );
+  ): Promise<AcceptedInvitation | { readonly problem: InvitationProblem | 'taken' }> {
+    const accepted = await this.#attempt<AcceptedInvitation | { readonly problem: InvitationProblem }>(async () => {
+      const found = await this.#invitation(secret);
+      if (typeof found === 'string') return { done: { problem: found } };
+      const { account, invitation } = found;
+      const added = this.#addition(account, passkey, invitationOf(invitation).inviter_scopes);
+      const { kind, id } = invitation;
+      return {
+        result: { account: personOf(account), passkeyId: added.id },
+        write: {
+          ...added.write,
+          expect: [asSeen(account), asSeen(invitation)],
+          // Takes a right away: a pending change does not hold it off.
+          deletes: [{ kind, id, isRevocation: true }],
+        },
+      };
+    });
     return accepted === 'taken' ? { problem: 'taken' } : accepted;
   }
 
-  async addPasskey(accountId: string, passkey: NewPasskey): Promise<'added' | 'taken' | 'gone'> {
+  async addPasskey(
+    accountId: string,
+    passkey: NewPasskey,
+    provedBy: string | null,
+  ): Promise<'added' | 'taken' | 'gone'> {
     return this.#attempt<'added' | 'gone'>(() => {
       const account = this.#record(USER_ACCOUNT_KIND, accountId);
       if (account === undefined || !accountOf(account).isActive) return { done: 'gone' };
-      return { result: 'added', write: { ...this.#addition(account, passkey), expect: [asSeen(account)] } };
+      const proof = provedBy === null ? undefined : this.#record(PASSKEY_KIND, provedBy);
+      const scopes = proof === undefined ? [] : passkeyOf(proof).inviter_scopes;
+      return {
+        result: 'added',
+        write: { ...this.#addition(account, passkey, scopes).write, expect: [asSeen(account)] },
+      };
     });
   }
 
@@ -264,10 +284,16 @@ export class People implements IdentityPeople {
     const account = this.#record(USER_ACCOUNT_KIND, accountId);
     if (account === undefined) return 'spent';
     if (!accountOf(account).isActive) return 'disabled';
+    // The settings give the person more than the inviter could.
+    if (!this.#covers(invitationOf(invitation).inviter_scopes, account)) return 'spent';
     return Date.parse(expires_at) <= this.#ports.clock.nowMs() ? 'expired' : { account, invitation };
   }
 
-  #addition(account: StoredRecord, passkey: NewPasskey): Pick<WriteSet, 'puts' | 'events'> {
+  #addition(
+    account: StoredRecord,
+    passkey: NewPasskey,
+    inviterScopes: readonly string[],
+  ): { readonly id: string; readonly write: Pick<WriteSet, 'puts' | 'events'> } {
     const { clock, address } = this.#ports;
     const put = passkeyPut(this.#ports.newId('pk'), account.id, {
       name: passkey.name,
@@ -279,11 +305,15 @@ export class People implements IdentityPeople {
       backed_up: passkey.isBackedUp,
       created_at: rfc3339(clock.nowMs()),
       host: address.hostname,
+      inviter_scopes: inviterScopes,
     });
     const notice = this.#ports.mail(newPasskeyMail(accountOf(account), passkey, address, clock.nowMs()));
     return {
-      puts: [put, ...(notice === null ? [] : [notice])],
-      events: this.#ports.passkeyEvent('passkey_created.v0', { ...put, revision: 0 }),
+      id: put.id,
+      write: {
+        puts: [put, ...(notice === null ? [] : [notice])],
+        events: this.#ports.passkeyEvent('passkey_created.v0', { ...put, revision: 0 }),
+      },
     };
   }
 
@@ -303,7 +333,21 @@ export class People implements IdentityPeople {
   }
 
   #isUsable(record: StoredRecord): boolean {
+    return this.#isOfThisHost(record) && this.#isEnough(record);
+  }
+
+  #isOfThisHost(record: StoredRecord): boolean {
     return passkeyOf(record).host === this.#ports.address.hostname;
+  }
+
+  #isEnough(record: StoredRecord): boolean {
+    const { accountId, inviter_scopes: scopes } = passkeyOf(record);
+    const account = this.#record(USER_ACCOUNT_KIND, accountId);
+    return account !== undefined && this.#covers(scopes, account);
+  }
+
+  #covers(scopes: readonly string[], account: StoredRecord): boolean {
+    return this.#ports.coversScopes(scopes, this.#consoleScopesOf(account));
   }
 
   #shown(record: StoredRecord): PersonalPasskey {

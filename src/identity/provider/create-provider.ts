@@ -58,8 +58,17 @@ export function createProvider(options: ProviderOptions): Provider {
   client.compareClientSecret = compareSecret;
   // Every ID token names its session: logins on routes end with it.
   client.includeSid = () => true;
+  const { prototype: idToken } = provider.IdToken as unknown as { readonly prototype: IdTokenMethods };
+  const { issue } = idToken;
+  idToken.issue = function issueBound(options) {
+    return issue.call(boundToAccessToken(this, options.use), options);
+  };
   const { prototype } = (provider as unknown as { readonly OIDCContext: { readonly prototype: object } }).OIDCContext;
   Object.defineProperty(prototype, 'requestParamScopes', { get: knownScopes });
+  const { Session } = provider;
+  const { IN_PAYLOAD: kept } = Session as unknown as { readonly IN_PAYLOAD: readonly string[] };
+  // The library stores the fields that it knows when it changes a session.
+  Object.defineProperty(Session, 'IN_PAYLOAD', { get: () => [...kept, 'passkey'] });
   const owner = { contain: options.onProblem };
   listen(provider, 'server_error', owner, (_ctx: unknown, error: unknown) => options.onProblem(error));
   listen(provider, 'error', owner, (error: unknown) => options.onProblem(error));
@@ -70,6 +79,24 @@ export function createProvider(options: ProviderOptions): Provider {
 interface ClientMethods {
   compareClientSecret(actual: string): boolean;
   includeSid(): boolean;
+}
+
+/** The same of its ID tokens. */
+interface IdTokenMethods {
+  readonly ctx: KoaContextWithOIDC | undefined;
+  set(claim: string, value: string): void;
+  issue: (this: IdTokenMethods, options: { readonly use: string }) => Promise<string>;
+}
+
+/**
+ * With the access token of the same response. The library hashes it into `at_hash` (OpenID Connect Core §3.1.3.6), but only
+ * where that is mandatory, and some applications refuse ID tokens without it.
+ */
+function boundToAccessToken(token: IdTokenMethods, use: string): IdTokenMethods {
+  const issued = token.ctx?.oidc.entities.AccessToken;
+  // The value of an opaque token is its id.
+  if (use === 'idtoken' && issued !== undefined) token.set('at_hash', issued.jti);
+  return token;
 }
 
 function compareSecret(this: { readonly clientSecret?: string }, actual: string): boolean {

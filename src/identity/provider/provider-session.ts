@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../../lib/json.ts';
 import type { SessionWithoutApplication } from '../../store/store.ts';
+import type { ProvedPeopleReader } from '../contracts/identity-people.ts';
 
 /** The provider's session, as it is stored. */
 export interface ProviderSession {
@@ -15,11 +16,21 @@ export interface ProviderSession {
   readonly exp: number;
   readonly loginTs: number;
   readonly amr: readonly string[];
+  /** Id of the passkey that it began with. */
+  readonly passkey?: string;
   readonly authorizations?: Readonly<Record<string, { readonly sid?: string; readonly grantId?: string }>>;
 }
 
 export function providerSession(payload: JsonObject): ProviderSession {
   return payload as unknown as ProviderSession;
+}
+
+/** Whether the person may still be logged in by this session. */
+export function isOfKnownPerson(
+  { accountId, passkey }: Pick<ProviderSession, 'accountId' | 'passkey'>,
+  people: ProvedPeopleReader,
+): boolean {
+  return people.find(accountId) !== null && (passkey === undefined || people.isEnough(accountId, passkey));
 }
 
 /** Null: the session did not log in to the application. */

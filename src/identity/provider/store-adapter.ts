@@ -2,14 +2,14 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { IdentityStore } from '../../store/store.ts';
-import type { IdentityPeopleReader } from '../contracts/identity-people.ts';
+import type { ProvedPeopleReader } from '../contracts/identity-people.ts';
 import { currentRequest } from './current-request.ts';
 import type { IdentityClients } from './identity-clients.ts';
-import { providerSession, providerSessionId } from './provider-session.ts';
+import { isOfKnownPerson, providerSession, providerSessionId } from './provider-session.ts';
 
 export interface AdapterPorts {
   readonly store: IdentityStore;
-  readonly people: IdentityPeopleReader;
+  readonly people: ProvedPeopleReader;
   readonly clients: IdentityClients;
   readonly clock: Clock;
 }
@@ -81,8 +81,8 @@ function interactionAdapter(): Adapter {
 
 function sessionAdapter({ store, people }: AdapterPorts): Adapter {
   const known = (payload: JsonObject | undefined): AdapterPayload | undefined => {
-    if (payload === undefined || people.find(providerSession(payload).accountId) === null) return undefined;
-    return payload as AdapterPayload;
+    const isValid = payload !== undefined && isOfKnownPerson(providerSession(payload), people);
+    return isValid ? (payload as AdapterPayload) : undefined;
   };
   return {
     ...NONE,

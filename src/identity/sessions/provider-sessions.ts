@@ -5,7 +5,7 @@ import { type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
 import { queryOf, type WholeAnswer, type WholeRequest } from '../../lib/http/whole-request.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { IdentityArtifact, IdentityStore, RecordKey } from '../../store/store.ts';
-import type { IdentityPeopleReader } from '../contracts/identity-people.ts';
+import type { ProvedPeopleReader } from '../contracts/identity-people.ts';
 import type {
   GivenConsent,
   IdentitySession,
@@ -21,12 +21,12 @@ import type { CookieSignature } from '../provider/cookie-signature.ts';
 import { AGENT_CONSENT, SESSION_COOKIE } from '../provider/create-provider.ts';
 import type { IdentityClient, IdentityClients, PublishingAgent } from '../provider/identity-clients.ts';
 import type { IdentityProvider } from '../provider/identity-provider.ts';
-import { type ProviderSession, providerSession } from '../provider/provider-session.ts';
+import { isOfKnownPerson, type ProviderSession, providerSession } from '../provider/provider-session.ts';
 
 export interface ProviderSessionsPorts {
   readonly provider: IdentityProvider;
   readonly store: IdentityStore;
-  readonly people: IdentityPeopleReader;
+  readonly people: ProvedPeopleReader;
   readonly clients: IdentityClients;
   readonly consents: AgentConsents;
   readonly signature: CookieSignature;
@@ -72,6 +72,7 @@ export class ProviderSessions implements IdentitySessions {
       exp: nowSeconds + sessionSeconds,
       loginTs: nowSeconds,
       amr: [proof.amr],
+      ...(proof.passkeyId !== null && { passkey: proof.passkeyId }),
       ...(isSame && earlier.authorizations !== undefined && { authorizations: earlier.authorizations }),
     };
     const artifact = artifactOf(session);
@@ -208,7 +209,7 @@ export class ProviderSessions implements IdentitySessions {
     const found = await store.find('Session', id);
     if (found === null) return null;
     const session = providerSession(found.payload);
-    return people.find(session.accountId) === null ? null : session;
+    return isOfKnownPerson(session, people) ? session : null;
   }
 
   /** To the application that waits, or to a page of the identity host. */
@@ -273,8 +274,9 @@ function artifactOf(session: ProviderSession): IdentityArtifact {
   };
 }
 
-function shown({ uid, accountId, loginTs, amr }: ProviderSession): IdentitySession {
-  return { id: uid, accountId, authenticatedAtMs: loginTs * 1000, amr: amr as readonly ProofKind[] };
+function shown({ uid, accountId, loginTs, amr, passkey }: ProviderSession): IdentitySession {
+  const proof = { amr: amr as readonly ProofKind[], passkeyId: passkey ?? null };
+  return { id: uid, accountId, authenticatedAtMs: loginTs * 1000, ...proof };
 }
 
 function isExpired(payload: JsonObject, clock: Clock): boolean {

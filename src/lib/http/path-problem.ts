@@ -1,19 +1,58 @@
-/** Why a path cannot be forwarded, as the end of "The request was rejected: …"; null: it can. `target` is the path with its query. */
+/** Why a path is not written in the one form that all programs read alike, as the end of "… was rejected: …"; null: it is. */
 export function pathProblem(target: string, path: string): string | null {
+  const { refusal, odd } = readForm(target, path);
+  return refusal ?? odd;
+}
+
+/** How a path is written. */
+export interface PathForm {
+  /** Why no site gets it, as the end of "The request was rejected: …"; null: it may be forwarded. */
+  readonly refusal: string | null;
+  /** In which way programs differ about it, in the same words. It passes only where nothing depends on that. */
+  readonly odd: string | null;
+}
+
+const PLAIN_FORM: PathForm = { refusal: null, odd: null };
+
+/** `target` is the path with its query. */
+export function readForm(target: string, path: string): PathForm {
+  const refusal = writtenWrongly(target, path);
+  if (refusal !== null) return { refusal, odd: null };
+  const slashes = path.includes('%') ? path.replaceAll(/%2f|%5c/gi, '/') : path;
+  const segments = slashes.includes('%') ? decodedForDots(slashes) : slashes;
+  // Some upstreams drop tabs and line ends, or ";…" from a segment: they read "..%09" and "..;" as "..".
+  if (/(?:^|\/)\.\.(?:;[^/]*)?(?:\/|$)/.test(segments)) return { refusal: DOTS, odd: null };
+  const odd = oddity(path, slashes, segments);
+  return odd === null ? PLAIN_FORM : { refusal: null, odd };
+}
+
+const DOTS = 'the path has "." or ".." segments';
+
+function writtenWrongly(target: string, path: string): string | null {
   if (!path.startsWith('/')) return 'the path does not start with "/"';
   if (!isVisibleAscii(target)) return 'the path has characters that must be percent-encoded';
   if (target.includes('#')) return 'the path has a fragment';
-  if (target.includes('\\') || /%5c/i.test(path)) return 'the path has a backslash';
+  if (target.includes('\\')) return 'the path has a backslash';
   if (/%(?![0-9a-f]{2})/i.test(path)) return 'the path has a "%" that is not an escape';
-  // Some upstreams end a name at NUL, and others drop tabs and line ends: they read "..%09" as "..".
-  if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'the path has control characters';
-  if (path.includes('//')) return 'the path has an empty segment';
-  const decoded = path.replaceAll(/%2f/gi, '/').replaceAll(/%2e/gi, '.').replaceAll(/%3b/gi, ';');
-  if (decoded.includes('//')) return 'the path has an empty segment';
-  // Some upstreams drop ";…" from a segment: they read "..;" as "..".
-  const hasDots = decoded.split('/').some((segment) => /^\.{1,2}(;.*)?$/.test(segment));
-  if (hasDots) return 'the path has "." or ".." segments';
-  return decoded.includes('/;') ? 'the path has a segment that consists only of parameters' : null;
+  // Programs in C end a name there.
+  return path.includes('%00') ? 'the path has control characters' : null;
+}
+
+function decodedForDots(slashes: string): string {
+  return slashes
+    .replaceAll(/%2e/gi, '.')
+    .replaceAll(/%3b/gi, ';')
+    .replaceAll(/%(?:[01][0-9a-f]|7f)/gi, '');
+}
+
+function oddity(path: string, slashes: string, segments: string): string | null {
+  if (path.includes('%')) {
+    if (/%5c/i.test(path)) return 'the path has a backslash';
+    if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'the path has control characters';
+  }
+  if (slashes.includes('//')) return 'the path has an empty segment';
+  if (/\/\.(?:;[^/]*)?(?:\/|$)/.test(segments)) return DOTS;
+  return segments.includes('/;') ? 'the path has a segment that consists only of parameters' : null;
 }
 
 export function isVisibleAscii(text: string): boolean {

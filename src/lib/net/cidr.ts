@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /**
  * Parses an address as sockets report it; IPv4 inside IPv6 (`::ffff:1.2.3.4`) becomes the IPv4 address. Null when

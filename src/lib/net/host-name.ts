@@ -19,3 +19,10 @@ export function hostNameProblem(host: string, wildcard: 'allowed' | 'refused'): 
 export function lowerCaseHost(host: string): string {
   return host.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
+
+/** Without the dot of the root, which some clients send: `a.example.` and `a.example` are one name (RFC 3986 §3.2.2). A port stays. */
+export function withoutRootDot(authority: string): string {
+  if (authority.endsWith('.')) return authority.slice(0, -1);
+  const at = authority.indexOf('.:');
+  return at === -1 ? authority : `${authority.slice(0, at)}${authority.slice(at + 1)}`;
+}

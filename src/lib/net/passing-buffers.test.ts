@@ -9,9 +9,10 @@ after(() => collectPassedBuffers(null));
 test('collects every 24 MB of passed buffers, and only once a collector is set', () => {
   for (let n = 0; n < 100; n += 1) bufferPassed(CHUNK);
   let collections = 0;
-  collectPassedBuffers(() => {
+  const young = (): void => {
     collections += 1;
-  });
+  };
+  collectPassedBuffers({ young, old: assert.fail });
   for (let n = 0; n < 23; n += 1) bufferPassed(CHUNK);
   assert.equal(collections, 0, 'what passed before does not count');
   bufferPassed(CHUNK);
@@ -22,9 +23,10 @@ test('collects every 24 MB of passed buffers, and only once a collector is set',
 
 test('collects more often in an agent', () => {
   let collections = 0;
-  collectPassedBuffers(() => {
+  const young = (): void => {
     collections += 1;
-  }, BYTES_PER_COLLECTION_OF_AGENTS);
+  };
+  collectPassedBuffers({ young, old: assert.fail }, BYTES_PER_COLLECTION_OF_AGENTS);
   for (let n = 0; n < 24; n += 1) bufferPassed(CHUNK);
   assert.equal(collections, 6);
 });

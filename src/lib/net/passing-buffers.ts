@@ -15,12 +15,33 @@ export const BYTES_PER_COLLECTION_OF_AGENTS = 4 * 1024 * 1024;
 let passedBytes = 0;
 let bytesPerCollection = BYTES_PER_COLLECTION;
 let collectYoung: (() => void) | null = null;
+/** Frees buffers that have survived collections of the young generation. */
+let collectOld: (() => void) | null = null;
+/** Readers who leave do so one after the other. */
+const COLLECT_AFTER_MS = 5_000;
+let leaving: NodeJS.Timeout | null = null;
 
 /** Nothing is collected until this is called: an embedding program decides that itself. */
-export function collectPassedBuffers(collector: (() => void) | null, everyBytes = BYTES_PER_COLLECTION): void {
+export function collectPassedBuffers(
+  collectors: { readonly young: () => void; readonly old: () => void } | null,
+  everyBytes = BYTES_PER_COLLECTION,
+): void {
   passedBytes = 0;
   bytesPerCollection = everyBytes;
-  collectYoung = collector;
+  collectYoung = collectors?.young ?? null;
+  collectOld = collectors?.old ?? null;
+}
+
+/**
+ * Reports that many megabytes of buffers that have waited for long are no longer needed. Without it they stay for minutes: only a
+ * collection of the whole heap frees them, and a process that rests causes none.
+ */
+export function buffersLeft(): void {
+  if (collectOld === null || leaving !== null) return;
+  leaving = setTimeout(() => {
+    leaving = null;
+    collectOld?.();
+  }, COLLECT_AFTER_MS).unref();
 }
 
 /** Reports that a buffer of this many bytes was received and forwarded. */

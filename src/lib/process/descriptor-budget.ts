@@ -67,6 +67,11 @@ export class DescriptorBudget {
     return this.#isScarce;
   }
 
+  /** How many may be opened for a use, as of the last count. */
+  free(use: DescriptorUse): number {
+    return Math.max(0, this.#ceilings[use] - this.open);
+  }
+
   /** Whether one more may be opened, or kept that was just accepted. */
   admits(use: DescriptorUse): boolean {
     const ceiling = this.#ceilings[use];

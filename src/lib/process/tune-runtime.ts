@@ -44,9 +44,12 @@ export function tuneRuntime({ isAgent = false, quietMs }: TuningOptions = {}): T
   if (collect === null) return { collectAll: () => {}, stop: () => {} };
   const room = new RoomForBuffers();
   collectPassedBuffers(
-    () => {
-      room.give();
-      collect({ type: 'minor' });
+    {
+      young: () => {
+        room.give();
+        collect({ type: 'minor' });
+      },
+      old: () => collect({ type: 'major' }),
     },
     isAgent ? BYTES_PER_COLLECTION_OF_AGENTS : undefined,
   );

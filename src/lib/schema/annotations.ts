@@ -11,15 +11,28 @@ export { type ReferenceAnnotation, referenceAnnotation } from './reference-annot
 const SENT_TO_KEYWORD = 'x-sent-to';
 
 /**
- * `sentTo`: the sibling field that holds the secret's destination. Changing the destination requires sending the secret
- * again.
+ * Where a secret goes. A field: the sibling that holds its destination. `upstream`: wherever the requests of its route go.
+ * `nowhere`: it does not leave this server, or visitors get it. A destination must not change under a secret
+ * (decision 4).
  */
-export function secret<Schema extends TSchema>(visibility: SecretVisibility, schema: Schema, sentTo?: string): Schema {
-  return { ...schema, [SECRET_KEYWORD]: visibility, ...(sentTo !== undefined && { [SENT_TO_KEYWORD]: sentTo }) };
+export type SecretDestination = { readonly field: string } | 'upstream' | 'nowhere';
+
+export function secret<Schema extends TSchema>(
+  visibility: SecretVisibility,
+  schema: Schema,
+  sentTo: SecretDestination,
+): Schema {
+  const name = typeof sentTo === 'object' ? sentTo.field : sentTo === 'upstream' ? UPSTREAM : null;
+  return { ...schema, [SECRET_KEYWORD]: visibility, ...(name !== null && { [SENT_TO_KEYWORD]: name }) };
 }
 
-export function secretSentTo(schema: TSchema): string | undefined {
-  return (schema as Record<string, unknown>)[SENT_TO_KEYWORD] as string | undefined;
+/** No field has this name. */
+const UPSTREAM = '(upstream)';
+
+export function secretSentTo(schema: TSchema): SecretDestination {
+  const name = (schema as Record<string, unknown>)[SENT_TO_KEYWORD] as string | undefined;
+  if (name === undefined) return 'nowhere';
+  return name === UPSTREAM ? 'upstream' : { field: name };
 }
 
 export function reference<Schema extends TSchema>(annotation: ReferenceAnnotation, schema: Schema): Schema {

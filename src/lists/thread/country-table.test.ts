@@ -4,13 +4,14 @@ import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type CountryNetwork, mmdbFile } from '../../../test/support/mmdb-file.ts';
 import { AddressTable } from '../../lib/net/address-list/address-table.ts';
+import { addressWords } from '../../lib/net/address-list/address-words.ts';
 import { countryOfNumber } from '../../lib/net/address-list/country-code.ts';
 import { cidrMatcher, parseAddress } from '../../lib/net/cidr.ts';
 import { countryTable } from './country-table.ts';
 
 function countryOf(networks: readonly CountryNetwork[], address: string): string | null {
   const table = new AddressTable(countryTable(mmdbFile(networks)).table);
-  const position = table.find(parseAddress(address) as never);
+  const position = table.find(addressWords(address) as never);
   return position === -1 ? null : countryOfNumber(table.valueAt(position));
 }
 
@@ -57,7 +58,7 @@ suite('the table of a country database', () => {
     const { table, entries } = countryTable(FOREIGN_DATABASE);
     const addresses = new AddressTable(table);
     const found = ['192.0.2.77', '2001:db8:1::1', '198.51.100.1', '203.0.113.1'].map((address) => {
-      const position = addresses.find(parseAddress(address) as never);
+      const position = addresses.find(addressWords(address) as never);
       return position === -1 ? null : countryOfNumber(addresses.valueAt(position));
     });
     assert.deepEqual([entries, ...found], [2, 'DE', 'NL', null, null]);
@@ -78,8 +79,9 @@ suite('the table of a country database', () => {
         if (networks.every(([, country]) => country === null)) return;
         const table = new AddressTable(countryTable(mmdbFile(networks)).table);
         for (const octet of asked) {
-          const address = parseAddress(`${octet}.128.0.${octet}`) as never;
-          const position = table.find(address);
+          const text = `${octet}.128.0.${octet}`;
+          const address = parseAddress(text) as never;
+          const position = table.find(addressWords(text) as never);
           const found = position === -1 ? null : countryOfNumber(table.valueAt(position));
           assert.equal(found, networks.find(([cidr]) => cidrMatcher(cidr)(address))?.[1] ?? null);
         }

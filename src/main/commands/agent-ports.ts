@@ -1,11 +1,14 @@
-import { access, readdir, readFile } from 'node:fs/promises';
+import { access, readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { startAgent } from '../../agent/index.ts';
 import { startInspector } from '../../agent/inspector/index.ts';
 import type { AgentPorts, ProcessPort, Terminal } from '../../cli/agent/agent-ports.ts';
+import { readBounded } from '../../lib/read-bounded.ts';
 import { standardOutput } from '../../logging/standard-output.ts';
 import { programVersion } from '../version.ts';
 
+/** A file of an agent, a certificate or a key is smaller. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export function agentPorts(): AgentPorts {
@@ -15,7 +18,7 @@ export function agentPorts(): AgentPorts {
     startInspector,
     files: {
       home: homedir(),
-      read: (path) => readFile(path, 'utf8'),
+      read: async (path) => (await readBounded(path, MAX_FILE_BYTES)).toString(),
       exists: (path) =>
         access(path).then(
           () => true,

@@ -26,8 +26,15 @@ export const storePorts: StorePorts = {
       ...(passphrase !== null && { withKey: { passphrase } }),
     });
   },
-  restore: (config, file, { replace, passphrase }) => {
-    return restoreStore({ target: storeLocation(config), file, replace, passphrase });
+  restore: async (config, file, { replace, passphrase }) => {
+    let typed: Promise<string> | null = null;
+    const once = (): Promise<string> => {
+      typed ??= passphrase();
+      return typed;
+    };
+    const { tryBackup } = await import('./try-backup.ts');
+    await tryBackup(config, file, once);
+    return restoreStore({ target: storeLocation(config), file, replace, passphrase: once });
   },
   rotateKey: (config) => rotateKey({ target: storeLocation(config) }),
   createKey,

@@ -7,18 +7,23 @@ const local = (port: number) => ({ host: '127.0.0.1', port });
 test('prints first commands that fit the running server', () => {
   const bootstrapped = { apiKey: 'key-1', authtoken: 'token-1', administratorLink: null };
   const addresses = { api: local(7080), edge: local(18443), tunnel: { host: '0.0.0.0', port: 17444 } };
-  const signInLink = 'http://127.0.0.1:7080/console/enter?link=x';
+  const signInLink = { url: 'http://127.0.0.1:7080/console/enter?link=x', code: 'ABCD-EFGH' };
   const text = welcomeText(
     { baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses, signInLink },
     '/var/lib/postern',
   );
-  assert.match(text, /signs you in to the console, once, within ten minutes:\n {2}http:.*enter\?link=x\n/);
-  assert.match(text, /export POSTERN_API_URL=http:\/\/127\.0\.0\.1:7080 POSTERN_API_KEY=key-1\n/);
+  assert.match(
+    text,
+    /signs you in to the console, once, within ten minutes:\n {2}http:.*enter\?link=x\n.*this code: ABCD-EFGH\n/,
+  );
+  assert.match(text, /API key +in \/var\/lib\/postern\/first-api-key\n/);
+  assert.doesNotMatch(text, /key-1|token-1/);
+  assert.match(text, /export POSTERN_DATA_DIR=\/var\/lib\/postern\n.* edge /);
   assert.match(text, /Console +http:\/\/127\.0\.0\.1:7080\/console\n/);
   assert.match(text, / edge app\.localhost:18443 --to 3000\n/);
   assert.match(
     text,
-    /export POSTERN_AUTHTOKEN=token-1 POSTERN_SERVER_ADDR=127\.0\.0\.1:17444 POSTERN_DATA_DIR=\/var\/lib\/postern\n.* http 3000\n/,
+    /export POSTERN_SERVER_ADDR=127\.0\.0\.1:17444 POSTERN_DATA_DIR=\/var\/lib\/postern\n.* http 3000\n/,
   );
 });
 
@@ -26,6 +31,6 @@ test('omits what an agent finds automatically and what a server without the role
   const bootstrapped = { apiKey: null, authtoken: null, administratorLink: null };
   const of = (addresses: Parameters<typeof welcomeText>[0]['addresses']) =>
     welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses, signInLink: null }, 'postern-data');
-  assert.match(of({ api: local(7080), tunnel: local(7444) }), /export POSTERN_AUTHTOKEN=YOUR-AUTHTOKEN\n/);
+  assert.doesNotMatch(of({ api: local(7080), tunnel: local(7444) }), /export|YOUR-/);
   assert.doesNotMatch(of({ api: local(7080) }), /http 3000|app\.localhost|signs you in/);
 });

@@ -52,7 +52,7 @@ export interface EdgeParts extends Omit<RuntimeDependencies, 'isAddressAllowed' 
   readonly backendTraffic: BackendTraffic;
   readonly history: RequestHistory;
   readonly tracing: Tracing | null;
-  readonly descriptors: Pick<DescriptorBudget, 'admits'>;
+  readonly descriptors: Pick<DescriptorBudget, 'admits' | 'free'>;
   readonly clientsOf: (listener: ProxiedListener) => ArrivingClients;
   /** Tunnels of agents, from this process's gateway. */
   readonly tunnels: OnlineTunnels;
@@ -126,7 +126,7 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
     tracing: parts.tracing,
     createMetrics: (live) => new EdgeMetrics(parts.registry, live, config.metrics_level),
     isUpstreamAllowed,
-    hasRoomForUpstream: () => parts.descriptors.admits('upstream'),
+    descriptors: parts.descriptors,
     tunnels: {
       online: parts.tunnels,
       mayServe: parts.mayServeNames,

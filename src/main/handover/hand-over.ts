@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { atMost } from '../../lib/async/deadline.ts';
 import { reporting } from '../../lib/guarded-listeners.ts';
+import type { Store } from '../../store/store.ts';
 import { descriptorOf, type OpenSocket } from '../sockets/listening-sockets.ts';
 import { programVersion } from '../version.ts';
 import { Channel } from './channel.ts';
@@ -15,6 +16,7 @@ export interface HandoverParts {
   /** Resolves when this process has the store for itself: the one before it has exited. */
   readonly owned: Promise<void>;
   sockets(): readonly OpenSocket[];
+  readonly store: Pick<Store, 'mark'> & { readonly dataDir: string };
   readonly sharing: { begin(): void; end(): void };
   /** Null without a gateway. */
   readonly agents: MovingAgents | null;
@@ -68,6 +70,8 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
     const fd = descriptorOf(socket.server);
     return fd === null ? [] : [{ ...socket, fd }];
   });
+  // Before anything is started: this process may have lost its files.
+  const store = { data_dir: parts.store.dataDir, commit: await parts.store.mark() };
   parts.sharing.begin();
   const child = started(
     options,
@@ -92,7 +96,7 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
     const sockets = open.map(
       ({ name, wanted, address }, at): OfferedSocket => ({ name, wanted, address, fd: FIRST_SOCKET + at }),
     );
-    channel.send({ t: 'offer', protocol: HANDOVER_PROTOCOL, version: programVersion(), sockets });
+    channel.send({ t: 'offer', protocol: HANDOVER_PROTOCOL, version: programVersion(), sockets, store });
     const { version } = await ask('prepared', options.timeoutMs);
     logger.info({ pid: child.pid, version }, 'a new process is ready to take over');
     if (parts.agents !== null) {

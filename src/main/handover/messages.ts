@@ -1,3 +1,5 @@
+import type { CommitMark } from '../../store/store.ts';
+
 /** What the process that hands over and the one that takes over send each other, on the channel between them. */
 
 /** The process that takes over refuses an offer of another protocol: the old process then goes on. */
@@ -12,12 +14,20 @@ export interface OfferedSocket {
   readonly address: { readonly host: string; readonly port: number };
 }
 
+/** The store of the process that hands over. */
+export interface OfferedStore {
+  readonly data_dir: string;
+  /** Made for this handover: the store contains it, and no other one does. */
+  readonly commit: CommitMark;
+}
+
 export type OldToNew =
   | {
       readonly t: 'offer';
       readonly protocol: number;
       readonly version: string;
       readonly sockets: readonly OfferedSocket[];
+      readonly store: OfferedStore;
     }
   /** Accept agents. The old process accepts none from now on. */
   | { readonly t: 'accept_agents' }

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { atMost } from '../../lib/async/deadline.ts';
 import { until } from '../../lib/async/until.ts';
 import { messageOf } from '../../lib/error-text.ts';
@@ -8,7 +9,9 @@ import { Channel, type ChannelEnd } from './channel.ts';
 import { CHANNEL_DESCRIPTOR } from './child-channel.ts';
 import { closeInheritedSockets } from './close-inherited-sockets.ts';
 import { handoverFailed } from './handover-failed.ts';
-import { HANDOVER_PROTOCOL, HANDOVER_VARIABLE } from './messages.ts';
+import { HANDOVER_PROTOCOL, HANDOVER_VARIABLE, type OfferedStore, type OldToNew } from './messages.ts';
+
+type Offer = Extract<OldToNew, { readonly t: 'offer' }>;
 
 /** What the new process does when the old one lets it. */
 export interface TakeOver {
@@ -31,12 +34,14 @@ export class Predecessor {
   readonly sockets: ListeningSockets;
   /** Its version. */
   readonly version: string;
+  readonly store: OfferedStore;
   readonly #channel: Channel;
 
-  private constructor(channel: Channel, sockets: ListeningSockets, version: string) {
+  private constructor(channel: Channel, sockets: ListeningSockets, { version, store }: Offer) {
     this.#channel = channel;
     this.sockets = sockets;
     this.version = version;
+    this.store = store;
   }
 
   /** Null in a process that was started in the usual way. */
@@ -53,7 +58,16 @@ export class Predecessor {
     }
     closeInheritedSockets([CHANNEL_DESCRIPTOR, ...offer.sockets.map(({ fd }) => fd)]);
     const sockets = offer.sockets.map(({ name, fd, wanted, address }) => ({ name, fd, wanted, address }));
-    return new Predecessor(channel, new ListeningSockets(sockets, true), offer.version);
+    return new Predecessor(channel, new ListeningSockets(sockets, true), offer);
+  }
+
+  /** A handover is of one store: in another directory, this process would begin with other keys, or none. */
+  refuseOtherDirectory(dataDir: string): void {
+    const { data_dir: offered } = this.store;
+    if (realPathOf(dataDir) === realPathOf(offered)) return;
+    throw handoverFailed(
+      `the running server uses the data directory ${offered}, and the settings now name ${dataDir}: a handover keeps the store. Set data_dir back; or stop the server, move the directory, and start it`,
+    );
   }
 
   /** Resolves when it has exited. */
@@ -92,5 +106,14 @@ export class Predecessor {
   async #awaitAgents(steps: TakeOver, tunnels: readonly string[]): Promise<void> {
     await until(() => steps.missingTunnels(tunnels) === 0, WAIT_FOR_AGENTS_MS);
     this.#channel.send({ t: 'agents_here', missing: steps.missingTunnels(tunnels) });
+  }
+}
+
+/** As given if it does not exist. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
   }
 }

@@ -60,6 +60,6 @@ export function openIdentityPages(deps: IdentityPagesDependencies): readonly Ide
           attempts.begin({ issuer, clientAddress, startedIn: widestNetworkOf(clientAddress), browser: null }),
       },
     },
-    codesBy === null ? null : new EmailCodes({ ...shared, hostname, mail: codesBy }),
+    codesBy === null ? null : new EmailCodes({ ...shared, hostname, mail: codesBy, networkOf: widestNetworkOf }),
   );
 }

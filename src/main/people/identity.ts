@@ -2,9 +2,16 @@ import type { Logger } from 'pino';
 import type { IdentityAddress } from '../../config/identity-settings.ts';
 import type { Config } from '../../config/schema.ts';
 import type { IdentityHost, IdentityPage } from '../../identity/contracts/identity-host.ts';
+import type { ProvedPeopleReader } from '../../identity/contracts/identity-people.ts';
 import type { IdentitySessions } from '../../identity/contracts/identity-sessions.ts';
 import { IdentitySite } from '../../identity/host/identity-site.ts';
-import { USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
+import {
+  accountClaims,
+  accountOf,
+  PASSKEY_KIND,
+  passkeyOf,
+  USER_ACCOUNT_KIND,
+} from '../../identity/people/people-records.ts';
 import { AgentConsents } from '../../identity/provider/agent-consents.ts';
 import { CookieSignature } from '../../identity/provider/cookie-signature.ts';
 import type { IdentityClients } from '../../identity/provider/identity-clients.ts';
@@ -22,12 +29,14 @@ import { isStoreOutage } from '../../lib/store-outage.ts';
 import { subjectIdentity } from '../../lib/text/subject-identity.ts';
 import type { OwnIssuer } from '../../modules/login/own-issuer.ts';
 import type { Replica } from '../../replica/replica.ts';
+import { coversScopes } from '../../resources/covers-scope.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 import type { Store } from '../../store/store.ts';
 import { moduleRecords } from '../data-plane/module-records.ts';
 import { createOwnIssuer, peopleIn } from '../data-plane/own-issuer.ts';
 import { ApplicationClients } from './application-clients.ts';
 import { CONSOLE_CLIENT, consoleClient } from './console-client.ts';
+import { identityScopes } from './console-roles.ts';
 import { endConsoleSessions } from './end-console-sessions.ts';
 import { RouteClients } from './route-clients.ts';
 
@@ -43,6 +52,8 @@ export interface IdentityDependencies {
   readonly credentialOf: (endpointId: string) => string | null;
   /** URL of the API, where the console is. */
   readonly baseUrl: string;
+  /** Every scope that an API key can have. */
+  readonly scopes: readonly string[];
 }
 
 export interface OpenedIdentity {
@@ -73,7 +84,15 @@ export async function openIdentity(
         ? consoleClient(deps.baseUrl, clientSecretOf(clientId))
         : (routes.find(clientId, askedUris) ?? applications.find(clientId)),
   };
-  const people = peopleIn(replica);
+  const consoleScopesOf = identityScopes(config, deps.scopes);
+  const people: ProvedPeopleReader = {
+    ...peopleIn(replica),
+    isEnough: (accountId, passkeyId) => {
+      const [account, passkey] = [replica.get(USER_ACCOUNT_KIND, accountId), replica.get(PASSKEY_KIND, passkeyId)];
+      const wanted = account === undefined ? [] : consoleScopesOf(accountClaims(accountOf(account)));
+      return coversScopes(passkey === undefined ? [] : passkeyOf(passkey).inviter_scopes, wanted);
+    },
+  };
   const keys = new IdentityKeys(
     moduleRecords({ name: 'identity', recordKinds: [IDENTITY_KEY_KIND] }, store, replica),
     clock,

@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { answerProtocolErrors } from '../../api/protocol-errors.ts';
 import type { ApiHandler } from '../../api/starting-api.ts';
 import { type Config, variableOf } from '../../config/schema.ts';
-import { closing, ignoreErrors, type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
+import { closing, ignoreErrors, type ListenerOwner, listenOnce, listenPer } from '../../lib/guarded-listeners.ts';
 import { type DrainingServer, drainingServer } from '../../lib/http/draining-server.ts';
 import { createServer } from '../../lib/http/node-http.ts';
 import { serveInTurn } from '../../lib/http/serve-in-turn.ts';
 import { formatListenAddress, isIpv6Only, type ListenAddress } from '../../lib/net/listen-address.ts';
+import { SharedPlaces } from '../../lib/net/shared-places.ts';
 import type { TlsSource } from '../../pki/tls-source.ts';
 import { mainErrors } from '../errors.ts';
 
@@ -28,7 +29,10 @@ export interface ListenerOptions {
   /** Called for each request: the API replaces its placeholder once it is ready. */
   readonly currentApi: () => ApiHandler;
   readonly tls: TlsSource | null;
-  /** Further connections are closed at once: their number is no reason for the edge to have none. */
+  /**
+   * Further connections are closed at once: their number is no reason for the edge to have none. An address gets half of
+   * what others leave.
+   */
   readonly maxConnections?: number;
   /** Opens the address in another way, such as on a socket that exists already. */
   readonly open?: (server: Server) => Promise<ListenAddress>;
@@ -58,7 +62,10 @@ export async function openListener(given: ListenerOptions): Promise<Listener> {
           minVersion: 'TLSv1.2',
           handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
         });
-  if (maxConnections !== undefined) server.maxConnections = maxConnections;
+  if (maxConnections !== undefined) {
+    server.maxConnections = maxConnections;
+    shareAmongAddresses(server, new SharedPlaces(maxConnections));
+  }
   // Registered first: a handler that responds immediately must already be counted.
   const draining = drainingServer(server);
   answerProtocolErrors(server, () => currentApi().protocolErrors);
@@ -97,6 +104,19 @@ export async function listenOn(
   ignoreErrors(server);
   const { port } = server.address() as AddressInfo;
   return { host: address.host, port };
+}
+
+function shareAmongAddresses(server: Server, places: SharedPlaces): void {
+  const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'API');
+  listenPer(server, 'connection', ownerOf, (socket: Socket) => {
+    const { remoteAddress = '' } = socket;
+    if (places.isShareUsed(remoteAddress)) {
+      socket.destroy();
+      return;
+    }
+    const place = places.enter(remoteAddress);
+    listenOnce(socket, 'close', ownerOf(socket), () => places.leave(place));
+  });
 }
 
 /** Linux reserves the ports below 1024; root is the wrong answer. */

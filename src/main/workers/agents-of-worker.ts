@@ -9,6 +9,8 @@ import type { WorkerThread } from './worker-thread.ts';
 
 export interface GatewayOfWorkers extends ConnectionHandler {
   arrived(connection: LocalConnection): void;
+  /** A worker has replaced one that ended. */
+  spread(): void;
 }
 
 /** The connections of agents that one worker has, and the way to them. */
@@ -21,11 +23,12 @@ export class AgentsOfWorker {
   #isLeaving = false;
   readonly #gateway: () => GatewayOfWorkers | null;
 
-  constructor(gateway: () => GatewayOfWorkers | null) {
+  constructor(index: number, gateway: () => GatewayOfWorkers | null) {
     this.reports = {
       agentArrived: (number, remoteAddress) => {
         const connection = new ThreadConnection({
           number,
+          worker: index,
           remoteAddress,
           link: () => this.#link as AgentLink | null,
           order: (each, order) => this.#worker?.calls.tell('agentDo', [each, order]),

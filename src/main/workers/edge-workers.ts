@@ -29,6 +29,8 @@ export interface EdgeWorkersOptions {
   readonly link: (index: number) => Promise<Socket>;
   /** Tells a new worker the rest, before it serves. */
   readonly introduce: (worker: WorkerThread) => Promise<void>;
+  /** A worker takes connections from now on. */
+  readonly onReady: () => void;
   /** All of them are about to end. */
   readonly leave: () => void;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
@@ -227,6 +229,7 @@ export class EdgeWorkers {
     worker.state = 'ready';
     this.#retryMs[index] = FIRST_RETRY_MS;
     for (const { listener, socket } of this.#waiting.splice(0)) this.accept(listener, socket);
+    this.#options.onReady();
   }
 
   async #prepare(worker: WorkerThread): Promise<void> {

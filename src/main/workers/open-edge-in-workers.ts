@@ -163,6 +163,7 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
         await endpoints.introduce(worker);
         await agents.introduce(worker);
       },
+      onReady: () => agents.ready(),
       leave: () => agents.leave(),
       log: logger,
     },

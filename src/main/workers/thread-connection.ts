@@ -1,12 +1,14 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import type { AgentLink } from '../../edge/tunnels/online-tunnels.ts';
 import type { LocalConnection } from '../../gateway/local-connection.ts';
+import type { Shortage } from '../../lib/net/shared-places.ts';
 import type { GatewayMessage } from '../../tunnel/messages.ts';
 import type { RequestChannel } from '../../upstream/carrier.ts';
 import type { AgentOrder } from './agent-orders.ts';
 
 export interface ThreadConnectionParts {
   readonly number: number;
+  readonly worker: number;
   readonly remoteAddress: string;
   /** The connection to the worker, for streams; null before it is up. */
   link(): AgentLink | null;
@@ -20,6 +22,7 @@ const NO_BYTES = { received: 0, sent: 0 };
 export class ThreadConnection implements LocalConnection {
   readonly relay = 'holder';
   readonly remoteAddress: string;
+  readonly worker: number;
   readonly #parts: ThreadConnectionParts;
   /** The worker has reported its end, or has the order to close it at once. */
   #isClosed = false;
@@ -30,6 +33,7 @@ export class ThreadConnection implements LocalConnection {
 
   constructor(parts: ThreadConnectionParts) {
     this.remoteAddress = parts.remoteAddress;
+    this.worker = parts.worker;
     this.#parts = parts;
   }
 
@@ -39,6 +43,10 @@ export class ThreadConnection implements LocalConnection {
 
   get hasRoom(): boolean {
     return !this.#isRetired && this.#link?.hasRoom === true;
+  }
+
+  shortage(visitor: string | undefined): Shortage | null {
+    return this.#isRetired ? null : (this.#link?.shortage?.(visitor) ?? null);
   }
 
   /** Until it drains, those that pass through this thread. */
@@ -75,8 +83,8 @@ export class ThreadConnection implements LocalConnection {
     this.#link?.reset(stream);
   }
 
-  release(): void {
-    this.#link?.release();
+  release(stream: ClientHttp2Stream): void {
+    this.#link?.release(stream);
   }
 
   retire(): void {

@@ -20,7 +20,7 @@ export class WorkerAgents implements GatewayWorkers {
 
   /** For a worker that is about to start. */
   reportsOf(index: number): AgentReports {
-    const agents = new AgentsOfWorker(() => this.#opened?.gateway ?? null);
+    const agents = new AgentsOfWorker(index, () => this.#opened?.gateway ?? null);
     this.#byIndex[index] = agents;
     return agents.reports;
   }
@@ -47,6 +47,11 @@ export class WorkerAgents implements GatewayWorkers {
 
   async introduce(worker: WorkerThread): Promise<void> {
     if (this.#opened !== null) await this.#byIndex[worker.index]?.hold(worker, this.#opened.tls);
+  }
+
+  /** A worker takes connections of agents from now on. */
+  ready(): void {
+    this.#opened?.gateway.spread();
   }
 
   /** No agent is left, and the workers are about to end. */

@@ -26,6 +26,7 @@ export const access = defineModule({
   name: 'access',
   level: 'route',
   decidesAccess: true,
+  readsPath: false,
   title: 'Access module',
   description:
     'Admits a known requester if an allow rule or a bearer entry matches and no deny rule does. People become known by the login module of the route.',

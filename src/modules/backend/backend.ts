@@ -16,6 +16,7 @@ export const backend = defineModule({
   name: 'backend',
   level: 'route',
   decidesAccess: false,
+  readsPath: false,
   title: 'Backend module',
   description: 'Forwards requests to a backend. A route without an enabled backend module returns 503.',
   config: backendConfig,

@@ -31,6 +31,7 @@ export const basicAuthAgentSchema = Type.Object({
   credentials: secret(
     'hashed',
     Type.Array(Type.String({ minLength: 1, maxLength: 600 }), { minItems: 1, maxItems: 20 }),
+    'nowhere',
   ),
 });
 

@@ -17,6 +17,7 @@ export const basicAuth = defineModule({
   name: 'basic_auth',
   level: 'route',
   decidesAccess: true,
+  readsPath: false,
   isLogin: true,
   // The name is all that is known about somebody: no scope would bring more.
   learnsFrom: () => ({

@@ -29,6 +29,7 @@ export const basicAuthConfig = Type.Object({
             Type.String({
               description: `Password of ${MIN_PASSWORD} to ${MAX_PASSWORD} characters. Only a hash is stored, and it always reads as "". When "" is sent, the user of this name keeps the password.`,
             }),
+            'nowhere',
           ),
         ),
       },

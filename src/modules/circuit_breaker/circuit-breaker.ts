@@ -14,6 +14,7 @@ export const circuitBreaker = defineModule({
   name: 'circuit_breaker',
   level: 'route',
   decidesAccess: false,
+  readsPath: false,
   title: 'Circuit breaker module',
   description:
     'Refuses requests with 503 for a while after too many requests to the backend have failed. Each node counts for itself.',

@@ -30,6 +30,9 @@ export interface Codec {
   stream(): Compressor;
   /** The flush mode of such a stream. Not the default of `flush()`, which for gzip also discards the history. */
   readonly flushKind: number;
+  /** Memory of such a stream, in places of 256 KiB. */
+  readonly places: number;
+  readonly eventPlaces: number;
   /** Emits every write immediately, and uses little memory: event streams are long-lived and numerous. */
   eventStream(): Compressor;
 }
@@ -96,18 +99,24 @@ export const codecs: Readonly<Record<Coding, Codec>> = {
       zstdCompressSync(body, { ...zstdWhole, pledgedSrcSize: body.length, chunkSize: outputPiece(body.length) }),
     stream: () => createZstdCompress(zstd),
     flushKind: constants.ZSTD_e_flush,
+    places: 6,
+    eventPlaces: 1,
     eventStream: () => createZstdCompress(zstdEvents),
   },
   br: {
     whole: (body) => brotliCompressSync(body, { ...brotli, chunkSize: outputPiece(body.length) }),
     stream: () => createBrotliCompress(brotli),
     flushKind: constants.BROTLI_OPERATION_FLUSH,
+    places: 6,
+    eventPlaces: 2,
     eventStream: () => createBrotliCompress(brotliEvents),
   },
   gzip: {
     whole: (body) => wholeGzip.whole(body),
     stream: () => createGzip(deflate),
     flushKind: constants.Z_SYNC_FLUSH,
+    places: 2,
+    eventPlaces: 1,
     eventStream: () => createGzip(deflateEvents),
   },
   // RFC 9110 §8.4.1.2: "deflate" means the zlib format, not the raw stream.
@@ -115,6 +124,8 @@ export const codecs: Readonly<Record<Coding, Codec>> = {
     whole: (body) => wholeDeflate.whole(body),
     stream: () => createDeflate(deflate),
     flushKind: constants.Z_SYNC_FLUSH,
+    places: 2,
+    eventPlaces: 1,
     eventStream: () => createDeflate(deflateEvents),
   },
 };

@@ -101,6 +101,13 @@ suite('the treatment of a response', () => {
   for (const [name, given, expected] of FATES) test(`${name}: ${expected}`, () => assert.equal(fate(given), expected));
 });
 
+test('an address whose responses hold as many compressors as are free gets others uncompressed', () => {
+  const made = Array.from({ length: 256 }, () => answer({})?.createStream?.());
+  assert.equal(fate({}), 'varies');
+  assert.equal(fate({ bodyBytes: 2000 }), 'coded gzip', 'a short one takes none');
+  for (const stream of made) stream?.destroy();
+});
+
 const VARIES: readonly (readonly [upstream: readonly string[], expected: readonly string[]])[] = [
   [[], ['Accept-Encoding']],
   [[''], ['Accept-Encoding']],

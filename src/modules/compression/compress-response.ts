@@ -3,7 +3,7 @@ import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { type Coding, chooseCoding } from './accept-encoding.ts';
 import { codecs, MAX_WHOLE_BYTES } from './codecs.ts';
 import { isEventStream } from './compressible-type.ts';
-import { CompressingStream } from './compressing-stream.ts';
+import { CompressingStream, hasCompressor } from './compressing-stream.ts';
 import { eligibilityOf } from './eligibility.ts';
 import { requestedTag } from './entity-tag.ts';
 import { fixedBodyIn } from './fixed-bodies.ts';
@@ -18,9 +18,8 @@ export function compressResponse(request: TrafficRequest, head: TrafficResponseH
   // A client may also ask for unmodified content (RFC 9111 §5.2.1.6).
   if (eligibility === 'compressible' && !saysNoTransform(request.combinedHeader('cache-control'))) {
     const coding = chooseCoding(request.combinedHeader('accept-encoding'));
-    if (coding !== null) {
-      return compressed(head, coding, isEventStream(facts.contentType));
-    }
+    const change = coding === null ? null : compressed(request, head, coding, isEventStream(facts.contentType));
+    if (change !== null) return change;
   }
   const tagged =
     head.status === 304 ? requestedTag(head.headers, request.combinedHeader('if-none-match')) : head.headers;
@@ -28,16 +27,23 @@ export function compressResponse(request: TrafficRequest, head: TrafficResponseH
   return headers === head.headers ? null : { headers, createStream: null };
 }
 
-function compressed(head: TrafficResponseHead, coding: Coding, isEventStream: boolean): ResponseTransform {
+/** Null: it would take memory that is needed for others. */
+function compressed(
+  { clientAddress }: TrafficRequest,
+  head: TrafficResponseHead,
+  coding: Coding,
+  isEventStream: boolean,
+): ResponseTransform | null {
   const { bodyBytes, fixedBody } = head;
   const codec = codecs[coding];
+  // An event stream is never held back, even when its length is known.
+  const isWhole = bodyBytes !== null && bodyBytes <= MAX_WHOLE_BYTES && !isEventStream;
+  if (fixedBody === undefined && !isWhole && !hasCompressor(clientAddress)) return null;
   const change: ResponseTransform = {
     headers: compressedHeaders(head.headers, coding),
-    createStream: () => new CompressingStream({ codec, isEventStream, bodyBytes }),
+    createStream: () => new CompressingStream({ codec, isEventStream, bodyBytes, clientAddress }),
     trailers: compressedTrailers,
   };
   if (fixedBody !== undefined) return { ...change, whole: () => fixedBodyIn(fixedBody, coding) };
-  // An event stream is never held back, even when its length is known.
-  const isWhole = bodyBytes !== null && bodyBytes <= MAX_WHOLE_BYTES && !isEventStream;
   return isWhole ? { ...change, whole: (body) => codec.whole(body) } : change;
 }

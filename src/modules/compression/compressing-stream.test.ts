@@ -15,9 +15,12 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 import fc from 'fast-check';
+import { waits } from '../../lib/net/waiting-bytes.ts';
 import { CODINGS, type Coding } from './accept-encoding.ts';
 import { type Codec, type Compressor, codecs } from './codecs.ts';
-import { CompressingStream } from './compressing-stream.ts';
+import { CompressingStream, hasCompressor } from './compressing-stream.ts';
+
+const CLIENT = '192.0.2.1';
 
 const decode: Readonly<Record<Coding, (body: Buffer) => Buffer>> = {
   zstd: zstdDecompressSync,
@@ -34,7 +37,7 @@ interface Kind {
 }
 
 function open({ coding, isEventStream = false, bodyBytes = null }: Kind): CompressingStream {
-  return new CompressingStream({ codec: codecs[coding], isEventStream, bodyBytes });
+  return new CompressingStream({ codec: codecs[coding], isEventStream, bodyBytes, clientAddress: CLIENT });
 }
 
 /** Like the edge: writes until it has to wait, continues at 'drain'. */
@@ -201,7 +204,10 @@ test('rarely flushes a fast download', async () => {
     body.subarray(at * 16_384, (at + 1) * 16_384),
   );
   const { codec, flushes } = watched();
-  await compressed(new CompressingStream({ codec, isEventStream: false, bodyBytes: null }), chunks);
+  await compressed(
+    new CompressingStream({ codec, isEventStream: false, bodyBytes: null, clientAddress: CLIENT }),
+    chunks,
+  );
   assert(flushes() < chunks.length / 3, `${flushes()} flushes in ${chunks.length} chunks`);
 });
 
@@ -247,7 +253,7 @@ suite('a client that disconnects', () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
     for (let at = 0; at < 200; at += 1) {
-      const stream = new CompressingStream({ codec, isEventStream: false, bodyBytes: null });
+      const stream = new CompressingStream({ codec, isEventStream: false, bodyBytes: null, clientAddress: CLIENT });
       stream.write(jsonLines(at % 2 === 0 ? 100 : 50_000));
       for (let turns = at % 5; turns > 0; turns -= 1) await turn();
       stream.destroy();
@@ -264,7 +270,7 @@ suite('a client that disconnects', () => {
 
   test('does not start a compressor after a pause when it is destroyed', async () => {
     const { codec, made } = watched();
-    const stream = new CompressingStream({ codec, isEventStream: false, bodyBytes: null });
+    const stream = new CompressingStream({ codec, isEventStream: false, bodyBytes: null, clientAddress: CLIENT });
     stream.write(jsonLines(100));
     stream.destroy();
     await sleep(30);
@@ -283,5 +289,44 @@ suite('a client that disconnects', () => {
     await once(stream, 'close');
     await sleep(20);
     assert.equal(hasFailed, false);
+  });
+});
+
+suite('the memory of compressors', () => {
+  const OTHER = '192.0.2.2';
+
+  function openAll(count: number, clientAddress: string): readonly CompressingStream[] {
+    const kind = { codec: codecs.gzip, isEventStream: false, bodyBytes: null };
+    return Array.from({ length: count }, () => new CompressingStream({ ...kind, clientAddress }));
+  }
+
+  async function closeAll(streams: readonly CompressingStream[]): Promise<void> {
+    for (const stream of streams) stream.destroy();
+    await turn();
+  }
+
+  test('is left to others by an address that holds as much as is free, and returned by a stream that ends', async () => {
+    const most = openAll(255, CLIENT);
+    assert.ok(hasCompressor(CLIENT));
+    const last = openAll(1, CLIENT);
+    assert.deepEqual([hasCompressor(CLIENT), hasCompressor(OTHER)], [false, true]);
+    await closeAll(last);
+    assert.ok(hasCompressor(CLIENT));
+    await closeAll(most);
+  });
+
+  test('is returned by a response that is complete', async () => {
+    const streams = openAll(256, CLIENT);
+    assert.ok(!hasCompressor(CLIENT));
+    await Promise.all(streams.map((stream) => compressed(stream, [jsonLines(100)])));
+    await turn();
+    assert.ok(hasCompressor(CLIENT));
+  });
+
+  test('is given to nobody while readers hold all that may wait', () => {
+    waits(96 * 1024 * 1024);
+    assert.ok(!hasCompressor(OTHER));
+    waits(-96 * 1024 * 1024);
+    assert.ok(hasCompressor(OTHER));
   });
 });

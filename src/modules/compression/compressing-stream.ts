@@ -1,5 +1,7 @@
 import { Transform, type TransformCallback } from 'node:stream';
 import { guarded, listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import { SharedPlaces } from '../../lib/net/shared-places.ts';
+import { roomForBytes } from '../../lib/net/waiting-bytes.ts';
 import { type Codec, type Compressor, MAX_WHOLE_BYTES } from './codecs.ts';
 
 /** Without a byte for this long the upstream is pausing: the data so far is flushed. */
@@ -7,11 +9,23 @@ const PAUSE_MS = 5;
 /** No byte is held back longer, even when small pieces keep coming. The cost for a fast download is negligible. */
 const MAX_HOLD_MS = 50;
 
+/**
+ * Places of 256 KiB, 256 MiB in this thread. A client that does not read its response holds a compressor for as long as it likes: an
+ * address gets one while it holds fewer places than are free, and then uncompressed responses.
+ */
+const compressors = new SharedPlaces(1024);
+
+/** Whether a response for this address may have a compressor. */
+export function hasCompressor(clientAddress: string): boolean {
+  return roomForBytes() > 0 && compressors.shortage(clientAddress) === null;
+}
+
 export interface CompressingOptions {
   readonly codec: Codec;
   readonly isEventStream: boolean;
   /** Null when only the end will show. */
   readonly bodyBytes: number | null;
+  readonly clientAddress: string;
 }
 
 /**
@@ -34,9 +48,13 @@ export class CompressingStream extends Transform {
   #pauseTimer: NodeJS.Timeout | null = null;
   /** When the oldest byte arrived that may not have been emitted; 0 when all have. */
   #holdsSince = 0;
+  readonly #places: number[] = [];
 
-  constructor({ codec, isEventStream, bodyBytes }: CompressingOptions) {
+  constructor({ codec, isEventStream, bodyBytes, clientAddress }: CompressingOptions) {
     super();
+    // Not with the compressor: many responses may begin before the first one needs it.
+    for (let left = isEventStream ? codec.eventPlaces : codec.places; left > 0; left -= 1)
+      this.#places.push(compressors.enter(clientAddress));
     this.#codec = codec;
     this.#isEventStream = isEventStream;
     if (isEventStream || (bodyBytes !== null && bodyBytes > MAX_WHOLE_BYTES)) this.#gathered = null;
@@ -81,6 +99,7 @@ export class CompressingStream extends Transform {
     this.#stopTimer();
     this.#compressor?.destroy();
     this.#gathered = null;
+    for (const place of this.#places.splice(0)) compressors.leave(place);
     callback(error);
   }
 

@@ -10,6 +10,7 @@ export const compression = defineModule({
   name: 'compression',
   level: 'route',
   decidesAccess: false,
+  readsPath: false,
   title: 'Compression module',
   description: 'Compresses responses for clients that accept compression.',
   config: compressionConfig,

@@ -49,6 +49,8 @@ export interface QuestionPorts {
    * What logins of the route bring, if its rules asked for these claims; null: it has no login.
    */
   learnedClaims(place: Asked['place'], asked: readonly AskedClaims[]): Promise<LearnedClaims | null>;
+  /** What on the route reads the paths of requests, such as `rewrite rules[0] path_prefix /old/`; null: nothing does. */
+  pathReader(place: Asked['place']): string | null;
   /** Ref of a resource. */
   ref(id: string): JsonObject;
   /** Milliseconds of a time in RFC 3339; throws the API's error about this query parameter. */

@@ -4,6 +4,7 @@ import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import type { DeclaredSettings, SettingValues } from '../../lib/settings/setting.ts';
 import type { AgentAccess } from './agent-form.ts';
 import type { DeclaresRequestChanges } from './changes-requests.ts';
+import type { DeclaresChildTables } from './child-table.ts';
 import type { DeclaresDecisions } from './decides.ts';
 import type { DeclaresState, ModuleNetwork, ModuleRuntime } from './keeps-state.ts';
 import type { DeclaresClaims } from './learns-claims.ts';
@@ -24,6 +25,12 @@ export interface EveryModule<Config extends TObject, Settings extends DeclaredSe
   readonly level: 'edge' | 'route';
   /** Whether it decides who may enter: see src/snapshot/access-guard.ts for what follows from it. */
   readonly decidesAccess: boolean;
+  /**
+   * What in a configuration reads the paths of requests, such as `rules[0] path_prefix /old/`; null: nothing there; false:
+   * nothing in any. Whatever depends on what a path says reads it: a condition, a change of it, a header made of it. To
+   * keep it and to send it back, as a login does, does not count. See `RouteTable.match` for what follows.
+   */
+  readonly readsPath: false | ((config: Static<Config>) => string | null);
   readonly title: string;
   readonly description: string;
   /** The stored form: every field present, defaults as `default`. */
@@ -49,6 +56,7 @@ export interface Module<
     DeclaresLogin,
     DeclaresClaims,
     DeclaresShownState,
+    DeclaresChildTables,
     DeclaresState<Settings, Runtime> {
   /** Rules that the schema cannot express: across fields, and formats. Called when a configuration is written. */
   check?(config: Static<Config>, context: CheckContext<SettingValues<Settings>>): readonly FieldProblem[];

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { AddressLists } from './address-lists.ts';
+import type { ReadsChildTables } from './child-table.ts';
 import type { ModuleRuntime } from './keeps-state.ts';
 import type { AskedClaims } from './learns-claims.ts';
 import type { PreparedModule } from './prepared-module.ts';
@@ -28,7 +29,9 @@ export interface PreparePorts<Runtime = ModuleRuntime, Settings = Readonly<Recor
   record(kind: string, id: string): JsonObject | undefined;
   /** Documents of a record's children. */
   children(kind: string, parentId: string): readonly ChildRecord[];
-  /** Lists of addresses. A route that read the record of a list is prepared again when its addresses change. */
+  /** What the module has made of all children of a record, shared by all routes. The route must read that record too. */
+  readonly childTable: ReadsChildTables;
+  /** Lists of addresses. A route that read the table of a list's record is prepared again when its addresses change. */
   readonly addressLists: AddressLists;
   /** Who configured the module. Agents are trusted less: nothing of an operator's may be used for them unchecked. */
   readonly configuredBy: ConfiguredBy;

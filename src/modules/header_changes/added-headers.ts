@@ -1,7 +1,16 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import { isSecretName, isSendable } from './header-config.ts';
+import { type HeaderConfig, isSecretName, isSendable } from './header-config.ts';
 import { parseTemplate, type Template } from './template.ts';
 import type { ValueSource } from './variables.ts';
+
+/** The first header whose value is made of the path; null: there is none. */
+export function pathHeader({ add }: HeaderConfig): string | null {
+  const name = Object.keys(add).find((each) => {
+    const template = parseTemplate(add[each] ?? '');
+    return 'problem' in template || template.readsPath;
+  });
+  return name === undefined ? null : `add ${name}`;
+}
 
 /** Headers that a module adds, with their values parsed. */
 export class AddedHeaders {

@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox';
-import { secret } from '../../lib/schema/annotations.ts';
+import { type SecretDestination, secret } from '../../lib/schema/annotations.ts';
 import { enabledField } from '../contract/module.ts';
 
 /** The retired service had 5, and its successor 10. */
@@ -11,16 +11,18 @@ const length = { maxLength: MAX_VALUE_LENGTH };
 
 /** Headers with credentials: only callers that may read secrets see their values. Empty: not set. */
 const SECRET_NAMES = ['authorization', 'cookie'] as const;
-const secretValue = {
-  ...secret('readable', Type.String({ ...length, description: 'Value with credentials. "": not set.' })),
+const secretValue = (sentTo: SecretDestination) => ({
+  ...secret('readable', Type.String({ ...length, description: 'Value with credentials. "": not set.' }), sentTo),
   default: undefined,
-};
+});
 
 /** The fields of both modules. */
 export function headerConfig(what: 'request' | 'response') {
+  // Visitors get those of responses.
+  const value = secretValue(what === 'request' ? 'upstream' : 'nowhere');
   return Type.Object({
     enabled: enabledField,
-    add: Type.Object({ authorization: secretValue, cookie: secretValue } satisfies Record<SecretName, TSchema>, {
+    add: Type.Object({ authorization: value, cookie: value } satisfies Record<SecretName, TSchema>, {
       additionalProperties: Type.String(length),
       default: {},
       maxProperties: MAX_HEADERS,

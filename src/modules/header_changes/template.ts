@@ -7,6 +7,8 @@ export interface Template {
   readonly text: string | null;
   /** Whether it says something that a visitor must not be able to say. */
   readonly isVouched: boolean;
+  /** Whether it depends on the path of the request. */
+  readonly readsPath: boolean;
   readonly read: ReadValue;
 }
 
@@ -49,6 +51,7 @@ function templateOf(parts: readonly (string | Variable)[]): Template {
   return {
     text,
     isVouched: variables.some(({ isVouched }) => isVouched),
+    readsPath: variables.some(({ readsPath }) => readsPath),
     read: (source) => {
       if (text !== null) return text;
       let value = '';

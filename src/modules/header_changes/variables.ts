@@ -21,6 +21,7 @@ export type ReadValue = (source: ValueSource) => string | null;
 export interface Variable {
   /** Whether the server says it about the visitor. Otherwise the visitor or the upstream has chosen it. */
   readonly isVouched: boolean;
+  readonly readsPath: boolean;
   readonly read: ReadValue;
 }
 
@@ -109,16 +110,24 @@ const CHOSEN: Readonly<Record<string, ReadValue>> = {
   'res.location': ofResponse('location'),
 };
 
+/** Variables of the URL, unless they are listed: the others contain the path. */
+const IN_URL = /^req\.url(?:\.|$)/;
+const WITHOUT_PATH: ReadonlySet<string> = new Set(
+  ['authority', 'host', 'port', 'scheme', 'query', 'username', 'user_password'].map((name) => `req.url.${name}`),
+);
+
 /** Names that one more step follows: the name of a header, a cookie or a claim. */
 const KEYED: Readonly<Record<string, (key: string) => Variable>> = {
-  'req.headers': (key) => ({ isVouched: false, read: ofRequest(key.toLowerCase()) }),
+  'req.headers': (key) => ({ isVouched: false, readsPath: false, read: ofRequest(key.toLowerCase()) }),
   'req.cookies': (key) => ({
     isVouched: false,
+    readsPath: false,
     read: ({ headerLines }) => cookieValues(headerLines('cookie'), key)[0] ?? '',
   }),
-  'res.headers': (key) => ({ isVouched: false, read: ofResponse(key.toLowerCase()) }),
+  'res.headers': (key) => ({ isVouched: false, readsPath: false, read: ofResponse(key.toLowerCase()) }),
   claims: (key) => ({
     isVouched: true,
+    readsPath: false,
     read: unchanged(({ request: { permit } }) => {
       const claims = permit?.identity.claims ?? {};
       return Object.hasOwn(claims, key) ? textOf(claims[key]) : '';
@@ -134,11 +143,12 @@ const UNFILLED =
 export function variableOf(steps: readonly string[]): Variable | null {
   const name = steps.join('.');
   const [vouched, chosen] = [own(VOUCHED, name), own(CHOSEN, name)];
-  if (vouched !== undefined) return { isVouched: true, read: unchanged(vouched) };
-  if (chosen !== undefined) return { isVouched: false, read: chosen };
+  if (vouched !== undefined) return { isVouched: true, readsPath: false, read: unchanged(vouched) };
+  if (chosen !== undefined)
+    return { isVouched: false, readsPath: IN_URL.test(name) && !WITHOUT_PATH.has(name), read: chosen };
   const keyed = own(KEYED, steps.slice(0, -1).join('.'));
   if (keyed !== undefined) return keyed(steps.at(-1) ?? '');
-  return UNFILLED.test(name) ? { isVouched: name.startsWith('conn.'), read: EMPTY } : null;
+  return UNFILLED.test(name) ? { isVouched: name.startsWith('conn.'), readsPath: false, read: EMPTY } : null;
 }
 
 function own<Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined {

@@ -6,6 +6,8 @@ import { defineModule, enabledField } from '../contract/module.ts';
 import { ipRestrictionAgentForm, ipRestrictionAgentSchema } from './agent-form.ts';
 import { agentPolicy } from './agent-policy.ts';
 import { ipRestrictionErrors } from './errors.ts';
+import { policyLists } from './policy-lists.ts';
+import { policyRules } from './policy-rules.ts';
 import { restrictAddresses } from './restrict-addresses.ts';
 import { ipRestrictionSettings } from './settings.ts';
 
@@ -28,6 +30,7 @@ export const ipRestriction = defineModule({
   name: 'ip_restriction',
   level: 'route',
   decidesAccess: true,
+  readsPath: false,
   title: 'IP restriction module',
   description:
     'Admits a client if an allow rule or allow list of the policies matches its address and no deny rule or deny list does.',
@@ -38,6 +41,7 @@ export const ipRestriction = defineModule({
   reasons: { address: 'A rule or a list allows the address of the client.' },
   settings: ipRestrictionSettings,
   errors: { title: 'Traffic: IP restriction', rows: ipRestrictionErrors.rows },
+  childTables: [policyRules, policyLists],
   prepare: (config, ports) => restrictAddresses(config.ip_policy_ids, ports),
 });
 

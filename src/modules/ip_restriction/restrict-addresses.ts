@@ -1,14 +1,15 @@
-import { type AddressMatcher, cidrMatcher, parseAddress } from '../../lib/net/cidr.ts';
-import { type DecidingRule, isPass, type Pass, type Refusal, type Verdict } from '../contract/decides.ts';
-import type { ChildRecord, Preparation, PreparePorts } from '../contract/prepare.ts';
-import { ListMatcher, nameOf } from './list-matcher.ts';
+import { type AddressWords, addressWords } from '../../lib/net/address-list/address-words.ts';
+import { isPass, type Verdict } from '../contract/decides.ts';
+import type { Preparation, PreparePorts } from '../contract/prepare.ts';
+import { type ListMatcher, type ListMatchers, matchersOf, policyLists } from './policy-lists.ts';
+import { type PolicyRules, policyRules, REFUSED } from './policy-rules.ts';
 
-const REFUSED: Refusal = {
-  status: 403,
-  code: 'ERR_POSTERN_ADDRESS_NOT_ALLOWED',
-  message: 'Your network address is not allowed here. If you need access, contact the operator of this site.',
-  reason: 'address',
-};
+/** A policy as all routes share it. */
+interface Policy {
+  readonly id: string;
+  readonly rules: PolicyRules;
+  readonly lists: ListMatchers;
+}
 
 /**
  * Allowed if an allow rule or list matches and no deny rule or list does; an unreadable address is rejected. A list that is
@@ -18,91 +19,71 @@ export function restrictAddresses(policyIds: readonly string[], ports: PreparePo
   // A missing policy, rule or list may have contained a deny: the rest must not decide alone.
   const lost = policyIds.find((id) => ports.record('ip_policy', id) === undefined);
   if (lost !== undefined) return unprepared(`the IP policy ${lost} does not exist`);
-  const childrenOf = (kind: string): readonly PolicyChild[] =>
-    policyIds.flatMap((parent) => ports.children(kind, parent).map(({ id, doc }) => ({ id, doc, parent })));
-  const rules = childrenOf('ip_policy_rule');
-  const lists = childrenOf('ip_policy_list');
-  const strange = [...rules, ...lists].find(({ doc }) => doc['action'] !== 'allow' && doc['action'] !== 'deny');
-  if (strange !== undefined) return unprepared('a rule or list of its policies has an unknown action');
-  const found = lists.map((list) => ({ list, loaded: ports.addressLists.of(list.id, list.doc) }));
-  for (const { list, loaded } of found) {
-    if ('problem' in loaded && isEnforced(list))
-      return unloaded(`${nameOf(list)} has no addresses yet: ${loaded.problem}`);
+  const read = policyIds.map((id) => ({
+    id,
+    rules: ports.childTable(policyRules, id),
+    lists: ports.childTable(policyLists, id),
+  }));
+  for (const { id, rules, lists } of read) {
+    const strange = lists.find(({ doc }) => doc['action'] !== 'allow' && doc['action'] !== 'deny');
+    if (strange !== undefined) return unprepared(`the list ${strange.id} of the IP policy ${id} has an unknown action`);
+    if (rules.unreadable > 0) return unprepared(unreadableText(id, rules));
   }
-  const matchers = (action: string): readonly RuleMatcher[] =>
-    rules
-      .filter(({ doc }) => doc['action'] === action)
-      .map(({ id, doc, parent }) => {
-        const cidr = doc['cidr'] as string;
-        const rule = { kind: 'ip_policy_rule', id, parent, text: `${action} ${cidr}` };
-        return { matches: cidrMatcher(cidr), verdict: action === 'allow' ? passBy(rule) : refusalBy(rule) };
-      });
-  const listMatchers = <Of extends Verdict>(
-    action: string,
-    isReal: boolean,
-    verdictFor: (rule: DecidingRule) => Of,
-  ): readonly ListMatcher<Of>[] =>
-    found.flatMap(({ list, loaded }) =>
-      list.doc['action'] === action && isEnforced(list) === isReal && 'addresses' in loaded
-        ? [new ListMatcher(list, loaded.addresses, verdictFor)]
-        : [],
-    );
-  const [deny, allow] = [matchers('deny'), matchers('allow')];
-  const [denyLists, allowLists] = [listMatchers('deny', true, refusalBy), listMatchers('allow', true, passBy)];
-  const rehearsed = listMatchers('deny', false, rehearsalOf);
+  const policies = read.map(({ id, rules, lists }): Policy => {
+    return { id, rules, lists: matchersOf(id, lists, ports.addressLists) };
+  });
+  for (const { lists } of policies) if (lists.problem !== null) return unloaded(lists.problem);
+  const listsOf = (kind: 'allow' | 'deny' | 'rehearsed'): readonly ListMatcher[] =>
+    policies.flatMap(({ lists }) => lists[kind]);
+  const [denying, allowing] = [policies.filter(has('deny')), policies.filter(has('allow'))];
+  const [denyLists, allowLists, rehearsed] = [listsOf('deny'), listsOf('allow'), listsOf('rehearsed')];
   return {
     ok: true,
     prepared: {
       judge: (request) => {
-        const address = parseAddress(request.clientAddress);
+        const address = addressWords(request.clientAddress);
         if (address === null) return REFUSED;
         const verdict =
-          deny.find(({ matches }) => matches(address))?.verdict ??
-          firstOf(denyLists, address) ??
-          allow.find(({ matches }) => matches(address))?.verdict ??
-          firstOf(allowLists, address) ??
+          firstRule(denying, 'deny', address) ??
+          firstList(denyLists, address) ??
+          firstRule(allowing, 'allow', address) ??
+          firstList(allowLists, address) ??
           REFUSED;
-        return rehearsed.length > 0 && isPass(verdict) ? (firstOf(rehearsed, address) ?? verdict) : verdict;
+        return rehearsed.length > 0 && isPass(verdict) ? (firstList(rehearsed, address) ?? verdict) : verdict;
       },
     },
   };
 }
 
-type PolicyChild = ChildRecord & { readonly parent: string };
+function has(action: 'allow' | 'deny'): (policy: Policy) => boolean {
+  return ({ rules }) => !rules[action].isEmpty;
+}
 
-function firstOf<Of>(lists: readonly ListMatcher<Of>[], address: NonNullable<ReturnType<typeof parseAddress>>) {
+/** The newest matching rule of the first policy that has one. */
+function firstRule(policies: readonly Policy[], action: 'allow' | 'deny', address: AddressWords): Verdict | null {
+  for (const { id, rules } of policies) {
+    const rule = rules[action].find(address);
+    if (rule !== null) return rule.verdictIn(id);
+  }
+  return null;
+}
+
+function firstList(lists: readonly ListMatcher[], address: AddressWords): Verdict | null {
   for (const list of lists) {
     const verdict = list.verdictOn(address);
-    if (verdict !== undefined) return verdict;
+    if (verdict !== null) return verdict;
   }
-  return undefined;
+  return null;
 }
 
-/** A value that this version does not know does not loosen it. */
-function isEnforced({ doc }: ChildRecord): boolean {
-  return doc['enforce'] !== false;
-}
-
-function passBy(rule: DecidingRule): Pass {
-  return { isPass: true, reason: 'address', rule };
-}
-
-function refusalBy(rule: DecidingRule): Refusal {
-  return { ...REFUSED, rule };
-}
-
-function rehearsalOf({ text }: DecidingRule): Pass {
-  return { isPass: true, reason: 'rehearsed', wouldRefuse: { reason: 'address', rule: text } };
-}
-
-/** A rule, and the verdict on every address that it decides about. */
-interface RuleMatcher {
-  readonly matches: AddressMatcher;
-  readonly verdict: Verdict;
+function unreadableText(policyId: string, { unreadable, example }: PolicyRules): string {
+  const which = unreadable === 1 ? 'a rule' : `${unreadable} rules`;
+  const found = example === null ? '' : `: ${example.id} ${example.problem}`;
+  return `${which} of the IP policy ${policyId} cannot be applied${found}`;
 }
 
 function unprepared(what: string): Preparation {
-  const message = `${what}, so the ip_restriction module cannot decide: replace the module`;
+  const message = `${what}, so the ip_restriction module cannot decide: delete or replace it, or the module`;
   return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
 }
 

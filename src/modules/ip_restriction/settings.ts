@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { declared } from '../../lib/settings/setting.ts';
-import { text } from '../../lib/settings/setting-kinds.ts';
+import { cidrList, text } from '../../lib/settings/setting-kinds.ts';
 
 const path = text('off, or an absolute path', (value) => value === 'off' || isAbsolute(value));
 
@@ -10,6 +10,11 @@ export const ipRestrictionSettings = {
     default: 'off',
     description:
       'Directory below which IP policy lists may name files. A symbolic link that leads out of it is not followed. off: lists cannot use files. Every node needs the same files.',
+  }),
+  lists_allow_cidrs: declared(cidrList, {
+    default: [],
+    description:
+      'Loopback, private and other special-purpose address ranges from which IP policy lists may be fetched. They are blocked by default.',
   }),
   country_database: declared(path, {
     default: 'off',

@@ -30,6 +30,7 @@ export const mutualTls = defineModule({
   name: 'mutual_tls',
   level: 'edge',
   decidesAccess: true,
+  readsPath: false,
   title: 'Mutual TLS module',
   description: 'Requires a client certificate issued by one of the listed certificate authorities.',
   config: mutualTlsConfig,

@@ -23,7 +23,7 @@ const own = {
       maxLength: 4096,
       description: 'Client secret of your application. Encrypted at rest; reading it requires the scope secrets:read.',
     }),
-    'client_id',
+    { field: 'client_id' },
   ),
   scopes: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$' }), {
     default: [],

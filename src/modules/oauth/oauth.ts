@@ -19,6 +19,7 @@ export const oauth = defineModule({
   name: 'oauth',
   level: 'route',
   decidesAccess: true,
+  readsPath: false,
   isLogin: true,
   learnsFrom: (config, context) => {
     const chosen = chosenProvider(config as unknown as OauthConfig);

@@ -1,4 +1,4 @@
-import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { IssuerSource } from '../login/provider/issuer-source.ts';
@@ -17,6 +17,7 @@ const PROTOCOL = ['iss', 'aud', 'exp', 'iat', 'nbf', 'nonce', 'aio', 'rh', 'uti'
  */
 export class TenantTokens {
   readonly #source: IssuerSource<TenantMetadata>;
+  #used: { readonly set: JSONWebKeySet; readonly keys: JWTVerifyGetKey } | null = null;
   readonly #clock: Clock;
 
   constructor(source: IssuerSource<TenantMetadata>, clock: Clock) {
@@ -45,8 +46,14 @@ export class TenantTokens {
     return Object.fromEntries(Object.entries(verified).filter(([name]) => !PROTOCOL.includes(name)));
   }
 
+  /** Until other ones are fetched. */
+  #readable(set: JSONWebKeySet): JWTVerifyGetKey {
+    if (this.#used?.set !== set) this.#used = { set, keys: createLocalJWKSet(set) };
+    return this.#used.keys;
+  }
+
   async #verified(token: string, clientId: string, issuer: string, keys: JSONWebKeySet): Promise<JsonObject> {
-    const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(keys), {
+    const { payload, protectedHeader } = await jwtVerify(token, this.#readable(keys), {
       audience: clientId,
       algorithms: [...SIGNING_ALGORITHMS],
       requiredClaims: ['exp', 'iat', 'sub', 'tid'],

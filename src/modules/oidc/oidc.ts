@@ -64,7 +64,7 @@ export const oidcConfig = Type.Object({
       maxLength: 4096,
       description: 'Client secret at the provider. Encrypted at rest; reading it requires the scope secrets:read.',
     }),
-    'issuer',
+    { field: 'issuer' },
   ),
   scopes: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$' }), {
     default: [],
@@ -80,6 +80,7 @@ export const oidc = defineModule({
   name: 'oidc',
   level: 'route',
   decidesAccess: true,
+  readsPath: false,
   isLogin: true,
   learnsFrom: (config, context) => routeClient(config as unknown as ConfiguredClient, context),
   title: 'OIDC module',

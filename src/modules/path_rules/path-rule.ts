@@ -11,6 +11,11 @@ export interface PathRule {
   readonly to: string;
 }
 
+/** The first of the rules, which all read paths; null: there is none. */
+export function firstRule([first]: readonly PathRule[]): string | null {
+  return first === undefined ? null : `rules[0] ${first.match_type} ${first.match}`;
+}
+
 /** The rules of a module; `destination` describes `to`. */
 export function rulesField<Fields extends TProperties>(what: string, destination: string, fields: Fields) {
   const properties = {

@@ -89,13 +89,13 @@ suite('the work of patterns', () => {
 
 suite('rules for paths', () => {
   test('whatever is written and sent, a result stays on the site that is written in "to"', () => {
-    let results = 0;
+    // Most rules are refused and most paths match none: fast-check tries others until it has this many results.
     fc.assert(
       fc.property(rule, path, fc.boolean(), (written, received, mayLeave) => {
-        if (ruleProblems([written], mayLeave).length > 0 || pathProblem(received, received) !== null) return;
+        fc.pre(ruleProblems([written], mayLeave).length === 0 && pathProblem(received, received) === null);
         const found = new PathRules([written], mayLeave).find({ path: received, target: `${received}?q=//evil` });
-        if (found === null || !found.isValid) return;
-        results += 1;
+        fc.pre(found?.isValid === true);
+        if (found?.isValid !== true) return;
         const origin = /^https?:\/\/safe\.example[^/]*(?=\/)/.exec(written.to)?.[0] ?? null;
         assert.equal(found.origin, origin);
         const location = `${found.origin ?? 'https://this.example'}${found.target}${found.fragment}`;
@@ -107,9 +107,8 @@ suite('rules for paths', () => {
         assert.equal(url.pathname, found.path);
         assert.doesNotMatch(found.target, /^\/[/\\]|[\r\n\\]/);
       }),
-      { numRuns: 3_000 },
+      { numRuns: 100, maxSkipsPerRun: 1_000 },
     );
-    assert.ok(results > 30, `only ${results} results`);
   });
 
   test('what follows a prefix is kept as it was received', () => {

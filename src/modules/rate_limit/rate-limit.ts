@@ -13,6 +13,7 @@ export const rateLimit = defineModule({
   name: 'rate_limit',
   level: 'route',
   decidesAccess: false,
+  readsPath: false,
   title: 'Rate limit module',
   description:
     'Refuses requests beyond limits by address, person, program, header or route with 429. Each node counts for itself.',

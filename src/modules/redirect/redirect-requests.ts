@@ -1,4 +1,5 @@
 import { matchKey } from '../../lib/http/match-key.ts';
+import { withoutRootDot } from '../../lib/net/host-name.ts';
 import type { Answer, Pass, Refusal, Verdict } from '../contract/decides.ts';
 import type { PreparedModule } from '../contract/prepared-module.ts';
 import type { TrafficRequest } from '../contract/traffic-request.ts';
@@ -52,9 +53,9 @@ function isItself({ origin, target }: RuleResult, request: TrafficRequest): bool
   if (origin === null) return true;
   const [scheme = '', authority = ''] = origin.split('://');
   const isSameScheme = scheme === request.scheme || request.scheme === 'https';
-  return isSameScheme && withoutDefaultPort(authority) === withoutDefaultPort(request.authority.toLowerCase());
+  return isSameScheme && sameSite(authority) === sameSite(request.authority.toLowerCase());
 }
 
-function withoutDefaultPort(authority: string): string {
-  return authority.replace(/:(?:443|80)$/, '');
+function sameSite(authority: string): string {
+  return withoutRootDot(authority).replace(/:(?:443|80)$/, '');
 }

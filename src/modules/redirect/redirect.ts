@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { loadPatternEngine } from '../../lib/text/linear-pattern.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
 import { ruleProblems } from '../path_rules/check-rules.ts';
-import { rulesField } from '../path_rules/path-rule.ts';
+import { firstRule, rulesField } from '../path_rules/path-rule.ts';
 import { redirectAgent } from './agent-form.ts';
 import { redirectErrors } from './errors.ts';
 import { loopProblems } from './loop-problems.ts';
@@ -13,6 +13,7 @@ export const redirect = defineModule({
   name: 'redirect',
   level: 'route',
   decidesAccess: false,
+  readsPath: ({ rules }) => firstRule(rules),
   title: 'Redirect module',
   description: 'Redirects requests to other addresses, by rules for their paths.',
   config: Type.Object({

@@ -1,4 +1,5 @@
 import { defineModule } from '../contract/module.ts';
+import { pathHeader } from '../header_changes/added-headers.ts';
 import { headerProblems, type Objection } from '../header_changes/check-headers.ts';
 import { headerAgent } from '../header_changes/header-agent.ts';
 import { headerChanges } from '../header_changes/header-changes.ts';
@@ -12,6 +13,7 @@ export const requestHeaders = defineModule({
   name: NAME,
   level: 'route',
   decidesAccess: false,
+  readsPath: pathHeader,
   title: 'Request headers module',
   description: 'Removes headers from requests, and adds others, before they reach the upstream.',
   config: headerConfig('request'),

@@ -1,4 +1,5 @@
 import { defineModule } from '../contract/module.ts';
+import { pathHeader } from '../header_changes/added-headers.ts';
 import { headerProblems } from '../header_changes/check-headers.ts';
 import { headerAgent } from '../header_changes/header-agent.ts';
 import { headerChanges } from '../header_changes/header-changes.ts';
@@ -10,6 +11,7 @@ export const responseHeaders = defineModule({
   name: 'response_headers',
   level: 'route',
   decidesAccess: false,
+  readsPath: pathHeader,
   title: 'Response headers module',
   description: 'Removes headers from responses of the backend, and adds others. Pages of the edge itself keep theirs.',
   config: headerConfig('response'),

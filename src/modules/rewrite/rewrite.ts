@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { loadPatternEngine } from '../../lib/text/linear-pattern.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
 import { ruleProblems } from '../path_rules/check-rules.ts';
-import { rulesField } from '../path_rules/path-rule.ts';
+import { firstRule, rulesField } from '../path_rules/path-rule.ts';
 import { ruleAgent } from '../path_rules/rule-agent.ts';
 import { rewriteErrors } from './errors.ts';
 import { rewritePaths } from './rewrite-paths.ts';
@@ -12,6 +12,7 @@ export const rewrite = defineModule({
   name: 'rewrite',
   level: 'route',
   decidesAccess: false,
+  readsPath: ({ rules }) => firstRule(rules),
   title: 'Rewrite module',
   description: 'Changes the paths of requests before they reach the upstream. The visitor sees no change.',
   config: Type.Object({

@@ -14,6 +14,7 @@ export const tlsTermination = defineModule({
   name: 'tls_termination',
   level: 'edge',
   decidesAccess: false,
+  readsPath: false,
   title: 'TLS termination module',
   description: 'Configures TLS termination at the edge.',
   config: tlsTerminationConfig,

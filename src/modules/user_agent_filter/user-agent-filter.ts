@@ -32,6 +32,7 @@ export const userAgentFilter = defineModule({
   name: 'user_agent_filter',
   level: 'route',
   decidesAccess: true,
+  readsPath: false,
   title: 'User agent filter module',
   description:
     'Refuses requests by their User-Agent: those that a pattern of "deny" matches and none of "allow", and those without one.',

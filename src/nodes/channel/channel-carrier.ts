@@ -69,14 +69,20 @@ export class ChannelCarrier extends ChannelStream implements Carrier {
     while (!this.#isPaused && this.#carried !== null) {
       const chunk = held?.take(DELIVERED_BYTES) ?? null;
       if (chunk === null) break;
+      this.channel.held(-chunk.length);
       if (!this.#carried.onData(chunk)) this.#isPaused = true;
     }
     if (!this.#isWhole) this.grant(held?.bytes ?? 0);
     else if (!this.#isPaused) this.#carried?.onEnd(this.#trailers);
   }
 
+  get heldBytes(): number {
+    return this.#held?.bytes ?? 0;
+  }
+
   letGo(isReset: boolean): void {
     this.#carried = null;
+    this.channel.held(-this.heldBytes);
     this.#held = null;
     if (isReset) this.reset(NGHTTP2_CANCEL);
     else this.leaveAfterEnd();
@@ -125,6 +131,7 @@ export class ChannelCarrier extends ChannelStream implements Carrier {
     }
     this.#held ??= new ChunkQueue();
     this.#held.push(chunk);
+    this.channel.held(chunk.length);
     return false;
   }
 

@@ -7,6 +7,8 @@ export interface ChannelView {
   readonly output: ChannelOutput;
   /** Bytes that each exchange may have in flight to this node. */
   readonly windowBytes: number;
+  /** This much more of a response waits, or less. */
+  held(bytes: number): void;
   /** The exchange has data to send. */
   await(stream: ChannelStream): void;
   /** The exchange is over. */
@@ -27,7 +29,9 @@ export interface ChannelPlace {
  */
 export abstract class ChannelStream {
   readonly id: number;
-  readonly #channel: ChannelView;
+  /** At the node that sends the request: its place among the requests of all visitors. */
+  place = -1;
+  protected readonly channel: ChannelView;
   /** Bytes that may be sent. */
   #credit: number;
   #isWanted: boolean;
@@ -42,7 +46,7 @@ export abstract class ChannelStream {
 
   constructor({ channel, id }: ChannelPlace, credit: number, allowed: number) {
     this.id = id;
-    this.#channel = channel;
+    this.channel = channel;
     this.#credit = credit;
     this.#isWanted = credit > 0;
     this.#allowed = allowed;
@@ -80,11 +84,11 @@ export abstract class ChannelStream {
   grant(heldBytes: number): void {
     const used = this.#allowed + heldBytes;
     if (this.#isOver || used > this.#granted / 2) return;
-    const bytes = this.#channel.windowBytes - used;
+    const bytes = this.channel.windowBytes - used;
     if (bytes <= 0) return;
     this.#allowed += bytes;
     this.#granted = used + bytes;
-    this.#channel.output.number(CREDIT, this.id, bytes);
+    this.channel.output.number(CREDIT, this.id, bytes);
   }
 
   credited(bytes: number): void {
@@ -94,7 +98,7 @@ export abstract class ChannelStream {
     this.#credit += bytes;
     if (this.#credit > MAX_CREDIT_BYTES) throw new ChannelViolation('too much credit');
     if (isFirst) this.onWanted();
-    if (this.#queue !== null) this.#channel.await(this);
+    if (this.#queue !== null) this.channel.await(this);
   }
 
   /** Sends up to `maxBytes` of the data that waits, as far as there is credit. */
@@ -106,7 +110,8 @@ export abstract class ChannelStream {
       if (part === null) break;
       left -= part.length;
       this.#credit -= part.length;
-      this.#channel.output.data(this.id, part);
+      this.queued(-part.length);
+      this.channel.output.data(this.id, part);
     }
     if (queue === null || queue.bytes > 0) return;
     this.#queue = null;
@@ -115,17 +120,17 @@ export abstract class ChannelStream {
   }
 
   protected head(type: number, number: number, text: string): void {
-    if (!this.#isOver) this.#channel.output.head(type, this.id, number, text);
+    if (!this.#isOver) this.channel.output.head(type, this.id, number, text);
   }
 
   protected node(name: string): void {
-    if (!this.#isOver) this.#channel.output.text(NODE, this.id, name);
+    if (!this.#isOver) this.channel.output.text(NODE, this.id, name);
   }
 
   /** False: the caller sends no more until `onSent`. */
   protected send(chunk: Buffer): boolean {
     if (this.#isOver) return true;
-    const { output } = this.#channel;
+    const { output } = this.channel;
     // A larger chunk takes turns with other exchanges.
     if (this.#queue === null && chunk.length <= Math.min(this.#credit, TURN_BYTES) && !output.isFull) {
       this.#credit -= chunk.length;
@@ -134,7 +139,8 @@ export abstract class ChannelStream {
     }
     this.#queue ??= new ChunkQueue();
     this.#queue.push(chunk);
-    if (this.#credit > 0) this.#channel.await(this);
+    this.queued(chunk.length);
+    if (this.#credit > 0) this.channel.await(this);
     return this.#queue === null;
   }
 
@@ -147,7 +153,7 @@ export abstract class ChannelStream {
   /** Ends the exchange. Frames of the exchange that still arrive are ignored. */
   protected reset(code: number): void {
     if (this.#isOver) return;
-    this.#channel.output.number(RESET, this.id, code);
+    this.channel.output.number(RESET, this.id, code);
     this.leave();
   }
 
@@ -161,16 +167,20 @@ export abstract class ChannelStream {
   protected leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    if (this.#queue !== null) this.queued(-this.#queue.bytes);
     this.#queue = null;
-    this.#channel.leave(this);
+    this.channel.leave(this);
   }
+
+  /** This much more waits to be sent, or less. */
+  protected queued(_bytes: number): void {}
 
   /** Called once. */
   protected onEndSent(): void {}
 
   #sendEnd(text: string): void {
     this.#ending = null;
-    this.#channel.output.text(END, this.id, text);
+    this.channel.output.text(END, this.id, text);
     this.onEndSent();
     if (this.#leavesAfterEnd) this.leave();
   }

@@ -1,8 +1,9 @@
 import type { Http2Stream } from 'node:http2';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded, reporting } from '../../lib/guarded-listeners.ts';
+import { narrowedWindow } from '../../lib/http2/session-windows.ts';
 import { readMore, type StreamTaker, takeStream } from '../../lib/http2/taken-stream.ts';
-import { windowFor } from '../../tunnel/session-windows.ts';
+import { waits } from '../../lib/net/waiting-bytes.ts';
 import {
   ChannelViolation,
   CREDIT,
@@ -25,8 +26,8 @@ export interface ChannelOwner {
   onBroken(why: string, isViolation: boolean): void;
   /** Called once. */
   onClosed(): void;
-  /** An exchange is over. */
-  onReleased(): void;
+  /** An exchange is over. `place` is the one that it was given, or -1. */
+  onReleased(place: number): void;
 }
 
 const OWNER = reporting('channel between nodes');
@@ -42,6 +43,8 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
   readonly #reader = new FrameReader(this);
   readonly #streams = new Map<number, ChannelStream>();
   readonly #waiting = new Set<ChannelStream>();
+  /** Parts of responses that wait for their clients. */
+  #heldBytes = 0;
   #isClosed = false;
   #isEnded = false;
   #isBroken = false;
@@ -70,7 +73,12 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
   }
 
   get windowBytes(): number {
-    return windowFor(this.#streams.size, this.owner.budgetBytes);
+    return narrowedWindow(this.#streams.size, this.#heldBytes, this.owner.budgetBytes);
+  }
+
+  held(bytes: number): void {
+    this.#heldBytes += bytes;
+    waits(bytes);
   }
 
   await(stream: ChannelStream): void {
@@ -80,7 +88,7 @@ export abstract class Channel implements StreamTaker, FrameHandler, ChannelView 
 
   leave(stream: ChannelStream): void {
     this.#waiting.delete(stream);
-    if (this.#streams.delete(stream.id)) this.owner.onReleased();
+    if (this.#streams.delete(stream.id)) this.owner.onReleased(stream.place);
   }
 
   /** Ends the channel after the last exchange. */

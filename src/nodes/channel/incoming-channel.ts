@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { reportBug } from '../../lib/bug-report.ts';
+import { CODE_OF_SHORTAGE, type Shortage } from '../../lib/net/shared-places.ts';
 import { Channel, type ChannelOwner, headIn } from './channel.ts';
 import {
   ChannelViolation,
@@ -23,8 +24,11 @@ export interface ReceivedRequest {
   readonly isRepeat: boolean;
 }
 
-/** Null: this node does not have the tunnel. Otherwise `start` follows, once the stream is part of the channel. */
-export type ChannelRequestHandler = (request: ReceivedRequest, place: ChannelPlace) => StartedStream | null;
+/**
+ * Null: this node does not have the tunnel. A shortage: it has, and its agent has no stream left. Otherwise `start` follows, once
+ * the stream is part of the channel.
+ */
+export type ChannelRequestHandler = (request: ReceivedRequest, place: ChannelPlace) => StartedStream | Shortage | null;
 
 export interface StartedStream extends ChannelStream {
   start(): void;
@@ -86,7 +90,7 @@ export class IncomingChannel extends Channel {
   /** A bug in one request does not affect others. */
   #accept(request: ReceivedRequest, place: ChannelPlace): void {
     const hasRoom = !this.#isDraining && this.size < this.#options.maxStreams;
-    let stream: StartedStream | null = null;
+    let stream: StartedStream | Shortage | null = null;
     try {
       stream = hasRoom ? this.#options.handler(request, place) : null;
     } catch (error) {
@@ -94,8 +98,9 @@ export class IncomingChannel extends Channel {
       this.output.number(RESET, place.id, NGHTTP2_INTERNAL_ERROR);
       return;
     }
-    if (stream === null) {
-      this.output.number(RESET, place.id, NGHTTP2_REFUSED_STREAM);
+    if (stream === null || typeof stream === 'string') {
+      const code = stream === null ? NGHTTP2_REFUSED_STREAM : CODE_OF_SHORTAGE[stream];
+      this.output.number(RESET, place.id, code);
       return;
     }
     this.add(stream);

@@ -3,6 +3,7 @@ import type { ClientHttp2Stream } from 'node:http2';
 import { Duplex } from 'node:stream';
 import { suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { SharedPlaces } from '../../lib/net/shared-places.ts';
 import type { Carried } from '../../upstream/carrier.ts';
 import { OutgoingChannel } from './outgoing-channel.ts';
 
@@ -29,6 +30,7 @@ suite('a channel that ends', () => {
       onBroken: (why) => assert.fail(why),
       onAccepted: () => {},
       onClosed: () => {},
+      places: new SharedPlaces(1_000),
       onReleased: () => {
         isReleased = true;
         channel.end();
@@ -57,6 +59,7 @@ suite('a channel that is broken', () => {
       },
       onAccepted: () => {},
       onClosed: () => {},
+      places: new SharedPlaces(1_000),
       onReleased: () => {},
     });
     const request = Buffer.alloc(12);

@@ -1,6 +1,7 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import { guarded, reporting } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { SharedPlaces } from '../../lib/net/shared-places.ts';
 import type { Carried, Carrier, ChannelRequest, RequestChannel } from '../../upstream/carrier.ts';
 import { RequestTooLargeError, UnsafeRequestError } from '../../upstream/request-headers.ts';
 import { Channel, type ChannelOwner } from './channel.ts';
@@ -20,6 +21,7 @@ const OK = 200;
 const OWNER = reporting('channel between nodes');
 
 export interface OutgoingChannelOwner extends ChannelOwner {
+  readonly places: Pick<SharedPlaces, 'enter'>;
   /** The other node takes requests. Called in a turn of its own. */
   onAccepted(): void;
 }
@@ -41,11 +43,16 @@ export class OutgoingChannel extends Channel implements RequestChannel {
     return this.#isAccepted && !this.isEnded;
   }
 
-  open(headers: HeaderList, { hasBody, mayHaveTrailers, isRepeat }: ChannelRequest, carried: Carried): Carrier {
+  open(
+    headers: HeaderList,
+    { hasBody, mayHaveTrailers, isRepeat, visitor }: ChannelRequest,
+    carried: Carried,
+  ): Carrier {
     const text = requestText(headers);
     const id = this.#nextId;
     this.#nextId += 1;
     const carrier = new ChannelCarrier({ channel: this, id }, carried);
+    carrier.place = this.#owner.places.enter(visitor);
     this.add(carrier);
     const flags =
       (hasBody ? HAS_BODY : 0) + (mayHaveTrailers ? MAY_HAVE_TRAILERS : 0) + (isRepeat === true ? IS_REPEAT : 0);

@@ -1,5 +1,6 @@
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
 import { TunnelCircuitBreaker } from '../../edge/tunnels/tunnel-circuit-breaker.ts';
+import { type Shortage, shortageOf, takes } from '../../lib/net/shared-places.ts';
 import { TunnelUse } from '../../tunnel/tunnel-use.ts';
 import type { PeerLinks } from '../links/peer-links.ts';
 import type { AnnouncedEndpoint, AnnouncedTunnel } from './announced.ts';
@@ -73,26 +74,31 @@ export class DirectoryTunnel implements OnlineTunnel, Rank {
     this.#breaker.refused();
   }
 
-  link(tried?: readonly AgentLink[]): AgentLink | null {
-    const here = this.#linkHere(tried);
+  link(tried?: readonly AgentLink[], visitor?: string): AgentLink | null {
+    const here = this.#linkHere(tried, visitor);
     if (here !== null && here.active <= CLEARLY_BUSIER_STREAMS) return here;
-    const peer = this.#peer(tried);
+    const peer = this.#peer(tried, visitor);
     if (here === null || peer === null) return here ?? peer;
     return here.active > 2 * peer.active + CLEARLY_BUSIER_STREAMS ? peer : here;
   }
 
-  #linkHere(tried: readonly AgentLink[] | undefined): AgentLink | null {
-    const link = this.#ways.local.get(this.id)?.link(tried) ?? null;
+  shortage(visitor: string | undefined): Shortage | null {
+    const links = this.holders.flatMap(({ isUp, nodeId }) => (isUp ? (this.#ways.links.get(nodeId) ?? []) : []));
+    return this.#ways.local.get(this.id)?.shortage?.(visitor) ?? shortageOf(links, visitor);
+  }
+
+  #linkHere(tried: readonly AgentLink[] | undefined, visitor: string | undefined): AgentLink | null {
+    const link = this.#ways.local.get(this.id)?.link(tried, visitor) ?? null;
     return link === null || tried?.includes(link) === true ? null : link;
   }
 
-  #peer(tried: readonly AgentLink[] | undefined): AgentLink | null {
+  #peer(tried: readonly AgentLink[] | undefined, visitor: string | undefined): AgentLink | null {
     let best: AgentLink | null = null;
     let isBestDoubtful = false;
     const nowMs = this.holders.length > 1 ? performance.now() : 0;
     for (const holder of this.holders) {
       const link = holder.isUp ? this.#ways.links.get(holder.nodeId) : undefined;
-      if (link === undefined || !link.hasRoom || tried?.includes(link) === true) continue;
+      if (link === undefined || !takes(link, visitor) || tried?.includes(link) === true) continue;
       const isDoubtful = link.isDoubted || nowMs - link.heardAtMs > DOUBTFUL_AFTER_MS;
       if (best !== null && (isDoubtful === isBestDoubtful ? link.active >= best.active : isDoubtful)) continue;
       best = link;

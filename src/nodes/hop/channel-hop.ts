@@ -6,6 +6,7 @@ import { neverIndexed } from '../../lib/http2/never-indexed.ts';
 import { resetStream } from '../../lib/http2/reset.ts';
 import { readMore, type StreamTaker, takeStream } from '../../lib/http2/taken-stream.ts';
 import { bufferPassed } from '../../lib/net/passing-buffers.ts';
+import { waits } from '../../lib/net/waiting-bytes.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
@@ -22,6 +23,7 @@ import {
 import { type ChannelPlace, ChannelStream } from '../channel/channel-stream.ts';
 import type { ReceivedRequest } from '../channel/incoming-channel.ts';
 import { AnnouncedLength } from './announced-length.ts';
+import { rawFor } from './hop-headers.ts';
 
 export interface ChannelHopParts {
   readonly tunnel: OnlineTunnel;
@@ -29,6 +31,7 @@ export interface ChannelHopParts {
   /** Null: nothing is recorded. */
   readonly trace: HopTrace | null;
   readonly request: ReceivedRequest;
+  readonly visitor: string | undefined;
 }
 
 /** Below the smallest window of a stream. */
@@ -48,6 +51,7 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
   /** Null once the trace has ended. */
   #trace: HopTrace | null;
   readonly #request: ReceivedRequest;
+  readonly #visitor: string | undefined;
   /** The stream to the agent. Null before it is open and after it has closed. */
   #agent: ClientHttp2Stream | null = null;
   #isRequestWhole: boolean;
@@ -62,12 +66,13 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
   #requestTrailers = NO_TRAILERS;
   #trailers = NO_TRAILERS;
 
-  constructor(place: ChannelPlace, { tunnel, link, trace, request }: ChannelHopParts) {
+  constructor(place: ChannelPlace, { tunnel, link, trace, request, visitor }: ChannelHopParts) {
     super(place, INITIAL_CREDIT_BYTES, 0);
     this.#tunnel = tunnel;
     this.#link = link;
     this.#trace = trace;
     this.#request = request;
+    this.#visitor = visitor;
     this.#isRequestWhole = !request.hasBody;
     this.#length = request.hasBody ? new AnnouncedLength(request) : null;
   }
@@ -89,7 +94,7 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
   ): ClientHttp2Stream | null {
     try {
-      return this.#link.request(neverIndexed(raw), options);
+      return this.#link.request(neverIndexed(rawFor(this.#link, raw)), options, this.#visitor);
     } catch (error) {
       if (!isUnsendable(error)) throw error;
       // Either the agent's connection has just ended, and another node may have one, or no agent may get this request.
@@ -136,6 +141,12 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
 
   onSent(): void {
     if (this.#agent !== null) readMore(this.#agent);
+  }
+
+  /** A response waits for its client. */
+  protected override queued(bytes: number): void {
+    if (this.#link.held === undefined) waits(bytes);
+    else this.#link.held(bytes);
   }
 
   protected override onEndSent(): void {
@@ -257,9 +268,10 @@ export class ChannelHop extends ChannelStream implements StreamTaker {
   }
 
   #onAgentClose(): void {
-    const code = (this.#agent as ClientHttp2Stream).rstCode;
+    const agent = this.#agent as ClientHttp2Stream;
+    const code = agent.rstCode;
     this.#agent = null;
-    this.#link.release();
+    this.#link.release(agent);
     this.#tunnel.inFlight -= 1;
     this.#tunnel.use.hopsInFlight -= 1;
     if (!this.#isResponseWhole) this.#breakOff(code);

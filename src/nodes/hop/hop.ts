@@ -7,9 +7,11 @@ import { neverIndexed } from '../../lib/http2/never-indexed.ts';
 import { resetStream } from '../../lib/http2/reset.ts';
 import { readMore, type StreamTaker, takeStream } from '../../lib/http2/taken-stream.ts';
 import { bufferPassed } from '../../lib/net/passing-buffers.ts';
-import { HOP_TRACE_HEADER, type HopTrace, withoutHopTrace } from '../../tracing/hop-trace.ts';
+import { shortageOfCode } from '../../lib/net/shared-places.ts';
+import type { HopTrace } from '../../tracing/hop-trace.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
+import { rawFor } from './hop-headers.ts';
 import { PassedFrames } from './passed-frames.ts';
 import { closeComplete, endStream } from './stream-ends.ts';
 
@@ -25,6 +27,7 @@ export interface HopParts {
   /** Null: nothing is recorded. */
   readonly trace: HopTrace | null;
   readonly isWebSocket: boolean;
+  readonly visitor: string | undefined;
   /** For a worker: it hears which node has taken the stream. Absent: the stream is another node's, which looks for further ways itself. */
   readonly nextLink?: (refused: AgentLink) => AgentLink | null;
   /** Called once, when the other node's stream has closed. */
@@ -42,6 +45,7 @@ export class Hop implements StreamTaker {
   readonly #nextLink: HopParts['nextLink'];
   #link: AgentLink;
   readonly #trace: HopTrace | null;
+  readonly #visitor: string | undefined;
   readonly #onClosed: () => void;
   #agent: ClientHttp2Stream | null = null;
   /** Null: the hop is no WebSocket, or the service refused the WebSocket. */
@@ -54,18 +58,21 @@ export class Hop implements StreamTaker {
   /** Nothing has passed yet: another way can still get the stream. */
   #isUntouched = true;
   #raw: Raw = [];
+  /** Why one of the ways did not take it: that is more than that another one is gone. */
+  #shortageCode: number | null = null;
   /** Both streams are about to be reset: nothing more is sent. */
   #isBroken = false;
   /** Data that came before its head was forwarded. */
   #early: Buffer[] | null = null;
 
   /** Takes the stream. */
-  constructor(peer: ServerHttp2Stream, { tunnel, link, trace, isWebSocket, nextLink, onClosed }: HopParts) {
+  constructor(peer: ServerHttp2Stream, { tunnel, link, trace, isWebSocket, visitor, nextLink, onClosed }: HopParts) {
     this.#peer = peer;
     this.#tunnel = tunnel;
     this.#link = link;
     this.#nextLink = nextLink;
     this.#trace = trace;
+    this.#visitor = visitor;
     this.#frames = isWebSocket ? new PassedFrames() : null;
     this.#onClosed = onClosed;
     takeStream(peer, this);
@@ -100,11 +107,8 @@ export class Hop implements StreamTaker {
   }
 
   #open(options: { readonly endStream: boolean; readonly waitForTrailers: boolean }): ClientHttp2Stream | null {
-    const raw = this.#raw;
-    // The header of a trace is for nodes.
-    const isForAgent = this.#link.relay !== 'node' && raw.includes(HOP_TRACE_HEADER);
     try {
-      return this.#link.request(neverIndexed(isForAgent ? withoutHopTrace(raw) : raw), options);
+      return this.#link.request(neverIndexed(rawFor(this.#link, this.#raw)), options, this.#visitor);
     } catch (error) {
       if (!isUnsendable(error)) throw error;
       if (isSessionOver(error) && this.#takeNextLink()) return this.#open(options);
@@ -278,25 +282,33 @@ export class Hop implements StreamTaker {
 
   #onAgentClose(): void {
     const peer = this.#peer;
-    this.#link.release();
+    const { rstCode } = this.#agent as ClientHttp2Stream;
+    this.#link.release(this.#agent as ClientHttp2Stream);
     this.#tunnel.inFlight -= 1;
     this.#tunnel.use.hopsInFlight -= 1;
-    const mayGoElsewhere = this.#isUntouched && !this.#isBroken && !peer.closed && this.#isNotTaken();
-    if (mayGoElsewhere && this.#takeNextLink()) {
-      this.#start();
-      return;
+    const mayGoElsewhere = this.#isUntouched && !this.#isBroken && !peer.closed && this.#isNotTaken(rstCode);
+    if (mayGoElsewhere) {
+      if (shortageOfCode(rstCode) !== null) this.#shortageCode = rstCode;
+      if (this.#takeNextLink()) {
+        this.#start();
+        return;
+      }
     }
-    if (!this.#isResponseWhole) resetStream(peer, (this.#agent as ClientHttp2Stream).rstCode);
+    if (!this.#isResponseWhole) resetStream(peer, (mayGoElsewhere ? this.#shortageCode : null) ?? rstCode);
     // The service reads no more. The reset waits for the end of the response (RFC 9113 §8.1).
     else if (!this.#isRequestWhole) closeComplete(peer);
     // Data that waits would keep the stream alive, with its share of the session's window.
     if (!this.#isRequestWhole) readMore(peer);
   }
 
-  /** A node or worker that no longer has the tunnel refuses the stream, and a broken link to a node is lost. */
-  #isNotTaken(): boolean {
+  /**
+   * A node or worker that no longer has the tunnel, or whose agent has no stream left, refuses the stream, and a broken link to a
+   * node is lost.
+   */
+  #isNotTaken(code: number): boolean {
     const { relay } = this.#link;
-    return relay === 'node' || (relay === 'holder' && this.#agent?.rstCode === NGHTTP2_REFUSED_STREAM);
+    if (relay === 'node') return true;
+    return relay === 'holder' && (code === NGHTTP2_REFUSED_STREAM || shortageOfCode(code) !== null);
   }
 
   #onPeerClose(): void {

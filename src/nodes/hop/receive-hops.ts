@@ -1,12 +1,18 @@
-import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import {
+  type AgentLink,
+  type OnlineTunnel,
+  type OnlineTunnels,
+  VISITOR_HEADER,
+} from '../../edge/tunnels/online-tunnels.ts';
 import { TriedWays } from '../../edge/tunnels/tried-ways.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import { HOP_TRACE_HEADER, type HopTracing, withoutHopTrace } from '../../tracing/hop-trace.ts';
+import { HOP_TRACE_HEADER, type HopTracing } from '../../tracing/hop-trace.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
 import type { PeerStreamHandler } from '../links/peer-links.ts';
 import { ChannelHop } from './channel-hop.ts';
 import { Hop } from './hop.ts';
+import { lastValue, visitorOf } from './hop-headers.ts';
 import type { HopWebSockets } from './hop-web-sockets.ts';
 import { RelayedHop } from './relayed-hop.ts';
 
@@ -30,9 +36,10 @@ export function receiveHops(
     const isConnection = headers[':protocol'] === undefined;
     const id = isConnection ? headers[':authority'] : headers[TUNNEL_HEADER];
     const tunnel = typeof id === 'string' ? local.get(id) : undefined;
-    const link = tunnel?.link() ?? null;
+    const visitor = visitorOf(headers);
+    const link = tunnel?.link(undefined, visitor) ?? null;
     // No byte was taken yet, so the sender tries another node.
-    if (tunnel === undefined || link === null) return false;
+    if (tunnel === undefined || link === null) return tunnel?.shortage?.(visitor) ?? false;
     const traced = headers[HOP_TRACE_HEADER];
     const trace = traced === undefined ? null : (tracing?.begin(traced, tunnel.id) ?? null);
     const isWebSocket = headers[':protocol'] === 'websocket';
@@ -41,8 +48,8 @@ export function receiveHops(
       onClosed();
     };
     const hop = new Hop(stream, {
-      ...{ tunnel, link, trace, isWebSocket },
-      ...(isForWorker === true && { nextLink: nextLinkOf(tunnel) }),
+      ...{ tunnel, link, trace, isWebSocket, visitor },
+      ...(isForWorker === true && { nextLink: nextLinkOf(tunnel, visitor) }),
       onClosed: isWebSocket ? onHopClosed : onClosed,
     });
     if (isWebSocket) webSockets.add(hop);
@@ -56,14 +63,14 @@ export function receiveChannelHops(local: OnlineTunnels, tracing: HopTracing | n
   return (request, place) => {
     const { raw } = request;
     const tunnel = tunnelOf(local, raw);
-    const link = tunnel?.link() ?? null;
-    if (tunnel === undefined || link === null) return null;
+    const visitor = lastValue(raw, VISITOR_HEADER);
+    const link = tunnel?.link(undefined, visitor) ?? null;
+    if (tunnel === undefined || link === null) return tunnel?.shortage?.(visitor) ?? null;
     const traced = lastValue(raw, HOP_TRACE_HEADER);
     const trace = traced === undefined ? null : (tracing?.begin(traced, tunnel.id) ?? null);
-    const forAgent = traced === undefined ? request : { ...request, raw: withoutHopTrace(raw) };
     // A worker of this node has the agent's connection.
-    if (link.relay === 'holder') return new RelayedHop(place, { tunnel, request: forAgent, forNode: { trace } });
-    return new ChannelHop(place, { tunnel, link, trace, request: forAgent });
+    if (link.relay === 'holder') return new RelayedHop(place, { tunnel, request, visitor, forNode: { trace } });
+    return new ChannelHop(place, { tunnel, link, trace, request, visitor });
   };
 }
 
@@ -71,25 +78,20 @@ export function receiveChannelHops(local: OnlineTunnels, tracing: HopTracing | n
 export function receiveWorkersRequests(tunnels: OnlineTunnels): ChannelRequestHandler {
   return (request, place) => {
     const tunnel = tunnelOf(tunnels, request.raw);
-    return tunnel === undefined ? null : new RelayedHop(place, { tunnel, request });
+    const visitor = lastValue(request.raw, VISITOR_HEADER);
+    return tunnel === undefined ? null : new RelayedHop(place, { tunnel, request, visitor });
   };
 }
 
-function nextLinkOf(tunnel: OnlineTunnel): (refused: AgentLink) => AgentLink | null {
+function nextLinkOf(tunnel: OnlineTunnel, visitor: string | undefined): (refused: AgentLink) => AgentLink | null {
   const ways = new TriedWays();
   return (refused) => {
     ways.ended(refused);
-    return ways.next(tunnel);
+    return ways.next(tunnel, visitor);
   };
 }
 
 function tunnelOf(tunnels: OnlineTunnels, raw: HeaderList): OnlineTunnel | undefined {
   const id = lastValue(raw, TUNNEL_HEADER);
   return id === undefined ? undefined : tunnels.get(id);
-}
-
-/** The sender adds its own headers at the end. */
-function lastValue(raw: HeaderList, name: string): string | undefined {
-  for (let at = raw.length - 2; at >= 0; at -= 2) if (raw[at] === name) return raw[at + 1];
-  return undefined;
 }

@@ -5,7 +5,9 @@ import { reportBug } from '../../lib/bug-report.ts';
 import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
 import { neverIndexed } from '../../lib/http2/never-indexed.ts';
 import { bufferPassed } from '../../lib/net/passing-buffers.ts';
-import { HOP_TRACE_HEADER, type HopTrace, withoutHopTrace } from '../../tracing/hop-trace.ts';
+import { CODE_OF_SHORTAGE, type Shortage, shortageOfCode } from '../../lib/net/shared-places.ts';
+import { waits } from '../../lib/net/waiting-bytes.ts';
+import type { HopTrace } from '../../tracing/hop-trace.ts';
 import type { Carried, Carrier } from '../../upstream/carrier.ts';
 import { Http2Carrier } from '../../upstream/http2-carrier.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
@@ -24,6 +26,7 @@ import {
 import { type ChannelPlace, ChannelStream } from '../channel/channel-stream.ts';
 import type { ReceivedRequest } from '../channel/incoming-channel.ts';
 import { AnnouncedLength } from './announced-length.ts';
+import { rawFor } from './hop-headers.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR } = constants;
 const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
@@ -31,6 +34,7 @@ const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 export interface RelayedHopParts {
   readonly tunnel: OnlineTunnel;
   readonly request: ReceivedRequest;
+  readonly visitor: string | undefined;
   /** The request is another node's, for an agent that is connected to a worker. Absent: it is a worker's. */
   readonly forNode?: { readonly trace: HopTrace | null };
 }
@@ -44,11 +48,14 @@ export interface RelayedHopParts {
 export class RelayedHop extends ChannelStream implements Carried {
   readonly #tunnel: OnlineTunnel;
   readonly #request: ReceivedRequest;
+  readonly #visitor: string | undefined;
   readonly #isForNode: boolean;
   readonly #length: AnnouncedLength | null;
   /** Null: nothing is recorded, or the trace has ended. */
   #trace: HopTrace | null;
   #link: AgentLink | null = null;
+  /** Why one of the ways did not take it. */
+  #shortage: Shortage | null = null;
   /** Null until the first way fails. */
   #ways: TriedWays | null = null;
   /** Null before it is open, and once the other end has nothing more to do with it. */
@@ -62,10 +69,11 @@ export class RelayedHop extends ChannelStream implements Carried {
   #isEndSent = false;
   #informational = 0;
 
-  constructor(place: ChannelPlace, { tunnel, request, forNode }: RelayedHopParts) {
+  constructor(place: ChannelPlace, { tunnel, request, visitor, forNode }: RelayedHopParts) {
     super(place, INITIAL_CREDIT_BYTES, 0);
     this.#tunnel = tunnel;
     this.#request = request;
+    this.#visitor = visitor;
     this.#isRequestWhole = !request.hasBody;
     this.#isForNode = forNode !== undefined;
     this.#length = forNode !== undefined && request.hasBody ? new AnnouncedLength(request) : null;
@@ -73,7 +81,13 @@ export class RelayedHop extends ChannelStream implements Carried {
   }
 
   start(): void {
-    if (!this.#send(this.#tunnel.link())) this.#resetOwn(NGHTTP2_REFUSED_STREAM);
+    if (!this.#send(this.#tunnel.link(undefined, this.#visitor))) this.#resetUnsent(NGHTTP2_REFUSED_STREAM);
+  }
+
+  /** No way is left. That a way lacks places is more than that another one is gone. */
+  #resetUnsent(code: number): void {
+    const shortage = this.#shortage ?? this.#tunnel.shortage?.(this.#visitor) ?? null;
+    this.#resetOwn(shortage === null ? code : CODE_OF_SHORTAGE[shortage]);
   }
 
   /** False when no way to the agent is left. */
@@ -82,7 +96,7 @@ export class RelayedHop extends ChannelStream implements Carried {
     while (link !== null && !this.#sendOn(link)) {
       this.#ways ??= new TriedWays();
       this.#ways.ended(link);
-      link = this.#ways.next(this.#tunnel);
+      link = this.#ways.next(this.#tunnel, this.#visitor);
     }
     return link !== null;
   }
@@ -109,11 +123,11 @@ export class RelayedHop extends ChannelStream implements Carried {
 
   #open(link: AgentLink): Carrier {
     const { raw, hasBody, mayHaveTrailers } = this.#request;
-    // The header of a trace is for other nodes.
-    const forAgent = link.relay !== 'node' && raw.includes(HOP_TRACE_HEADER) ? withoutHopTrace(raw) : raw;
-    if (link.channel) return link.channel.open(forAgent, { hasBody, mayHaveTrailers }, this);
+    const visitor = this.#visitor;
+    const forNext = rawFor(link, raw);
+    if (link.channel) return link.channel.open(forNext, { hasBody, mayHaveTrailers, visitor }, this);
     const options = { endStream: !hasBody, waitForTrailers: hasBody && mayHaveTrailers };
-    return new Http2Carrier(link.request(neverIndexed(forAgent), options), link, this);
+    return new Http2Carrier(link.request(neverIndexed(forNext), options, visitor), link, this);
   }
 
   /** As `TunnelExchange` decides it. */
@@ -124,7 +138,7 @@ export class RelayedHop extends ChannelStream implements Carried {
     this.#ways ??= new TriedWays();
     if (!wasRefused && !this.#ways.mayRepeat(link)) return false;
     this.#ways.failed(link, wasRefused);
-    return this.#send(this.#ways.next(this.#tunnel));
+    return this.#send(this.#ways.next(this.#tunnel, this.#visitor));
   }
 
   // From the worker.
@@ -165,6 +179,12 @@ export class RelayedHop extends ChannelStream implements Carried {
 
   onSent(): void {
     this.#carrier?.resume();
+  }
+
+  /** A response waits for its client. */
+  protected override queued(bytes: number): void {
+    if (this.#link?.held === undefined) waits(bytes);
+    else this.#link.held(bytes);
   }
 
   protected override onEndSent(): void {
@@ -218,8 +238,12 @@ export class RelayedHop extends ChannelStream implements Carried {
   onClose(code: number): void {
     const link = this.#link;
     this.#letGo(false);
-    if (link !== null && this.#sendAgain(link, code === NGHTTP2_REFUSED_STREAM)) return;
-    this.#resetOwn(code === 0 ? NGHTTP2_CANCEL : code);
+    const shortage = link?.relay === undefined ? null : shortageOfCode(code);
+    this.#shortage = shortage ?? this.#shortage;
+    const wasRefused = code === NGHTTP2_REFUSED_STREAM || shortage !== null;
+    if (link !== null && this.#sendAgain(link, wasRefused)) return;
+    if (wasRefused) this.#resetUnsent(code);
+    else this.#resetOwn(code === 0 ? NGHTTP2_CANCEL : code);
   }
 
   contain(error: unknown): void {

@@ -62,7 +62,7 @@ export function callPeer(
   );
   listenOnce(stream, 'close', owner, () => {
     clearTimeout(timer);
-    link.release();
+    link.release(stream);
     unreachable('the link broke');
   });
   stream.end(body);

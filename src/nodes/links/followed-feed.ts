@@ -69,7 +69,7 @@ export class LinkFeed implements FollowedFeed, ListenerOwner {
     this.#stream = stream;
     this.#openedAtMs = performance.now();
     ignoreErrors(stream);
-    listenOnce(stream, 'close', this, () => link.release());
+    listenOnce(stream, 'close', this, () => link.release(stream));
     listenOnce(stream, 'close', this, () => {
       if (this.#stream === stream) this.#end();
     });

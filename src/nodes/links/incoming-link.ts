@@ -12,10 +12,11 @@ import { destroySession } from '../../lib/http2/destroy.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../../lib/http2/heads.ts';
 import { outliveStreams } from '../../lib/http2/outlive-streams.ts';
 import { resetStream } from '../../lib/http2/reset.ts';
+import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../lib/http2/session-windows.ts';
 import { SHARED_SESSION } from '../../lib/http2/shared-session.ts';
 import { watchStreamEnd } from '../../lib/http2/stream-end.ts';
+import { CODE_OF_SHORTAGE, type Shortage } from '../../lib/net/shared-places.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
-import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
 import type { ChannelOwner } from '../channel/channel.ts';
 import { type ChannelRequestHandler, IncomingChannel } from '../channel/incoming-channel.ts';
 import type { Follower, ServedFeeds } from './feed-followers.ts';
@@ -86,7 +87,7 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     outliveStreams(session, socket);
     this.#session = session;
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    this.#windows = new SessionWindows(session, budgetBytes === undefined ? undefined : () => budgetBytes);
+    this.#windows = new SessionWindows(session, budgetBytes === undefined ? {} : { budgetBytes: () => budgetBytes });
     // The other node pings, and gives a silent link up sooner. This only cleans up.
     this.#liveness = new PeerLiveness(socket, session, this, { pingMs: null, silentMs: 2 * silentMs });
     type Head = IncomingHttpHeaders;
@@ -162,15 +163,18 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     this.#active += 1;
     this.#windows.opened();
     let bug: unknown = null;
+    let taken: boolean | Shortage = false;
     try {
-      if (this.#dispatch(stream, head, raw)) return;
+      taken = this.#dispatch(stream, head, raw);
     } catch (error) {
       bug = error;
     }
+    if (taken === true) return;
     // No handler took the stream. Other streams of the connection are not affected.
     this.#attend(stream);
     if (bug !== null) reportBug(bug, { part: 'peer stream', peer_id: this.nodeId });
-    resetStream(stream, bug === null ? constants.NGHTTP2_REFUSED_STREAM : constants.NGHTTP2_INTERNAL_ERROR);
+    const code = taken === false ? constants.NGHTTP2_REFUSED_STREAM : CODE_OF_SHORTAGE[taken];
+    resetStream(stream, bug === null ? code : constants.NGHTTP2_INTERNAL_ERROR);
   }
 
   #attend(stream: ServerHttp2Stream): void {
@@ -180,7 +184,7 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     attach(stream, 'close', this.#onStreamClose);
   }
 
-  #dispatch(stream: ServerHttp2Stream, head: IncomingHttpHeaders, raw: readonly string[]): boolean {
+  #dispatch(stream: ServerHttp2Stream, head: IncomingHttpHeaders, raw: readonly string[]): boolean | Shortage {
     const { calls, feeds, streams, requests } = this.#served;
     if (head[':method'] === 'CONNECT') return streams(stream, head, raw, this.#onStreamClose);
     // A client's request belongs on the channel. Its path must not be taken for one of the paths below.

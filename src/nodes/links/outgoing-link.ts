@@ -6,8 +6,10 @@ import { destroySession } from '../../lib/http2/destroy.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../../lib/http2/heads.ts';
 import { outliveStreams } from '../../lib/http2/outlive-streams.ts';
 import { cancelStream } from '../../lib/http2/reset.ts';
+import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../lib/http2/session-windows.ts';
 import { SHARED_SESSION } from '../../lib/http2/shared-session.ts';
-import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
+import { StreamPlaces } from '../../lib/http2/stream-places.ts';
+import type { Shortage } from '../../lib/net/shared-places.ts';
 import { OutgoingChannel, type OutgoingChannelOwner } from '../channel/outgoing-channel.ts';
 import { BETWEEN_NODES, type LinkBounds, PEER_PING_MS, type PeerLink } from './peer-links.ts';
 import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
@@ -43,8 +45,8 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
   readonly #silentMs: number;
   #heardAtMs = Number.NEGATIVE_INFINITY;
   #doubtedAtMs = Number.NEGATIVE_INFINITY;
-  #active = 0;
-  #maxStreams = MAX_STREAMS;
+  /** Streams and requests on the channel in progress, by visitor. */
+  readonly places = new StreamPlaces(MAX_STREAMS);
   #isUp = false;
   #upAtMs = Number.POSITIVE_INFINITY;
   #isDown = false;
@@ -70,7 +72,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
     });
     outliveStreams(session, socket);
     this.#session = session;
-    this.#windows = new SessionWindows(session, budgetBytes === undefined ? undefined : () => budgetBytes);
+    this.#windows = new SessionWindows(session, budgetBytes === undefined ? {} : { budgetBytes: () => budgetBytes });
     this.#silentMs = silentMs;
     this.#liveness = new PeerLiveness(socket, session, this, { pingMs: PEER_PING_MS, silentMs });
     const tooLate = guarded(this, () => this.fail(`it did not accept the channel within ${ACCEPT_WITHIN_MS} ms`));
@@ -82,7 +84,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
       this.#channel = new OutgoingChannel(session.request(CHANNEL_HEAD, { endStream: false }), this);
     });
     listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
-      this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
+      this.places.size = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
     });
     listen(session, 'goaway', this, () => this.retire('it is being stopped'));
     listen(session, 'error', this, (error: Error) => this.fail(error.message));
@@ -104,11 +106,19 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
   }
 
   get active(): number {
-    return this.#active + (this.#channel?.size ?? 0);
+    return this.places.held;
   }
 
   get hasRoom(): boolean {
-    return this.#isUp && this.channel !== null && this.active < this.#maxStreams && !this.#session.destroyed;
+    return this.#isOpen && this.places.shortage() === null;
+  }
+
+  shortage(visitor: string | undefined): Shortage | null {
+    return this.#isOpen ? this.places.shortage(visitor) : null;
+  }
+
+  get #isOpen(): boolean {
+    return this.#isUp && this.channel !== null && !this.#session.destroyed;
   }
 
   get channel(): OutgoingChannel | null {
@@ -152,9 +162,10 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
   request(
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
+    visitor?: string,
   ): ClientHttp2Stream {
     const stream = sendRequest(this.#session, headers, options);
-    this.#active += 1;
+    this.places.take(stream, visitor);
     this.#windows.opened();
     return stream;
   }
@@ -163,13 +174,14 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
     cancelStream(stream);
   }
 
-  release(): void {
-    this.#active -= 1;
+  release(stream: ClientHttp2Stream): void {
+    this.places.giveBack(stream);
     this.#windows.closed();
     if (this.#isDown) this.#closeIfUnused();
   }
 
-  onReleased(): void {
+  onReleased(place: number): void {
+    this.places.leave(place);
     if (this.#isDown) this.#closeIfUnused();
   }
 

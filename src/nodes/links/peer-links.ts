@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { AgentLink } from '../../edge/tunnels/online-tunnels.ts';
 import type { JsonValue } from '../../lib/json.ts';
+import type { Shortage } from '../../lib/net/shared-places.ts';
 import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
 
 /** Bounds of a feed: one line without its end, and the bytes that wait for a follower that reads slowly. */
@@ -88,8 +89,8 @@ export interface FeedFollower {
 }
 
 /**
- * Takes a stream, with its errors, and calls `onClosed` once after the stream has closed. False: the handler did not
- * take the stream, and the other node may try elsewhere. The stream has no listeners yet: each listener costs time in
+ * Takes a stream, with its errors, and calls `onClosed` once after the stream has closed. False, or a shortage of the
+ * agent: the handler did not take the stream, and the other node may try elsewhere. The stream has no listeners yet: each listener costs time in
  * every request.
  */
 export type PeerStreamHandler = (
@@ -97,7 +98,7 @@ export type PeerStreamHandler = (
   headers: IncomingHttpHeaders,
   raw: readonly string[],
   onClosed: () => void,
-) => boolean;
+) => boolean | Shortage;
 
 export interface PeerLinks {
   /** Links in rotation, by node id. O(1), allocates nothing. */

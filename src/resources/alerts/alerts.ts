@@ -4,7 +4,7 @@ import { rfc3339 } from '../../lib/clock.ts';
 import type { Store, StoredRecord } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import type { Operation } from '../operation.ts';
+import type { Operation, OperationResult } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
 
@@ -49,15 +49,20 @@ const dismiss: Operation<AlertPorts> = {
   errors: ['ERR_POSTERN_NOT_FOUND'],
   run: async ({ params }, { documents, store, clock, ref }) => {
     const id = params['id'] as string;
-    const record = documents.reader.get(ALERT_KIND, id);
-    if (record === undefined) throw notFound(id);
-    const alert = alertDoc(record);
-    const dismissed = { ...alert, dismissed_at: alert.dismissed_at ?? rfc3339(clock.nowMs()) };
-    const { kind, revision } = record;
-    const result = await store.commit({ expect: [{ kind, id, revision }], puts: [alertPut(id, dismissed)] });
-    // It has ended meanwhile.
-    if (!result.ok) throw notFound(id);
-    return { body: alertForm(ref(id), dismissed) };
+    for (let record = documents.reader.get(ALERT_KIND, id); record !== undefined; ) {
+      const alert = alertDoc(record);
+      const body = (shown: typeof alert): OperationResult => ({ body: alertForm(ref(id), shown) });
+      // Somebody else has dismissed it, maybe in this moment.
+      if (alert.dismissed_at != null) return body(alert);
+      const dismissed = { ...alert, dismissed_at: rfc3339(clock.nowMs()) };
+      const { kind, revision } = record;
+      const result = await store.commit({ expect: [{ kind, id, revision }], puts: [alertPut(id, dismissed)] });
+      if (result.ok) return body(dismissed);
+      const now = documents.reader.get(ALERT_KIND, id);
+      record = now?.revision === revision ? undefined : now;
+    }
+    // It has ended, maybe meanwhile.
+    throw notFound(id);
   },
 };
 

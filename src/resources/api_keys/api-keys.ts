@@ -2,7 +2,9 @@ import Type from 'typebox';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { nearMatches } from '../../lib/text/near-match.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
+import type { StoredRecord } from '../../store/store.ts';
 import { ALL_SCOPES, coversScope } from '../covers-scope.ts';
+import type { MissingScope } from '../errors.ts';
 import { ownerId } from '../owner-id.ts';
 import { defineResource, describedFields } from '../resource.ts';
 
@@ -50,12 +52,12 @@ export const apiKeys = defineResource({
     const near = nearMatches(unknown, settings.scopes).join(', ') || settings.scopes.join(', ');
     return [bodyProblem('scopes', `lists "${unknown}", which is not a scope: try ${near}`)];
   },
-  authorize: (principal, config, previous) => {
+  authorize: (principal, config, previous, { id, reader }) => {
     const beyond = [...(config?.scopes ?? []), ...(previous?.scopes ?? [])].find(
       (scope) => !coversScope(principal.scopes, scope),
     );
     return beyond === undefined
-      ? null
+      ? beyondMaker(config, previous, id === null ? undefined : reader.get('api_key', id))
       : {
           scope: beyond,
           message: `this API key lacks the scope "${beyond}", so it cannot create, change or delete a key with that scope: use a key that has it`,
@@ -67,10 +69,26 @@ export const apiKeys = defineResource({
       !previous.scopes.every((scope) => coversScope(config.scopes, scope))),
   onCreate: (_config, ports) => {
     const token = ports.newToken('postern_ak_');
-    return { internal: { token_hash: hashToken(token) }, shownOnce: { token } };
+    return { internal: { token_hash: hashToken(token), maker_scopes: ports.principal.scopes }, shownOnce: { token } };
   },
   uniqueKeys: (config, owner, extra) => [
     { scope: 'api_key_token', key: String((extra['internal'] as { token_hash: string }).token_hash) },
     ...(config.scopes.includes(ALL_SCOPES) ? [{ scope: UNLIMITED_KEYS, key: owner.id }] : []),
   ],
 });
+
+/** The maker of a key has seen its token: the key must not get more than that caller had. */
+function beyondMaker(
+  config: { readonly scopes: readonly string[] } | null,
+  previous: { readonly scopes: readonly string[] } | null,
+  record: StoredRecord | undefined,
+): MissingScope | null {
+  if (config === null || previous === null || record === undefined) return null;
+  const { maker_scopes: had = [] } = record.doc['internal'] as { readonly maker_scopes?: readonly string[] };
+  const scope = config.scopes.find((each) => !coversScope(previous.scopes, each) && !coversScope(had, each));
+  if (scope === undefined) return null;
+  return {
+    scope,
+    message: `the API key ${record.id} was made by a caller without the scope "${scope}", who has seen its token: create a new key with that scope instead`,
+  };
+}

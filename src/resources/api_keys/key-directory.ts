@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { JsonObject } from '../../lib/json.ts';
+import { readOrNull } from '../../lib/read-or-null.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { StoredRecord } from '../../store/store.ts';
@@ -47,8 +48,9 @@ export class KeyDirectory {
 
   #add(record: StoredRecord): void {
     this.#remove(record.id);
-    const tokenHash = (record.doc['internal'] as JsonObject)['token_hash'] as string;
-    const principal = { apiKeyId: record.id, scopes: record.doc['scopes'] as readonly string[] };
+    const read = readOrNull(() => readKey(record));
+    if (read === null) return;
+    const { tokenHash, principal } = read;
     this.#byHash.set(tokenHash, { hash: Buffer.from(tokenHash), principal });
     this.#hashById.set(record.id, tokenHash);
   }
@@ -60,4 +62,12 @@ export class KeyDirectory {
     this.#byHash.delete(tokenHash);
     this.#hashById.delete(id);
   }
+}
+
+/** Throws if it is not what the API writes. */
+export function readKey({ id, doc }: StoredRecord): { readonly tokenHash: string; readonly principal: Principal } {
+  const { token_hash: tokenHash } = doc['internal'] as JsonObject;
+  const { scopes } = doc;
+  if (typeof tokenHash !== 'string' || !Array.isArray(scopes)) throw new Error('the key has no hash or no scopes');
+  return { tokenHash, principal: { apiKeyId: id, scopes: scopes.filter((scope) => typeof scope === 'string') } };
 }

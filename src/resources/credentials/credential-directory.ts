@@ -1,9 +1,17 @@
 import type { JsonObject } from '../../lib/json.ts';
+import { readOrNull } from '../../lib/read-or-null.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { StoredRecord } from '../../store/store.ts';
 
 const KIND = 'credential';
+
+/** The hash of its token. Throws if it is not what the API writes. */
+export function readCredential(doc: JsonObject): string {
+  const { token_hash: tokenHash } = doc['internal'] as JsonObject;
+  if (typeof tokenHash !== 'string') throw new Error('the credential has no hash');
+  return tokenHash;
+}
 
 interface CredentialRights {
   readonly acl: readonly string[];
@@ -36,7 +44,8 @@ export function credentialDirectory(replica: Replica, others: OtherProcesses): C
   };
   const add = ({ id, doc }: StoredRecord): void => {
     remove(id);
-    const tokenHash = (doc['internal'] as JsonObject)['token_hash'] as string;
+    const tokenHash = readOrNull(() => readCredential(doc));
+    if (tokenHash === null) return;
     idByHash.set(tokenHash, id);
     hashById.set(id, tokenHash);
   };

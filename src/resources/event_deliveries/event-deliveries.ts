@@ -143,8 +143,16 @@ export const eventDeliveries: LiveResource<DeliveryPorts> = {
                 description: 'State of the deliveries to replay. Default: "dead".',
               }),
             ),
-            since: Type.Optional(timestamp('Only deliveries queued at or after this time.')),
-            until: Type.Optional(timestamp('Only deliveries queued before this time.')),
+            since: Type.Optional(
+              Type.Union([timestamp('Only deliveries queued at or after this time.'), Type.Null()], {
+                description: 'Only deliveries queued at or after this time. Null counts as absent.',
+              }),
+            ),
+            until: Type.Optional(
+              Type.Union([timestamp('Only deliveries queued before this time.'), Type.Null()], {
+                description: 'Only deliveries queued before this time. Null counts as absent.',
+              }),
+            ),
           },
           { additionalProperties: false },
         ),

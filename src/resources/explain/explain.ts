@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { withoutRootDot } from '../../lib/net/host-name.ts';
 import { certificatesIn } from '../../lib/pki/describe-certificate.ts';
 import { legacyCertificate } from '../../lib/pki/legacy-certificate.ts';
 import type { Operation } from '../operation.ts';
@@ -121,7 +122,7 @@ function urlOf(text: string) {
   return {
     scheme: scheme.toLowerCase() as 'http' | 'https',
     authority,
-    host: authority.replace(/:\d*$/, '').toLowerCase(),
+    host: withoutRootDot(authority).replace(/:\d*$/, '').toLowerCase(),
     target: rest.startsWith('/') ? rest : `/${rest}`,
   };
 }

@@ -35,19 +35,16 @@ const matches = fc
   .map((parts) => `/${parts.join('')}`);
 
 test('a request for an accepted path matches it', () => {
-  let accepted = 0;
   fc.assert(
     fc.property(matches, fc.constantFrom('exact_path' as const, 'path_prefix' as const), (match, matchType) => {
-      if (matchProblem(match) !== null) return;
-      accepted += 1;
+      fc.pre(matchProblem(match) === null);
       const reading = readPath(match);
       assert.ok(reading.ok, match);
-      const route = { match, matchType, access: '' };
+      const route = { match, matchType, access: '', pathReader: null };
       assert.equal(new RouteTable([route]).match(reading.path, 'a.example').found, route, match);
     }),
-    { numRuns: 3000 },
+    { numRuns: 500, maxSkipsPerRun: 1000 },
   );
-  assert.ok(accepted > 200, `only ${accepted} were accepted`);
 });
 
 test('no request matches a rejected path', () => {
@@ -57,7 +54,7 @@ test('no request matches a rejected path', () => {
       if (matchProblem(match) === null || /[?#]/.test(match)) return;
       const reading = readPath(`${match}${rest.join('')}`);
       if (!reading.ok || reading.path.path.length < match.length) return;
-      const found = new RouteTable([{ match, matchType: 'path_prefix' as const, access: '' }]).match(
+      const found = new RouteTable([{ match, matchType: 'path_prefix' as const, access: '', pathReader: null }]).match(
         reading.path,
         'a.example',
       ).found;

@@ -64,7 +64,7 @@ const listConfig = Type.Object({
       description:
         'Headers of the requests to url, such as {"authorization": "Bearer …"} for a list behind a key. Their values are secret. They are sent to the origin of url alone.',
     }),
-    'url',
+    { field: 'url' },
   ),
 });
 

@@ -1,5 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
-import { isAbsolute, sep } from 'node:path';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, sep } from 'node:path';
 import { failureCode } from '../../lib/error-text.ts';
 
 /** As much as the API accepts in a body. */
@@ -24,13 +24,11 @@ export function readAllowedFile(path: string, directories: readonly string[]): F
       'is not allowed: list its directory in the setting certificate_file_dirs (POSTERN_CERTIFICATE_FILE_DIRS)',
     );
   if (!isAbsolute(path)) return refuse('must be an absolute path');
+  const allowed = directories.map(realPathOf);
+  const isBelow = (real: string): boolean => allowed.some((each) => real.startsWith(`${each}${sep}`));
   try {
     const real = realpathSync(path);
-    const isBelow = directories.some((directory) => real.startsWith(`${realPathOf(directory)}${sep}`));
-    if (!isBelow)
-      return refuse(
-        'is outside the directories in the setting certificate_file_dirs, after symbolic links are resolved',
-      );
+    if (!isBelow(real)) return refuse(OUTSIDE);
     // A pipe would block without the flag, and a link that was put there meanwhile is not followed.
     const file = openSync(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     try {
@@ -42,9 +40,27 @@ export function readAllowedFile(path: string, directories: readonly string[]): F
       closeSync(file);
     }
   } catch (error) {
+    if (!isBelow(placeOf(path))) return refuse(OUTSIDE);
     const code = failureCode(error);
     return refuse(`cannot be read (${code}): check that it exists and that the user of the server may read it`);
   }
+}
+
+/** No path contains it. */
+const NOWHERE = '\0';
+
+/** The same words for a path outside and for one that does not exist: a key must not explore the disk of the server. */
+const OUTSIDE =
+  'is not a file below the directories in the setting certificate_file_dirs, after symbolic links are resolved: check the path, and that the user of the server may read it';
+
+/** Where a file that cannot be opened would be; a link may lead anywhere. */
+function placeOf(path: string): string {
+  try {
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) return NOWHERE;
+  } catch {
+    return NOWHERE;
+  }
+  return join(realPathOf(dirname(path)), basename(path));
 }
 
 /** A directory that does not exist allows nothing. */
@@ -52,7 +68,7 @@ function realPathOf(directory: string): string {
   try {
     return realpathSync(directory);
   } catch {
-    return '\0';
+    return NOWHERE;
   }
 }
 

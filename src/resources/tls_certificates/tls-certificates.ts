@@ -28,6 +28,7 @@ const schema = Type.Object({
       description:
         'The unencrypted private key of the first certificate, in PEM format. Encrypted at rest and never returned.',
     }),
+    'nowhere',
   ),
   certificate_file: Type.String({
     default: '',

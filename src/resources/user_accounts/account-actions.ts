@@ -63,7 +63,7 @@ export const accountActions: readonly Operation<AccountPorts>[] = [
       const { reader } = documents;
       const identity = identityOf(people);
       const { issuer, invitationMs: lifetimeMs } = identity;
-      const invitation = newInvitation(id, request.principal.apiKeyId, {
+      const invitation = newInvitation(id, request.principal, {
         ...{ issuer, lifetimeMs, nowMs: clock.nowMs() },
         newToken: (prefix) => people.newToken(prefix),
         mac: (purpose, data) => store.mac(purpose, data),
@@ -83,6 +83,7 @@ export const accountActions: readonly Operation<AccountPorts>[] = [
             events: removed?.events ?? [],
             endsPeople: ended?.endsPeople ?? [],
           },
+          isGiving: true,
           event: 'invited',
         };
       });

@@ -1,7 +1,7 @@
 import { invitationId, USER_INVITATION_KIND } from '../../identity/people/people-records.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import type { EndedPerson } from '../../store/identity-store.ts';
-import type { RecordKey } from '../../store/store.ts';
+import type { RecordKey, StoredRecord } from '../../store/store.ts';
 import { CONSOLE_SESSION_KIND, sessionOf } from '../console-session-record.ts';
 import type { ResourceSettings } from '../resource.ts';
 
@@ -18,7 +18,7 @@ export function signedOut(
   { reader, identity }: { readonly reader: RecordReader; readonly identity: ResourceSettings['identity'] },
   { keepsLink = false }: { readonly keepsLink?: boolean } = {},
 ): SignedOut {
-  const links = keepsLink ? [] : invitationsOf(accountId, reader);
+  const links = keepsLink ? [] : invitationsOf(accountId, reader).map(keyOf);
   // While identity is off, nobody is logged in by it.
   if (identity === null) return { deletes: links, endsPeople: [] };
   const { issuer } = identity;
@@ -29,9 +29,9 @@ export function signedOut(
 }
 
 /** The invitation of the person, if there is one. */
-export function invitationsOf(accountId: string, reader: RecordReader): readonly RecordKey[] {
+export function invitationsOf(accountId: string, reader: RecordReader): readonly StoredRecord[] {
   const invitation = reader.get(USER_INVITATION_KIND, invitationId(accountId));
-  return invitation === undefined ? [] : [keyOf(invitation)];
+  return invitation === undefined ? [] : [invitation];
 }
 
 /** Sign-ins to the console with this account. */
@@ -45,6 +45,6 @@ function consoleSessionsOf(accountId: string, issuer: string, reader: RecordRead
     .map(keyOf);
 }
 
-function keyOf({ kind, id }: RecordKey): RecordKey {
+export function keyOf({ kind, id }: RecordKey): RecordKey {
   return { kind, id };
 }

@@ -2,6 +2,8 @@ import Type, { type Static } from 'typebox';
 import { newInvitation } from '../../identity/people/invitation-put.ts';
 import {
   emailKey,
+  type Invitation,
+  invitationOf,
   PASSKEY_KIND,
   PASSKEY_USE_KIND,
   USER_ACCOUNT_KIND,
@@ -14,10 +16,10 @@ import { emailAddress } from '../../lib/text/email-address.ts';
 import { type CreatePorts, type Creation, defineResource, describedFields } from '../resource.ts';
 import { accountActions } from './account-actions.ts';
 import { accountUse } from './account-use.ts';
-import { beyondCaller } from './beyond-caller.ts';
+import { beyondCaller, coversPerson, isPromotion } from './beyond-caller.ts';
 import { identityOf } from './identity-of.ts';
 import { invitationMail } from './invitation-mail.ts';
-import { invitationsOf, signedOut } from './signed-out.ts';
+import { invitationsOf, keyOf, signedOut } from './signed-out.ts';
 
 const config = Type.Object({
   ...describedFields,
@@ -53,7 +55,7 @@ export const userAccounts = defineResource({
   listKey: 'user_accounts',
   title: 'a user account',
   description:
-    'A person who signs in at the identity host with a passkey. The response to the create has a link with which the person registers the first one; if mail is set up, the person also gets it by mail. Deleting the account ends all logins of the person within a second, and cannot be undone. A key or person cannot manage people whose role in the console has scopes that it lacks.',
+    'A person who signs in at the identity host with a passkey. The response to the create has a link with which the person registers the first one; if mail is set up, the person also gets it by mail. Deleting the account ends all logins of the person within a second, and cannot be undone. A key or person cannot manage people whose role in the console has scopes that it lacks, or would have them again if a pending change is reverted. A change that gives the person more in the console ends their logins, and the invitation if its maker could not give that.',
   eventNoun: 'user_account',
   otherEvents: {
     invited: 'A person got a new invitation link.',
@@ -76,12 +78,20 @@ export const userAccounts = defineResource({
   check: ({ email, name, groups }) => [...emailProblems(email), ...nameProblems(name), ...groupProblems(groups)],
   authorize: (principal, next, previous, { id, settings }) => beyondCaller(principal, [next, previous], id, settings),
   isRevocation: (next, previous) => next === null || isLess(next, previous),
-  ends: (next, previous, { id, reader, settings: { identity } }) => {
+  ends: (next, previous, { id, reader, settings }) => {
+    const { identity } = settings;
     // The store deletes the invitation with the account.
     if (next === null) return signedOut(id, { reader, identity }, { keepsLink: true });
     if (previous.active && !next.active) return signedOut(id, { reader, identity });
     // The link was sent to the earlier address, where somebody else may read it.
-    return emailKey(next.email).key === emailKey(previous.email).key ? {} : { deletes: invitationsOf(id, reader) };
+    const isSameAddress = emailKey(next.email).key === emailKey(previous.email).key;
+    // Somebody who got in with fewer rights must not have more now: the person proves again who they are.
+    if (isPromotion(next, previous, id, settings)) {
+      const isGood = ({ inviter_scopes: scopes }: Invitation): boolean => coversPerson(scopes, next, id, settings);
+      const keepsLink = isSameAddress && invitationsOf(id, reader).every((record) => isGood(invitationOf(record)));
+      return signedOut(id, { reader, identity }, { keepsLink });
+    }
+    return isSameAddress ? {} : { deletes: invitationsOf(id, reader).map(keyOf) };
   },
   onCreate: create,
   uniqueKeys: ({ email }) => [{ ...emailKey(email), field: 'email' }],
@@ -95,7 +105,7 @@ function create(
     return { problems: [bodyProblem('active', 'must be true in a create, which invites the person')] };
   const identity = identityOf(ports.settings);
   const { issuer, invitationMs: lifetimeMs } = identity;
-  const invitation = newInvitation(ports.id, ports.principal.apiKeyId, { ...ports, issuer, lifetimeMs });
+  const invitation = newInvitation(ports.id, ports.principal, { ...ports, issuer, lifetimeMs });
   const mail = identity.mail(invitationMail(account, invitation, identity));
   return {
     beside: { puts: [invitation.put, ...(mail === null ? [] : [mail])] },

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { makeDataDirectory } from '../data-directory.ts';
 import { History } from '../history.ts';
-import { provePosition, readCommit } from '../sql/commits/commit-rows.ts';
+import { type CommitMark, provePosition, readCommit, refuseOtherStore } from '../sql/commits/commit-rows.ts';
 import { createSqlStore } from '../sql/create-sql-store.ts';
 import { initialize } from '../sql/schema/initialize.ts';
 import { schemaVersion } from '../sql/schema/migrate.ts';
@@ -25,6 +25,8 @@ export interface OpenPostgresStoreOptions {
   readonly dataDir: string;
   /** Migrates although servers of an older version are connected; they then refuse to write. */
   readonly mayMigrateUnderOldNodes?: boolean;
+  /** The commit that the process before this one has made for it, if it hands over. */
+  readonly takesOverAt?: CommitMark | null;
   readonly pollIntervalMs?: number;
   readonly keepRevisions?: number;
   readonly clock?: Clock;
@@ -84,8 +86,10 @@ function readPosition(pool: ServerPool, history: History): Promise<number> {
 }
 
 /** Processes that start together wait here for the first one: it migrates and creates the key, the others find both. */
-function prepare(pool: ServerPool, { dataDir, secretKey, mayMigrateUnderOldNodes }: OpenPostgresStoreOptions) {
+function prepare(pool: ServerPool, options: OpenPostgresStoreOptions) {
+  const { dataDir, secretKey, mayMigrateUnderOldNodes, takesOverAt: mark = null } = options;
   return inTransaction(pool, `${PREPARE}; ${TAKE_MIGRATION_LOCK}`, async (connection) => {
+    if (mark !== null) await connection.run(refuseOtherStore('postgres', mark));
     const found = await connection.run(schemaVersion('postgres'));
     if (mayMigrateUnderOldNodes !== true) await connection.run(refuseOldNodes(found));
     return connection.run(initialize('postgres', { dataDir, configured: secretKey }, found));

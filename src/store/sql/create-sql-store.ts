@@ -1,5 +1,6 @@
 import { mapInSlices } from '../../lib/async/map-in-slices.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
+import { PosternError } from '../../lib/errors.ts';
 import type { Keyring } from '../keyring.ts';
 import { purposeSeals } from '../purpose-seals.ts';
 import type {
@@ -129,6 +130,15 @@ export function createSqlStore({
     },
     useSecretKey: (keyId) => keyring.use(keyId),
     commit,
+    mark: async () => {
+      try {
+        await engine.write('probeWrite');
+      } catch (error) {
+        // Then the last commit has to do: a server that cannot write can still be replaced.
+        if (!isUnwritable(error)) throw error;
+      }
+      return engine.history.seen;
+    },
     ...purposeSeals(keyring),
     currentRevision: () => engine.read('readRevision'),
     readAll: (onBatch) =>
@@ -189,6 +199,11 @@ export function createSqlStore({
     stats: () => ({ writeSets, commits: engine.commitCount(), events: recorded, resets: engine.history.resets }),
     close: () => engine.close(),
   };
+}
+
+function isUnwritable(error: unknown): boolean {
+  if (!(error instanceof PosternError)) return false;
+  return error.code === 'ERR_POSTERN_STORE_FULL' || error.code === 'ERR_POSTERN_STORE_READ_ONLY';
 }
 
 function isAskingOnly({

@@ -1,5 +1,6 @@
 import { readSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { messageOf } from '../../lib/error-text.ts';
 import { storeErrors } from '../errors.ts';
 
 const HEADER_BYTES = 100;
@@ -64,7 +65,7 @@ export class DatabaseFiles {
 
   #header(): Buffer {
     const header = Buffer.alloc(HEADER_BYTES);
-    readSync(this.#headerFile, header, 0, header.length, 0);
+    reached(this.#path, () => readSync(this.#headerFile, header, 0, header.length, 0));
     return header;
   }
 }
@@ -76,7 +77,20 @@ function lengthIn(header: Buffer): number {
 }
 
 function statOrNull(path: string): Stats | null {
-  return statSync(path, { throwIfNoEntry: false }) ?? null;
+  return reached(path, () => statSync(path, { throwIfNoEntry: false })) ?? null;
+}
+
+/** The directory may become unreadable under a running server, and a disk may fail. */
+function reached<Result>(path: string, look: () => Result): Result {
+  try {
+    return look();
+  } catch (error) {
+    throw storeErrors.create(
+      'ERR_POSTERN_STORE_UNAVAILABLE',
+      `${path} cannot be read (${messageOf(error)}). Give the user of the server access to the data directory again, or check its disk`,
+      { cause: error },
+    );
+  }
 }
 
 function identityOf({ dev, ino }: Stats): string {

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { databasePath, makePrivateFile } from '../data-directory.ts';
 import { syncDirectory } from '../key-file.ts';
 import type { KeySource } from '../load-keyring.ts';
-import { lacksCommit } from '../sql/commits/commit-rows.ts';
+import { type CommitMark, lacksCommit, refuseOtherStore } from '../sql/commits/commit-rows.ts';
 import { readRevision } from '../sql/commits/revision-rows.ts';
 import { createSqlStore } from '../sql/create-sql-store.ts';
 import { refuseIncompatible } from '../sql/schema/compatible.ts';
@@ -25,23 +25,23 @@ export interface OpenSqliteStoreOptions {
   readonly keepRevisions?: number;
   readonly probeIntervalMs?: number;
   readonly clock?: Clock;
-  /** Opens the store beside its owner, which is handing over to this process. */
-  readonly isTakingOver?: boolean;
+  /** Opens the store beside its owner, which is handing over to this process and has made this commit for it. */
+  readonly takesOverAt?: CommitMark | null;
 }
 
 export async function openSqliteStore(options: OpenSqliteStoreOptions): Promise<Store> {
-  const { dataDir, secretKey, maxPages, keepRevisions, probeIntervalMs, clock, isTakingOver = false } = options;
-  const successor = isTakingOver ? lockAsSuccessor(dataDir) : null;
+  const { dataDir, secretKey, maxPages, keepRevisions, probeIntervalMs, clock, takesOverAt: mark = null } = options;
+  if (mark !== null) refuseLostFiles(dataDir, mark);
+  const successor = mark === null ? null : lockAsSuccessor(dataDir);
   const lock = successor ?? lockDirectory(dataDir);
   try {
     const path = databasePath(dataDir);
-    // While its owner writes, the files change under any comparison.
-    const last = isTakingOver ? null : refuseLostFiles(dataDir);
+    const last = mark === null ? refuseLostFiles(dataDir) : null;
     makePrivateFile(path);
-    const prepared = prepare(path, { dataDir, configured: secretKey }, { isTakingOver, last });
+    const prepared = prepare(path, { dataDir, configured: secretKey }, { mark, last });
     const { keyring, accountId, commit, loss } = prepared;
     const engine = createSqliteEngine({
-      ...{ path, maxPages, commit, probeIntervalMs, isTakingOver },
+      ...{ path, maxPages, commit, probeIntervalMs, isTakingOver: mark !== null },
       own: () => successor?.own() ?? Promise.resolve(),
       onClosed: () => lock.release(),
     });
@@ -59,18 +59,21 @@ export async function openSqliteStore(options: OpenSqliteStoreOptions): Promise<
 function prepare(
   path: string,
   source: KeySource,
-  { isTakingOver, last }: { readonly isTakingOver: boolean; readonly last: LastCommit | null },
+  { mark, last }: { readonly mark: CommitMark | null; readonly last: LastCommit | null },
 ): Initialized & { readonly loss: string | null } {
   const connection = new SqliteConnection({ path, access: 'write' });
   try {
-    if (!isTakingOver) checkPages(connection);
+    checkPages(connection);
     return connection.transaction('IMMEDIATE', () => {
-      if (isTakingOver) connection.run(refuseIncompatible('sqlite'));
+      if (mark !== null) {
+        connection.run(refuseOtherStore('sqlite', mark));
+        connection.run(refuseIncompatible('sqlite'));
+      }
       const initialized = connection.run(initialize('sqlite', source));
       const found = { commit: initialized.commit, revision: connection.run(readRevision()) };
       const isLost = last !== null && connection.run(lacksCommit(last.commit));
-      // From here on, this process makes another log.
-      if (!isTakingOver) forgetLog(path, found);
+      // From here on, this process makes another log. A process that takes over goes on with the log of its owner.
+      if (mark === null) forgetLog(path, found);
       return { ...initialized, loss: isLost ? lossText(path, last, found) : null };
     });
   } finally {

@@ -13,6 +13,7 @@ export const throwaway = defineBackend({
   name: 'throwaway',
   idPrefix: 'bkdta',
   title: 'a throwaway backend',
+  readsPath: false,
   description: 'Sends requests to an address, or to its fallback.',
   config: (anyBackend) =>
     Type.Object({

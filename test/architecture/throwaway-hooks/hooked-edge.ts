@@ -6,6 +6,7 @@ export const hookedEdge = defineModule({
   name: 'hooked_edge',
   level: 'edge',
   decidesAccess: false,
+  readsPath: false,
   title: 'Hooked edge module',
   description: 'Requires TLS 1.3.',
   config: Type.Object({

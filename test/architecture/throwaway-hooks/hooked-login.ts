@@ -29,6 +29,7 @@ export const hookedLogin = defineModule({
   name: 'hooked_login',
   level: 'route',
   decidesAccess: true,
+  readsPath: false,
   isLogin: true,
   learnsFrom: (_config, { edgeId, settings, asked }) => ({
     ...{ issuer: `https://${edgeId}`, clientId: Object.keys(settings).join(), isDiscovered: false },

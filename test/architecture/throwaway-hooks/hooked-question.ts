@@ -10,6 +10,7 @@ const shared = {
     since_ms: Type.Integer({ description: 'Since when.' }),
     edge: reference({ kinds: ['https_edge'] }, { ...refSchema, description: 'The edge.' }),
     is_known: Type.Boolean({ description: 'Whether there is such an edge.' }),
+    path_reader: Type.Union([Type.String(), Type.Null()], { description: 'What reads paths.' }),
   }),
   alsoReads: ['app:read'],
   answer: async ({ config, place, fields, query }, ports) => {
@@ -24,6 +25,7 @@ const shared = {
       since_ms: query['since'] === undefined ? ports.nowMs : ports.time('since', query['since']),
       edge: ports.ref(place.edgeId),
       is_known: ports.record('https_edge', place.edgeId) !== undefined && learned?.knows('email') !== false,
+      path_reader: ports.pathReader(place),
     };
   },
 } satisfies Partial<ModuleQuestion>;

@@ -4,6 +4,7 @@ import { errorTable } from '../../../src/lib/errors.ts';
 import { bodyProblem } from '../../../src/lib/schema/decode-body.ts';
 import { declared } from '../../../src/lib/settings/setting.ts';
 import { integer } from '../../../src/lib/settings/setting-kinds.ts';
+import type { ChildTable } from '../../../src/modules/contract/child-table.ts';
 import type { Answer, Pass, Refusal, Verdict } from '../../../src/modules/contract/decides.ts';
 import { defineModule, enabledField } from '../../../src/modules/contract/module.ts';
 import type { ConfiguredBy } from '../../../src/modules/contract/prepare.ts';
@@ -44,6 +45,14 @@ const DENIED: Refusal = {
   accessRule: 'deny[0]',
 };
 
+/** How many routes an edge has. */
+const routesOf: ChildTable<number> = {
+  kind: 'https_edge_route',
+  parentKind: 'https_edge',
+  empty: 0,
+  changed: (count, before, after) => count + (after === null ? 0 : 1) - (before === null ? 0 : 1),
+};
+
 let isPartLoaded = false;
 
 /** Uses every hook of a route's module. `throwaway-module.test.ts` copies this folder into a copy of `src/modules`. */
@@ -51,6 +60,7 @@ export const hooked = defineModule({
   name: 'hooked',
   level: 'route',
   decidesAccess: true,
+  readsPath: () => 'mark',
   title: 'Hooked module',
   description: 'Marks what passes.',
   config: Type.Object({
@@ -82,6 +92,7 @@ export const hooked = defineModule({
     hooked_bytes: declared(integer(1, 1000), { default: 10, description: 'How much of a body is read.' }),
   },
   shared: [hookedNotes],
+  childTables: [routesOf],
   recordKinds: [NOTE_KIND, MARK_KIND],
   followedKinds: ['https_edge'],
   reservedHeaders: ['x-hooked-*'],
@@ -136,6 +147,7 @@ export const hooked = defineModule({
     ports.askedClaims();
     ports.children('https_edge_route', place.edgeId);
     ports.addressLists.of('ipl_none', { file: 'none' });
+    if (runtime !== null) runtime.seen['routes'] = ports.childTable(routesOf, place.edgeId);
     const hooks = prepared({ mark, maxBytes: settings.hooked_bytes, configuredBy }, runtime);
     return { ok: true, prepared: backend_id === '' ? hooks : { ...hooks, backendId: backend_id } };
   },

@@ -100,6 +100,7 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
     ticked: true,
     heard: true,
     'edge changed': true,
+    routes: 1,
     followed: { current: true, written: true, 'written again': false, doc: { text: 'a mark' }, revision: 'number' },
     sent: 'x',
     modules: [1, true],
@@ -119,7 +120,13 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
   const since = '2026-11-01T00:00:00Z';
   const asked = await edge.api('GET', `${routePath}/hooked/length?since=${since}`);
   const { uri } = asked.edge;
-  const expected = { sessions: 0, since_ms: Date.parse(since), edge: { id: edgeId, uri }, is_known: true };
+  const expected = {
+    sessions: 0,
+    since_ms: Date.parse(since),
+    edge: { id: edgeId, uri },
+    is_known: true,
+    path_reader: 'hooked mark',
+  };
   assert.deepEqual(asked, { length: 1, ...expected });
   assert.equal((await edge.api('POST', `${routePath}/hooked/length`, { hooked: { mark: '!!' }, more: 3 })).length, 5);
   assert.equal((await edge.world.api('POST', `${routePath}/hooked/length`, { more: 3 })).status, 400);

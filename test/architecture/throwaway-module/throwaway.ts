@@ -13,6 +13,7 @@ export const throwaway = defineModule({
   name: 'throwaway',
   level: 'route',
   decidesAccess: false,
+  readsPath: false,
   title: 'Throwaway module',
   description: 'Greets the upstream.',
   config: Type.Object({

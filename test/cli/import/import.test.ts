@@ -138,6 +138,38 @@ suite('import of the retired API', () => {
     assert.doesNotMatch(`${fromApi.text}${fromApi.stdout}${fromApi.stderr}`, PLANTED);
   });
 
+  test('rejects a list of which a page is missing', async (t) => {
+    const rules = RETIRED_ANSWERS['/ip_policy_rules'] as { items: readonly object[] };
+    const [first] = rules.items as readonly { id: string }[];
+    let last: readonly [number, object] = [404, {}];
+    const server = createServer((request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
+      const before = searchParams.get('before_id');
+      const page = { ip_policy_rules: [first], next_page_uri: `${pathname}?before_id=${first?.id}` };
+      if (pathname !== '/ip_policy_rules') return answerPage(response, pathname, before);
+      const [status, body] = before === null ? [200, page] : last;
+      response.writeHead(status).end(JSON.stringify(body));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const missing = /GET \/ip_policy_rules: page 2 has no list "ip_policy_rules"/;
+    for (const [answer, message] of [
+      [[404, {}], missing],
+      [[410, {}], missing],
+      [[200, {}], missing],
+      [[200, { ip_policy_rules: null }], missing],
+      [[200, { ip_policy_rules: ['x'] }], missing],
+      [[200, { ip_policy_rules: [], next_page_uri: 5 }], /next_page_uri is no address/],
+    ] as const) {
+      last = answer;
+      const args = ['import', 'ngrok', '--api-key', 'x', '--base-url', base, '--file', '-'];
+      const { code, stdout, stderr } = await runCommand(args);
+      assert.equal(code, 1, stdout);
+      assert.match(stderr, message);
+    }
+  });
+
   test('reports a key that is rejected and an address that is not the API', async (t) => {
     const server = createServer((request, response) => {
       response.writeHead(request.headers.authorization === 'Bearer good' ? 200 : 401).end('<html>');
@@ -332,7 +364,6 @@ suite('import of agents', () => {
         'serverAddr',
         'auth > token',
         'proxies > web > locations',
-        'proxies > web > requestHeaders > set > x-from-where',
         'proxies > locked > httpUser',
         'proxies > locked',
         'proxies > ssh > transport > bandwidthLimit',
@@ -362,13 +393,13 @@ suite('import of agents', () => {
     assert.deepEqual(ngrok.tunnels.login.access, { allow_email_domains: ['example.com'] });
     assert.equal(ngrok.tunnels.ssh.remote_port, 20301);
     assert.equal(ngrok.inspect_addr, '127.0.0.1:4040');
-    const { text, report } = await imported(['frp', await written(FRPC)]);
-    assert.match(report.notes.join(), /proxies > web changed headers of requests/);
+    const { text } = await imported(['frp', await written(FRPC)]);
     const frp = parse(text);
     assert.deepEqual(frp.tunnels['web-2'], {
       proto: 'http',
       addr: '127.0.0.1:80',
       host_header: 'example.com',
+      request_header: { add: ['x-from-where: frp'], remove: ['x-from-where'] },
       domain: 'b.example.com',
     });
     assert.deepEqual(frp.tunnels.mail, { proto: 'tls', addr: '10.0.0.5:8443', domain: 'mail.example.com' });
@@ -463,8 +494,8 @@ suite('import of Caddy', () => {
     const route = parse(text).https_edges['a.example.com'].routes['/'];
     assert.equal(route.backend.backend, '127.0.0.1:1');
     assert.deepEqual(route.request_headers, {
-      add: { 'x-seen': '1', 'x-from': 'caddy' },
-      remove: ['x-user', 'x-from'],
+      add: { 'x-seen': '1', host: '127.0.0.1:1', 'x-from': 'caddy' },
+      remove: ['x-user', 'host', 'x-from'],
     });
     assert.deepEqual(route.response_headers.remove, ['x-frame-options', 'server']);
     assert.match(report.dropped.map(({ place }) => place).join(), /X-Early/);

@@ -149,6 +149,10 @@ suite('a proxy of frp that may have been protected is left out', () => {
 });
 
 const backend = { enabled: true, backend: { id: 'bkdtg_1' } };
+const restricted = { ip_restriction: { enabled: true, ip_policies: [{ id: 'ipp_1' }] } };
+const policies = { ip_policies: [{ id: 'ipp_1' }] };
+const rule = { id: 'ipr_1', action: 'deny', cidr: '192.0.2.1/32', ip_policy: { id: 'ipp_1' } };
+const rules = { ...policies, ip_policy_rules: [rule] };
 const dump = (edge: object, route: object, others: object = {}): string =>
   JSON.stringify({
     https_edges: [
@@ -160,6 +164,7 @@ const dump = (edge: object, route: object, others: object = {}): string =>
       },
     ],
     backends: [{ id: 'bkdtg_1', description: 'orders', labels: { app: 'orders' } }],
+    ip_restrictions: [],
     ...others,
   });
 
@@ -191,12 +196,53 @@ suite('a route of the retired API that may have been protected is turned off', (
         dump({}, { ip_restriction: { enabled: true, ip_policies: [{ id: 'ipp_missing' }] } }),
       ],
       ['IP restrictions of an unexpected shape', dump({}, {}, { ip_restrictions: { enforced: true } })],
+      ['IP restrictions that were not saved', dump({}, {}, { ip_restrictions: undefined })],
+      ['rules of a policy that were not saved', dump({}, restricted, policies)],
+      [
+        'the first page of rules',
+        dump({}, restricted, { ...rules, next_page_uri: '/ip_policy_rules?before_id=ipr_1' }),
+      ],
+      ...[{ next_page_uri: '/x?before_id=ipr_1' }, { next_page_uri: 5 }, { uri: '/x?before_id=ipr_0' }].map(
+        (page, at): Case => [
+          `pages of rules without the next or the first, form ${at}`,
+          JSON.stringify([
+            JSON.parse(dump({}, restricted, policies)),
+            { ip_policy_rules: [rule], ...page },
+            ...(at === 2 ? [{ ip_policy_rules: [], uri: '/x' }] : []),
+          ]),
+        ],
+      ),
+      [
+        'a rule with a field that is not known',
+        dump({}, restricted, { ...rules, ip_policy_rules: [{ ...rule, if: 'x' }] }),
+      ],
+      ['a policy with an action', dump({}, restricted, { ...rules, ip_policies: [{ id: 'ipp_1', action: 'deny' }] })],
+      [
+        'a rule without a policy',
+        dump({}, restricted, { ...rules, ip_policy_rules: [{ ...rule, ip_policy: 'ipp_1' }] }),
+      ],
+      [
+        'two forms of one rule',
+        JSON.stringify([JSON.parse(dump({}, restricted, rules)), { ip_policy_rules: [{ ...rule, action: 'allow' }] }]),
+      ],
+      [
+        'a wildcard beside an edge that was not saved',
+        dump({ hostports: ['*.example.com:443'] }, {}, { ...rules, next_page_uri: '/edges/https?before_id=edghts_1' }),
+      ],
     ],
   );
 
   test('a plain route is written', async () => {
     const others = { ip_restrictions: [{ id: 'ipx_1', type: 'endpoints', enforced: false, ip_policies: [] }] };
     assert.deepEqual((await served(['ngrok', '--from-file'], dump({}, {}, others))).names, ['a.example.com/']);
+    const { ip_policy_rules: saved, ...before } = rules;
+    const pages = [
+      JSON.parse(dump({}, restricted, before)),
+      { ip_policy_rules: saved, next_page_uri: '/ip_policy_rules?before_id=ipr_1' },
+      { ip_policy_rules: [{ ...rule, id: 'ipr_2' }], uri: '/ip_policy_rules?before_id=ipr_1', next_page_uri: null },
+    ];
+    for (const text of [dump({}, restricted, rules), JSON.stringify(pages), JSON.stringify(pages.toReversed())])
+      assert.deepEqual((await served(['ngrok', '--from-file'], text)).names, ['a.example.com/']);
   });
 });
 

@@ -37,7 +37,7 @@ suite('bootstrap', { timeout: TIMEOUT_MS }, () => {
     for (const token of tokens) assert(!output.includes(token), 'a secret in the log');
   });
 
-  test('shows generated secrets once to a person at a terminal, with the next command, and writes no file', async (t) => {
+  test('shows a person at a terminal where the generated secrets are, and the next command', async (t) => {
     const dataDir = await tempDir(t);
     const command = `'${process.execPath}' bin/postern.mjs server --data-dir '${dataDir}' --api-listen 127.0.0.1:0 --edge-listen 127.0.0.1:0 --edge-http-listen 127.0.0.1:0 --tunnel-listen 127.0.0.1:0`;
     const terminal = spawn('script', ['-qefc', command, '/dev/null'], {
@@ -50,11 +50,12 @@ suite('bootstrap', { timeout: TIMEOUT_MS }, () => {
       output += text as string;
       if (output.includes(' edge app.localhost')) break;
     }
-    const [, key = ''] = /API key +(\S+)/.exec(output) ?? [];
-    assert.match(key, /^postern_ak_[\w-]{43}$/);
+    const [, file = ''] = /API key +in (\S+)/.exec(output) ?? [];
+    assert.match(await readFile(file, 'utf8'), /^postern_ak_[\w-]{43}\n$/);
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+    assert.doesNotMatch(output, /postern_(ak|cr)_/);
     assert.match(output, /API +http:\/\/127\.0\.0\.1:\d+/);
     assert.match(output, /node bin\/postern\.mjs edge app\.localhost:\d+ --to 3000/);
-    assert(!(await readdir(dataDir)).some((name) => name.startsWith('first-')));
   });
 
   test('accepts preset secrets without storing them in files, and ignores them later with a warning', async (t) => {

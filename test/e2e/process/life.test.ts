@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
@@ -30,6 +31,33 @@ suite('life of the server process', { timeout: TIMEOUT_MS }, () => {
     assert.deepEqual(await second.exited, { code: 1, signal: null });
     assert.match(second.stderr(), /^postern: process \d+ uses the data directory .*POSTERN_DATA_DIR\n$/);
     assert.equal((await fetch(`${line.base_url}/healthz`)).status, 200, 'the first one runs on');
+  });
+
+  test('rejects a secret key that others may read, and a data directory that they may write to, with the command that repairs it', async (t) => {
+    const dataDir = join(await tempDir(t), 'the data');
+    const first = startServerProcess(t, dataDir);
+    await first.ready();
+    first.child.kill('SIGTERM');
+    await first.exited;
+    const key = join(dataDir, 'secret.key');
+    for (const [path, mode, good] of [
+      [key, 0o604, 0o600],
+      [key, 0o602, 0o600],
+      [dataDir, 0o702, 0o700],
+      [dataDir, 0o1777, 0o700],
+    ] as const) {
+      await chmod(path, mode);
+      const server = startServerProcess(t, dataDir);
+      assert.equal((await server.exited).code, 1, mode.toString(8));
+      const [, command = ''] = /run "(chmod [^"]+)"/.exec(server.stderr()) ?? [];
+      assert.equal(command, `chmod ${good.toString(8)} '${path}'`, server.stderr());
+      execFileSync('sh', ['-c', command]);
+      assert.equal((await stat(path)).mode & 0o777, good);
+    }
+    // A volume of Kubernetes belongs to the group of the pod.
+    await chmod(key, 0o660);
+    await chmod(dataDir, 0o2775);
+    await startServerProcess(t, dataDir).ready();
   });
 
   test('rejects a data directory that is a file', async (t) => {

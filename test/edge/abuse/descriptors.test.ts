@@ -1,49 +1,27 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { IncomingHttpHeaders } from 'node:http2';
+import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { startAgent } from '../../../src/agent/index.ts';
 import { ALPN } from '../../../src/tunnel/protocol.ts';
-import { ApiConnection } from '../../support/api-connection.ts';
-import { EdgeSites } from '../../support/edge-sites.ts';
 import { trustIn } from '../../support/edge-world.ts';
 import { LAUNCHER, startServerProcess } from '../../support/server-process.ts';
 import { isLong } from '../../support/share-of-cases.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { TEST_API_KEY } from '../../support/test-world.ts';
 import { recordingUpstream } from '../traffic/recording-upstream.ts';
+import { ProcessSites, portOf } from './support/process-sites.ts';
 import { until } from './support/until.ts';
 
 /** A thread has a dozen of its own. */
 const LIMIT = 140 + 24 * Number(process.env['POSTERN_TEST_WORKERS'] ?? 0);
+const VISITORS = 12;
 const TOKEN = `test-token-${randomBytes(24).toString('base64url')}`;
 const SCARCE = /^file descriptors are running out/;
 const ENOUGH = /^there are enough file descriptors again/;
-
-/** Calls the API over a new connection each time, as a health check does. */
-class Sites extends EdgeSites {
-  apiAddress = '';
-
-  async call(method: string, path: string, body?: unknown) {
-    const connection = new ApiConnection(this.apiAddress, TEST_API_KEY);
-    try {
-      return await connection.send(method, path, body);
-    } finally {
-      connection.close();
-    }
-  }
-
-  async api(method: string, path: string, body?: unknown) {
-    const answer = await this.call(method, path, body);
-    assert.ok(answer.status < 300, JSON.stringify(answer.body));
-    return answer.body;
-  }
-}
-
-const portOf = (address: string): number => Number(address.slice(address.lastIndexOf(':') + 1));
 
 /** Whether a connection is closed before it said anything. */
 async function isRefused(port: number): Promise<boolean> {
@@ -70,9 +48,8 @@ test('a process whose file descriptors run out says so, keeps the API, and recov
   });
   const { addresses } = await postern.ready();
   const { api, edge, edge_http, tunnel } = addresses as Record<'api' | 'edge' | 'edge_http' | 'tunnel', string>;
-  const sites = new Sites({ address: '127.0.0.1', port: portOf(edge), ca: trustIn(dataDir) });
+  const sites = new ProcessSites({ api, edge }, trustIn(dataDir));
   t.after(() => sites.disconnect());
-  sites.apiAddress = api;
   const logged = (line: RegExp): number => postern.lines().filter(({ msg }) => line.test(String(msg))).length;
   const site = await sites.site(await sites.staticBackend(upstream.address));
 
@@ -82,9 +59,12 @@ test('a process whose file descriptors run out says so, keeps the API, and recov
   await agent.ready;
   const tcpPort = portOf(agent.publicUrl ?? '');
 
-  const visitor = await sites.http2(site.host);
-  const visit = async (path: string): Promise<IncomingHttpHeaders> => {
-    const stream = visitor.request({ ':path': path });
+  // A single address leaves half of them to others: see one-visitor.test.ts.
+  const visitors: ClientHttp2Session[] = [];
+  for (let at = 1; at <= VISITORS; at += 1)
+    visitors.push(await sites.http2(site.host, { localAddress: `127.0.2.${at}` } as object));
+  const visit = async (path: string, at = 0): Promise<IncomingHttpHeaders> => {
+    const stream = (visitors[at % VISITORS] as ClientHttp2Session).request({ ':path': path });
     const [headers] = (await once(stream.resume(), 'response')) as [IncomingHttpHeaders];
     return headers;
   };
@@ -92,9 +72,10 @@ test('a process whose file descriptors run out says so, keeps the API, and recov
   assert.equal(logged(SCARCE), 0);
 
   // One after the other, until the first is refused.
-  const idle = [];
+  const idle: TLSSocket[] = [];
   for (;;) {
-    const socket = await sites.connect(site.host).catch(() => null);
+    const localAddress = `127.0.1.${idle.length + 1}`;
+    const socket = await sites.connect(site.host, { localAddress } as object).catch(() => null);
     if (socket === null) break;
     idle.push(socket);
     assert.ok(idle.length < LIMIT);
@@ -116,7 +97,7 @@ test('a process whose file descriptors run out says so, keeps the API, and recov
     release = resolve;
   });
   upstream.answer = (_request, response) => void released.then(() => response.end('late'));
-  const answers = Array.from({ length: 60 }, () => visit('/held'));
+  const answers = Array.from({ length: 60 }, (_, at) => visit('/held', at));
   const refused = await Promise.race(answers);
   assert.deepEqual(
     [refused[':status'], refused['postern-error-code'], refused['retry-after']],

@@ -36,7 +36,12 @@ export class JudgedExchange {
         this.#status = status;
       },
     };
-    const head = { method: 'GET', host: 'app.example', path: { path, target: path, key: path }, headers: [] };
+    const head = {
+      method: 'GET',
+      host: 'app.example',
+      path: { path, target: path, key: path, odd: null },
+      headers: [],
+    };
     const client = { head, writer, source: null, trailers: () => [] } as unknown as ClientSide;
     const facts = { edgeId: 'edghts_1', tlsGeneration: 'g', remoteAddress: '192.0.2.1', clientCertificate: null };
     this.exchange = new Exchange(runtime, { ...facts, retire() {} } as unknown as ConnectionFacts, client);

@@ -42,7 +42,7 @@ function get(target: string, host = HOST, method = 'GET'): Promise<string> {
 suite('http-01', () => {
   test('answers the exact token on its own host, and ends the connection', async () => {
     await expect();
-    for (const host of [HOST, 'SITE.apps.TEST', `${HOST}:80`]) {
+    for (const host of [HOST, 'SITE.apps.TEST', `${HOST}:80`, `${HOST}.`]) {
       const answer = await get(PATH, host);
       assert.match(answer, /^HTTP\/1\.1 200 /);
       assert.match(answer, /content-type: text\/plain\r/i);
@@ -51,7 +51,7 @@ suite('http-01', () => {
     const [kept] = (await world.api('GET', `/requests?host=${HOST}`)).requests;
     assert.deepEqual([kept.path, kept.status, kept.bytes_out], [PATH, 200, PROOF.length]);
     assert.deepEqual(kept.decisions, [{ module: 'edge', decision: 'pass', reason: 'acme_challenge' }]);
-    assert.match(await world.metrics(), /postern_edge_acme_challenges_total\{type="http-01"\} 3/);
+    assert.match(await world.metrics(), /postern_edge_acme_challenges_total\{type="http-01"\} 4/);
   });
 
   test('answers HEAD without a body, and reads no body of a GET', async () => {
@@ -78,7 +78,8 @@ suite('http-01', () => {
     ['another configured host', PATH, 'other.apps.test', 'GET', 308],
     ['an unknown host', PATH, 'stranger.apps.test', 'GET', 404],
     ['the parent host', PATH, 'apps.test', 'GET', 404],
-    ['a trailing dot', PATH, `${HOST}.`, 'GET', 400],
+    ['another host with the dot of the root', PATH, 'other.apps.test.', 'GET', 308],
+    ['two dots at the end', PATH, `${HOST}..`, 'GET', 400],
     ['dot segments', `/x/..${PATH}`, HOST, 'GET', 400],
     ['POST', PATH, HOST, 'POST', 308],
   ] as const) {

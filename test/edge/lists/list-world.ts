@@ -37,6 +37,7 @@ export class ListWorld {
     mkdirSync(dir, { recursive: true });
     const settings = {
       POSTERN_LISTS_DIR: dir,
+      POSTERN_LISTS_ALLOW_CIDRS: '127.0.0.0/8',
       POSTERN_COUNTRY_DATABASE: database,
       POSTERN_TRUSTED_PROXIES: '127.0.0.0/8',
       ...env,

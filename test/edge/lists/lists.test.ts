@@ -310,3 +310,45 @@ suite('the fields of a list', () => {
     await assert.rejects(() => world.edge.api('PATCH', `/ip_policy_lists/${id}`, { action: 'allow' }), /400/);
   });
 });
+
+suite('a list at a URL of this machine or of a private network', () => {
+  test('is not requested unless lists_allow_cidrs allows it, and says nothing about what answers there', async (t) => {
+    const closed = await ListWorld.open(t, { POSTERN_LISTS_ALLOW_CIDRS: '' });
+    closed.publish = (request, response) => {
+      response.statusCode = request.url === '/401' ? 401 : 404;
+      response.end();
+    };
+    const { policyId } = await closed.site();
+    const { port } = new URL(closed.url());
+    const api = new URL(closed.edge.world.baseUrl);
+    const urls = [
+      ...['/401', '/404'].map((path) => closed.url(path)),
+      `http://localhost:${port}/401`,
+      `https://127.0.0.1:${port}/`,
+      `https://[::ffff:127.0.0.1]:${port}/`,
+      'https://10.255.255.1/',
+      'https://169.254.169.254/latest',
+      `http://127.0.0.1:${api.port}/healthz`,
+      // Nothing listens there.
+      'http://127.0.0.1:1/',
+    ];
+    const errors = new Set<string>();
+    for (const url of urls) {
+      const headers = { authorization: 'Bearer chosen' };
+      const { id } = await closed.list(policyId, { url, headers });
+      const { error, status } = await closed.refresh(id);
+      assert.equal(status, 'missing', url);
+      errors.add(String(error).replaceAll(/address \S+/g, 'ADDRESS'));
+    }
+    assert.equal(closed.asked.length, 0);
+    assert.equal(errors.size, 1, [...errors].join('\n'));
+    assert.match([...errors][0] ?? '', /setting lists_allow_cidrs/);
+  });
+
+  test('never leads to the API of the server, whatever is allowed', async () => {
+    const { policyId } = await world.site();
+    const api = new URL(world.edge.world.baseUrl);
+    const { id } = await world.list(policyId, { url: `http://127.0.0.1:${api.port}/healthz` });
+    assert.match(String((await world.refresh(id)).error), /could not be fetched: .*lists_allow_cidrs/);
+  });
+});

@@ -23,6 +23,7 @@ function countingModule(name: string, decidesAccess: boolean, counts: { asked: n
     name,
     level: 'route',
     decidesAccess,
+    readsPath: false,
     title: `The ${name} module`,
     description: 'For tests.',
     config: Type.Object({ enabled: enabledField }),

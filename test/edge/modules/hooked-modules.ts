@@ -23,6 +23,7 @@ export class HookedModules {
       name,
       level: 'route',
       decidesAccess: true,
+      readsPath: false,
       title: `The ${name} module`,
       description: 'For tests.',
       config: Type.Object({ enabled: enabledField }),

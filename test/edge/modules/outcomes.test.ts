@@ -21,6 +21,7 @@ const listening = defineModule({
   name: 'a_listener',
   level: 'route',
   decidesAccess: false,
+  readsPath: false,
   title: 'The a_listener module',
   description: 'For tests.',
   config: Type.Object({ enabled: enabledField }),

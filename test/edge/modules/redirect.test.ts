@@ -175,6 +175,9 @@ suite('redirect', () => {
       answers.push(status, headers.location);
     }
     assert.deepEqual(answers, [200, undefined, 308, `${to}a?b=1`]);
+    const withDot = rule('path_prefix', '/', `https://${site.host}./`);
+    await ways.edge.api('PUT', `${site.routePath}/redirect`, { rules: [withDot] });
+    assert.equal(await ways.edge.status(site.host, '/'), 200, 'the same name with the dot of the root');
   });
 
   test('a redirect is shown as an answer, and not as a refusal', async () => {

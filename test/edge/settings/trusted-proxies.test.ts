@@ -108,6 +108,32 @@ suite('trusted_proxies', () => {
     assert.deepEqual([seen.client, seen.for], ['2001:db8::7', '2001:db8::7, 10.1.2.3, 127.0.0.1']);
   });
 
+  for (const [written, address] of [
+    ['5.5.5.5:4711', '5.5.5.5'],
+    ['[2001:db8::5]:4711', '2001:db8::5'],
+    ['[2001:db8::5]', '2001:db8::5'],
+    ['[::ffff:5.5.5.5]:1', '5.5.5.5'],
+  ] as const) {
+    test(`reads the port off ${written}, as the client and as a proxy`, async () => {
+      const seen = await seenBy(believesProxies, { 'x-forwarded-for': `${written}, 10.1.2.3:80` });
+      assert.deepEqual([seen.client, seen.for], [address, `${address}, 10.1.2.3, 127.0.0.1`]);
+    });
+  }
+
+  test('what only looks like an address with a port is unknown', async () => {
+    for (const odd of [
+      '5.5.5.5:',
+      '5.5.5.5:port',
+      '5.5.5.5:123456',
+      '[5.5.5.5',
+      '[]:80',
+      '2001:db8::5]:80',
+      '[::1%lo]:1',
+    ]) {
+      assert.equal((await seenBy(believesProxies, { 'x-forwarded-for': odd })).client, 'unknown', odd);
+    }
+  });
+
   test('IPv6', async () => {
     const seen = await seenBy(believesProxies, { 'x-forwarded-for': '2001:db8::7' });
     assert.equal(seen.client, '2001:db8::7');
@@ -122,6 +148,7 @@ suite('trusted_proxies', () => {
       return world.status(host, '/', chain === undefined ? {} : { headers: { 'x-forwarded-for': chain } });
     };
     assert.equal(await allowed(believesProxies, '198.51.100.7'), 200);
+    assert.equal(await allowed(believesProxies, '198.51.100.7:4711'), 200);
     assert.equal(await allowed(believesProxies, '198.51.100.7, 203.0.113.1'), 403);
     assert.equal(await allowed(believesProxies, '198.51.100.7, nonsense'), 403);
     assert.equal(await allowed(believesProxies), 403);

@@ -101,6 +101,16 @@ for (const { name, host, service, most } of WAYS) {
   });
 }
 
+for (const { name, host } of WAYS) {
+  test(`600 cookies in fields of their own pass, through ${name}`, async () => {
+    const session = await edge.http2(host);
+    const cookie = Array.from({ length: 600 }, (_, at) => `c${at}=${'v'.repeat(8)}`);
+    assert.equal(await statusOf(session, { ':path': pathOf({}), cookie }), 200);
+    assert.deepEqual(lost, []);
+    session.destroy();
+  });
+}
+
 test('a visitor that accepts 16 KB of headers gets 502 for a larger response, and keeps the connection', async () => {
   const { host, service } = WAYS[0] as (typeof WAYS)[number];
   const session = connect(`https://${host}`, {

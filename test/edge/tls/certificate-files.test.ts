@@ -115,6 +115,32 @@ suite('a certificate in files', () => {
     await world.api('DELETE', body.uri);
   });
 
+  test('is rejected with the same words when it is outside and when it does not exist', async () => {
+    const hidden = join(outside, 'hidden');
+    await mkdir(hidden, { recursive: true });
+    await writeFile(join(hidden, 'there.pem'), 'x');
+    await writeFile(join(hidden, 'closed.pem'), 'x', { mode: 0o000 });
+    await symlink(join(hidden, 'there.pem'), join(allowed, 'to-file.pem'));
+    await symlink(join(hidden, 'absent.pem'), join(allowed, 'to-nothing.pem'));
+    await symlink(hidden, join(allowed, 'to-folder'));
+    await symlink('loop.pem', join(allowed, 'loop.pem'));
+    const paths = [
+      ...['there.pem', 'closed.pem', 'absent.pem', 'there.pem/x', 'absent/x', '.'].map((name) => join(hidden, name)),
+      ...['to-file.pem', 'to-nothing.pem', 'to-folder/there.pem', 'to-folder/absent.pem', 'to-folder', 'loop.pem'].map(
+        (name) => join(allowed, name),
+      ),
+      ...['/proc/1/environ', '/nowhere/at/all', `${allowed}-not/x.pem`, outside, '/'],
+    ];
+    const said = new Set<string>();
+    for (const path of paths) {
+      const sent = { ...FILES, certificate_file: path };
+      const { status, body } = await world.world.api('POST', '/tls_certificates', sent);
+      said.add(`${status} ${body.msg}`);
+    }
+    assert.equal(said.size, 1, [...said].join('\n'));
+    assert.match([...said][0] ?? '', /^400 .*not a file below the directories/);
+  });
+
   test('is rejected with the reason when a file cannot be used', async () => {
     const good = await pair('good');
     const other = await pair('other');
@@ -126,12 +152,20 @@ suite('a certificate in files', () => {
     await writeFile(join(allowed, 'other.key'), other.keyPem);
     execFileSync('mkfifo', [join(allowed, 'pipe.pem')]);
     for (const [body, field, says] of [
-      [{ ...FILES, certificate_file: secretFile }, 'certificate_file', /outside the directories/],
-      [{ ...FILES, certificate_file: join(allowed, 'link-out.pem') }, 'certificate_file', /outside the directories/],
-      [{ ...FILES, certificate_file: join(allowed, '../secret.pem') }, 'certificate_file', /outside the directories/],
+      [{ ...FILES, certificate_file: secretFile }, 'certificate_file', /not a file below the directories/],
+      [
+        { ...FILES, certificate_file: join(allowed, 'link-out.pem') },
+        'certificate_file',
+        /not a file below the directories/,
+      ],
+      [
+        { ...FILES, certificate_file: join(allowed, '../secret.pem') },
+        'certificate_file',
+        /not a file below the directories/,
+      ],
       [{ ...FILES, certificate_file: 'fullchain.pem' }, 'certificate_file', /absolute path/],
       [{ ...FILES, certificate_file: join(allowed, 'absent.pem') }, 'certificate_file', /ENOENT/],
-      [{ ...FILES, certificate_file: allowed }, 'certificate_file', /outside|regular file/],
+      [{ ...FILES, certificate_file: allowed }, 'certificate_file', /not a file below|regular file/],
       [{ ...FILES, certificate_file: join(allowed, 'huge.pem') }, 'certificate_file', /larger than/],
       [{ ...FILES, certificate_file: join(allowed, 'pipe.pem') }, 'certificate_file', /regular file/],
       [{ ...FILES, private_key_file: join(allowed, 'other.key') }, 'private_key_file', /does not match/],

@@ -65,6 +65,47 @@ for (const [count, expected] of [
   });
 }
 
+/** A browser and Go's client send each cookie in a field of its own over HTTP/2; over HTTP/1.1 all are one header. */
+async function withCookies(path: string, cookies: readonly string[]): Promise<readonly [http1: string, http2: string]> {
+  const [http1] = await both('GET', path, { cookie: cookies.join('; ') });
+  const crumbs = { ':method': 'GET', ':authority': host, ':path': path, cookie: [...cookies] };
+  return [http1, await overHttp2(crumbs)];
+}
+
+for (const count of [2, 99, 100, 170, 900]) {
+  test(`${count} cookies in fields of their own arrive as one header`, async () => {
+    const cookies = Array.from({ length: count }, (_, at) => `c${at}=${'v'.repeat(20)}`);
+    const path = `/cookies-${count}`;
+    assert.deepEqual(await withCookies(path, cookies), ['200 ', '200 ']);
+    const seen = upstream.seen.filter(({ url }) => url === path).map(({ headers }) => headers['cookie']);
+    // As one field over each protocol, and in fields of their own.
+    assert.equal(seen.length, 3);
+    for (const cookie of seen) assert.ok(cookie === cookies.join('; '), `${cookie?.length} characters`);
+  });
+}
+
+test('cookies in fields of their own count with the bytes of one header', async () => {
+  const cookies = Array.from({ length: 100 }, (_, at) => `${String(at).padStart(3, '0')}=${'v'.repeat(300)}`);
+  const bytes = cookies.join('; ').length + 'cookie'.length;
+  const fit = LIMIT_BYTES - bytes - 1 - 'host'.length - host.length;
+  const pathOf = (length: number): string => `/${'p'.repeat(length - 1)}`;
+  const refused = '431 ERR_POSTERN_HEADERS_TOO_LARGE';
+  assert.deepEqual(await withCookies(pathOf(fit), cookies), ['200 ', '200 ']);
+  assert.deepEqual(await withCookies(pathOf(fit + 1), cookies), [refused, refused]);
+});
+
+test('more than 1,000 fields are 431, however small the cookies are, and far more are reset', async () => {
+  const crumbs = (count: number) => ({ ':path': '/many', cookie: Array.from({ length: count }, () => 'a=') });
+  assert.equal(await overHttp2({ ...crumbs(1_000), ':authority': host }), '431 ERR_POSTERN_HEADERS_TOO_LARGE');
+  const session = await edge.http2(host);
+  const bomb = session.request(crumbs(2_000), { endStream: true });
+  await assert.rejects(once(bomb, 'response'), { code: 'ERR_HTTP2_STREAM_ERROR' });
+  const after = session.request({ ':path': '/after' }, { endStream: true });
+  assert.equal((await once(after, 'response'))[0][':status'], 200);
+  session.destroy();
+  assert.ok(!upstream.seen.some(({ url }) => url === '/many'));
+});
+
 for (const [method, expected] of [
   ['PROPFIND', '200 '],
   ['QUERY', '200 '],

@@ -46,6 +46,23 @@ test('two routes with the same client share a login', async () => {
   assert.equal(await userOf(browser, site.host, '/second'), ALICE);
 });
 
+test('a login returns to an odd path byte for byte, and from one that a browser could take for a host to the start page', async () => {
+  const { host } = await world.site();
+  for (const path of [
+    '/api/queues/%2F/orders',
+    '/bucket/a//b',
+    '/web/2020/https://example.com/',
+    '/dav/a%5Cb%0Ac',
+    '/;x/a',
+  ]) {
+    assert.equal(seenIn(await world.browser().logIn(host, path)).url, path);
+  }
+  assert.equal(seenIn(await world.browser().logIn(host, '//evil.example/x')).url, '/');
+  const browser = world.browser();
+  await browser.logIn(host, '/');
+  assert.equal(seenIn(await browser.open(host, '/bucket/a//b')).url, '/bucket/a//b');
+});
+
 test('an open route beside a protected one gets none of our cookies, and no identity', async () => {
   const site = await world.site();
   const { host } = site;

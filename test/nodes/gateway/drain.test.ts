@@ -13,7 +13,7 @@ async function ask({ table }: ClusterNode, id: string, path: string): Promise<An
   assert.ok(link !== null, 'nothing leads to the tunnel');
   const pseudo = [':method', 'GET', ':scheme', 'https', ':authority', 'app.test', ':path', path];
   const stream = link.request([...pseudo, 'postern-tunnel', id], { endStream: true, waitForTrailers: false });
-  stream.on('error', () => {}).once('close', () => link.release());
+  stream.on('error', () => {}).once('close', () => link.release(stream));
   return answerOf(stream);
 }
 

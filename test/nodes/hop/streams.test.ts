@@ -53,7 +53,7 @@ async function carry(head: readonly string[] = CONNECTION): Promise<Carried> {
   const client = link.request(head, { endStream: false, waitForTrailers: false });
   watchStreamEnd(client);
   client.on('error', () => {});
-  client.once('close', () => link.release());
+  client.once('close', () => link.release(client));
   return { client, ...(await arrived.promise) };
 }
 
@@ -141,7 +141,7 @@ suite('a stream over a hop', () => {
       };
       const client = link.request(head, { endStream: false, waitForTrailers: false });
       watchStreamEnd(client);
-      client.on('error', () => {}).once('close', () => link.release());
+      client.on('error', () => {}).once('close', () => link.release(client));
       client.end('body');
       assert.equal(await bytesOf(client), 'before body after');
       assert.ok(hasStreamEnd(client));
@@ -238,7 +238,7 @@ suite('a stream over a hop', () => {
       const heads: unknown[] = [];
       stream.on('error', () => {}).on('headers', (one) => heads.push(one));
       await eventually('it is refused', () => stream.closed);
-      link.release();
+      link.release(stream);
       assert.equal(stream.rstCode, constants.NGHTTP2_REFUSED_STREAM);
       assert.deepEqual(heads, []);
     }
@@ -270,7 +270,7 @@ suite('a stream over a hop', () => {
       let head: unknown = null;
       stream.on('error', () => {}).on('response', (one) => (head = one));
       await eventually('it is refused', () => stream.closed);
-      link.release();
+      link.release(stream);
       assert.deepEqual([head, stream.rstCode], [null, constants.NGHTTP2_REFUSED_STREAM], path);
     }
     assert.equal(agent.seen.length, before);
@@ -293,7 +293,7 @@ suite('a stream over a hop', () => {
     };
     const clients = Array.from({ length: 3 }, () => {
       const client = link.request(CONNECTION, { endStream: false, waitForTrailers: false });
-      client.on('error', () => {}).once('close', () => link.release());
+      client.on('error', () => {}).once('close', () => link.release(client));
       return client.pause();
     });
     await eventually('all are open', () => one.open.streams === 3);
@@ -324,7 +324,7 @@ suite('a stream over a hop', () => {
     let head: unknown = null;
     stream.on('error', () => {}).once('response', (received) => (head = received));
     await eventually('it is reset', () => stream.closed);
-    link.release();
+    link.release(stream);
     assert.deepEqual([head, stream.rstCode], [null, constants.NGHTTP2_PROTOCOL_ERROR]);
   });
 
@@ -335,7 +335,7 @@ suite('a stream over a hop', () => {
     const stream = link.request(WEB_SOCKET.with(-1, 'tn_ending'), { endStream: false, waitForTrailers: false });
     stream.on('error', () => {});
     await eventually('it is refused', () => stream.closed);
-    link.release();
+    link.release(stream);
     assert.equal(stream.rstCode, constants.NGHTTP2_REFUSED_STREAM);
   });
 });

@@ -57,7 +57,7 @@ async function offered(): Promise<Offered> {
   const arrived = Promise.withResolvers<ServerHttp2Stream>();
   agent.handle = arrived.resolve;
   const stream = link.request(HEAD, { endStream: false, waitForTrailers: false });
-  stream.once('close', () => link.release());
+  stream.once('close', () => link.release(stream));
   const client = new End(stream);
   const served = await arrived.promise;
   const accept = async (status = '200'): Promise<void> => {

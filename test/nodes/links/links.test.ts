@@ -229,7 +229,7 @@ suite('streams', () => {
       const [answer] = (await once(stream, 'response')) as [Record<string, unknown>];
       assert.equal(answer[':status'], 204);
       stream.destroy();
-      link.release();
+      link.release(stream);
     }
     assert.equal(link.active, before);
   });
@@ -242,7 +242,7 @@ suite('streams', () => {
     });
     stream.on('error', () => {});
     await eventually('it is broken off', () => stream.closed);
-    link.release();
+    link.release(stream);
     assert.equal(stream.rstCode, constants.NGHTTP2_INTERNAL_ERROR);
     assert.equal(a.links.get(b.id), link);
     assert.deepEqual(await a.links.call(b.id, 'echo', {}), { from: a.id });
@@ -257,7 +257,7 @@ suite('streams', () => {
     });
     stream.on('error', () => {});
     await eventually('it is refused', () => stream.closed);
-    link.release();
+    link.release(stream);
     assert.equal(stream.rstCode, constants.NGHTTP2_REFUSED_STREAM);
   });
 });

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -77,7 +77,7 @@ export async function startPebble(test: Cleanup, options: PebbleOptions = {}): P
   await writeFile(config, JSON.stringify({ pebble }));
   const none = '';
   runs(test, 'pebble-challtestsrv', [
-    ...['-dns01', `127.0.0.1:${dnsPort}`, '-management', `127.0.0.1:${dnsManagementPort}`],
+    ...[dnsFlag(), `127.0.0.1:${dnsPort}`, '-management', `127.0.0.1:${dnsManagementPort}`],
     ...['-http01', none, '-https01', none, '-tlsalpn01', none, '-defaultIPv4', '127.0.0.1', '-defaultIPv6', none],
   ]);
   const server = runs(
@@ -103,6 +103,12 @@ export async function startPebble(test: Cleanup, options: PebbleOptions = {}): P
     root: () => get(`https://127.0.0.1:${managementPort}/roots/0`),
     log: server.log,
   };
+}
+
+/** Pebble 2.10 renamed it. */
+function dnsFlag(): string {
+  const { stderr, stdout } = spawnSync('pebble-challtestsrv', ['-help'], { encoding: 'utf8' });
+  return /^ +-dnsserver /m.test(`${stdout}${stderr}`) ? '-dnsserver' : '-dns01';
 }
 
 function runs(

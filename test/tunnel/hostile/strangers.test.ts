@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
-import type { TLSSocket } from 'node:tls';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { ALPN } from '../../../src/tunnel/protocol.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { eventually, hostOf, localHttp } from '../support/fault-world.ts';
 import { honestAgent } from '../support/honest-agent.ts';
@@ -51,6 +52,24 @@ test(`${SILENT} connections without a handshake lock nobody out, and are dropped
     'the oldest make room',
   );
   await eventually('all are closed', () => silent.every(({ destroyed }) => destroyed), 60_000);
+});
+
+test('connections without a handshake from one address do not drop a slow agent of another address', async (t) => {
+  const slow = connect({ host: '127.0.0.1', port: world.port, localAddress: '127.0.0.2' }).on('error', () => {});
+  const silent: Socket[] = [];
+  t.after(() => {
+    for (const socket of [slow, ...silent]) socket.destroy();
+  });
+  await once(slow, 'connect');
+  while (silent.length < SILENT + 100) {
+    const socket = connect(world.port, '127.0.0.1').on('error', () => {});
+    silent.push(socket.resume());
+    if (silent.length % 50 === 0) await once(socket, 'connect');
+  }
+  await eventually('those of one address make room for each other', () => silent[0]?.destroyed === true);
+  const agent = connectTls({ socket: slow, ca: [...world.edge.ca], ALPNProtocols: [ALPN], servername: 'localhost' });
+  agent.on('error', () => {});
+  await once(agent, 'secureConnect', { signal: AbortSignal.timeout(20_000) });
 });
 
 test(`${SILENT_AGENTS} agents that never send hello lock nobody out, and are dropped`, async (t) => {

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { failureCode } from '../../../lib/error-text.ts';
 import type { AgentPorts } from '../agent-ports.ts';
 import { agentCommandErrors } from '../errors.ts';
@@ -11,6 +11,15 @@ const MAX_BYTES = 1_048_576;
 export interface ConfigFile {
   readonly path: string;
   readonly text: string;
+  /** The user named it, or it is in the user's own folder. One that the current directory happens to have may be anybody's. */
+  readonly isOwn: boolean;
+}
+
+/** What the agent's commands take from a configuration file. */
+export interface LoadedFile {
+  readonly path: string;
+  readonly isOwn: boolean;
+  readonly config: AgentConfig;
 }
 
 /** The named file, or the first of the usual ones that exists; null when there is none. */
@@ -19,9 +28,12 @@ export async function findConfigFile(
   env: Readonly<Record<string, string | undefined>>,
   files: AgentPorts['files'],
 ): Promise<ConfigFile | null> {
-  if (named !== undefined) return { path: named, text: await readWhole(named, files) };
-  for (const path of configPlaces(env, files.home)) {
-    if (await files.exists(path)) return { path, text: await readWhole(path, files) };
+  if (named !== undefined) return { path: named, text: await readWhole(named, files), isOwn: true };
+  const places = configPlaces(env, files.home);
+  for (const path of places) {
+    if (!(await files.exists(path))) continue;
+    const isOwn = path !== FILE_NAME || places.slice(1).some((own) => resolve(own) === resolve(path));
+    return { path, text: await readWhole(path, files), isOwn };
   }
   return null;
 }
@@ -30,9 +42,11 @@ export async function loadConfigFile(
   named: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
   files: AgentPorts['files'],
-): Promise<{ readonly path: string; readonly config: AgentConfig } | null> {
+): Promise<LoadedFile | null> {
   const file = await findConfigFile(named, env, files);
-  return file === null ? null : { path: file.path, config: readAgentConfig(file.text, file.path) };
+  if (file === null) return null;
+  const { path, text, isOwn } = file;
+  return { path, isOwn, config: readAgentConfig(text, path) };
 }
 
 export function configPlaces(env: Readonly<Record<string, string | undefined>>, home: string): readonly string[] {

@@ -58,9 +58,6 @@ function readLabels(fields: YamlFields): TunnelConfig['labels'] {
   const texts = fields.textList('labels', 'app=web', labelProblem);
   if (texts === null) return null;
   const pairs = texts.map(splitLabel);
-  if (pairs.length === 0 && fields.isEmptyList('labels')) {
-    fields.problem('labels', 'labels is empty: write labels: [app=web]');
-  }
   if (new Set(pairs.map(([label]) => label)).size < pairs.length) {
     fields.problem('labels', 'labels has two values for one name: remove one');
   }
@@ -70,9 +67,6 @@ function readLabels(fields: YamlFields): TunnelConfig['labels'] {
 function readSchemes(fields: YamlFields): TunnelConfig['schemes'] {
   const isScheme = (text: string): text is 'http' | 'https' => text === 'http' || text === 'https';
   const texts = fields.textList('schemes', 'https', (text) => (isScheme(text) ? null : 'must be http or https'));
-  if (texts !== null && fields.isEmptyList('schemes')) {
-    fields.problem('schemes', 'schemes is empty: write schemes: [https]');
-  }
   return texts?.filter(isScheme) ?? null;
 }
 

@@ -1,6 +1,9 @@
 import { didYouMean } from '../../../lib/text/near-match.ts';
 import type { YamlEntry, YamlMap } from '../../../lib/text/yaml/yaml-node.ts';
 
+/** Nobody reads the rest, and a million guesses at what was meant take minutes. */
+const MAX_EXPLAINED = 100;
+
 /** A YAML file being read. Problems are collected, so that the user can correct all of them at once. */
 export class YamlSource {
   readonly problems: string[] = [];
@@ -31,7 +34,11 @@ export class YamlFields {
     this.#path = path;
     this.line = map.line;
     for (const [name, entry] of map.entries) {
-      if (known !== null && !known.includes(name)) source.problem(entry.line, unknownKey(name, path, known));
+      if (known !== null && !known.includes(name))
+        source.problem(
+          entry.line,
+          source.problems.length < MAX_EXPLAINED ? unknownKey(name, path, known) : 'unknown key',
+        );
       else this.#fields.set(name, entry);
     }
   }
@@ -83,11 +90,6 @@ export class YamlFields {
     return node?.type === 'scalar' && node.value === value;
   }
 
-  isEmptyList(key: string): boolean {
-    const node = this.#fields.get(key)?.node;
-    return node?.type === 'list' && node.items.length === 0;
-  }
-
   integer(key: string, minimum: number, maximum: number): number | null {
     const value = this.#scalar(key);
     if (value === undefined) return null;
@@ -105,7 +107,10 @@ export class YamlFields {
   textList(key: string, example: string, fits: (text: string) => string | null = () => null): readonly string[] | null {
     const field = this.#fields.get(key);
     if (field === undefined) return null;
-    if (field.node.type !== 'list') return this.#wrong(key, 'must be a list', `write ${key}: [${example}]`);
+    const written = `${key}: ${example.startsWith('[') ? example : `[${example}]`}`;
+    if (field.node.type !== 'list') return this.#wrong(key, 'must be a list', `write ${written}`);
+    // It may be meant as "nobody", and without the list everybody would be let in.
+    if (field.node.items.length === 0) return this.#wrong(key, 'is empty', `write ${written}, or remove it`);
     const texts: string[] = [];
     for (const item of field.node.items) {
       const value = item.type === 'scalar' ? item.value : undefined;

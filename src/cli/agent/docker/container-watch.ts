@@ -137,7 +137,7 @@ export class ContainerWatch {
     const changed = new Set(this.#changed);
     this.#changed.clear();
     const listed = listedContainers(await this.#parts.client.list());
-    if (listed === null) throw new Error('the answer to GET /containers/json is not a list');
+    if (listed === null) throw new Error('the answer to GET /containers/json is not a list of containers');
     const labelled = listed.filter(isLabelled).sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
     const followed = labelled.slice(0, MAX_CONTAINERS);
     const waiting = [...followed];

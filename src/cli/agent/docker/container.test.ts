@@ -8,6 +8,14 @@ const ID = 'f'.repeat(64);
 const LISTED = { id: ID, name: 'c', labels: new Map(), createdAtMs: 0, networks: [], signature: '' };
 
 suite('what the engine says about containers', () => {
+  test('a list with anything that is no container is no list: it would unpublish what it lacks', () => {
+    assert.equal(listedContainers([{ Id: ID }])?.length, 1);
+    assert.deepEqual(listedContainers([]), []);
+    for (const entry of [1, null, {}, [], { Id: 5 }, { Id: 'x' }, { id: ID }])
+      for (const list of [[entry], [{ Id: ID }, entry]])
+        assert.equal(listedContainers(list), null, JSON.stringify(entry));
+  });
+
   test('reads anything without an exception', () => {
     const words = fc.constantFrom(
       'Id',

@@ -33,6 +33,7 @@ export interface ContainerNetwork {
 }
 
 export const PREFIX = 'postern.';
+const CONTAINER_ID = /^[0-9a-f]{12,128}$/;
 const MAX_LABELS = 100;
 const MAX_NAME = 64;
 const MAX_PORTS = 1_000;
@@ -55,20 +56,21 @@ export interface ListedContainer {
   readonly signature: string;
 }
 
-/** Null: not a list. */
+/** Null: not a list of containers. Taken for an empty one, it would unpublish everything. */
 export function listedContainers(value: unknown): readonly ListedContainer[] | null {
   if (!Array.isArray(value)) return null;
-  return value.flatMap((entry) => {
+  const ids = value.map((entry) => textOf(fieldsOf(entry)['Id']));
+  if (!ids.every((id) => CONTAINER_ID.test(id))) return null;
+  return value.map((entry, at) => {
     const fields = fieldsOf(entry);
-    const id = textOf(fields['Id']);
-    if (!/^[0-9a-f]{12,128}$/.test(id)) return [];
+    const id = ids[at] as string;
     const [name] = Array.isArray(fields['Names']) ? fields['Names'] : [];
     const networks = networksOf(fieldsOf(fields['NetworkSettings'])['Networks']);
     const labels = labelsOf(fields['Labels']);
     const health = /\(([^)]*)\)\s*$/.exec(textOf(fields['Status']))?.[1] ?? '';
     const signature = JSON.stringify([textOf(fields['State']), health, networks, fields['Ports'] ?? null, [...labels]]);
     const createdAtMs = numberOf(fields['Created']) * 1000;
-    return [{ id, name: nameOf(name, id), labels, createdAtMs, networks, signature }];
+    return { id, name: nameOf(name, id), labels, createdAtMs, networks, signature };
   });
 }
 

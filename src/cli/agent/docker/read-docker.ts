@@ -30,10 +30,6 @@ function readDefaults(fields: YamlFields): DockerDefaults {
     allowPublic: fields.boolean('allow_public') ?? false,
     upstreamTls: readUpstreamTls(fields),
   };
-  for (const key of ['allow_groups', 'allow_emails']) {
-    // An empty list may be meant as "nobody", and would let in everybody who can log in.
-    if (fields.isEmptyList(key)) fields.problem(key, `docker.defaults.${key} is empty: name somebody, or remove it`);
-  }
   if (fields.is('login', false) && defaults.allowGroups.length + defaults.allowEmails.length > 0) {
     fields.problem('login', 'docker.defaults.login must be true with allow_groups or allow_emails');
   }

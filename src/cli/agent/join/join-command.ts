@@ -68,6 +68,11 @@ async function joinGateway(
   const flags = new FlagValues(parsed);
   const file = await fileOf(flags, context, ports);
   const { gateway } = invitation;
+  // The CAs of a file that the current directory happens to have would vouch for the server that gets the new token.
+  if (!file.isOwn && file.namesCa && invitation.caSha256 === null && !flags.has('root-ca'))
+    throw usage(
+      `${printable(file.path)} in this directory names CAs (root_cas), and the invitation names none: if the file is yours, name it with --config, otherwise set --root-ca`,
+    );
   if (file.current !== null) {
     if (!flags.has('yes') && context.ask === undefined) {
       throw usage(`${file.path} has a token already, and there is no terminal to ask: add --yes to replace it`);
@@ -114,11 +119,12 @@ async function fileOf(flags: FlagValues, context: CommandContext, { files }: Joi
   if (named !== null) {
     const path = await files.resolve(named);
     const found = (await files.exists(path)) ? await findConfigFile(path, context.env, files) : null;
-    return new JoinedFile(path, found?.text ?? null, files);
+    return new JoinedFile({ path, text: found?.text ?? null, isOwn: true }, files);
   }
   const found = await findConfigFile(undefined, context.env, files);
   const [, home = join(files.home, '.config', 'postern', 'postern.yml')] = configPlaces(context.env, files.home);
-  return new JoinedFile(await files.resolve(found?.path ?? home), found?.text ?? null, files);
+  const path = await files.resolve(found?.path ?? home);
+  return new JoinedFile({ path, text: found?.text ?? null, isOwn: found?.isOwn ?? true }, files);
 }
 
 const BIND = 'bind:';

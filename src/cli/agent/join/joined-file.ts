@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { failureCode } from '../../../lib/error-text.ts';
 import { withField } from '../../../lib/text/yaml/with-field.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
+import type { ConfigFile } from '../config/find-config.ts';
 import { examineAgentConfig, readAgentConfig } from '../config/read-agent-config.ts';
 import { agentCommandErrors } from '../errors.ts';
 import type { JoinPorts } from './join-ports.ts';
@@ -17,16 +18,23 @@ export interface JoinedAccess {
   readonly authority: string | null;
 }
 
+interface FoundFile extends Pick<ConfigFile, 'path' | 'isOwn'> {
+  readonly text: string | null;
+}
+
 /** The configuration file of an agent that joins. */
 export class JoinedFile {
   readonly path: string;
+  /** See `ConfigFile.isOwn`. */
+  readonly isOwn: boolean;
   readonly #text: string;
   readonly #config: AgentConfig;
   readonly #files: JoinPorts['files'];
 
   /** `text` null: there is none yet. Throws if it is not valid. */
-  constructor(path: string, text: string | null, files: JoinPorts['files']) {
+  constructor({ path, text, isOwn }: FoundFile, files: JoinPorts['files']) {
     this.path = path;
+    this.isOwn = isOwn;
     this.#text = text ?? NEW_FILE;
     this.#config = readAgentConfig(this.#text, path);
     this.#files = files;
@@ -36,6 +44,10 @@ export class JoinedFile {
   get current(): string | null {
     const { authtoken, serverAddr } = this.#config;
     return authtoken === null && serverAddr === null ? null : (serverAddr ?? 'this machine');
+  }
+
+  get namesCa(): boolean {
+    return this.#config.rootCas.length > 0;
   }
 
   /** Before anything is sent: an invitation is spent once, so its token must survive a crash. */

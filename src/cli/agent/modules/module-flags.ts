@@ -19,6 +19,16 @@ export function moduleFlags(proto: PublishedProto): readonly Flag[] {
     .flatMap(flagsOf);
 }
 
+/** Names of the flags whose values may be secrets that the agent sends to its server: a header may hold a credential. */
+export function secretFlags(): readonly string[] {
+  return moduleForms().flatMap(({ shape, fields }) =>
+    fields.flatMap(({ name, flag, isSecret }) => {
+      const isSent = isSecret === true || (shape === 'map' && name === 'add');
+      return isSent && flag !== undefined ? [flag.name] : [];
+    }),
+  );
+}
+
 /** A tunnel of http is published on https, on http or on both. */
 export function goesWith({ protocols }: Pick<CommandForm, 'protocols'>, proto: PublishedProto): boolean {
   return protocols.includes(proto) || (proto === 'http' && protocols.includes('https'));

@@ -35,8 +35,7 @@ function moduleFromYaml(form: CommandForm, tunnel: YamlFields): ModuleConfig | n
     map.problem(null, `${key}.${field.key} is missing: write ${field.key}: ${field.example}`);
   }
   const values = readFields(fields, map);
-  const isNone = (field: CommandField): boolean => !map.has(field.key) || map.isEmptyList(field.key);
-  if (whenEmpty !== undefined && fields.every(isNone)) return map.problem(null, whenEmpty);
+  if (whenEmpty !== undefined && !fields.some((field) => map.has(field.key))) return map.problem(null, whenEmpty);
   // Present although nothing in it could be parsed: the problems have been recorded.
   return configOf(form, values) ?? {};
 }

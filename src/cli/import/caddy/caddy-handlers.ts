@@ -28,8 +28,13 @@ const KNOWN: ReadonlyMap<string, ReadonlySet<string>> = new Map([
     ]),
   ],
 ]);
-/** Request headers that Postern sets by itself. */
-const OWN_HEADERS = ['host', 'x-forwarded-proto', 'x-forwarded-host'];
+/** Request headers that Postern sets by itself, with the values that it gives them. */
+const OWN_HEADERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['host', ['{http.request.host}', '{http.request.hostport}']],
+  ['x-forwarded-proto', ['{http.request.scheme}', 'https']],
+  ['x-forwarded-host', ['{http.request.host}', '{http.request.hostport}']],
+]);
+const UPSTREAM = /^\{http\.reverse_proxy\.upstream\.(hostport|host|address)\}$/;
 
 /** Why a host with this handler cannot be served, or null. forward_auth is a reverse_proxy with handle_response. */
 export function notUnderstood(name: string, handler: JsonObject): string | null {
@@ -42,9 +47,22 @@ export function notUnderstood(name: string, handler: JsonObject): string | null 
   return name === 'file_server' && passes !== false ? 'file_server passes requests on' : null;
 }
 
-/** The operations on request headers without those that Postern does by itself. */
-export function withoutOwnHeaders(operations: JsonValue | undefined): JsonValue | undefined {
+/** The operations on request headers without those that Postern does by itself, and with the address of the only upstream. */
+export function withoutOwnHeaders(
+  operations: JsonValue | undefined,
+  upstreams: JsonValue | undefined,
+): JsonValue | undefined {
   if (!isJsonObject(operations) || !isJsonObject(operations['set'])) return operations;
-  const set = Object.entries(operations['set']).filter(([name]) => !OWN_HEADERS.includes(name.toLowerCase()));
+  const [upstream, ...others] = Array.isArray(upstreams) ? (upstreams as readonly JsonValue[]) : [];
+  const dial = others.length === 0 && isJsonObject(upstream) ? upstream['dial'] : null;
+  const set = Object.entries(operations['set']).flatMap(([name, values]): [string, JsonValue][] => {
+    const [value, ...more] = Array.isArray(values) ? (values as readonly JsonValue[]) : [null];
+    if (typeof value !== 'string' || more.length > 0) return [[name, values as JsonValue]];
+    if (OWN_HEADERS.get(name.toLowerCase())?.includes(value) === true) return [];
+    const [, part] = UPSTREAM.exec(value) ?? [];
+    if (part === undefined || typeof dial !== 'string') return [[name, values as JsonValue]];
+    const address = dial.replace(/^tcp\//, '');
+    return [[name, [part === 'host' ? address.replace(/:\d+$/, '') : address]]];
+  });
   return { ...operations, set: Object.fromEntries(set) as JsonObject };
 }

@@ -1,3 +1,4 @@
+import { isAuthority } from '../../../lib/http/is-authority.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { modules } from '../../../modules/registry.ts';
 
@@ -62,6 +63,9 @@ function literals(values: JsonObject): ReadonlyMap<string, string> | null {
 
 function isAccepted(module: HeaderModule, changes: HeaderChanges): boolean {
   if (Object.keys(changes.add).length > 10 || changes.remove.length > 10) return false;
+  // The module leaves out another, and the service would get the host that the visitor asked for.
+  const { host } = changes.add;
+  if (host !== undefined && !isAuthority(host)) return false;
   const problems = modules
     .find(({ name }) => name === module)
     ?.check?.({ enabled: true, ...changes } as never, { settings: {} as never });

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
-import { covers, type SitePath } from './caddy-sites.ts';
+import { coversPath, type SitePath } from './caddy-paths.ts';
+import { covers } from './caddy-sites.ts';
 
 /** Requests that reach a handler. Null: all. */
 export interface Scope {
@@ -37,7 +38,8 @@ function narrowTo(scope: Scope, { host, path }: JsonObject): Scope | string {
   if (hosts === undefined || given === undefined) return 'it has an unexpected shape';
   if (hosts?.some((each) => !HOST_NAME.test(each)) === true) return 'has a host that is not a name';
   if (hosts?.every((each) => isInside(each, scope)) === false) return 'its host is not one of the hosts around it';
-  if (given?.includes(null) === true) return 'a path may have "*" at its end only';
+  if (given?.includes(null) === true)
+    return 'a path must be of ASCII characters, without patterns, and may have "*" at its end only';
   const paths = given as readonly SitePath[] | null;
   if (paths !== null && scope.paths !== null && !paths.every((each) => isWithin(each, scope.paths ?? []))) {
     return 'its path is not below the path around it';
@@ -60,17 +62,17 @@ function isInside(host: string, { hosts }: Scope): boolean {
   return hosts === null || hosts.some((outer) => outer === host || covers(outer, host));
 }
 
-/** Null when Postern cannot match it. */
+/** Null when Postern cannot match it: Caddy reads "?", "[" and "\\" as parts of a pattern, and "%" as an escape. */
 function sitePath(text: string): SitePath | null {
   if (text === '*' || text === '/*') return { matchType: 'path_prefix', match: '/' };
-  if (!/^\/[^*{}]*\*?$/.test(text)) return null;
+  if (!/^\/[^*{}?[\]\\%#]*\*?$/.test(text) || !/^[!-~]+$/.test(text) || text.includes('//')) return null;
   return text.endsWith('*')
     ? { matchType: 'path_prefix', match: text.slice(0, -1) }
     : { matchType: 'exact_path', match: text };
 }
 
-function isWithin({ match }: SitePath, around: readonly SitePath[]): boolean {
-  return around.some((each) => each.matchType === 'path_prefix' && match.startsWith(each.match));
+function isWithin(path: SitePath, around: readonly SitePath[]): boolean {
+  return around.some((each) => each.matchType === 'path_prefix' && coversPath(each, path));
 }
 
 /** Undefined unless it is a list of texts. */

@@ -69,6 +69,7 @@ export class CaddyRoutes {
     const isOdd = !Array.isArray(handle) || typeof terminal !== 'boolean' || unknownFields(rest, NONE).length > 0;
     if (isOdd) this.#block(hosts, shown, UNEXPECTED);
     else if (isNarrower && state.rewrite !== null) this.#block(hosts, shown, 'the path was changed before');
+    else if (isNarrower && 'host' in state.requestHeaders.add) this.#block(hosts, shown, 'its host was changed before');
     const own = isNarrower ? { ...state } : state;
     const isAnswered = Array.isArray(handle) && this.#handlers(handle, narrowed.scope, shown, own);
     if (isAnswered) return !isNarrower;
@@ -108,7 +109,8 @@ export class CaddyRoutes {
     if (unknown !== null) this.#block(scope.hosts, place, unknown);
     const { headers } = handler;
     if (name === 'reverse_proxy' && headers !== undefined) {
-      const changed = isJsonObject(headers) ? headers : { request: headers };
+      const { request, ...others } = isJsonObject(headers) ? headers : { request: headers };
+      const changed = { ...others, request: withoutOwnHeaders(request, handler['upstreams']) ?? null };
       this.#headers(changed, scope, { place: [...place, 'headers'], state });
     }
     if (name === 'subroute') {
@@ -148,7 +150,8 @@ export class CaddyRoutes {
     scope: Scope,
     { place, state }: { readonly place: readonly string[]; readonly state: State },
   ): void {
-    const requests = withOperations('request_headers', state.requestHeaders, withoutOwnHeaders(request));
+    const own = withoutOwnHeaders(request ?? undefined, undefined);
+    const requests = withOperations('request_headers', state.requestHeaders, own);
     if (requests === null || Object.keys(others).length > 0) {
       this.#report.dropFields([...place, 'request'], request, NO_HEADERS);
       this.#report.dropFields(place, others, NO_HEADERS);
@@ -172,7 +175,6 @@ export class CaddyRoutes {
     }
     const redirect = state.rewrite === null ? redirectOf(handler) : null;
     const found = redirect === null ? this.#target(name, handler, place) : null;
-    if (scope.paths !== null) this.#report.note('paths of Caddy ignore case, those of Postern do not');
     for (const host of scope.hosts) {
       if (this.#obstacle !== null) this.#block([host], place, this.#obstacle);
       this.hosts.add(host);
@@ -189,7 +191,7 @@ export class CaddyRoutes {
           requestHeaders: state.requestHeaders,
           responseHeaders: state.responseHeaders,
           ...(rewrite !== null && { rewrite }),
-          ...(redirect !== null && { redirect: redirect(path) }),
+          redirects: redirect === null ? [] : [redirect(path)],
         };
         const problem = this.#sites.add(host, rule);
         if (problem !== null) this.#report.drop(place, `not written for ${host}: ${problem}`);

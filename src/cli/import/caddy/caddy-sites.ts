@@ -2,11 +2,7 @@ import type { InstallationDocuments } from '../../../configuration-file/document
 import { canonicalJson, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import type { ImportReport } from '../import-report.ts';
 import { type HeaderChanges, NO_CHANGES } from './caddy-headers.ts';
-
-export interface SitePath {
-  readonly matchType: 'exact_path' | 'path_prefix';
-  readonly match: string;
-}
+import { coversPath, guardRules, type SitePath } from './caddy-paths.ts';
 
 export type SiteTarget =
   | { readonly kind: 'response'; readonly response: JsonObject }
@@ -27,11 +23,11 @@ export interface SiteRule {
   readonly responseHeaders: HeaderChanges;
   /** Rules of modules. */
   readonly rewrite?: JsonObject;
-  readonly redirect?: JsonObject;
+  readonly redirects: readonly JsonObject[];
 }
 
 interface Site {
-  readonly rules: SiteRule[];
+  rules: SiteRule[];
   obstacle: string | null;
   isClosed: boolean;
 }
@@ -45,7 +41,10 @@ const BLOCKED: SiteRule = {
   isCompressed: false,
   requestHeaders: NO_CHANGES,
   responseHeaders: NO_CHANGES,
+  redirects: [],
 };
+/** Rules of one module. */
+const MAX_RULES = 50;
 
 /** Edges, routes and backends as the API would list them, with ids of their own. */
 export class CaddySites {
@@ -66,7 +65,7 @@ export class CaddySites {
     const { match, matchType } = rule.path;
     const covering = site.rules.find(({ path }) => coversPath(path, rule.path));
     if (covering !== undefined) return `an earlier route answers ${covering.path.match}`;
-    const same = site.rules.findIndex(({ path }) => path.match === match);
+    const same = site.rules.findIndex(({ path }) => path.match.toLowerCase() === match.toLowerCase());
     const [before] = same === -1 ? [] : site.rules.slice(same, same + 1);
     if (before === undefined) site.rules.push(rule);
     else if (matchType === 'path_prefix' && isSameAnswer(before, rule)) site.rules[same] = rule;
@@ -93,6 +92,7 @@ export class CaddySites {
       const open = rules.find((rule) => isOpenedByCase(rule, rules));
       if (open !== undefined)
         this.block(host, `Caddy ignores case in ${open.path.match}, Postern would serve it in capitals`, true);
+      else this.#guard(host);
     }
     const edges = Array.from(this.#sites, ([host, { rules, obstacle }]) => ({
       id: this.#id('edghts'),
@@ -103,6 +103,27 @@ export class CaddySites {
     const byList = Map.groupBy(this.#backends.values(), ({ listKey }) => listKey);
     const backends = Array.from(byList, ([listKey, own]) => [listKey, own.map(({ document }) => document)] as const);
     return { https_edges: edges, ...Object.fromEntries(backends) };
+  }
+
+  /** What Caddy answers by a path, in every spelling, no route with another answer may serve. */
+  #guard(host: string): void {
+    const site = this.#site(host);
+    const { rules, obstacle } = site;
+    if (obstacle !== null) return;
+    const longestFirst = rules.toSorted((one, other) => other.path.match.length - one.path.match.length);
+    const guarded = rules.map((rule) => {
+      if (rule.target === null) return rule;
+      const inner = longestFirst.filter((each) => coversPath(rule.path, each.path) && !isSameAnswer(each, rule));
+      const guards = inner.map(({ path }) => guardRules(path));
+      const redirects = [...guards.flatMap((each) => each ?? []), ...rule.redirects];
+      if (guards.includes(null) || redirects.length > MAX_RULES) return null;
+      for (const { path } of inner)
+        this.#report.note(`${host}: other spellings of ${path.match} are redirected to it, because Caddy ignores case`);
+      return { ...rule, redirects };
+    });
+    if (guarded.includes(null))
+      this.block(host, 'Caddy ignores case in its paths, which are too long or too many for redirects', true);
+    else site.rules = guarded.filter((each) => each !== null);
   }
 
   #site(host: string): Site {
@@ -119,7 +140,7 @@ export class CaddySites {
     return site;
   }
 
-  #route({ path, target, isCompressed, rewrite, redirect, requestHeaders, responseHeaders }: SiteRule): JsonObject {
+  #route({ path, target, isCompressed, rewrite, redirects, requestHeaders, responseHeaders }: SiteRule): JsonObject {
     return {
       id: this.#id('edghtsrt'),
       match_type: path.matchType,
@@ -129,7 +150,7 @@ export class CaddySites {
       ...(requestHeaders !== NO_CHANGES && { request_headers: { enabled: true, ...requestHeaders } }),
       ...(responseHeaders !== NO_CHANGES && { response_headers: { enabled: true, ...responseHeaders } }),
       ...(rewrite !== undefined && { rewrite: { enabled: true, rules: [rewrite] } }),
-      ...(redirect !== undefined && { redirect: { enabled: true, rules: [redirect] } }),
+      ...(redirects.length > 0 && { redirect: { enabled: true, rules: redirects } }),
     };
   }
 
@@ -167,11 +188,6 @@ export class CaddySites {
 /** Whether a host with a wildcard matches another. */
 export function covers(wide: string, host: string): boolean {
   return wide.startsWith('*.') && wide !== host && host.endsWith(wide.slice(1));
-}
-
-function coversPath(wide: SitePath, { match, matchType }: SitePath): boolean {
-  if (wide.matchType === 'path_prefix') return match.startsWith(wide.match);
-  return matchType === 'exact_path' && match === wide.match;
 }
 
 function isSameAnswer(one: SiteRule, other: SiteRule): boolean {

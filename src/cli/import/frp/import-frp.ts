@@ -3,7 +3,7 @@ import { AgentFile } from '../agent-file.ts';
 import { type ImportReport, isUnset, textFor } from '../import-report.ts';
 import { parseTomlInput } from '../parse-input.ts';
 import type { ImportInput } from '../read-input.ts';
-import { addProxy } from './convert-proxy.ts';
+import { addProxy, hostsOf } from './convert-proxy.ts';
 import { isIni, readIni } from './read-ini.ts';
 
 const NO_SETTING = "Postern's agent has no such setting";
@@ -12,7 +12,7 @@ const WHY: Readonly<Record<string, string>> = {
   serverPort: 'the address of frps: write the address of your Postern server to server_addr',
   auth: 'a secret of frps: use a token of Postern',
   token: 'a secret of frps: use a token of Postern',
-  includes: 'other files are not read: import each of them',
+  includes: 'other files are not read, and may protect the hosts of this one: write their proxies into one file',
   start: 'name the tunnels in the command instead: postern start NAME…',
 };
 
@@ -23,10 +23,21 @@ export async function importFrp(input: ImportInput, report: ImportReport): Promi
   for (const [name, value] of Object.entries(settings) as [string, JsonValue][]) {
     report.dropFields([name], value, textFor(WHY, name, NO_SETTING));
   }
+  // They may have other proxies of the same hosts, with a password for some paths.
+  if (!isUnset(settings['includes'])) file.close(['?'], ['includes']);
   const isStarted = startedProxies(settings['start']);
-  for (const [index, proxy] of objectsIn('proxies', proxies, report).entries()) {
-    if (isStarted(proxy['name'])) addProxy(proxy, index, file, report);
-    else report.drop(['proxies', String(proxy['name'] as string)], 'not written: frpc does not start it');
+  const items = objectsIn('proxies', proxies, report);
+  if (Array.isArray(proxies) && items.length < proxies.length) file.close(['?'], ['proxies']);
+  const byName = Map.groupBy(items, ({ name }) => name);
+  for (const [index, proxy] of items.entries()) {
+    const { name } = proxy;
+    const place = ['proxies', String(name as string)];
+    if (!isStarted(name)) report.drop(place, 'not written: frpc does not start it');
+    else if (name === undefined || byName.get(name)?.length === 1) addProxy(proxy, index, file, report);
+    else {
+      report.drop(place, 'not written: frpc starts one proxy of this name, or none');
+      file.close(hostsOf(proxy), place);
+    }
   }
   for (const { name, ...visitor } of objectsIn('visitors', visitors, report)) {
     report.dropFields(

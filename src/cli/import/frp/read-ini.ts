@@ -45,12 +45,18 @@ export function readIni({ name, text }: ImportInput): JsonObject {
       throw inputError(name, index + 1, 'must be a section "[name]" or "field = value"');
     }
     const field = textFor(NAMES, written, written);
-    section[field] = parsedValue(field, value);
+    section[field] = parsedValue(field, unquoted(value));
   }
   const { common = {}, ...others } = Object.fromEntries(sections);
   const all = Object.entries(others).map(([title, fields]): JsonObject => ({ name: title, type: 'tcp', ...fields }));
   const isVisitor = ({ role }: JsonObject): boolean => role === 'visitor';
   return { ...common, proxies: all.filter((each) => !isVisitor(each)), visitors: all.filter(isVisitor) };
+}
+
+/** frp drops quotes around a whole value. */
+function unquoted(value: string): string {
+  const [, , inner] = /^(["'])(.*)\1$/.exec(value) ?? [];
+  return inner === undefined || inner.includes(value[0] as string) ? value : inner;
 }
 
 function parsedValue(field: string, text: string): JsonValue {

@@ -1,11 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import type { AgentFile } from '../agent-file.ts';
-import { type ImportReport, unknownFields } from '../import-report.ts';
+import { type ImportReport, isUnset, unknownFields } from '../import-report.ts';
 import { policyPasswords } from './carried-passwords.ts';
 
 const NO_OPTION = "Postern's agent has no such option";
 const HARMLESS: ReadonlySet<string> = new Set(['pooling_enabled']);
-const HARMLESS_UPSTREAM: ReadonlySet<string> = new Set(['protocol', 'proxy_protocol']);
+const HARMLESS_UPSTREAM: ReadonlySet<string> = new Set(['protocol']);
+
+const HOST = /^(?:[a-z]+:\/\/)?([^:/]+)/i;
 
 /** One endpoint of version 3: a public URL and an upstream. */
 export function addEndpoint(
@@ -36,13 +38,16 @@ export function addEndpoint(
       place,
       `not written, because ${lost.join(' and ')} may have protected it: add the tunnel with a protection`,
     );
+    // A wildcard of the file, or another endpoint of the host, would serve it without that. Without a URL it has a host of its own.
+    if (!isUnset(url)) file.close([HOST.exec(typeof url === 'string' ? url : '')?.[1] ?? '?'], place);
     return;
   }
   const published = publicAddress(url ?? '', place, report);
   if (published === null) return;
   const texts = [description, metadata].filter((each): each is string => typeof each === 'string' && each !== '');
   const fields = { ...published, addr: localAddress(target), metadata: texts.join(' ') };
-  file.add(title, passwords === null ? fields : { ...fields, basic_auth: passwords }, place);
+  const group = others['pooling_enabled'] === true ? true : null;
+  file.add(title, passwords === null ? fields : { ...fields, basic_auth: passwords }, place, { group });
 }
 
 /** Null after it was reported. */

@@ -9,10 +9,12 @@ export interface TunnelTarget {
   readonly report: ImportReport;
 }
 
-/** Options that do not decide who gets in. A tunnel that loses any other is left out of the file. */
+/**
+ * Options that do not decide who gets in. A tunnel that loses any other is left out of the file: without proxy_proto, a service
+ * sees the agent, perhaps at an address that it trusts, in place of the visitor.
+ */
 const HARMLESS: ReadonlySet<string> = new Set([
   'websocket_tcp_converter',
-  'proxy_proto',
   'app_protocol',
   'crt',
   'key',
@@ -75,6 +77,7 @@ export function addTunnel(name: string, tunnel: JsonObject, { place, file, repor
     fields['basic_auth'] = passwords;
     delete rest[field];
   }
+  const inService = isUnset(subdomain) ? null : `${String(subdomain as string)}.?`;
   const lost: string[] = [];
   for (const [login, value, read] of [
     ['oidc', oidc, readOidc],
@@ -98,9 +101,11 @@ export function addTunnel(name: string, tunnel: JsonObject, { place, file, repor
       place,
       `not written, because ${lost.join(' and ')} may have protected it: add the tunnel with another protection`,
     );
+    // A wildcard of the file, or another tunnel of the host, would serve it without that.
+    file.close([domain, hostname, inService].filter((each) => !isUnset(each)).map(String), place);
     return;
   }
-  file.add(name, fields, place);
+  file.add(name, fields, place, { host: inService });
 }
 
 /** `1.tcp.ngrok.io:20301`: only the port can be asked for elsewhere. */

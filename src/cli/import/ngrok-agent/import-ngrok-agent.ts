@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { AgentFile } from '../agent-file.ts';
-import { type ImportReport, textFor } from '../import-report.ts';
+import { type ImportReport, isUnset, textFor } from '../import-report.ts';
 import { parseYamlInput } from '../parse-input.ts';
 import { type ImportInput, inputError } from '../read-input.ts';
 import { addEndpoint } from './convert-endpoint.ts';
@@ -27,23 +27,28 @@ export async function importNgrokAgent(input: ImportInput, report: ImportReport)
     throw inputError(input.name, null, 'has an unknown version: this import reads the versions 2 and 3');
   }
   const file = new AgentFile(report);
+  const leaveOut = (place: readonly string[], why: string): void => {
+    report.drop(place, why);
+    // It may protect any host of the file.
+    file.close(['?'], place);
+  };
   readSettings({ ...top, ...(isJsonObject(agent) && agent) }, isJsonObject(agent) ? ['agent'] : [], file, report);
   for (const [name, tunnel] of Object.entries(isJsonObject(tunnels) ? tunnels : {})) {
     const place = ['tunnels', name];
     if (isJsonObject(tunnel)) addTunnel(name, tunnel, { place, file, report });
-    else report.drop(place, 'is not a tunnel');
+    else leaveOut(place, 'is not a tunnel');
   }
   for (const [name, value, isExpected] of [
     ['agent', agent, isJsonObject(agent)],
     ['tunnels', tunnels, isJsonObject(tunnels)],
     ['endpoints', endpoints, Array.isArray(endpoints)],
   ] as const) {
-    if (!isExpected) report.dropFields([name], value, 'not written: it has an unexpected shape');
+    if (!isExpected && !isUnset(value)) leaveOut([name], 'not written: it has an unexpected shape');
   }
   const list = Array.isArray(endpoints) ? (endpoints as readonly JsonValue[]) : [];
   for (const [index, endpoint] of list.entries()) {
     if (isJsonObject(endpoint)) addEndpoint(endpoint, index, { file, report });
-    else report.drop(['endpoints', String(index)], 'is not an endpoint');
+    else leaveOut(['endpoints', String(index)], 'is not an endpoint');
   }
   return file;
 }

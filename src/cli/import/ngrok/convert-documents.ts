@@ -2,21 +2,21 @@ import type { TObject } from 'typebox';
 import type { InstallationDocuments } from '../../../configuration-file/documents.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { operationList } from '../../api/operation-list.ts';
-import { type ImportReport, isUnset } from '../import-report.ts';
+import { ImportReport, isUnset } from '../import-report.ts';
 import { knownPart } from './known-part.ts';
-import { accountRestriction, missingReference } from './lost-restrictions.ts';
+import { accountRestriction, mayServeAnother, missingReference, type RetiredDocuments } from './lost-restrictions.ts';
 import { HARMLESS } from './not-carried.ts';
 import { RETIRED_LISTS } from './retired-lists.ts';
-
-type Documents = ReadonlyMap<string, readonly JsonObject[]>;
 
 /** Domains of the retired service: nobody else can serve them. */
 const FOREIGN_DOMAIN = /(^|\.)ngrok(-free)?\.(app|dev|io|pizza)$/;
 
 /** The retired API's documents as Postern's: unknown fields are reported, and routes that lose a protection are turned off. */
-export function convertDocuments(documents: Documents, report: ImportReport): InstallationDocuments {
+export function convertDocuments(answers: RetiredDocuments, report: ImportReport): InstallationDocuments {
+  const { documents } = answers;
   const converted: Record<string, readonly JsonObject[]> = {};
-  const accountWide = accountRestriction(documents);
+  const broken = brokenReferences(answers);
+  const accountWide = accountRestriction(answers);
   for (const { path, key, notCarried } of RETIRED_LISTS) {
     const items = documents.get(key) ?? [];
     if (notCarried !== null) {
@@ -34,9 +34,13 @@ export function convertDocuments(documents: Documents, report: ImportReport): In
             routes: routesOf(
               item,
               {
-                documents,
+                answers,
+                broken,
                 lostAround:
-                  accountWide ?? missingReference(item['mutual_tls'], 'certificate_authorities', documents) ?? lost,
+                  accountWide ??
+                  mayServeAnother(item, answers) ??
+                  missingReference(item['mutual_tls'], 'certificate_authorities', answers, broken) ??
+                  lost,
               },
               place,
               report,
@@ -46,6 +50,26 @@ export function convertDocuments(documents: Documents, report: ImportReport): In
     });
   }
   return converted;
+}
+
+/** Ids of what restricts access, and was not understood completely. A rule counts to its policy. */
+function brokenReferences({ documents }: RetiredDocuments): ReadonlySet<JsonValue> {
+  const broken = new Set<JsonValue>();
+  for (const [key, path] of [
+    ['certificate_authorities', '/certificate_authorities/{id}'],
+    ['ip_policies', '/ip_policies/{id}'],
+    ['ip_policy_rules', '/ip_policy_rules/{id}'],
+  ] as const) {
+    const schema = answerSchema(path);
+    for (const item of documents.get(key) ?? []) {
+      if (understood(item, schema, [], new ImportReport()).lost === null) continue;
+      const { id, ip_policy: policy } = item;
+      if (key !== 'ip_policy_rules') broken.add(id ?? '');
+      else if (isJsonObject(policy)) broken.add(policy['id'] ?? '');
+      else for (const each of documents.get('ip_policies') ?? []) broken.add(each['id'] ?? '');
+    }
+  }
+  return broken;
 }
 
 /** The known part, and the first other part that may have decided who gets in. */
@@ -68,7 +92,15 @@ function understood(
 
 function routesOf(
   edge: JsonObject,
-  { documents, lostAround }: { readonly documents: Documents; readonly lostAround: string | null },
+  {
+    answers,
+    broken,
+    lostAround,
+  }: {
+    readonly answers: RetiredDocuments;
+    readonly broken: ReadonlySet<JsonValue>;
+    readonly lostAround: string | null;
+  },
   place: readonly string[],
   report: ImportReport,
 ): readonly JsonObject[] {
@@ -82,7 +114,7 @@ function routesOf(
     const inEdge = [...place, 'routes', textOf(route['match'])];
     const { known, lost: lostHere } = understood(route, schema, inEdge, report);
     noteManagedApplication(known, inEdge, report);
-    const missing = missingReference(route['ip_restriction'], 'ip_policies', documents);
+    const missing = missingReference(route['ip_restriction'], 'ip_policies', answers, broken);
     const lost = lostAround ?? lostHere ?? missing ?? (isOdd ? 'a route of an unexpected shape' : null);
     const { backend } = known;
     if (lost === null || !isJsonObject(backend)) return known;

@@ -7,6 +7,7 @@ import { readInput } from '../read-input.ts';
 import type { ImportCall, Imported } from '../sources.ts';
 import { writtenConfiguration } from '../written-configuration.ts';
 import { convertDocuments } from './convert-documents.ts';
+import type { RetiredDocuments } from './lost-restrictions.ts';
 import { readDump } from './read-dump.ts';
 import { RetiredApi } from './retired-api.ts';
 import { RETIRED_LISTS } from './retired-lists.ts';
@@ -16,11 +17,11 @@ const DEFAULT_URL = 'https://api.ngrok.com';
 /** From the API, or from a dump of its answers. */
 export async function importNgrok(call: ImportCall): Promise<Imported> {
   const file = call.flags.get('from-file');
-  const documents = file === undefined ? await readApi(call) : readDump(await readInput(file), call.report);
-  return writtenConfiguration(convertDocuments(documents, call.report), 'ngrok', call.report);
+  const answers = file === undefined ? await readApi(call) : readDump(await readInput(file), call.report);
+  return writtenConfiguration(convertDocuments(answers, call.report), 'ngrok', call.report);
 }
 
-async function readApi(call: ImportCall): Promise<Map<string, readonly JsonObject[]>> {
+async function readApi(call: ImportCall): Promise<RetiredDocuments> {
   const { context, report } = call;
   const api = new RetiredApi({
     baseUrl: baseUrl(call),
@@ -31,9 +32,9 @@ async function readApi(call: ImportCall): Promise<Map<string, readonly JsonObjec
   for (const { path, listKey, key } of RETIRED_LISTS) {
     const items = await api.list(path, listKey);
     if (items === null) report.note(`the API has no list ${path}: nothing of it was read`);
-    documents.set(key, items ?? []);
+    else documents.set(key, items);
   }
-  return documents;
+  return { documents, partial: new Set() };
 }
 
 function baseUrl({ flags }: ImportCall): string {

@@ -1,7 +1,8 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
-import { type ImportReport, textFor } from '../import-report.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
+import { type ImportReport, isUnset, textFor } from '../import-report.ts';
 import { parseJsonInput } from '../parse-input.ts';
 import { type ImportInput, inputError } from '../read-input.ts';
+import type { RetiredDocuments } from './lost-restrictions.ts';
 import { BACKEND_PREFIXES, RETIRED_LISTS } from './retired-lists.ts';
 
 /** Fields of an answer beside its list. */
@@ -9,19 +10,17 @@ const ENVELOPE = ['uri', 'next_page_uri'];
 
 /**
  * Saved answers of the retired API: one object of list key → array (`https_edges`, `backends`, `ip_policies`, …), or a list of
- * such objects, such as the pages as they were answered.
+ * such objects, such as the pages as they were answered, in their order.
  */
-export function readDump(input: ImportInput, report: ImportReport): Map<string, JsonObject[]> {
+export function readDump(input: ImportInput, report: ImportReport): RetiredDocuments {
   const value = parseJsonInput(input);
   const answers: readonly JsonValue[] = Array.isArray(value) ? (value as readonly JsonValue[]) : [value];
   const documents = new Map<string, JsonObject[]>();
-  const seen = new Set<string>();
+  const seen = new Map<string, string>();
+  const pages = new Map<string, JsonObject[]>();
   const known = new Set(RETIRED_LISTS.flatMap(({ key, listKey }) => [key, listKey]));
   for (const [index, answer] of answers.entries()) {
     if (!isJsonObject(answer)) throw inputError(input.name, null, `answer ${index} is not an object`);
-    if (typeof answer['next_page_uri'] === 'string' && answers.length === 1) {
-      report.note(`the dump has only the first page of a list: save the answer of ${answer['next_page_uri']} too`);
-    }
     for (const [key, items] of Object.entries(answer)) {
       if (ENVELOPE.includes(key)) continue;
       const isList = Array.isArray(items) && items.every((item) => isJsonObject(item));
@@ -30,11 +29,22 @@ export function readDump(input: ImportInput, report: ImportReport): Map<string, 
         report.dropFields([key], items as JsonValue, 'this import does not know it');
         continue;
       }
+      pages.set(key, [...(pages.get(key) ?? []), answer]);
+      documents.set(key, documents.get(key) ?? []);
       for (const item of items as readonly JsonObject[]) {
-        // Pages may have been saved twice.
         const { id } = item;
-        if (typeof id === 'string' && seen.has(`${key} ${id}`)) continue;
-        if (typeof id === 'string') seen.add(`${key} ${id}`);
+        const text = canonicalJson(item);
+        const before = typeof id === 'string' ? seen.get(`${key} ${id}`) : undefined;
+        // Pages may have been saved twice, but which of two forms has the rules that count?
+        if (before !== undefined && before !== text) {
+          throw inputError(
+            input.name,
+            null,
+            `has ${String(id as string)} twice, with different fields: remove the older one`,
+          );
+        }
+        if (before !== undefined) continue;
+        if (typeof id === 'string') seen.set(`${key} ${id}`, text);
         add(documents, keyOf(key, item), item);
       }
     }
@@ -42,7 +52,26 @@ export function readDump(input: ImportInput, report: ImportReport): Map<string, 
   if (documents.size === 0) {
     throw inputError(input.name, 1, 'has no list of the retired API, such as "https_edges"');
   }
-  return documents;
+  const partial = new Set(Array.from(pages).flatMap(([key, own]) => (areWhole(own) ? [] : [key])));
+  for (const key of partial) report.drop([key], 'the dump does not have all pages of this list: save the others too');
+  return { documents, partial };
+}
+
+/** Whether the pages of a list lead from one to the next. Their own addresses may say where each begins. */
+function areWhole(pages: readonly JsonObject[]): boolean {
+  const starts = pages.map(({ uri }) => startOf(uri));
+  const nexts = pages.map(({ next_page_uri: next }) => (isUnset(next) ? null : startOf(next)));
+  const follows = nexts.every((next, at) => {
+    if (next === null || (next !== '' && starts.includes(next))) return true;
+    return at + 1 < pages.length && starts[at + 1] === '';
+  });
+  return follows && starts.every((start) => start === '' || nexts.includes(start));
+}
+
+/** Empty: the address does not say. */
+function startOf(uri: JsonValue | undefined): string {
+  if (typeof uri !== 'string' || !URL.canParse(uri, 'https://localhost')) return '';
+  return new URL(uri, 'https://localhost').searchParams.get('before_id') ?? '';
 }
 
 function keyOf(key: string, { id }: JsonObject): string {

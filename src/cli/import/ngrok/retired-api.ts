@@ -25,7 +25,7 @@ export class RetiredApi {
     this.#options = options;
   }
 
-  /** All pages. Null when the API has no such list. */
+  /** All pages: a part of the rules of a policy could let more people in. Null when the API has no such list. */
   async list(path: string, listKey: string): Promise<readonly JsonObject[] | null> {
     const items: JsonObject[] = [];
     const seen = new Set<string>();
@@ -34,12 +34,17 @@ export class RetiredApi {
       if (seen.has(next) || seen.size >= MAX_PAGES) throw sourceError(path, 'its pages do not end');
       seen.add(next);
       const page: JsonObject | null = await this.#page(next);
-      if (page === null) return items.length === 0 ? null : items;
-      const found: JsonValue = page[listKey] ?? [];
-      if (!Array.isArray(found)) throw sourceError(path, `the answer has no list "${listKey}"`);
-      items.push(...(found as JsonValue[]).filter(isJsonObject));
+      if (page === null && seen.size === 1) return null;
+      next = page === null ? null : nextPath(path, page['next_page_uri']);
+      const found: JsonValue = page?.[listKey] ?? null;
+      const isEmpty = page !== null && page[listKey] === null && items.length === 0 && next === null;
+      if (!isEmpty && !(Array.isArray(found) && found.every((each) => isJsonObject(each))))
+        throw sourceError(
+          path,
+          `page ${seen.size} has no list "${listKey}": without it, a part of the list would be missing`,
+        );
+      items.push(...((found ?? []) as readonly JsonObject[]));
       this.#options.onPage(path, items.length);
-      next = nextPath(path, page['next_page_uri']);
     }
     return items;
   }
@@ -85,7 +90,9 @@ export class RetiredApi {
 
 /** Only the query of the next page is used. */
 function nextPath(path: string, uri: JsonValue | undefined): string | null {
-  if (typeof uri !== 'string' || uri === '' || !URL.canParse(uri, 'https://localhost')) return null;
+  if (uri === undefined || uri === null || uri === '') return null;
+  if (typeof uri !== 'string' || !URL.canParse(uri, 'https://localhost'))
+    throw sourceError(path, 'next_page_uri is no address');
   return `${path}${new URL(uri, 'https://localhost').search}`;
 }
 

@@ -29,6 +29,7 @@ const webhookConfig = Type.Object({
         'Secret that signs deliveries (Standard Webhooks): "whsec_" and 24 to 64 bytes in base64. Generated if omitted. Only the response to the create shows it.',
       examples: ['whsec_EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleE='],
     }),
+    'nowhere',
   ),
   previous_secret: secret(
     'masked',
@@ -38,6 +39,7 @@ const webhookConfig = Type.Object({
       pattern: SECRET_PATTERN,
       description: 'Previous secret, for rotation: deliveries are signed with both secrets. "" in a PATCH removes it.',
     }),
+    'nowhere',
   ),
   headers: secret(
     'masked',
@@ -47,7 +49,7 @@ const webhookConfig = Type.Object({
       description:
         'Headers to add, such as {"x-api-key": "…"}. Their values are secret. Host, Content-* and webhook-* are not allowed.',
     }),
-    'url',
+    { field: 'url' },
   ),
 });
 

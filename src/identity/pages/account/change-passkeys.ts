@@ -9,7 +9,7 @@ import { jsonAnswer } from '../page-answer.ts';
 import type { PagePorts } from '../page-ports.ts';
 import { refusalAnswer } from '../refusal.ts';
 import { type AccountForm, toAccount } from './account-page.ts';
-import { confirmationCookie, mayChangePasskeys } from './recent-passkey.ts';
+import { confirmationCookie, mayChangePasskeys, recentProof } from './recent-passkey.ts';
 
 const MAX_NAME = 64;
 const BACK = { label: 'My account', href: '/account' };
@@ -33,7 +33,7 @@ export async function confirm(
     return ceremonyRefusal(ports, request, proof.problem, '/account');
   }
   attempt.succeeded();
-  return toAccount('confirmed', ['set-cookie', confirmationCookie(ports, session)]);
+  return toAccount('confirmed', ['set-cookie', confirmationCookie(ports, session, proof.passkey.id)]);
 }
 
 export async function giveAddOptions(
@@ -50,7 +50,8 @@ export async function addPasskey(
   ports: PagePorts,
   { request, browser, fields, account, session }: AccountForm,
 ): Promise<WholeAnswer> {
-  if (!mayChangePasskeys(ports, request, session)) return notConfirmed(request);
+  const proof = recentProof(ports, request, session);
+  if (proof === null) return notConfirmed(request);
   const scope = { purpose: 'add_passkey', browser, accountId: account.id } as const;
   const made = await register(
     ports,
@@ -59,7 +60,7 @@ export async function addPasskey(
     deviceName(request, ports.people.passkeysOf(account.id)),
   );
   if ('problem' in made) return ceremonyRefusal(ports, request, made.problem, '/account');
-  const outcome = await ports.people.addPasskey(account.id, made.passkey);
+  const outcome = await ports.people.addPasskey(account.id, made.passkey, proof.passkeyId);
   if (outcome === 'added') return toAccount('added');
   return refusalAnswer(request, {
     code: 'ERR_POSTERN_IDENTITY_PASSKEY',

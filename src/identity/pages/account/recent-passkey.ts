@@ -15,6 +15,8 @@ type Ports = Pick<PagePorts, 'seal' | 'open' | 'clock' | 'people'>;
 interface Confirmation {
   readonly session: string;
   readonly at: number;
+  /** Id of the passkey. */
+  readonly passkey: string;
 }
 
 /**
@@ -23,23 +25,35 @@ interface Confirmation {
  * it is not enough for somebody who got a role in the console since then.
  */
 export function mayChangePasskeys(ports: Ports, request: WholeRequest, session: IdentitySession): boolean {
+  return recentProof(ports, request, session) !== null;
+}
+
+/** The recent proof, with the id of the passkey; null for a code. */
+export function recentProof(
+  ports: Ports,
+  request: WholeRequest,
+  session: IdentitySession,
+): { readonly passkeyId: string | null } | null {
   const nowMs = ports.clock.nowMs();
   if (isRecent(session.authenticatedAtMs, nowMs)) {
-    if (session.amr.includes('pop')) return true;
+    if (session.amr.includes('pop')) return { passkeyId: session.passkeyId };
     const { people } = ports;
-    if (people.passkeysOf(session.accountId).length === 0 && !people.hasConsoleRole(session.accountId)) return true;
+    if (people.passkeysOf(session.accountId).length === 0 && !people.hasConsoleRole(session.accountId))
+      return { passkeyId: null };
   }
   const values = cookieValues(valuesOf(request.headers, 'cookie'), NAME);
-  return values.slice(0, MAX_OPENED).some((value) => {
+  for (const value of values.slice(0, MAX_OPENED)) {
     const text = ports.open(SEAL_PURPOSE, value);
     const confirmation = text === null ? null : (JSON.parse(text) as Confirmation);
-    return confirmation?.session === session.id && isRecent(confirmation.at, nowMs);
-  });
+    if (confirmation?.session === session.id && isRecent(confirmation.at, nowMs))
+      return { passkeyId: confirmation.passkey };
+  }
+  return null;
 }
 
 /** After a passkey of the session's person was used. It belongs to this session, and ends with it. */
-export function confirmationCookie(ports: Ports, { id }: IdentitySession): string {
-  const confirmation: Confirmation = { session: id, at: ports.clock.nowMs() };
+export function confirmationCookie(ports: Ports, { id }: IdentitySession, passkeyId: string): string {
+  const confirmation: Confirmation = { session: id, at: ports.clock.nowMs(), passkey: passkeyId };
   return setCookie(NAME, ports.seal(SEAL_PURPOSE, JSON.stringify(confirmation)), RECENT_MS / 1000);
 }
 

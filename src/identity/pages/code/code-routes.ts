@@ -3,6 +3,7 @@ import { valuesOf } from '../../../lib/http/header-list.ts';
 import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
 import { CODE_SECONDS, type EmailCodes } from '../../codes/email-codes.ts';
 import type { IdentityPage } from '../../contracts/identity-host.ts';
+import { knownBrowserOf } from '../../passkeys/browser-cookie.ts';
 import { pageAnswer, redirectAnswer } from '../page-answer.ts';
 import type { PagePorts } from '../page-ports.ts';
 import { refusalAnswer } from '../refusal.ts';
@@ -29,7 +30,9 @@ async function ask(ports: PagePorts, codes: EmailCodes, request: WholeRequest): 
   const { fields, browser, interaction } = begun;
   const email = (fields.get('email') ?? '').trim();
   if (!email.includes('@')) return noAddress(request, signInPath('/sign-in', interaction));
-  const cookie = setCookie(NAME, codes.ask(email, browser), CODE_SECONDS);
+  const { clientAddress } = request;
+  const sealed = codes.ask(email, { browser, clientAddress, known: knownBrowserOf(ports, request) });
+  const cookie = setCookie(NAME, sealed, CODE_SECONDS);
   return redirectAnswer(signInPath('/code', interaction), ['set-cookie', cookie]);
 }
 
@@ -51,7 +54,7 @@ async function check(ports: PagePorts, codes: EmailCodes, request: WholeRequest)
   }
   attempt.succeeded();
   const interactionId = interaction?.id ?? null;
-  const proof = { accountId: account.id, amr: 'otp', interactionId, to: '/account' } as const;
+  const proof = { accountId: account.id, amr: 'otp', passkeyId: null, interactionId, to: '/account' } as const;
   const answer = await signInPerson(ports, request, proof);
   return { ...answer, headers: [...answer.headers, 'set-cookie', clearCookie(NAME)] };
 }

@@ -13,7 +13,7 @@ const PROBLEMS: Readonly<Record<InvitationProblem | 'taken', { readonly title: s
   expired: { title: 'This invitation has expired', message: `The time for which it was made is over. ${ASK}` },
   spent: {
     title: 'This invitation was already used',
-    message: `It works once, and it was used or replaced by a newer one. If you used it, sign in with your passkey. If it was not you, tell an administrator. ${ASK}`,
+    message: `It works once, and it was used, replaced by a newer one, or ended by a change of your account. If you used it, sign in with your passkey. If it was not you, tell an administrator. ${ASK}`,
   },
   disabled: {
     title: 'This account is disabled',

@@ -63,9 +63,13 @@ async function accept(ports: PagePorts, request: WholeRequest): Promise<WholeAns
   await endOtherSession(ports, request, found.account);
   const accepted = await ports.people.acceptInvitation(secret, made.passkey);
   if ('problem' in accepted) return invitationRefusal(request, accepted.problem);
-  const accountId = accepted.account.id;
+  const { account, passkeyId } = accepted;
+  const accountId = account.id;
   ports.log.info({ account: accountId, request_id: request.id }, 'an invitation was accepted');
-  return signInPerson(ports, request, { accountId, amr: 'pop', interactionId: null, to: '/account?done=welcome' });
+  return signInPerson(ports, request, {
+    ...{ accountId, amr: 'pop', passkeyId, interactionId: null },
+    to: '/account?done=welcome',
+  });
 }
 
 /** Guesses are limited; an invitation that once was genuine is not a guess. */

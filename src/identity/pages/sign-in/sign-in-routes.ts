@@ -55,5 +55,7 @@ async function checkPasskey(ports: PagePorts, request: WholeRequest): Promise<Wh
   }
   attempt.succeeded();
   const interactionId = interaction?.id ?? null;
-  return signInPerson(ports, request, { accountId: proof.account.id, amr: 'pop', interactionId, to: '/account' });
+  const { account, passkey } = proof;
+  const passkeyId = passkey.id;
+  return signInPerson(ports, request, { accountId: account.id, amr: 'pop', passkeyId, interactionId, to: '/account' });
 }

@@ -1,12 +1,12 @@
 import ipaddr from 'ipaddr.js';
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
+import { type AddressWords, maskOf, type Words } from './address-words.ts';
 
 /** Marks the layout below. Another one gets another number, so that a table of another version is never read. */
 const LAYOUT = 0x504c_5431;
 const HEADER_WORDS = 4;
 const IPV6_WORDS = 4;
 const WORD_BYTES = 4;
+const WORD_BITS = 32;
 
 export interface TableSize {
   readonly ipv4: number;
@@ -59,12 +59,9 @@ export class AddressTable {
   }
 
   /** Position of the range that contains the address; -1: none does. Like rules, ranges of IPv6 contain no IPv4 address. */
-  find(address: Address): number {
-    if (address.kind() === 'ipv4') {
-      const [a = 0, b = 0, c = 0, d = 0] = (address as ipaddr.IPv4).octets;
-      return this.#findIpv4(((a << 24) | (b << 16) | (c << 8) | d) >>> 0);
-    }
-    const found = this.#findIpv6((address as ipaddr.IPv6).parts);
+  find(address: AddressWords): number {
+    if (typeof address === 'number') return this.#findIpv4(address);
+    const found = this.#findIpv6(address);
     return found === -1 ? -1 : this.#ipv4Count + found;
   }
 
@@ -92,10 +89,8 @@ export class AddressTable {
     return high >= 0 && (ipv4Ends[high] as number) >= value ? high : -1;
   }
 
-  #findIpv6(parts: readonly number[]): number {
+  #findIpv6(words: Words): number {
     const { ipv6Starts, ipv6Ends } = this.#parts;
-    const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = parts;
-    const words: Words = [((a << 16) | b) >>> 0, ((c << 16) | d) >>> 0, ((e << 16) | f) >>> 0, ((g << 16) | h) >>> 0];
     let low = 0;
     let high = this.#ipv6Count - 1;
     while (low <= high) {
@@ -106,9 +101,6 @@ export class AddressTable {
     return high >= 0 && compareAt(ipv6Ends, IPV6_WORDS * high, words) >= 0 ? high : -1;
   }
 }
-
-/** An IPv6 address, highest word first. */
-export type Words = readonly [number, number, number, number];
 
 /** Compares the address that starts at a word with another one. */
 export function compareAt(array: Uint32Array, at: number, words: Words): number {
@@ -123,7 +115,7 @@ export function wordsAt(array: Uint32Array, at: number): Words {
   return [word(array, at), word(array, at + 1), word(array, at + 2), word(array, at + 3)];
 }
 
-function word(array: Uint32Array, at: number): number {
+function word(array: ArrayLike<number>, at: number): number {
   return array[at] ?? 0;
 }
 
@@ -148,27 +140,27 @@ function partsOf(memory: SharedArrayBuffer, { ipv4, ipv6, hasValues }: TableSize
   };
 }
 
-function rangeText(start: number | Words, end: number | Words): string {
-  const [first, last] = [bitsOf(start), bitsOf(end)];
-  const prefix = prefixOf(first.value, last.value, first.length);
+function rangeText(start: AddressWords, end: AddressWords): string {
+  const prefix = typeof start === 'number' ? prefixOf([start], [end as number]) : prefixOf(start, end as Words);
   const from = addressText(start);
-  if (prefix === first.length) return from;
-  return prefix === null ? `${from}-${addressText(end)}` : `${from}/${prefix}`;
+  if (prefix === null) return `${from}-${addressText(end)}`;
+  return prefix === (typeof start === 'number' ? WORD_BITS : IPV6_WORDS * WORD_BITS) ? from : `${from}/${prefix}`;
 }
 
-/** Length of the prefix if the addresses are exactly those of one. */
-function prefixOf(first: bigint, last: bigint, length: number): number | null {
-  const size = last - first + 1n;
-  const isPowerOfTwo = (size & (size - 1n)) === 0n;
-  return isPowerOfTwo && first % size === 0n ? length - (size.toString(2).length - 1) : null;
+/** Length of the prefix if the addresses are exactly those of one: behind it are all zeros, and all ones. */
+function prefixOf(start: readonly number[], end: readonly number[]): number | null {
+  const first = start.findIndex((word, at) => word !== end[at]);
+  if (first === -1) return WORD_BITS * start.length;
+  const bits = Math.clz32((word(start, first) ^ word(end, first)) >>> 0);
+  const isPrefix = start.every((each, at) => {
+    if (at < first) return true;
+    const rest = at > first ? 0xffff_ffff : ~maskOf(bits) >>> 0;
+    return (each & rest) === 0 && (word(end, at) & rest) >>> 0 === rest;
+  });
+  return isPrefix ? WORD_BITS * first + bits : null;
 }
 
-function bitsOf(address: number | Words): { readonly value: bigint; readonly length: number } {
-  if (typeof address === 'number') return { value: BigInt(address), length: 32 };
-  return { value: address.reduce((value, each) => (value << 32n) | BigInt(each), 0n), length: 128 };
-}
-
-function addressText(address: number | Words): string {
+function addressText(address: AddressWords): string {
   if (typeof address === 'number') return [24, 16, 8, 0].map((shift) => (address >>> shift) & 0xff).join('.');
   return new ipaddr.IPv6(address.flatMap((each) => [each >>> 16, each & 0xffff])).toString();
 }

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { parseWrittenAddress } from '../cidr.ts';
-import type { Words } from './address-table.ts';
+import { ipv4In, ipv4Of, ipv6Of, prefixIn, type Words } from './address-words.ts';
 import { AddressListProblem } from './list-problem.ts';
 import { RangeCollector } from './range-collector.ts';
 
@@ -96,7 +96,7 @@ function addIpv6Prefix(text: string, prefix: number, ranges: RangeCollector): bo
   if (address === null || prefix > 128) return false;
   // IPv4 inside IPv6. A shorter prefix contains more than IPv4 addresses, and matches IPv6 alone, as in rules.
   if (address instanceof ipaddr.IPv4 && prefix >= 96) return addIpv4Prefix(ipv4Of(address), prefix - 96, ranges);
-  const words = wordsOf(address instanceof ipaddr.IPv4 ? address.toIPv4MappedAddress() : address);
+  const words = ipv6Of(address instanceof ipaddr.IPv4 ? address.toIPv4MappedAddress() : address);
   const masks = [0, 32, 64, 96].map((bits) => 2 ** (32 - Math.min(32, Math.max(0, prefix - bits))) - 1);
   const start = words.map((word, at) => (word & ~(masks[at] as number)) >>> 0) as unknown as Words;
   const end = words.map((word, at) => (word | (masks[at] as number)) >>> 0) as unknown as Words;
@@ -113,7 +113,7 @@ function addRange(first: string, last: string, ranges: RangeCollector): boolean 
     ranges.addIpv4(start, end);
     return true;
   }
-  const [start, end] = [wordsOf(from), wordsOf(to as ipaddr.IPv6)];
+  const [start, end] = [ipv6Of(from), ipv6Of(to as ipaddr.IPv6)];
   if (start.some((word, at) => isGreaterFrom(start, end, word, at))) return false;
   ranges.addIpv6(start, end);
   return true;
@@ -122,39 +122,4 @@ function addRange(first: string, last: string, ranges: RangeCollector): boolean 
 /** Whether the first word that differs is this one, and is greater. */
 function isGreaterFrom(start: Words, end: Words, word: number, at: number): boolean {
   return word > (end[at] as number) && start.every((each, before) => before >= at || each === end[before]);
-}
-
-/** -1: not a prefix length. */
-function prefixIn(text: string): number {
-  return /^(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text) : -1;
-}
-
-/** Four numbers without leading zeros, as `isIPv4` of Node has it; -1: none. By hand, because lists have a million lines. */
-function ipv4In(text: string): number {
-  let value = 0;
-  let part = -1;
-  let parts = 1;
-  for (let at = 0; at < text.length; at += 1) {
-    const digit = text.charCodeAt(at) - 48;
-    if (digit >= 0 && digit <= 9) {
-      if (part === 0) return -1;
-      part = part === -1 ? digit : part * 10 + digit;
-      if (part > 255) return -1;
-    } else {
-      if (digit !== -2 || part === -1 || parts === 4) return -1;
-      value = value * 256 + part;
-      parts += 1;
-      part = -1;
-    }
-  }
-  return parts === 4 && part !== -1 ? value * 256 + part : -1;
-}
-
-function ipv4Of(address: ipaddr.IPv4): number {
-  return address.octets.reduce((value, octet) => value * 256 + octet, 0);
-}
-
-function wordsOf({ parts }: ipaddr.IPv6): Words {
-  const word = (at: number): number => (((parts[at] as number) << 16) | (parts[at + 1] as number)) >>> 0;
-  return [word(0), word(2), word(4), word(6)];
 }

@@ -1,4 +1,5 @@
-import { compareAt, newTable, type Words, wordsAt } from './address-table.ts';
+import { compareAt, newTable, wordsAt } from './address-table.ts';
+import type { Words } from './address-words.ts';
 
 const FIRST_CAPACITY = 1024;
 const IPV4_WORDS = 2;

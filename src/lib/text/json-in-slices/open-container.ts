@@ -1,3 +1,5 @@
+import { DoubledNameError } from '../json-shape.ts';
+
 /** An array or object whose end was not scanned yet. */
 export class OpenContainer {
   readonly start: number;
@@ -25,7 +27,10 @@ export class OpenContainer {
 
   append(part: unknown): void {
     if (Array.isArray(this.value)) for (const each of part as unknown[]) this.value.push(each);
-    else Object.assign(this.value, part);
+    else {
+      for (const name of Object.keys(part as object)) this.#refuseDoubled(name);
+      Object.assign(this.value, part);
+    }
   }
 
   startPart(at: number): void {
@@ -47,11 +52,17 @@ export class OpenContainer {
         (this.#heldKey === 'constructor' && Object.hasOwn(value as object, 'prototype'))
       )
         throw new SyntaxError('a name is not allowed');
+      this.#refuseDoubled(this.#heldKey);
       this.value[this.#heldKey] = value;
     }
     this.isHolding = false;
     this.isAfterHeld = true;
     this.partStart = end;
     this.lastComma = end - 1;
+  }
+
+  /** Parts of one object are parsed apart. */
+  #refuseDoubled(name: string): void {
+    if (Object.hasOwn(this.value, name)) throw new DoubledNameError(name);
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { SliceLane } from '../../async/slice-lane.ts';
+import { parseUniqueJson } from '../json-shape.ts';
 import { parseJsonInSlices } from './parse-json.ts';
 
 const parse = (text: string): Promise<unknown> => parseJsonInSlices(new SliceLane(), Buffer.from(text), JSON.parse);
@@ -69,11 +70,27 @@ suite('JSON in slices', () => {
       parseJsonInSlices(new SliceLane(), many, () => []),
       { name: 'RangeError', message: 'the body has more than 4000000 values' },
     );
-    await assert.rejects(parse(`{"a":[{${'"b":1,'.repeat(50_000)}"b":1}]}`), {
+    await assert.rejects(parse(`{"a":[${fields(50_001)}]}`), {
       name: 'RangeError',
       message: 'the body has an object with more than 50000 fields',
     });
-    assert.deepEqual(await parse(`{${'"b":1,'.repeat(49_999)}"b":2}`), { b: 2 });
+    assert.equal(Object.keys((await parse(fields(50_000))) as object).length, 50_000);
+  });
+
+  test('rejects a name that an object has twice, in one part or in two', async () => {
+    const unique = (text: string): Promise<unknown> =>
+      parseJsonInSlices(new SliceLane(), Buffer.from(text), parseUniqueJson);
+    const [far, held] = [`"far":"${LONG}${LONG}"`, `"far":${JSON.stringify([LONG, LONG, LONG])}`];
+    for (const text of [
+      '{"a":1,"a":1}',
+      `{"a":1,${far},"a":1}`,
+      `{"a":1,${held},"b":{},"a":1}`,
+      `{${held},${held}}`,
+      `[[${held.slice(6)}],{"\\u0061":1,"a":2}]`,
+    ]) {
+      await assert.rejects(unique(text), { name: 'DoubledNameError' }, text.slice(0, 20));
+    }
+    await unique(`{"a":1,${held},"b":{"a":1}}`);
   });
 
   test('rejects what is not UTF-8', async () => {
@@ -105,4 +122,8 @@ async function assertAgreement(text: string): Promise<void> {
     return;
   }
   assert.deepEqual(await parse(text), expected);
+}
+
+function fields(count: number): string {
+  return `{${Array.from({ length: count }, (_, at) => `"k${at}":1`).join(',')}}`;
 }

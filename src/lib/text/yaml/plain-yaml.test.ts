@@ -78,17 +78,14 @@ const texts = fc.infiniteStream(fc.nat()).map((numbers) => textFrom((below) => (
 
 suite('plain YAML', () => {
   test('is read as the library reads it, with the same lines, or left to it', () => {
-    let plain = 0;
     fc.assert(
       fc.property(texts, (text) => {
         const read = readPlainYaml(text);
-        if (read === null) return;
-        plain += 1;
+        fc.pre(read !== null);
         assert.deepEqual({ root: read, problems: [] }, readWithLibrary(text, { hasAliases: false }), text);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 500, maxSkipsPerRun: 1_000 },
     );
-    assert.ok(plain > 300, `only ${plain} were plain`);
   });
 
   test('is read as the library reads it when one character of it is another', () => {

@@ -178,7 +178,11 @@ function run(start: WorkerStart): void {
       backendTraffic,
       history,
       tracing,
-      descriptors,
+      descriptors: {
+        admits: (use) => descriptors.admits(use),
+        // Each worker counts for itself which visitors have connections to upstreams.
+        free: (use) => descriptors.free(use) / (use === 'upstream' ? start.count : 1),
+      },
       clientsOf,
       tunnels,
       mayServeNames: () => board.mayServe,
@@ -199,6 +203,7 @@ function run(start: WorkerStart): void {
           config.edge_connections_per_address,
           (socket, client) => edge.acceptPlain(socket, client),
           tallies.plainConnections,
+          () => descriptors.free('visitor'),
         ),
       }),
     };

@@ -7,6 +7,7 @@ import type { ConnectionHandler } from '../../../gateway/local-connection.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { ignoreErrors } from '../../../lib/guarded-listeners.ts';
 import type { ArrivingClients } from '../../../lib/net/proxy-protocol/arriving-clients.ts';
+import { type Shortage, shortageOf, takes } from '../../../lib/net/shared-places.ts';
 import type { ManagedRecords } from '../../../pki/managed-certificates.ts';
 import { ManagedContexts } from '../../../pki/managed-contexts.ts';
 import type { AgentFigures } from '../../../telemetry/live/tunnel-figures.ts';
@@ -69,13 +70,17 @@ export class HeldAgents implements ConnectionHandler<AgentConnection> {
   }
 
   /** The connection with the fewest streams, among those of this worker. */
-  link(sessionId: string, tried: readonly AgentLink[] | undefined): AgentLink | null {
+  link(sessionId: string, tried: readonly AgentLink[] | undefined, visitor: string | undefined): AgentLink | null {
     let best: AgentConnection | null = null;
     for (const connection of this.#sessions.get(sessionId)?.local ?? []) {
-      if (!connection.hasRoom || tried?.includes(connection) === true) continue;
+      if (!takes(connection, visitor) || tried?.includes(connection) === true) continue;
       if (best === null || connection.active < best.active) best = connection;
     }
     return best;
+  }
+
+  shortage(sessionId: string, visitor: string | undefined): Shortage | null {
+    return shortageOf(this.#sessions.get(sessionId)?.local ?? [], visitor);
   }
 
   isHome(sessionId: string): boolean {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../edge/tunnels/online-tunnels.ts';
 import { TunnelCircuitBreaker } from '../../../edge/tunnels/tunnel-circuit-breaker.ts';
+import { type Shortage, shortageOf, takes } from '../../../lib/net/shared-places.ts';
 import type { SharedTally } from '../../../lib/process/shared-tally.ts';
 import { OutgoingLink } from '../../../nodes/links/outgoing-link.ts';
 import { BETWEEN_THREADS } from '../../../nodes/links/peer-links.ts';
@@ -16,7 +17,7 @@ export interface WorkerTunnelsOptions {
   /** Whether this node may serve names of agents now. */
   mayServe(): boolean;
   /** Connections of agents that this worker has. Null: it has none yet. */
-  agents(): Pick<HeldAgents, 'link' | 'isHome'> | null;
+  agents(): Pick<HeldAgents, 'link' | 'shortage' | 'isHome'> | null;
   /** Counts what all workers send to a tunnel. */
   readonly streams: SharedTally;
 }
@@ -97,7 +98,9 @@ export class WorkerTunnels implements OnlineTunnels {
     const isKnown = (): boolean => this.#byId.get(id) === tunnel;
     const tunnel: WorkerTunnel = new WorkerTunnel(told, labels === null ? null : this.#options.streams, {
       main: () => (isKnown() ? this.#link : null),
-      own: (tried) => (isKnown() ? (this.#options.agents()?.link(told.sessionId, tried) ?? null) : null),
+      own: (tried, visitor) =>
+        isKnown() ? (this.#options.agents()?.link(told.sessionId, tried, visitor) ?? null) : null,
+      shortage: (visitor) => this.#options.agents()?.shortage(told.sessionId, visitor) ?? null,
       // Only the home of a session knows without asking whether its names may be served.
       mayServe: () => this.#options.mayServe() && this.#options.agents()?.isHome(told.sessionId) === true,
     });
@@ -118,7 +121,8 @@ export class WorkerTunnels implements OnlineTunnels {
 /** Ways to the agent of a tunnel: null while there is none, and once the tunnel is offline. */
 interface WorkerWays {
   main(): AgentLink | null;
-  own(tried: readonly AgentLink[] | undefined): AgentLink | null;
+  own(tried: readonly AgentLink[] | undefined, visitor: string | undefined): AgentLink | null;
+  shortage(visitor: string | undefined): Shortage | null;
   mayServe(): boolean;
 }
 
@@ -143,7 +147,11 @@ class WorkerTunnel implements OnlineTunnel {
     this.sessionId = sessionId;
     this.#streams = streams;
     this.#ways = ways;
-    this.held = { id, forwardsTo, inFlight: 0, use: new TunnelUse(), link: (tried) => ways.own(tried) };
+    this.held = {
+      ...{ id, forwardsTo, inFlight: 0, use: new TunnelUse() },
+      link: (tried, visitor) => ways.own(tried, visitor),
+      shortage: (visitor) => ways.shortage(visitor),
+    };
   }
 
   get inFlight(): number {
@@ -174,12 +182,18 @@ class WorkerTunnel implements OnlineTunnel {
     this.#breaker.refused();
   }
 
-  link(tried?: readonly AgentLink[]): AgentLink | null {
+  link(tried?: readonly AgentLink[], visitor?: string): AgentLink | null {
     // A name belongs to one agent in the whole installation; labels to all that have them.
-    const own = this.labels === null && !this.#ways.mayServe() ? null : this.#ways.own(tried);
+    const own = this.labels === null && !this.#ways.mayServe() ? null : this.#ways.own(tried, visitor);
     if (own !== null) return own;
     const link = this.#ways.main();
-    return link === null || !link.hasRoom || tried?.includes(link) === true ? null : link;
+    return link === null || !takes(link, visitor) || tried?.includes(link) === true ? null : link;
+  }
+
+  /** The main thread says with its refusal whether agents lack places. */
+  shortage(visitor: string | undefined): Shortage | null {
+    const link = this.#ways.main();
+    return link === null ? null : shortageOf([link], visitor);
   }
 }
 
@@ -196,9 +210,10 @@ function agentLinkOf(link: OutgoingLink): AgentLink {
     get channel() {
       return link.channel;
     },
-    request: (headers, options) => link.request(headers, options),
+    shortage: (visitor) => link.shortage(visitor),
+    request: (...args) => link.request(...args),
     reset: (stream) => link.reset(stream),
-    release: () => link.release(),
+    release: (stream) => link.release(stream),
     retire: () => link.retire(),
   };
 }

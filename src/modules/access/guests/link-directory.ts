@@ -1,5 +1,6 @@
+import { readOrNull } from '../../../lib/read-or-null.ts';
 import { hashToken } from '../../../lib/text/token-hash.ts';
-import type { FollowedRecords } from '../../contract/kept-records.ts';
+import type { FollowedRecord, FollowedRecords } from '../../contract/kept-records.ts';
 import { GUEST_LINK_KIND, type GuestLink, guestLinkOf } from './guest-link.ts';
 
 /** All guest links in memory, by id and by secret: it follows their records. */
@@ -12,13 +13,13 @@ export class LinkDirectory {
 
   /** `onGone` is called after the link of an edge was deleted. */
   constructor(followed: FollowedRecords, onGone: (edgeId: string) => void) {
-    for (const record of followed.all(GUEST_LINK_KIND)) this.#add(guestLinkOf(record));
+    for (const record of followed.all(GUEST_LINK_KIND)) this.#read(record);
     this.#stop = followed.onChange((changed) => {
       for (const { kind, id } of changed) {
         if (kind !== GUEST_LINK_KIND) continue;
         const before = this.#remove(id);
         const record = followed.get(kind, id);
-        if (record !== undefined) this.#add(guestLinkOf(record));
+        if (record !== undefined) this.#read(record);
         else if (before !== undefined) onGone(before.edgeId);
       }
     });
@@ -42,6 +43,11 @@ export class LinkDirectory {
 
   close(): void {
     this.#stop();
+  }
+
+  #read(record: FollowedRecord): void {
+    const link = readOrNull(() => guestLinkOf(record));
+    if (link !== null) this.#add(link);
   }
 
   #add(link: GuestLink): void {

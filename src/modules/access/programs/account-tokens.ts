@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../lib/json.ts';
+import { readOrNull } from '../../../lib/read-or-null.ts';
 import { hashToken } from '../../../lib/text/token-hash.ts';
 import type { FollowedKey, FollowedRecords } from '../../contract/kept-records.ts';
 import { ACCOUNT_KIND, TOKEN_KIND } from '../../service-account-records.ts';
@@ -74,20 +75,20 @@ export class AccountTokens {
   #readToken(id: string): void {
     const doc = this.#records.get(TOKEN_KIND, id)?.doc;
     const known = this.#byId.get(id);
-    if (doc === undefined) {
+    const read = doc === undefined ? null : readOrNull(() => readToken(doc));
+    if (read === null) {
       if (known === undefined) return;
       known.isDeleted = true;
       this.#byId.delete(id);
       this.#byHash.delete(known.hash);
       return;
     }
-    const expiresAtMs = Date.parse(doc['expires_at'] as string);
+    const { expiresAtMs, hash, accountId } = read;
     if (known !== undefined) {
       known.expiresAtMs = expiresAtMs;
       return;
     }
-    const hash = (doc['internal'] as JsonObject)['token_hash'] as string;
-    const account = this.#account(doc['service_account_id'] as string);
+    const account = this.#account(accountId);
     const token = new AccountToken({ id, hash, account, expiresAtMs }, this.#used, this.#isCurrent);
     this.#byId.set(id, token);
     this.#byHash.set(hash, token);
@@ -100,4 +101,16 @@ export class AccountTokens {
     this.#accounts.set(id, made);
     return made;
   }
+}
+
+/** Throws if it is not what the API writes. */
+export function readToken(doc: JsonObject): {
+  readonly hash: string;
+  readonly accountId: string;
+  readonly expiresAtMs: number;
+} {
+  const { token_hash: hash } = doc['internal'] as JsonObject;
+  const { service_account_id: accountId, expires_at: expiresAt } = doc;
+  if (typeof hash !== 'string' || typeof accountId !== 'string') throw new Error('the token has no hash or no account');
+  return { hash, accountId, expiresAtMs: Date.parse(expiresAt as string) };
 }

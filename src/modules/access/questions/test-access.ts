@@ -53,8 +53,16 @@ export const testAccess: ModuleQuestion = {
       examples: ['allowed'],
     }),
     message: Type.String({ description: 'The same, for people.', examples: ['allow[2] lets this account in.'] }),
+    paths_read_by: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'What on the route reads the paths of requests: the edge then rejects paths such as "/a//b" there (docs/reference/routes.md). Null: nothing.',
+      examples: ['rewrite rules[0] path_prefix /api/'],
+    }),
   }),
-  answer,
+  answer: async (asked, ports) => {
+    const decided = await answer(asked, ports);
+    return 'problems' in decided ? decided : { ...decided, paths_read_by: ports.pathReader(asked.place) };
+  },
 };
 
 async function answer({ config, fields: described, place }: Asked, ports: QuestionPorts): Promise<QuestionResult> {

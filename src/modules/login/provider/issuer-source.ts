@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import type { Clock } from '../../../lib/clock.ts';
 import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
-import { askForJson } from './ask-provider.ts';
+import { isJsonObject } from '../../../lib/json.ts';
+import { askProvider } from './ask-provider.ts';
 import { CachedResponse } from './cached-response.ts';
 import { LoginProblem } from './login-problem.ts';
 
@@ -71,13 +72,33 @@ export class FetchedIssuer<Metadata extends { readonly jwks_uri: string }> imple
   }
 }
 
+/** Providers publish a few dozen at most. 6,000 stalled the loop for 0.7 s, and every token was compared with each. */
+const MAX_KEYS = 200;
+
 async function fetchKeys(url: string, fetch: GuardedFetch): Promise<PublishedKeys> {
+  const malformed = (what: string): never => {
+    throw new LoginProblem('provider', 'malformed_answer', `${url} returned ${what}`);
+  };
+  const response = await askProvider(fetch, url, { headers: { accept: 'application/json' } });
+  // Keys have no numbers that must be exact, and the exact parser is slow.
+  const set = parsed(await response.text().catch(() => ''));
+  const keys = isJsonObject(set) ? set['keys'] : null;
+  if (!Array.isArray(keys)) return malformed('a body that is not a JSON Web Key Set');
+  if (keys.length > MAX_KEYS) return malformed(`${keys.length} keys, and at most ${MAX_KEYS} are accepted`);
   // The type only states what the next function checks.
-  const set = (await askForJson(fetch, url)) as unknown as JSONWebKeySet;
+  const published = set as unknown as JSONWebKeySet;
   try {
-    createLocalJWKSet(set);
+    createLocalJWKSet(published);
   } catch {
-    throw new LoginProblem('provider', 'malformed_answer', `${url} returned a body that is not a JSON Web Key Set`);
+    return malformed('a body that is not a JSON Web Key Set');
   }
-  return { version: randomUUID(), set };
+  return { version: randomUUID(), set: published };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

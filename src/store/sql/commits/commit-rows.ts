@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { storeErrors } from '../../errors.ts';
 import { isFollowable } from '../schema/followable.ts';
-import { tooNew } from '../schema/migrate.ts';
+import { schemaVersion, tooNew } from '../schema/migrate.ts';
 import { currentSchema } from '../schema/migrations.ts';
+import type { Dialect } from '../schema/schema.ts';
 import {
   execute,
   integer,
@@ -59,6 +60,15 @@ export function* lacksCommit(seen: CommitMark): Program<boolean> {
   const row = yield* queryOne(POSITION, [seen.number]);
   if (row === null) return true;
   return textOrNull(row, 'seen_id') !== seen.id && seen.number >= (integerOrNull(row, 'oldest') ?? 0);
+}
+
+/** For a process that takes over: rejects a database other than the one whose server hands over, before it is changed. */
+export function* refuseOtherStore(dialect: Dialect, mark: CommitMark): Program<void> {
+  if ((yield* schemaVersion(dialect)) > 0 && !(yield* lacksCommit(mark))) return;
+  throw storeErrors.create(
+    'ERR_POSTERN_STORE_WENT_BACK',
+    `this process was started to take over a store with commit ${mark.number} (${mark.id}), and the store that it opened does not contain it: the database or its log was removed or replaced, or the settings name another database. A handover keeps the store. Put the files or settings back; or stop the server, and start it with the other store`,
+  );
 }
 
 function differenceFrom(seen: CommitMark, row: Row): string {

@@ -72,14 +72,22 @@ export interface HeldChange {
 
 /** Adds the record of the wait. The database's clock decides when it ends. */
 export function* holdRecords({ writeSet, judged, needs, revision }: HeldChange): Program<SealedRecord> {
-  const { confirmWithinMs, note } = writeSet;
+  const { confirmWithinMs, note, remembers } = writeSet;
   const confirmByMs = (yield* storeNowMs(writeSet)) + (confirmWithinMs ?? 0);
   const owners = lostOwners(judged, needs);
   const author = note === null ? null : (JSON.parse(note.author) as JsonObject);
   const narrowing = [...judged.puts.values()].filter(({ isRevocation }) => isRevocation);
   const narrowed = narrowing.map((put): RecordKey => ({ kind: put.kind, id: put.id }));
   const times = { confirm_by_ms: confirmByMs, confirm_within_ms: confirmWithinMs };
-  const doc = JSON.stringify({ ...times, author, owners, narrowed });
+  const earlier = [...needs.before.values()]
+    .filter((record) => remembers.includes(record.kind))
+    .map(({ kind, id, doc, secrets }) => ({
+      kind,
+      id,
+      doc: JSON.parse(doc) as JsonObject,
+      has_secrets: secrets !== null,
+    }));
+  const doc = JSON.stringify({ ...times, author, owners, narrowed, earlier });
   const record: SealedRecord = { ...PENDING_CHANGE, parent: null, revision, doc, secrets: null };
   const { kind, id } = PENDING_CHANGE;
   yield* insertRows(
@@ -141,7 +149,7 @@ export function* judgeSettlement(writeSet: SealedWriteSet, pending: number | nul
  * receives what must not change between the change and its revert. What only takes rights away is never refused.
  */
 export function* judgePending(
-  { settles, confirmWithinMs, note }: SealedWriteSet,
+  { settles, confirmWithinMs, note, concerns }: SealedWriteSet,
   { puts, gone, revoked }: Judged,
   pending: number | null,
 ): Program<Refused | null> {
@@ -149,7 +157,7 @@ export function* judgePending(
   if (confirmWithinMs !== null) return changePending(pending, null);
   const given = [...puts].filter(([key]) => !revoked.has(key)).map(([, put]) => put);
   const lost = [...gone].filter(([key]) => !revoked.has(key)).map(([, key]) => key);
-  const written = [...given, ...lost].map(({ kind, id }) => ({ kind, id }));
+  const written = [...given, ...lost, ...concerns].map(({ kind, id }) => ({ kind, id }));
   const targets = note === null ? [] : given.flatMap(targetsOf);
   const holds = yield* readHolds([...written, ...targets]);
   const isOneOf = (key: RecordKey, ...which: Hold[]): boolean => which.some((hold) => isHeld(holds, key, hold));

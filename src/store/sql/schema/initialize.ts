@@ -5,6 +5,7 @@ import { adoptCommit, type CommitMark } from '../commits/commit-rows.ts';
 import { integer, type Program, statement, text } from '../statements/statement.ts';
 import { writeMeta } from './meta-rows.ts';
 import { migrate } from './migrate.ts';
+import { refuseOtherTables } from './refuse-other-tables.ts';
 import type { Dialect } from './schema.ts';
 
 export interface Initialized {
@@ -22,6 +23,7 @@ export interface Initialized {
  */
 export function* initialize(dialect: Dialect, source: KeySource, found?: number): Program<Initialized> {
   yield* migrate({ dialect, mayFollow: true, ...(found !== undefined && { found }) });
+  yield* refuseOtherTables(dialect);
   const { check, knownAccountId, commit, revision } = yield* readState();
   const keyring = loadKeyring({ ...source, mayCreate: check === null });
   if (check === null) yield* writeMeta('key_check', sealKeyCheck(keyring));

@@ -1,5 +1,5 @@
 import { mapInSlices } from '../../../lib/async/map-in-slices.ts';
-import type { JsonObject } from '../../../lib/json.ts';
+import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
 import { storeErrors } from '../../errors.ts';
 import type { ChangeNote } from '../../history-store.ts';
 import type { OutboxEvent, RecordKey, RecordPut, Secrets, StoredRecord, WriteSet } from '../../store.ts';
@@ -20,6 +20,7 @@ export async function sealInSlices(writeSet: WriteSet, keyring: Sealing, time: C
 
 export function sealWriteSet(writeSet: WriteSet, keyring: Sealing, time: CallerTime): SealedWriteSet {
   const { expect = [], puts = [], deletes = [], touches = [], keepAtLeastOne = [], events = [] } = writeSet;
+  const { concerns = [], remembers = [] } = writeSet;
   return {
     nowMs: time.nowMs,
     isDatabaseTime: time.isDatabaseTime,
@@ -31,6 +32,8 @@ export function sealWriteSet(writeSet: WriteSet, keyring: Sealing, time: CallerT
     expect,
     deletes,
     touches,
+    concerns,
+    remembers,
     keepAtLeastOne,
     puts: puts.map((put) => sealPut(put, keyring)),
     events: events.map(sealEvent),
@@ -67,7 +70,7 @@ export function openRecord(record: SealedRecord, keyring: Sealing): StoredRecord
     id: record.id,
     parent: record.parent,
     revision: record.revision,
-    doc: parseObject(record.doc),
+    doc: parseObject(record.doc, record),
     secrets: openSecrets(record, record.secrets, keyring),
   };
 }
@@ -94,10 +97,17 @@ export function sealContext({ kind, id }: RecordKey): string {
 }
 
 /** The store wrote what it reads; anything else is damage, and the message says so. */
-export function parseObject(text: string): JsonObject {
+export function parseObject(text: string, record: RecordKey | null = null): JsonObject {
+  let value: unknown;
+  let cause: unknown;
   try {
-    return JSON.parse(text) as JsonObject;
-  } catch (cause) {
-    throw storeErrors.create('ERR_POSTERN_STORE_CORRUPT', 'a row of the store does not contain JSON', { cause });
+    value = JSON.parse(text);
+  } catch (error) {
+    cause = error;
   }
+  if (isJsonObject(value)) return value;
+  const name = record === null ? 'a row' : `the record ${record.kind} ${record.id}`;
+  throw storeErrors.create('ERR_POSTERN_STORE_CORRUPT', `${name} of the store does not contain a JSON object`, {
+    cause,
+  });
 }

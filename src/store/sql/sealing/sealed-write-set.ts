@@ -16,6 +16,7 @@ export interface SealedWriteSet {
   readonly isDatabaseTime: boolean;
   /** Null: the change stays without a confirmation. */
   readonly confirmWithinMs: number | null;
+  readonly remembers: readonly string[];
   readonly settles: Settlement | null;
   readonly expectRevision: number | null;
   readonly isDryRun: boolean;
@@ -25,6 +26,7 @@ export interface SealedWriteSet {
   readonly puts: readonly SealedPut[];
   readonly deletes: readonly RecordDelete[];
   readonly touches: readonly RecordKey[];
+  readonly concerns: readonly RecordKey[];
   readonly keepAtLeastOne: readonly string[];
   readonly events: readonly SealedEvent[];
   readonly idempotency: IdempotencyRecord | null;

@@ -1,19 +1,25 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type UnreadUpload, UnreadUploads, type UploadingConnection } from './unread-uploads.ts';
+import { type UnreadUpload, UnreadUploads, UnsentResponses, type UploadingConnection } from './unread-bodies.ts';
 
 const MIB = 1024 * 1024;
 const MAX_UNREAD_PER_CONNECTION = 96 * MIB;
 const MAX_UNREAD_IN_TOTAL = 256 * MIB;
 
 class FakeUpload implements UnreadUpload {
+  readonly clientAddress: string;
   unreadBytes: number;
   isRefused = false;
   readonly connection: UploadingConnection;
 
-  constructor(unreadBytes: number, connection: UploadingConnection = { onUnread: () => {} }) {
+  constructor(
+    unreadBytes: number,
+    connection: UploadingConnection = { onUnread: () => {} },
+    clientAddress = '10.0.0.1',
+  ) {
     this.unreadBytes = unreadBytes;
     this.connection = connection;
+    this.clientAddress = clientAddress;
   }
 
   refuseUnread(): void {
@@ -40,6 +46,14 @@ suite('unread uploads', () => {
     const quarter = MAX_UNREAD_IN_TOTAL / 4;
     const all = [1, 2, 3, 0].map((more) => new FakeUpload(quarter + more * MIB));
     assert.deepEqual(arrived(new UnreadUploads(), ...all), [false, false, true, false]);
+  });
+
+  test('ends those of the address with most when the process holds too much, however small each is', () => {
+    const connections = [0, 1, 2].map(() => ({ onUnread: () => {} }));
+    const many = Array.from({ length: 270 }, (_, at) => new FakeUpload(MIB, connections[at % 3], '10.0.1.1'));
+    const other = new FakeUpload(8 * MIB, undefined, '10.0.1.2');
+    const refused = arrived(new UnreadUploads(), other, ...many);
+    assert.deepEqual([refused[0], refused.filter(Boolean).length], [false, 270 + 8 - 256]);
   });
 
   test('forgets what was read or has ended', () => {
@@ -71,5 +85,37 @@ suite('unread uploads', () => {
     assert.equal(budgets.at(-1), 32);
     for (let n = 0; n < 8; n += 1) uploads.ended();
     assert.equal(uploads.windowsPerConnection() / MIB, 64);
+  });
+});
+
+suite('unsent responses', () => {
+  /** Which of these are cut. Each is [address, MiB]. */
+  function cut(...all: readonly (readonly [clientAddress: string, mib: number])[]): readonly number[] {
+    const ended: number[] = [];
+    const responses = new UnsentResponses(() =>
+      all.map(([clientAddress, mib], at) => ({
+        clientAddress,
+        unsentBytes: mib * MIB,
+        refuseUnsent: () => ended.push(at),
+      })),
+    );
+    responses.measure();
+    responses.close();
+    return ended;
+  }
+
+  test('cuts the largest of an address that has too much, and no other', () => {
+    assert.deepEqual(cut(['10.0.0.1', 40], ['10.0.0.1', 50], ['10.0.0.1', 6], ['10.0.0.2', 96]), []);
+    assert.deepEqual(cut(['10.0.0.1', 40], ['10.0.0.1', 50], ['10.0.0.1', 7], ['10.0.0.2', 96]), [1]);
+  });
+
+  test('takes a network of IPv6 for one address', () => {
+    assert.deepEqual(cut(['2001:db8::1', 60], ['2001:db8::2', 61]), [1]);
+    assert.deepEqual(cut(['2001:db8:0:1::1', 60], ['2001:db8:0:2::2', 61]), []);
+  });
+
+  test('cuts those of the addresses with most when it is too much in total', () => {
+    assert.deepEqual(cut(['10.0.0.1', 50], ['10.0.0.2', 90], ['10.0.0.3', 30], ['10.0.0.3', 60]), []);
+    assert.deepEqual(cut(['10.0.0.1', 50], ['10.0.0.2', 92], ['10.0.0.3', 90], ['10.0.0.4', 50]), [1]);
   });
 });

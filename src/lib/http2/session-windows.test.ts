@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect, createServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { INITIAL_WINDOW_BYTES, SessionWindows, windowFor } from './session-windows.ts';
+import { waitingBytes, waits } from '../net/waiting-bytes.ts';
+import { INITIAL_WINDOW_BYTES, narrowedWindow, SessionWindows } from './session-windows.ts';
 
 const MIB = 1024 * 1024;
 
@@ -32,7 +33,7 @@ async function confirmed(session: ClientHttp2Session): Promise<void> {
 
 test('all windows together stay within 64 MiB, in powers of two', () => {
   assert.deepEqual(
-    [1, 2, 3, 4, 5, 16, 17, 256, 1000].map((streams) => windowFor(streams) / MIB),
+    [1, 2, 3, 4, 5, 16, 17, 256, 1000].map((streams) => narrowedWindow(streams, 0) / MIB),
     [32, 32, 16, 16, 8, 4, 2, 0.25, 0.25],
   );
 });
@@ -57,7 +58,7 @@ test('the last remaining stream gets a wide window again', async (t) => {
   const windows = new SessionWindows(near);
   for (let n = 0; n < 100; n += 1) windows.opened();
   await confirmed(near);
-  assert.equal(told.at(-1), windowFor(100));
+  assert.equal(told.at(-1), narrowedWindow(100, 0));
   for (let n = 0; n < 99; n += 1) windows.closed();
   while (told.at(-1) !== INITIAL_WINDOW_BYTES) await once(far, 'remoteSettings');
 });
@@ -78,8 +79,46 @@ test('readers that are slower than the line narrow the windows, and widen them w
 
 test('a smaller budget gives smaller windows', async (t) => {
   const { near, told } = await pair(t);
-  const windows = new SessionWindows(near, () => 4 * MIB);
+  const windows = new SessionWindows(near, { budgetBytes: () => 4 * MIB });
   windows.opened();
   await confirmed(near);
   assert.deepEqual(told, [4 * MIB]);
+});
+
+test('what is held for slow readers is missing in the windows, until they have read it', async (t) => {
+  const { near, told, far } = await pair(t);
+  const windows = new SessionWindows(near);
+  windows.opened();
+  windows.held(MIB / 2);
+  assert.ok(!near.pendingSettingsAck, 'a reader may be slow for a moment');
+  windows.held(MIB / 2);
+  await confirmed(near);
+  windows.held(62 * MIB);
+  await confirmed(near);
+  assert.deepEqual(told, [8 * MIB, MIB]);
+  windows.held(-63 * MIB);
+  while (told.at(-1) !== INITIAL_WINDOW_BYTES) await once(far, 'remoteSettings');
+});
+
+test('all sessions of a thread narrow their windows while much waits in it, but those of requests', async (t) => {
+  const [one, other] = [await pair(t), await pair(t)];
+  const windows = [new SessionWindows(one.near), new SessionWindows(other.near, { crowdedBytes: 0 })];
+  for (const each of windows) each.opened();
+  waits(95 * MIB);
+  await confirmed(one.near);
+  assert.deepEqual([one.told, other.told], [[MIB / 2], []]);
+  waits(-95 * MIB);
+  while (one.told.at(-1) !== INITIAL_WINDOW_BYTES) await once(one.far, 'remoteSettings');
+});
+
+test('a session that ends holds nothing', async (t) => {
+  const { near } = await pair(t);
+  const before = waitingBytes();
+  const windows = new SessionWindows(near);
+  windows.held(MIB);
+  assert.equal(waitingBytes(), before + MIB);
+  near.destroy();
+  await once(near, 'close');
+  windows.held(-MIB);
+  assert.equal(waitingBytes(), before);
 });

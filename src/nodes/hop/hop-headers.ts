@@ -1,0 +1,28 @@
+import type { IncomingHttpHeaders } from 'node:http2';
+import { type AgentLink, VISITOR_HEADER } from '../../edge/tunnels/online-tunnels.ts';
+import type { HeaderList } from '../../lib/http/header-list.ts';
+import { splitAddress } from '../../lib/net/split-address.ts';
+import { HOP_TRACE_HEADER, withoutHopTrace } from '../../tracing/hop-trace.ts';
+import { CLIENT_ADDRESS_HEADER } from '../../tunnel/protocol.ts';
+
+/** The headers of a stream on its next way: those for nodes and threads go no further. */
+export function rawFor({ relay }: AgentLink, raw: HeaderList): HeaderList {
+  if (relay === 'node') return raw;
+  const untraced = raw.includes(HOP_TRACE_HEADER) ? withoutHopTrace(raw) : raw;
+  // It comes last.
+  return relay === undefined && untraced.at(-2) === VISITOR_HEADER ? untraced.slice(0, -2) : untraced;
+}
+
+/** The sender adds its own headers at the end. */
+export function lastValue(raw: HeaderList, name: string): string | undefined {
+  for (let at = raw.length - 2; at >= 0; at -= 2) if (raw[at] === name) return raw[at + 1];
+  return undefined;
+}
+
+/** The visitor for whom another node or thread opens a stream. */
+export function visitorOf(headers: IncomingHttpHeaders): string | undefined {
+  const address = headers[CLIENT_ADDRESS_HEADER];
+  if (typeof address === 'string') return splitAddress(address).host;
+  const visitor = headers[VISITOR_HEADER];
+  return typeof visitor === 'string' ? visitor : undefined;
+}

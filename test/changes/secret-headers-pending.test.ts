@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { after, suite, test } from 'node:test';
+import { freshDatabase, startPostgres } from '../support/postgres.ts';
+import { type ApiAnswer, TestWorld } from '../support/test-world.ts';
+
+const postgres = await startPostgres();
+after(() => postgres.stop());
+
+const OURS = 'ours.example.com:80';
+const THEIRS = 'theirs.example.com:80';
+const SECRET = { add: { authorization: 'Bearer planted' } };
+
+/** The rows about secret headers of docs/internals/decisions/0051. */
+for (const engine of ['sqlite', 'postgres'] as const) {
+  suite(`where a revert sends secret headers on ${engine}`, async () => {
+    const databaseUrl = engine === 'postgres' ? (await freshDatabase(postgres)).url : undefined;
+    const world = await TestWorld.open({ after }, databaseUrl === undefined ? {} : { databaseUrl });
+
+    const ok = async (method: string, path: string, body?: object, key?: string): Promise<ApiAnswer> => {
+      const answer = await world.api(method, path, body, key === undefined ? {} : { key });
+      assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
+      return answer;
+    };
+    const wait = async (key: string, method: string, path: string, body?: object): Promise<number> =>
+      (await ok('POST', '/changesets', { operations: [{ method, path, body }], confirm_within: '24h' }, key)).body
+        .revision;
+    const withdraw = (revision: number) => ok('POST', `/changes/${revision}/revert`, {});
+    /** By every way, and for everybody: also a key with all scopes would decide for the revert. */
+    const held = async (key: string, method: string, path: string, body: object): Promise<void> => {
+      const operations = [{ method, path, body }];
+      for (const options of [{ key }, {}]) {
+        for (const answer of [
+          await world.api(method, path, body, options),
+          await world.api('POST', '/changesets', { operations }, options),
+          await world.api('POST', '/changesets', { operations, dry_run: true }, options),
+        ]) {
+          assert.deepEqual([answer.status, answer.body.error_code], [409, 'ERR_POSTERN_CHANGE_PENDING'], answer.text);
+        }
+      }
+    };
+    const backend = async (address: string): Promise<string> =>
+      (await ok('POST', '/backends/static', { address })).body.id;
+    let sites = 0;
+    const site = async (backendId: string, fields: object = { request_headers: SECRET }): Promise<string> => {
+      sites += 1;
+      const edge = await ok('POST', '/edges/https', { hostports: [`site${sites}.example.com:443`] });
+      const routes = `/edges/https/${edge.body.id}/routes`;
+      const route = { match: '/', match_type: 'path_prefix', backend: { backend_id: backendId }, ...fields };
+      return `${routes}/${(await ok('POST', routes, route)).body.id}`;
+    };
+    const { token } = (
+      await ok('POST', '/api_keys', { scopes: ['edges:read', 'edges:write', 'backends:write', 'changes:write'] })
+    ).body;
+    const placeOf = async (path: string) => {
+      const { id } = (await ok('GET', path)).body.backend.backend;
+      return (await ok('GET', `/backends/static/${id}`)).body.address;
+    };
+
+    for (const [what, below] of [
+      ['header', '/request_headers'],
+      ['route', ''],
+    ] as const) {
+      test(`while a change that deletes a ${what} waits, its upstream stays`, async () => {
+        const [ours, theirs] = [await backend(OURS), await backend(THEIRS)];
+        const path = await site(ours);
+        const revision = await wait(token, 'DELETE', `${path}${below}`);
+        await held(token, 'PATCH', `/backends/static/${ours}`, { address: THEIRS });
+        if (below !== '') {
+          await held(token, 'PUT', `${path}/backend`, { backend_id: theirs });
+          await held(token, 'PATCH', path, { backend: { backend_id: theirs } });
+        }
+        await ok('PATCH', `/backends/static/${ours}`, { description: 'the same place' }, token);
+        await ok('PATCH', `/backends/static/${theirs}`, { address: 'elsewhere.example.com:80' }, token);
+        await withdraw(revision);
+        assert.equal((await ok('GET', path)).body.request_headers.add.authorization, SECRET.add.authorization);
+        assert.equal(await placeOf(path), OURS);
+      });
+    }
+
+    test('an undo does not move the upstream meanwhile', async () => {
+      const ours = await backend(THEIRS);
+      const moved = await ok('PATCH', `/backends/static/${ours}`, { address: OURS });
+      const path = await site(ours);
+      const revision = await wait(token, 'DELETE', `${path}/request_headers`);
+      const undo = `/changes/${moved.headers.get('postern-revision')}/undo`;
+      const answer = await world.api('POST', undo, { force: true }, { key: token });
+      assert.deepEqual([answer.status, answer.body.error_code], [409, 'ERR_POSTERN_CHANGE_PENDING'], answer.text);
+      await withdraw(revision);
+      assert.equal(await placeOf(path), OURS);
+    });
+
+    test('while another upstream is tried, no secret is set that the revert would send to the earlier one', async () => {
+      const [ours, theirs] = [await backend(OURS), await backend(THEIRS)];
+      const path = await site(theirs, {});
+      const revision = await wait(token, 'PUT', `${path}/backend`, { backend_id: ours });
+      await held(token, 'PUT', `${path}/request_headers`, SECRET);
+      await ok('PUT', `${path}/request_headers`, { add: { 'x-plain': 'y' } }, token);
+      await withdraw(revision);
+      await ok('PUT', `${path}/request_headers`, SECRET, token);
+    });
+
+    test('a route with a secret does not get a backend whose earlier address is another place', async () => {
+      const [ours, lent] = [await backend(OURS), await backend(THEIRS)];
+      const path = await site(ours);
+      const weighted = { backends: { [lent]: 1 } };
+      const group = (await ok('POST', '/backends/weighted', weighted)).body.id;
+      const revision = await wait(token, 'PATCH', `/backends/static/${lent}`, { address: OURS });
+      await held(token, 'PUT', `${path}/backend`, { backend_id: lent });
+      await held(token, 'PUT', `${path}/backend`, { backend_id: group });
+      await withdraw(revision);
+      assert.equal(await placeOf(path), OURS);
+    });
+  });
+}

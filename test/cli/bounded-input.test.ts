@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, suite, test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { createLog } from '../../src/logging/logger.ts';
+import { recorded } from '../support/recorded-request.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { TestWorld } from '../support/test-world.ts';
+import { operatorEnv, runCommand } from './run-command.ts';
+
+const folder = await tempDir({ after });
+const world = await TestWorld.open({ after });
+const env = operatorEnv(world);
+
+suite('files that commands read', () => {
+  const huge = join(folder, 'huge.yml');
+  const commands: readonly (readonly string[])[] = [
+    ['plan', '-f', 'FILE'],
+    ['apply', '--yes', '-f', 'FILE'],
+    ['validate', '-f', 'FILE'],
+    ['import', 'caddy', 'FILE', '--file', '-'],
+    ['import', 'ngrok', '--from-file', 'FILE', '--file', '-'],
+    ['config', 'check', '--config', 'FILE'],
+    ['status', '--api-key-file', 'FILE'],
+    ['api', 'certificate-authorities', 'create', '--ca-pem', '@FILE'],
+    ['server', '--config', 'FILE'],
+  ];
+  for (const command of commands)
+    test(`a device and a huge file are refused by postern ${command.join(' ')}`, { timeout: 60_000 }, async () => {
+      await writeFile(huge, '');
+      await truncate(huge, 30 * 1024 ** 3);
+      for (const [file, reason] of [
+        ['/dev/zero', /neither a file nor a pipe/],
+        [huge, /larger than \d+ MiB/],
+      ] as const) {
+        const before = process.memoryUsage().rss;
+        const { code, stderr } = await runCommand(
+          command.map((each) => each.replace('FILE', file)),
+          { env },
+        );
+        assert.ok(code !== 0, stderr);
+        assert.match(stderr, reason);
+        assert.ok(process.memoryUsage().rss - before < 500 * 1024 ** 2);
+      }
+    });
+
+  test('a pipe is read up to its end, or to the limit', { timeout: 60_000 }, async () => {
+    const pipe = join(folder, 'pipe.yml');
+    execFileSync('mkfifo', [pipe]);
+    const good = spawn('sh', ['-c', 'printf "version: 1\\n" > "$0"', pipe]);
+    assert.equal((await runCommand(['validate', '-f', pipe], { env })).code, 0);
+    const endless = spawn('sh', ['-c', 'cat /dev/zero > "$0"', pipe]);
+    const { code, stderr } = await runCommand(['validate', '-f', pipe], { env });
+    assert.notEqual(code, 0);
+    assert.match(stderr, /larger than/);
+    for (const child of [good, endless]) child.kill('SIGKILL');
+  });
+
+  test('a file with a mistake on each line prints a hundred of them', { timeout: 60_000 }, async () => {
+    const file = join(folder, 'agent.yml');
+    await writeFile(file, `version: 2\n${Array.from({ length: 20_000 }, (_, at) => `unknown${at}: 1\n`).join('')}`);
+    const { code, stderr } = await runCommand(['config', 'check', '--config', file], { env });
+    assert.equal(code, 1);
+    const lines = stderr.trimEnd().split('\n');
+    assert.equal(lines.length, 101);
+    assert.equal(lines.at(-1), 'postern: 19900 more problems are not shown');
+  });
+});
+
+suite('a control character of a visitor', () => {
+  const hostile = 'curl\u009b2J\u0085\u007f\u001b[2J';
+  const request = recorded({ path: '/hostile', headers: ['user-agent', hostile] });
+  world.server.history.record(request);
+
+  test('does not reach a terminal or a pipe by any form of the output', async () => {
+    for (const columns of [undefined, 80]) {
+      const options = { env, ...(columns !== undefined && { columns }) };
+      for (const args of [
+        ['requests'],
+        ['requests', '-o', 'json'],
+        ['requests', 'show', request.id],
+        ['requests', 'show', request.id, '-o', 'json'],
+        ['api', 'requests', 'list'],
+        ['api', 'requests', 'list', '-o', 'json'],
+        ['api', 'requests', 'list', '-o', 'yaml'],
+        ['api', 'requests', 'list', '-o', 'table'],
+      ]) {
+        const { code, stdout, stderr } = await runCommand(args, options);
+        assert.equal(code, 0, stderr);
+        assert.match(stdout, new RegExp(request.id), args.join(' '));
+        assert.doesNotMatch(stripVTControlCharacters(stdout), /(?!\n)\p{Cc}/u, args.join(' '));
+        if (args.includes('json') && args.includes('list'))
+          assert.deepEqual(JSON.parse(stdout).requests[0].user_agent, hostile);
+      }
+    }
+  });
+
+  test('does not reach a terminal by a plan', async () => {
+    const file = join(folder, 'postern.yaml');
+    await writeFile(file, `version: 1\nbackends:\n  page: {kind: http_response, body: "a\\x9b2J"}\n`);
+    for (const args of [
+      ['plan', '-f', file, '-o', 'json'],
+      ['plan', '-f', file],
+    ]) {
+      const { code, stdout } = await runCommand(args, { env });
+      assert.equal(code, 4);
+      assert.match(stdout, /\\u009b/);
+      assert.doesNotMatch(stdout, /(?!\n)\p{Cc}/u);
+    }
+  });
+
+  test('does not reach the log', () => {
+    const lines: string[] = [];
+    const log = createLog('info', { write: (line: string) => lines.push(line) });
+    log.logger.info({ text: hostile }, hostile);
+    log.requestLogger.info({ text: hostile }, 'request');
+    log.flush();
+    assert.equal(lines.length, 2);
+    for (const line of lines) {
+      assert.equal(JSON.parse(line).text, hostile);
+      assert.doesNotMatch(line, /(?!\n)\p{Cc}/u);
+    }
+  });
+});
