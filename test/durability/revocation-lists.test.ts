@@ -59,7 +59,7 @@ suite('a fetched revocation list', () => {
   test('applies at once after kill -9, while its server is down', async (t) => {
     const dataDir = await tempDir(t);
     server.list = (await crl({ issuer: root, revoked: [alice] })).der;
-    const first = startServerProcess(t, dataDir);
+    const first = startServerProcess(t, dataDir, { args: ['--crl-allow-cidrs', '127.0.0.0/8'] });
     const api = await apiOf(first, dataDir);
     const { id: backend } = await api('POST', '/backends/http_response', { body: 'hello' });
     const { id: edge } = await api('POST', '/edges/https', { hostports: [`${HOST}:443`] });
@@ -76,7 +76,7 @@ suite('a fetched revocation list', () => {
     first.child.kill('SIGKILL');
     await first.exited;
     await server.stop();
-    const second = startServerProcess(t, dataDir);
+    const second = startServerProcess(t, dataDir, { args: ['--crl-allow-cidrs', '127.0.0.0/8'] });
     const again = await apiOf(second, dataDir);
     assert.match(await visit(second, dataDir, bob), /^HTTP\/1\.1 200/);
     assert.equal(await visit(second, dataDir, alice), '');

@@ -1,5 +1,5 @@
 import { declared, type SettingValues } from '../../lib/settings/setting.ts';
-import { integer } from '../../lib/settings/setting-kinds.ts';
+import { cidrList, integer } from '../../lib/settings/setting-kinds.ts';
 
 /** Settings for revocation lists on the whole server. */
 export const mutualTlsSettings = {
@@ -7,6 +7,11 @@ export const mutualTlsSettings = {
     default: 3600,
     description:
       'Seconds between two requests for the revocation list of a certificate authority with crl_url. A list that ends earlier is requested earlier, and after a failure the request is repeated sooner.',
+  }),
+  crl_allow_cidrs: declared(cidrList, {
+    default: [],
+    description:
+      'Loopback, private and other special-purpose address ranges from which revocation lists (crl_url) may be fetched, such as 10.1.2.0/24 for a CA of your own. They are blocked by default.',
   }),
 };
 

@@ -222,6 +222,34 @@ suite('a list that cannot be used is reported, and rejected with hard', () => {
     }
   });
 
+  test('an address that is not public, unless crl_allow_cidrs allows it, whatever answers there', async (t) => {
+    const closed = await RevocationWorld.open(t, { POSTERN_CRL_ALLOW_CIDRS: '' });
+    const { port } = new URL(server.url);
+    const urls = [
+      server.url,
+      ...['localhost', '[::1]', '0.0.0.0', '[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '127.1', '2130706433'].map(
+        (host) => `http://${host}:${port}/list.crl`,
+      ),
+      ...['10.255.255.1', '192.168.0.1', '172.16.0.1', '100.64.0.1', '[fd00::1]', '[fe80::1]', '169.254.169.254'].map(
+        (host) => `http://${host}/list.crl`,
+      ),
+      // Nothing listens there.
+      'http://127.0.0.1:1/list.crl',
+    ];
+    const errors = new Set<string>();
+    for (const url of urls) {
+      const id = await closed.authority(root, { crl_mode: 'hard', crl_url: url });
+      const { crl_error: error } = await eventually(
+        () => closed.read(id),
+        (ca) => ca['crl_error'] !== null || ca['crl_fetched_at'] !== null,
+      );
+      errors.add(String(error).replaceAll(/address \S+/g, 'ADDRESS'));
+    }
+    assert.equal(server.requests.length, 0);
+    assert.equal(errors.size, 1, [...errors].join('\n'));
+    assert.match([...errors][0] ?? '', /setting crl_allow_cidrs/);
+  });
+
   test('a server that stops in the middle', async () => {
     const body = await list();
     server.answer = (_request, response) => {

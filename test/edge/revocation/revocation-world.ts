@@ -5,6 +5,9 @@ import { EdgeWorld, type Site } from '../../support/edge-world.ts';
 import type { WorldOptions } from '../../support/test-world.ts';
 import type { Issued } from '../tls/test-authority.ts';
 
+/** Where the tests publish lists. */
+export const LOOPBACK = '127.0.0.0/8';
+
 export const VERSIONS = ['TLSv1.2', 'TLSv1.3'] as const;
 
 /** `admitted`, `misdirected`, or the reason in the metrics. */
@@ -41,7 +44,7 @@ export class RevocationWorld {
     env: Readonly<Record<string, string>> = {},
     options: Omit<WorldOptions, 'env'> = {},
   ): Promise<RevocationWorld> {
-    const edge = await EdgeWorld.open(test, env, options);
+    const edge = await EdgeWorld.open(test, { POSTERN_CRL_ALLOW_CIDRS: LOOPBACK, ...env }, options);
     const backendId = await edge.httpResponse('hello');
     return new RevocationWorld(edge, await edge.site(backendId), backendId);
   }

@@ -6,12 +6,15 @@ import { freshDatabase, startPostgres } from '../../support/postgres.ts';
 import { crl } from '../../support/test-crl.ts';
 import { issue } from '../tls/test-authority.ts';
 import { eventually, openCrlServer } from './crl-server.ts';
-import { presents, RevocationWorld } from './revocation-world.ts';
+import { LOOPBACK, presents, RevocationWorld } from './revocation-world.ts';
 
 /** Two processes on one PostgreSQL: one fetches, both apply. */
 const postgres = await startPostgres();
 const database = await freshDatabase(postgres);
-const env = { POSTERN_SECRET_KEY: randomBytes(32).toString('base64') };
+const env = {
+  POSTERN_SECRET_KEY: randomBytes(32).toString('base64'),
+  POSTERN_CRL_ALLOW_CIDRS: LOOPBACK,
+};
 const clock = { offsetMs: 0, nowMs: () => Date.now() + clock.offsetMs };
 const options = { databaseUrl: database.url, clock };
 const server = await openCrlServer({ after });

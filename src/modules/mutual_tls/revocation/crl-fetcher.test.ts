@@ -22,7 +22,12 @@ test('a list that another process claims is not asked for again and again', asyn
   } as unknown as RuntimePorts;
   const authority = { kind: 'certificate_authority', id: 'ca_1', revision: 1, doc: {} };
   const look = (): void => fetcher.look(authority, 'http://crl.example/one');
-  const fetcher: CrlFetcher = new CrlFetcher(ports, { intervalMs: 1_000, current: () => [], onFree: look });
+  const fetcher: CrlFetcher = new CrlFetcher(ports, {
+    intervalMs: 1_000,
+    allowedCidrs: [],
+    current: () => [],
+    onFree: look,
+  });
   look();
   await new Promise(setImmediate);
   assert.equal(claims, 1);

@@ -1,4 +1,5 @@
 import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
+import { publicAddressGuard } from '../../../lib/net/public-address-guard.ts';
 import { listsInBytes } from '../../../lib/pki/revocation-list/read-lists.ts';
 import type { RevocationList } from '../../../lib/pki/revocation-list/revocation-list.ts';
 import { authorityCertificate } from '../../../revocation/authority-certificate.ts';
@@ -29,6 +30,7 @@ const PAUSE_MS = 30_000;
 
 export interface CrlFetcherOptions {
   readonly intervalMs: number;
+  readonly allowedCidrs: readonly string[];
   /** The lists in use that were fetched. */
   current(authorityId: string): readonly RevocationList[];
   /** Another request may start. */
@@ -50,7 +52,8 @@ export class CrlFetcher {
     this.#ports = ports;
     this.#options = options;
     const fetch = ports.network.createFetch({
-      isAddressAllowed: ports.network.isAddressAllowed,
+      // As for event destinations and lists: a key that may write authorities chooses the URL, and reads what came of it.
+      isAddressAllowed: publicAddressGuard(options.allowedCidrs),
       // Lists are signed, and most are published over plain http so that checking them needs no other check (RFC 5280 §8).
       isPlainHttpAllowed: () => true,
       maxBytes: MAX_CRL_BYTES,

@@ -49,6 +49,7 @@ export class CrlRuntime implements ModuleRuntime {
     this.clock = ports.clock;
     this.#fetcher = new CrlFetcher(ports, {
       intervalMs: settings.crl_refresh_seconds * 1000,
+      allowedCidrs: settings.crl_allow_cidrs,
       current: (authorityId) => this.fetchedLists(authorityId),
       onFree: () => this.#look(),
     });

@@ -46,6 +46,10 @@ function validator(value: string | null): string {
 /** For `crl_error`: one line of limited length, without anything that the server chose. */
 export function explain(error: unknown): string {
   if (error instanceof ListProblem) return `the list ${error.message}`;
-  if (error instanceof FetchProblem) return `the list could not be fetched: ${error.explanation}`;
+  if (error instanceof FetchProblem) {
+    const isRefused = error.reason === 'address_refused';
+    const advice = isRefused ? '. The operator can allow it with the setting crl_allow_cidrs' : '';
+    return `the list could not be fetched: ${error.explanation}${advice}`;
+  }
   return 'the list could not be processed';
 }
