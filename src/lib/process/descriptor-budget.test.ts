@@ -61,6 +61,17 @@ suite('budget of file descriptors', () => {
     assert.equal(admitted(budget, 'visitor', 100), 68);
   });
 
+  test('knows how many are free as soon as others have closed', () => {
+    const { world, budget } = budgetOf();
+    assert.equal(budget.free('visitor'), 28);
+    world.open = 60;
+    world.nowMs += 20;
+    assert.deepEqual([budget.free('visitor'), budget.free('upstream')], [68, 84]);
+    const { counts } = world;
+    for (let call = 0; call < 1_000; call += 1) budget.free('visitor');
+    assert.equal(world.counts, counts, 'few descriptors are open, so no share depends on the count');
+  });
+
   test('changes once per shortage, however often it refuses', () => {
     const { world, budget } = budgetOf();
     world.open = 130;

@@ -67,9 +67,12 @@ export class DescriptorBudget {
     return this.#isScarce;
   }
 
-  /** How many may be opened for a use, as of the last count. */
+  /** How many may be opened for a use. */
   free(use: DescriptorUse): number {
-    return Math.max(0, this.#ceilings[use] - this.open);
+    const ceiling = this.#ceilings[use];
+    // An address gets less than it may only if the last count was high, and many may have been closed since.
+    if (this.open >= ceiling / 2) this.#count();
+    return Math.max(0, ceiling - this.open);
   }
 
   /** Whether one more may be opened, or kept that was just accepted. */

@@ -1,7 +1,7 @@
 // Own process: takes long, because it opens thousands of streams
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { get, type IncomingMessage, type RequestListener } from 'node:http';
+import { get, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { ClientHttp2Session } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { after, suite, type TestContext, test } from 'node:test';
@@ -177,13 +177,18 @@ suite('a visitor who opens 2,000 event streams of an upstream', () => {
       const { addresses } = await postern.ready();
       const sites = new ProcessSites(addresses as Record<'api' | 'edge', string>, trustIn(dataDir));
       t.after(() => sites.disconnect());
-      const port = await localHttp(t, events);
+      const streams = new Set<ServerResponse>();
+      const port = await localHttp(t, (request, response) => {
+        streams.add(response.once('close', () => streams.delete(response)));
+        events(request, response);
+      });
       const site = { edge: sites, ...(await sites.site(await sites.staticBackend(`127.0.0.1:${port}`))) };
       const held = await assertOthersAreServed(t, site);
       const got = held.statuses.get(200) ?? 0;
       assert.ok(got > FILES / 4 && got < FILES / 2, `${got}`);
       assert.deepEqual(held.codes, new Set(['ERR_POSTERN_UPSTREAM_FULL']));
       held.close();
+      await eventually('the server has closed the streams', () => streams.size === 0);
       const sockets = await Promise.allSettled(Array.from({ length: FILES }, () => sites.connect(site.host)));
       const open = sockets.filter(({ status }) => status === 'fulfilled').length;
       t.diagnostic(`${open} connections of one address`);
