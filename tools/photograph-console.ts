@@ -93,7 +93,7 @@ async function photograph({ base_url }: Ready, key: string): Promise<void> {
     const page = await browser.newPage({ viewport: { width: 1200, height: 760 }, colorScheme: 'light' });
     await page.goto(`${base_url}/console/`);
     await page.getByLabel('API key').fill(key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Log in' }).click();
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     for (const [link, name] of PAGES) {
       await page.getByRole('navigation').getByRole('link', { name: link, exact: true }).click();

@@ -59,7 +59,7 @@ export async function makePeople(
   return devices;
 }
 
-/** A whole login on a route with a new browser: sign-in page, passkey, code exchange and the route's callback. */
+/** A whole login on a route with a new browser: login page, passkey, code exchange and the route's callback. */
 export async function logInWithPasskey(visitors: Visitors, host: string, device: SoftAuthenticator): Promise<void> {
   const browser = new IdentityBrowser(visitors);
   const site = new IdentityBrowser({ edge: visitors.edge, origin: `https://${host}` });

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Authenticate } from './authentication.ts';
 import type { ServedPath } from './served-paths.ts';
 
-/** Routes beside the operations: pages, sign-in, streams. */
+/** Routes beside the operations: pages, login, streams. */
 export interface ApiExtension {
   /** For the responses to other methods and paths. */
   readonly paths: readonly ServedPath[];

@@ -15,12 +15,12 @@ const ana = (...passkeyHosts: string[]) => ({ id: 'ua_1', email: 'ana@example.co
 suite('the check of the identity host', () => {
   test('says nothing while identity is off, unless there are people', () => {
     assert.deepEqual(levels({}, null), []);
-    assert.match(levels({ user_accounts: [ana()] }, null)[0] ?? '', /^warning: .*nobody can sign in/);
+    assert.match(levels({ user_accounts: [ana()] }, null)[0] ?? '', /^warning: .*nobody can log in/);
   });
 
   test('is fine with a public certificate, and below localhost', () => {
-    assert.deepEqual(levels({ user_accounts: [ana('id.example.com')] }), ['ok: people can sign in at id.example.com']);
-    assert.deepEqual(levels({}, 'id.localhost:7443', 'off'), ['ok: people can sign in at id.localhost']);
+    assert.deepEqual(levels({ user_accounts: [ana('id.example.com')] }), ['ok: people can log in at id.example.com']);
+    assert.deepEqual(levels({}, 'id.localhost:7443', 'off'), ['ok: people can log in at id.localhost']);
   });
 
   test('warns that browsers refuse passkeys where they do not trust the certificate', () => {

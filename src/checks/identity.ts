@@ -9,7 +9,7 @@ import { hostsOfEdge, wildcardFor } from './hosts.ts';
 
 const found = findingMaker('identity');
 
-/** Why people may be unable to sign in at the identity host. */
+/** Why people may be unable to log in at the identity host. */
 export const identity: Check = {
   name: 'identity',
   nouns: ['edges', 'tls_certificates', 'managed_certificates', 'user_accounts'],
@@ -18,7 +18,7 @@ export const identity: Check = {
     if (hostname === null) {
       if (people.length === 0) return;
       yield found.warning(
-        `there are ${people.length} user accounts, but no identity host: nobody can sign in`,
+        `there are ${people.length} user accounts, but no identity host: nobody can log in`,
         'set identity_host (POSTERN_IDENTITY_HOST), or delete the accounts: postern users remove PERSON',
       );
       return;
@@ -60,6 +60,6 @@ export const identity: Check = {
         'set acme (POSTERN_ACME) to "on", upload a certificate, or let the devices of people trust the internal CA (postern ca)',
       );
     }
-    if (isFine) yield found.ok(`people can sign in at ${hostname}`);
+    if (isFine) yield found.ok(`people can log in at ${hostname}`);
   },
 };

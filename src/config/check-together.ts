@@ -61,7 +61,7 @@ function checkConsole(config: Config): void {
   const { console_oidc_issuer: issuer, console_oidc_client_id: clientId, console_roles: roles } = config;
   if (issuer === null) {
     const isClientSet = clientId !== null || config.console_oidc_client_secret !== null;
-    // With an identity host, people sign in there.
+    // With an identity host, people log in there.
     const hasRolesAlone = roles.length > 0 && config.identity_host === null;
     if (!isClientSet && !hasRolesAlone) return;
     throw together(
@@ -71,7 +71,7 @@ function checkConsole(config: Config): void {
   if (clientId === null) throw together('console_oidc_issuer is set: set console_oidc_client_id too');
   if (roles.length === 0) {
     throw together(
-      'console_oidc_issuer is set, but console_roles is empty, so nobody could sign in: add a rule such as admin=email:you@example.com',
+      'console_oidc_issuer is set, but console_roles is empty, so nobody could log in: add a rule such as admin=email:you@example.com',
     );
   }
 }

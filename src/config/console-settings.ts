@@ -31,7 +31,7 @@ export const consoleSettings = {
   }),
   console_oidc_issuer: optional(issuer, {
     description:
-      'Issuer of the OpenID provider at which people sign in to the console. The redirect URI to register there is the URL of the API with /console/callback. Unset: people sign in at identity_host; without that, sign-in with API keys only.',
+      'Issuer of the OpenID provider at which people log in to the console. The redirect URI to register there is the URL of the API with /console/callback. Unset: people log in at identity_host; without that, login with API keys only.',
   }),
   console_oidc_client_id: optional(visibleText, {
     description: 'Client id of the console at the OpenID provider.',
@@ -43,6 +43,6 @@ export const consoleSettings = {
   }),
   console_roles: required(roleRules, {
     description:
-      'Roles of people who sign in to the console, as ROLE=CLAIM:VALUE. A person gets the highest role of all rules that match a claim of the login; a list matches if it contains the value, and a name such as realm_access.roles leads into objects. email:ADDRESS matches only an address that the provider has verified; other claims cannot be used for addresses. The name of the claim ends at the first colon, or at the last one if the name is a URL, as in admin=https://example.com/groups:platform. ROLE=* matches everybody. viewer reads everything except secrets, operator also writes everything except keys, credentials, service accounts and their tokens, guest links, console sessions, user accounts and OpenID clients, admin may do everything. People without a role cannot sign in. Empty, with people who sign in at identity_host: admin=groups:postern-admins.',
+      'Roles of people who log in to the console, as ROLE=CLAIM:VALUE. A person gets the highest role of all rules that match a claim of the login; a list matches if it contains the value, and a name such as realm_access.roles leads into objects. email:ADDRESS matches only an address that the provider has verified; other claims cannot be used for addresses. The name of the claim ends at the first colon, or at the last one if the name is a URL, as in admin=https://example.com/groups:platform. ROLE=* matches everybody. viewer reads everything except secrets, operator also writes everything except keys, credentials, service accounts and their tokens, guest links, console sessions, user accounts and OpenID clients, admin may do everything. People without a role cannot log in. Empty, with people who log in at identity_host: admin=groups:postern-admins.',
   }),
 };

@@ -31,11 +31,11 @@ const sender = text('an address, such as postern@example.com or Postern <postern
   return emailAddress(inside ?? alone ?? '')?.isPlain === true;
 });
 
-/** Settings of the identity host, at which people sign in with passkeys. */
+/** Settings of the identity host, at which people log in with passkeys. */
 export const identitySettings = {
   identity_host: optional(identityHost, {
     description:
-      'Host at which people sign in with passkeys, with the public port if it is not 443. The edge serves it, and the issuer for logins is https:// with this host. No edge, reserved domain or tunnel may have this host or one below it. Passkeys belong to the host: after a change, everybody needs a new invitation. Unset: Postern logs nobody in by itself.',
+      'Host at which people log in with passkeys, with the public port if it is not 443. The edge serves it, and the issuer for logins is https:// with this host. No edge, reserved domain or tunnel may have this host or one below it. Passkeys belong to the host: after a change, everybody needs a new invitation. Unset: Postern logs nobody in by itself.',
   }),
   smtp_url: optional(smtpUrl, {
     description:
@@ -45,10 +45,10 @@ export const identitySettings = {
   mail_from: optional(sender, { description: 'Sender of mails. Required with smtp_url.' }),
   identity_email_codes: required(boolean, {
     description:
-      'Let people without a role in the console sign in with a code that is mailed to them. Codes can be phished, which passkeys cannot. Needs identity_host and smtp_url.',
+      'Let people without a role in the console log in with a code that is mailed to them. Codes can be phished, which passkeys cannot. Needs identity_host and smtp_url.',
   }),
   identity_session_hours: required(integer(1, 8760), {
-    description: 'Hours after which a person has to sign in at the identity host again.',
+    description: 'Hours after which a person has to log in at the identity host again.',
   }),
   identity_invitation_hours: required(integer(1, 2160), {
     description: 'Hours for which an invitation link works.',

@@ -14,16 +14,16 @@ export const consoleErrors = errorTable({
   ERR_POSTERN_CONSOLE_SESSION: {
     status: 401,
     explanation:
-      'The session of the console has ended (signed out, revoked, too old, or its API key was deleted or changed), or the request lacks its cookie or its token. Sign in again.',
+      'The session of the console has ended (logged out, revoked, too old, or its API key was deleted or changed), or the request lacks its cookie or its token. Log in again.',
   },
   ERR_POSTERN_CONSOLE_LOGIN: {
     status: 403,
     explanation:
-      'A sign-in to the console with OpenID Connect was denied by the provider, was started in another browser, or took longer than ten minutes. Sign in again.',
+      'A login to the console with OpenID Connect was denied by the provider, was started in another browser, or took longer than ten minutes. Log in again.',
   },
   ERR_POSTERN_CONSOLE_NO_PROVIDER: {
     status: 404,
-    explanation: 'The console has no OpenID provider. Sign in with an API key, or set console_oidc_issuer.',
+    explanation: 'The console has no OpenID provider. Log in with an API key, or set console_oidc_issuer.',
   },
   ERR_POSTERN_CONSOLE_NO_ROLE: {
     status: 403,
@@ -32,7 +32,7 @@ export const consoleErrors = errorTable({
   ERR_POSTERN_CONSOLE_PASSKEY: {
     status: 403,
     explanation:
-      'The console requires a passkey, and the person signed in at the identity host with a code by e-mail. Sign out there, then sign in with a passkey.',
+      'The console requires a passkey, and the person logged in at the identity host with a code by e-mail. Log out there, then log in with a passkey.',
   },
   ERR_POSTERN_CONSOLE_PROVIDER: {
     status: 502,
@@ -42,10 +42,10 @@ export const consoleErrors = errorTable({
   ERR_POSTERN_CONSOLE_LINK: {
     status: 403,
     explanation:
-      'A link that signs in to the console was used already, is older than ten minutes, had five wrong codes, or was opened from another site. Make a new one with "postern open".',
+      'A link that logs in to the console was used already, is older than ten minutes, had five wrong codes, or was opened from another site. Make a new one with "postern open".',
   },
   ERR_POSTERN_CONSOLE_SIGN_IN: {
     status: 401,
-    explanation: 'The API key of a sign-in to the console is not known. Check that it is complete.',
+    explanation: 'The API key of a login to the console is not known. Check that it is complete.',
   },
 });

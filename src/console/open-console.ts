@@ -52,7 +52,7 @@ export interface ConsoleOptions {
   readonly findKey: FindPrincipal;
   /** False: a key or a session may have been revoked at another node. */
   readonly isCurrent: () => boolean;
-  /** Null: sign-in with API keys only. */
+  /** Null: login with API keys only. */
   readonly people: People | null;
   /** Issuer of this server's identity host; null: it has none. */
   readonly identityIssuer: string | null;

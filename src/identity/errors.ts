@@ -9,7 +9,7 @@ export const identityErrors = errorTable({
   },
   ERR_POSTERN_IDENTITY_COOKIES: {
     status: 400,
-    explanation: 'The browser does not send the cookies that signing in requires. Allow cookies for the identity host.',
+    explanation: 'The browser does not send the cookies that logging in requires. Allow cookies for the identity host.',
   },
   ERR_POSTERN_IDENTITY_PASSKEY: {
     status: 403,
@@ -23,7 +23,7 @@ export const identityErrors = errorTable({
   },
   ERR_POSTERN_IDENTITY_SESSION: {
     status: 401,
-    explanation: 'Nobody is signed in at the identity host with this browser, or the session has ended. Sign in again.',
+    explanation: 'Nobody is logged in at the identity host with this browser, or the session has ended. Log in again.',
   },
   ERR_POSTERN_IDENTITY_CONFIRM: {
     status: 403,
@@ -42,17 +42,17 @@ export const identityErrors = errorTable({
   ERR_POSTERN_IDENTITY_CODE: {
     status: 403,
     explanation:
-      'The code from the e-mail is wrong, was used, has expired, or was asked for with another browser. Ask for a new one on the sign-in page.',
+      'The code from the e-mail is wrong, was used, has expired, or was asked for with another browser. Ask for a new one on the login page.',
   },
   ERR_POSTERN_IDENTITY_RATE_LIMITED: {
     status: 429,
     explanation:
-      'Too many attempts to sign in from one address or network failed within a minute. Retry after the time in Retry-After.',
+      'Too many attempts to log in from one address or network failed within a minute. Retry after the time in Retry-After.',
   },
   ERR_POSTERN_IDENTITY_REQUEST_OVER: {
     status: 400,
     explanation:
-      'The application that asked for the sign-in no longer waits for it, or asked in another browser. Open the application again.',
+      'The application that asked for the login no longer waits for it, or asked in another browser. Open the application again.',
   },
   ERR_POSTERN_IDENTITY_NOT_FOUND: {
     status: 404,

@@ -29,7 +29,7 @@ export interface ServerOptions {
   readonly settings?: readonly JsonObject[];
   /** Where listening sockets come from; by default they are new. */
   readonly sockets?: ListeningSockets;
-  /** Replaces the pages of the identity host; tests sign people in without passkeys. */
+  /** Replaces the pages of the identity host; tests log people in without passkeys. */
   readonly identityPages?: (sessions: IdentitySessions) => readonly IdentityPage[];
   /** The process that this one takes over from. */
   readonly predecessor?: Predecessor | null;

@@ -5,7 +5,7 @@ import { apiKeys } from './api_keys/api-keys.ts';
 
 export { CONSOLE_SESSION_KIND } from '../store/kinds-without-history.ts';
 
-/** A sign-in to the console. Cookie and token are stored as hashes, the API key not at all. */
+/** A login to the console. Cookie and token are stored as hashes, the API key not at all. */
 export interface ConsoleSession {
   readonly id: string;
   readonly revision: number;
@@ -57,7 +57,7 @@ export function concernsSessions(changes: readonly Change[]): boolean {
   return changes.some((change) => (change.op === 'put' ? change.record : change.key).kind === apiKeys.kind);
 }
 
-/** A session ends with its time, and with its key: deleted, or with other scopes than at the sign-in. */
+/** A session ends with its time, and with its key: deleted, or with other scopes than at the login. */
 export function isOver(session: ConsoleSession, reader: Pick<RecordReader, 'get'>, nowMs: number): boolean {
   if (endsAtMs(session) <= nowMs) return true;
   const { who } = session;

@@ -106,7 +106,7 @@ export type EventObject =
 export interface Principal {
   /** For a person, the id of the session. */
   readonly apiKeyId: string;
-  /** Name of a person who signed in with OpenID Connect. */
+  /** Name of a person who logged in with OpenID Connect. */
   readonly person?: string;
   /** Who the person is at the OpenID provider. */
   readonly identity?: { readonly issuer: string | null; readonly subject: string };

@@ -69,7 +69,7 @@ export interface DueLogout extends LoggedInApplication {
  * Live state of Postern's own OpenID provider. Nothing about visitors is in it who have not proved who they are.
  *
  * Every artifact depends on another one, and is written only while that exists: a session on an active person, a grant
- * and a decision on its session, everything else on its grant. So a write that was in progress while a person was signed out
+ * and a decision on its session, everything else on its grant. So a write that was in progress while a person was logged out
  * brings nothing back.
  */
 export interface IdentityStore {

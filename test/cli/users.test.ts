@@ -47,9 +47,9 @@ suite('postern users', () => {
     await assert.rejects(users(['disable', 'nobody@example.com']), /nobody has the address/);
   });
 
-  test('invite makes a new link, and sign-out ends the logins', async () => {
+  test('invite makes a new link, and logout ends the logins', async () => {
     assert.match((await users(['invite', 'ana@example.com', '--remove-passkeys'])).out, /invite=postern_ui_/);
-    assert.match((await users(['sign-out', 'ana@example.com'])).out, /signed out everywhere/);
+    assert.match((await users(['sign-out', 'ana@example.com'])).out, /logged out everywhere/);
   });
 
   test('remove asks first', async () => {

@@ -43,7 +43,7 @@ export class ConsoleVisitor {
   async signIn(apiKey: string): Promise<void> {
     await this.page.goto(`${this.#baseUrl}/console/`);
     await this.page.getByLabel('API key').fill(apiKey);
-    await this.page.getByRole('button', { name: 'Sign in' }).click();
+    await this.page.getByRole('button', { name: 'Log in' }).click();
     await this.page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
   }
 

@@ -66,7 +66,7 @@ test('a wrong key is refused with advice, and a right one is not kept', { skip }
   const { page } = admin;
   await page.goto(`${baseUrl}/console/edges`);
   await page.getByLabel('API key').fill('wrong-key-0123456789');
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Log in' }).click();
   await page.getByRole('alert').getByText('check that it is complete').waitFor();
   await admin.signIn(TEST_API_KEY);
   const kept = await page.evaluate('JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])');
@@ -420,7 +420,7 @@ test('a key that only reads is offered nothing to write, and the API refuses any
   await viewer.close();
 });
 
-test('the drawer and the sign-out work with the keyboard alone', { skip }, async () => {
+test('the drawer and the logout work with the keyboard alone', { skip }, async () => {
   const { page } = admin;
   await page.setViewportSize({ width: 360, height: 740 });
   await page.getByRole('button', { name: 'Navigation', exact: true }).focus();
@@ -429,7 +429,7 @@ test('the drawer and the sign-out work with the keyboard alone', { skip }, async
   await page.keyboard.press('Enter');
   // The page moves the focus after it has shown the heading.
   await page.locator('h1:focus', { hasText: 'Settings' }).waitFor();
-  await page.getByRole('button', { name: 'Sign out' }).focus();
+  await page.getByRole('button', { name: 'Log out' }).focus();
   await page.keyboard.press('Enter');
   await page.getByLabel('API key').waitFor();
   await admin.close();

@@ -152,13 +152,13 @@ suite('people in the console', { skip }, () => {
     assert.equal((await world.edge.world.api('GET', `/user_accounts/${id}`)).status, 404);
   });
 
-  test('a person is signed out everywhere, loses a passkey, and is invited again without the others', async () => {
+  test('a person is logged out everywhere, loses a passkey, and is invited again without the others', async () => {
     const { page } = admin;
     const { id, browser: laptop, device } = await world.person('carla@example.com');
     assert.equal((await laptop.addPasskey(new SoftAuthenticator(IDENTITY_ORIGIN))).status, 303);
     await show(`/people/${id}`);
-    await confirm('Sign out everywhere');
-    await page.getByText('carla@example.com is signed out.').waitFor();
+    await confirm('Log out everywhere');
+    await page.getByText('carla@example.com is logged out.').waitFor();
     assert.equal((await laptop.open('/account')).status, 303, 'the session at the identity host ended');
 
     const remove = page.getByRole('button', { name: /^Remove the passkey/ });
@@ -201,7 +201,7 @@ suite('people in the console', { skip }, () => {
     await desk.page.getByRole('link', { name: 'root@example.com' }).click();
     await desk.page.getByRole('button', { name: 'Invite again' }).click();
     await desk.page.getByRole('dialog').getByRole('button', { name: 'Make a new link' }).click();
-    await desk.page.getByRole('alert').getByText('Sign in with a key or a role that has this scope').waitFor();
+    await desk.page.getByRole('alert').getByText('Log in with a key or a role that has this scope').waitFor();
     await desk.close();
   });
 
@@ -305,10 +305,10 @@ suite('people in the console', { skip }, () => {
     await visiting.close();
   });
 
-  test('no page complained, and people sign in to the console with a passkey', async () => {
+  test('no page complained, and people log in to the console with a passkey', async () => {
     const { page } = admin;
-    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-    await page.getByRole('link', { name: 'Sign in with a passkey' }).waitFor();
+    await page.getByRole('button', { name: 'Log out', exact: true }).click();
+    await page.getByRole('link', { name: 'Log in with a passkey' }).waitFor();
     await photograph('sign-in');
     await admin.close();
   });

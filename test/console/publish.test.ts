@@ -146,7 +146,7 @@ suite('publishing a site', { skip }, () => {
       },
       sentences: [
         'Requests go to agents with app=shop.',
-        'People sign in with an account of this installation.',
+        'People log in with an account of this installation.',
         'Only members of ops may enter.',
       ],
     });
@@ -173,7 +173,7 @@ suite('publishing a site', { skip }, () => {
       },
       sentences: [
         `Requests go to ${world.upstreamAddress}.`,
-        'People sign in with an account of this installation.',
+        'People log in with an account of this installation.',
         'Only ana@example.com, ben@example.com, known@example.com may enter.',
       ],
     });
@@ -209,7 +209,7 @@ suite('publishing a site', { skip }, () => {
       },
       sentences: [
         'Every request gets the page that you wrote.',
-        `People sign in at ${world.provider.issuer}.`,
+        `People log in at ${world.provider.issuer}.`,
         'Only people of example.com may enter.',
         'The login asks the provider for openid, email, profile.',
       ],
@@ -347,14 +347,14 @@ suite('publishing a site', { skip }, () => {
         await visitor.page.getByLabel('Everybody').waitFor();
         assert.equal(await visitor.page.getByLabel('A guest with a link').isDisabled(), true);
         assert.equal(await visitor.page.getByLabel('Certain addresses').isDisabled(), true);
-      } else await visitor.page.getByText('To publish a site, sign in with a key').waitFor();
+      } else await visitor.page.getByText('To publish a site, log in with a key').waitFor();
       await visitor.close();
     }
     await admin.close();
   });
 });
 
-/** Status of the site for a person with these groups, who signs in at the identity host. */
+/** Status of the site for a person with these groups, who logs in at the identity host. */
 async function visitAs(groups: readonly string[], host: string): Promise<number> {
   const email = `${groups.join('-')}@example.test`;
   const { invitation_url: invitation } = await api('POST', '/user_accounts', { email, groups });

@@ -12,7 +12,7 @@ import { MovableClock } from '../support/login-world.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 
-suite('links that sign in to the console', () => {
+suite('links that log in to the console', () => {
   test('a link works once, for ten minutes, with the rights of the key that made it', async (t) => {
     const clock = new MovableClock();
     const world = await TestWorld.open(t, { clock });
@@ -142,7 +142,7 @@ suite('what another user of the machine reads in the arguments of the browser', 
     const page = await browser.newPage();
     await page.goto(`${world.baseUrl}${body.path}`);
     await page.getByLabel('Type the code').fill('wrong');
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Log in' }).click();
     await page.getByRole('alert').waitFor();
     await page.getByLabel('Type the code').fill(` ${(body.code as string).toLowerCase().replace('-', ' ')} `);
     await page.keyboard.press('Enter');

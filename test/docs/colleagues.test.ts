@@ -59,7 +59,7 @@ test('the tutorial for two colleagues can be followed as written, in three comma
   }
 });
 
-/** From the application to the sign-in page, with the passkey, and back. */
+/** From the application to the login page, with the passkey, and back. */
 async function logIn(browser: Browser, person: IdentityBrowser, device: SoftAuthenticator) {
   const { url } = await browser.upToProvider(APP);
   assert.equal(url?.origin, IDENTITY);

@@ -279,7 +279,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /^https:\/\/id\.localhost:7443\/invitation\?invite=postern_ui_/m },
       { run: /ana@example\.com .*ops/ },
       { run: /invitation\?invite=/ },
-      { run: /signed out everywhere\n.*disabled and signed out\n.*enabled\n.*deleted/ },
+      { run: /logged out everywhere\n.*disabled and logged out\n.*enabled\n.*deleted/ },
       { run: /admin@id\.localhost/ },
     ],
   },

@@ -73,7 +73,7 @@ for (const version of VERSIONS) {
       assert.notEqual((await edge.ask(host, '/')).status, 200);
     });
 
-    test('people sign in with the passkeys that they registered, and invitations work once', async (t) => {
+    test('people log in with the passkeys that they registered, and invitations work once', async (t) => {
       const edge = await EdgeWorld.open(t, FURNISHED_ENV, { dataDir: await copyOf('people'), clock });
       await assertPeopleKept(edge, facts);
     });

@@ -60,7 +60,7 @@ suite('the page that names an agent cannot be skipped', () => {
     assertAsked(resumed, host, credential);
   });
 
-  test('by signing in once more with the request that waits for the decision', async () => {
+  test('by logging in once more with the request that waits for the decision', async () => {
     const { browser, page } = await asked();
     const person = await newPerson();
     const signIn = new URL(`/sign-in/test${page.url.search}`, page.url);

@@ -46,7 +46,7 @@ suite('an agent whose people log in at the identity host', () => {
         assert.equal(page.status, 200, page.text);
         const { url, headers } = JSON.parse(page.text);
         assert.deepEqual([url, headers['postern-auth-user-id'] === undefined], ['/page?x=1', false]);
-        // Another browser of the same person signs in, and is not asked again.
+        // Another browser of the same person logs in, and is not asked again.
         const second = new HostBrowser(clients);
         assert.equal((await second.open(`https://${host}/`, person)).status, 200);
         await agent.close();
@@ -85,7 +85,7 @@ suite('an agent whose people log in at the identity host', () => {
     await alone.closeAgents();
   });
 
-  test('is asked about again after the person was signed out', async () => {
+  test('is asked about again after the person was logged out', async () => {
     const credential = await alone.credential();
     const host = hostOf(await alone.agent(credential.token));
     const person = await newPerson(alone);

@@ -101,7 +101,7 @@ test('an application logs people in, refreshes with rotation, and hears at once 
   assert.deepEqual([token.iss, token.sub, token['sid']], [IDENTITY_ISSUER, ana, sid]);
 });
 
-test('an application that a person signs out of hears of it, and its tokens end', async () => {
+test('an application that a person logs out of hears of it, and its tokens end', async () => {
   const [wiki, shop] = [await configurationOf(), await configurationOf()];
   const browser = new HostBrowser(world.edge);
   const id = await world.account('leaves@example.com');

@@ -49,7 +49,7 @@ const site = await world.edge.site(await world.edge.httpResponse(`welcome to ${A
 await world.edge.api('PUT', `${site.routePath}/oidc`, { issuer: IDENTITY_ORIGIN });
 await world.edge.site(await world.edge.httpResponse('welcome to the wiki'), WIKI);
 
-/** Asks for a code on the sign-in page, and enters the one from the mail. */
+/** Asks for a code on the login page, and enters the one from the mail. */
 async function signInByCode(page: Page, address: string): Promise<void> {
   await page.getByLabel('E-mail address').fill(address);
   await page.getByRole('button', { name: 'Send a code by e-mail' }).click();
@@ -57,7 +57,7 @@ async function signInByCode(page: Page, address: string): Promise<void> {
   const { code, isEncrypted, user } = await mail.codeTo(address);
   assert.deepEqual([isEncrypted, user], [true, login.user]);
   await page.getByLabel('Code', { exact: true }).fill(code.toLowerCase());
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
 }
 
 test('the first administrator comes from the link of the server to the console', { skip }, async () => {
@@ -67,30 +67,30 @@ test('the first administrator comes from the link of the server to the console',
   await acceptInvitation(page, device);
   await tabs.examine(page, 'administrator');
   await page.getByRole('link', { name: 'Open the console' }).click();
-  await page.getByRole('link', { name: 'Sign in with a passkey' }).click();
+  await page.getByRole('link', { name: 'Log in with a passkey' }).click();
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
   await page.getByText(`admin@${IDENTITY_HOST}`).first().waitFor();
 
   // Without a session at the identity host, it asks.
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByRole('link', { name: 'Sign in with a passkey' }).waitFor();
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByRole('link', { name: 'Log in with a passkey' }).waitFor();
   await page.goto(`${IDENTITY_ORIGIN}/account`);
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByRole('button', { name: 'Log out', exact: true }).click();
   await page.goto(`${baseUrl}/console/`);
-  await page.getByRole('link', { name: 'Sign in with a passkey' }).click();
+  await page.getByRole('link', { name: 'Log in with a passkey' }).click();
   await signIn(page, device);
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
 
-  // Signing out everywhere ends the console too, without a click there: its pulse ends.
+  // Logging out everywhere ends the console too, without a click there: its pulse ends.
   const account = await tabs.beside(page);
   await account.goto(`${IDENTITY_ORIGIN}/account`);
-  await account.getByRole('button', { name: 'Sign out everywhere' }).click();
-  await account.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor();
+  await account.getByRole('button', { name: 'Log out everywhere' }).click();
+  await account.getByRole('heading', { name: 'Log in', level: 1 }).waitFor();
   await page.bringToFront();
   await page.getByText('Your session ended').waitFor();
 });
 
-test('a person signs in with a code from a real mail, and signs out everywhere', { skip }, async () => {
+test('a person logs in with a code from a real mail, and logs out everywhere', { skip }, async () => {
   const { url } = await world.invite('ana@example.com', { name: 'Ana' });
   const laptop = await tabs.open();
   const device = await VirtualAuthenticator.plugInto(laptop);
@@ -117,8 +117,8 @@ test('a person signs in with a code from a real mail, and signs out everywhere',
   await tabs.examine(phone, 'account-by-code');
 
   await laptop.goto(`${IDENTITY_ORIGIN}/account`);
-  await laptop.getByRole('button', { name: 'Sign out everywhere' }).click();
-  await laptop.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor();
+  await laptop.getByRole('button', { name: 'Log out everywhere' }).click();
+  await laptop.getByRole('heading', { name: 'Log in', level: 1 }).waitFor();
   for (const page of [laptop, phone]) {
     await page.goto(`https://${APP}/`);
     await page.getByText('continue to').waitFor();
@@ -161,7 +161,7 @@ test('a wrong code gets advice, and leads back to the field', { skip }, async ()
   await page.getByRole('heading', { name: 'Enter the code', level: 1 }).waitFor();
   await tabs.examine(page, 'code');
   await page.getByLabel('Code', { exact: true }).fill('AAAA-AAAA');
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
   await page.getByRole('heading', { name: 'This code does not work' }).waitFor();
   await tabs.examine(page, 'wrong-code');
   await page.getByRole('link', { name: 'Try again' }).click();
@@ -183,10 +183,10 @@ test('an application gets a new proof with prompt=login and max_age, and none wi
   assert.equal(await ask({ max_age: '3600' }, null), firstAuthTime);
   // The library that compares the times has the clock of the machine.
   await page.waitForTimeout(2_100);
-  const second = await ask({ prompt: 'login' }, 'Sign in again to continue to Wiki');
+  const second = await ask({ prompt: 'login' }, 'Log in again to continue to Wiki');
   assert.ok(second > firstAuthTime, `${firstAuthTime}, then ${second}`);
   await page.waitForTimeout(2_100);
-  const third = await ask({ max_age: '1' }, 'Sign in again to continue to Wiki');
+  const third = await ask({ max_age: '1' }, 'Log in again to continue to Wiki');
   assert.ok(third > second, `${second}, then ${third}`);
 
   /** Time of the proof, by the ID token. */

@@ -38,8 +38,8 @@ test('a person registers by invitation, uses two hosts, adds a second device and
   await examine(page, 'account');
 
   // One passkey, two hosts: the second asks nothing.
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-  await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor();
+  await page.getByRole('button', { name: 'Log out', exact: true }).click();
+  await page.getByRole('heading', { name: 'Log in', level: 1 }).waitFor();
   await page.goto(`https://${APPS[0]}/`);
   await page.getByText(`continue to`).waitFor();
   await examine(page, 'sign-in');
@@ -58,7 +58,7 @@ test('a person registers by invitation, uses two hosts, adds a second device and
     await page.getByText('The passkey was added.').waitFor();
   });
   await examine(page, 'two-passkeys');
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByRole('button', { name: 'Log out', exact: true }).click();
   await signIn(page, phone);
   await page.getByRole('heading', { name: 'My account', level: 1 }).waitFor();
   await page
@@ -68,7 +68,7 @@ test('a person registers by invitation, uses two hosts, adds a second device and
   await page.getByText('The passkey was removed.').waitFor();
 
   // Both are lost: an administrator invites again, and the old ones are gone.
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByRole('button', { name: 'Log out', exact: true }).click();
   const { invitation_url } = await world.edge.api('POST', `/user_accounts/${id}/invite`, { remove_passkeys: true });
   await page.goto(`${IDENTITY_ORIGIN}/sign-in`);
   await signIn(page, phone);
@@ -81,7 +81,7 @@ test('a person registers by invitation, uses two hosts, adds a second device and
   assert.equal((await world.edge.api('GET', `/user_accounts/${id}`)).passkey_count, 1);
 });
 
-test('the question before a sign-out, the page after it and one that does not exist are for everybody', {
+test('the question before a logout, the page after it and one that does not exist are for everybody', {
   skip,
 }, async () => {
   const { url } = await world.invite('leaves@example.com');
@@ -91,10 +91,10 @@ test('the question before a sign-out, the page after it and one that does not ex
   await page.goto(`${IDENTITY_ORIGIN}/nothing`);
   await examine(page, 'not-found');
   await page.goto(`${IDENTITY_ORIGIN}/session/end`);
-  await page.getByRole('heading', { name: 'Sign out?', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Log out?', level: 1 }).waitFor();
   await examine(page, 'sign-out');
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-  await page.getByRole('heading', { name: 'Signed out', level: 1 }).waitFor();
+  await page.getByRole('button', { name: 'Log out', exact: true }).click();
+  await page.getByRole('heading', { name: 'Logged out', level: 1 }).waitFor();
   await examine(page, 'signed-out');
 });
 
@@ -106,7 +106,7 @@ test('the address field offers passkeys', { skip }, async () => {
   await acceptInvitation(page, device);
   // With a touch, the virtual device answers the request of the field.
   await device.touchedDuring(async () => {
-    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('button', { name: 'Log out', exact: true }).click();
     await page.waitForURL(`${IDENTITY_ORIGIN}/sign-in`);
     await page.waitForURL(`${IDENTITY_ORIGIN}/account`);
   });
@@ -130,17 +130,17 @@ test('a page that was opened in spite of a certificate error says why there are 
   const page = await (await stranger.newContext()).newPage();
   await assert.rejects(page.goto(`${IDENTITY_ORIGIN}/sign-in`), /ERR_CERT_AUTHORITY_INVALID/);
   // Chromium's words for "proceed". A virtual device would hide the refusal.
-  const heading = page.getByRole('heading', { name: 'Sign in', level: 1 });
+  const heading = page.getByRole('heading', { name: 'Log in', level: 1 });
   // The warning takes keys from some moment on, which nothing tells.
   while (!(await heading.isVisible())) {
     await page.keyboard.type('thisisunsafe');
     await page.waitForTimeout(200);
   }
-  await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+  await page.getByRole('button', { name: 'Log in with a passkey' }).click();
   await page.getByRole('alert').getByText('does not trust the certificate').waitFor();
 });
 
-test('keys alone reach and use every control of the sign-in page', { skip }, async () => {
+test('keys alone reach and use every control of the login page', { skip }, async () => {
   const page = await newTab();
   await page.goto(`${IDENTITY_ORIGIN}/sign-in`);
   const reached: string[] = [];
@@ -148,7 +148,7 @@ test('keys alone reach and use every control of the sign-in page', { skip }, asy
     await page.keyboard.press('Tab');
     reached.push(String(await page.evaluate('document.activeElement.id || document.activeElement.textContent')));
   }
-  assert.deepEqual(reached, ['email', 'Sign in with a passkey']);
+  assert.deepEqual(reached, ['email', 'Log in with a passkey']);
 });
 
 test('no page complained, and nothing was asked of other sites', { skip }, () => {

@@ -10,7 +10,7 @@ const cookieOf = ({ cookies }: BrowserAnswer, name: RegExp): string =>
 
 type Call = (method: string, path: string, body?: unknown) => Promise<BrowserAnswer>;
 
-/** Signs in to the console with this person's session at the identity host. */
+/** Logs in to the console with this person's session at the identity host. */
 async function signIn(browser: HostBrowser, accountId: string, proof = 'pop'): Promise<BrowserAnswer> {
   const login = await browserRequest(`${baseUrl}/console/login`, { headers: { accept: 'text/html' } });
   const asked = new URL(String(login.headers['location']));
@@ -38,7 +38,7 @@ function callsOf(done: BrowserAnswer): Call {
     browserRequest(`${baseUrl}${path}`, { method, headers, ...(body !== undefined && { body }) });
 }
 
-test('without another provider, the console signs in members of postern-admins, and nobody else', async () => {
+test('without another provider, the console logs in members of postern-admins, and nobody else', async () => {
   const config = await browserRequest(`${baseUrl}/console/config`);
   assert.equal(config.body.oidc, true);
   const admin = await world.account('admin@example.com', ['postern-admins']);
@@ -78,8 +78,8 @@ test('a session that began with a code by e-mail does not open the console once 
 const SESSION = /name="session" value="([^"]+)"><input type="hidden" name="application" value="postern-console"/;
 const ENDS: Readonly<Record<string, (browser: HostBrowser, session: string) => Promise<unknown>>> = {
   'the session at the identity host ends': (browser, id) => browser.submit('/account/sessions/end', { id }),
-  'the browser signs out there': (browser) => browser.submit('/account/sign-out', {}),
-  'the person signs out of the console there': (browser, session) =>
+  'the browser logs out there': (browser) => browser.submit('/account/sign-out', {}),
+  'the person logs out of the console there': (browser, session) =>
     browser.submit('/account/applications/end', { session, application: 'postern-console' }),
 };
 for (const [how, end] of Object.entries(ENDS)) {

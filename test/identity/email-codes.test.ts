@@ -22,8 +22,8 @@ async function ask(browser: IdentityBrowser, email: string): Promise<EdgeAnswer>
 
 const codeTo = async (address: string): Promise<string> => (await mail.codeTo(address)).code;
 
-suite('signing in with a code by e-mail', () => {
-  test('a person without a passkey signs in, and adds one', async () => {
+suite('logging in with a code by e-mail', () => {
+  test('a person without a passkey logs in, and adds one', async () => {
     const { id } = await world.invite('ana@example.com');
     const browser = world.browser();
     const asked = await ask(browser, 'ANA@example.com');

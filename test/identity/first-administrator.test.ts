@@ -80,7 +80,7 @@ suite('the first administrator', () => {
     const secret = secretOf(await link());
     const body = { email: 'ana@example.com', groups: ['postern-admins'] };
     const ana = await opened.api('POST', '/user_accounts', body);
-    // Nobody can sign in as an administrator yet.
+    // Nobody can log in as an administrator yet.
     assert.ok('account' in (await people.invitation(secret)));
     assert.ok('account' in (await people.acceptInvitation(secretOf(ana.body.invitation_url), PASSKEY)));
     assert.deepEqual(await people.invitation(secret), { problem: 'spent' });

@@ -44,7 +44,7 @@ class OnlyHttp2 {
     throw new Error(`the redirects do not end: ${next.href}`);
   }
 
-  /** Signs in on the page that a login led to, and goes on from there. */
+  /** Logs in on the page that a login led to, and goes on from there. */
   async prove(page: { readonly url: URL }, device: SoftAuthenticator): Promise<EdgeAnswer & { readonly url: URL }> {
     assert.deepEqual([page.url.hostname, page.url.pathname], [IDENTITY_HOST, '/sign-in'], page.url.href);
     const answer = await this.pages.signIn(device, page.url.search);
@@ -128,7 +128,7 @@ suite('an application that asks for a new proof', async () => {
     test(`with ${JSON.stringify(parameters)} gets one, and nothing without it`, async () => {
       const login = await asked(parameters);
       const page = await browser.follow(login.url);
-      assert.match(page.text, /Sign in again to continue to <strong>Wiki/);
+      assert.match(page.text, /Log in again to continue to <strong>Wiki/);
       // Neither going on nor opening the page again stands for a proof.
       const resumed = await browser.follow(new URL(`/auth/${page.url.searchParams.get('interaction')}`, page.url));
       assert.equal(resumed.url.pathname, '/sign-in');

@@ -74,9 +74,9 @@ export class IdentityTabs {
   }
 }
 
-/** On the sign-in page, with a passkey of the device. */
+/** On the login page, with a passkey of the device. */
 export async function signIn(page: Page, device: VirtualAuthenticator): Promise<void> {
-  const heading = page.getByRole('heading', { name: 'Sign in', level: 1 });
+  const heading = page.getByRole('heading', { name: 'Log in', level: 1 });
   await heading.waitFor();
   await device.touchedDuring(async () => {
     // The request of the address field may get the touch before the button does.

@@ -11,7 +11,7 @@ const codeOf = (answer: { headers: Readonly<Record<string, unknown>> }): unknown
 const newDevice = (): SoftAuthenticator => new SoftAuthenticator(IDENTITY_ORIGIN);
 
 suite('invitations', () => {
-  test('opening one changes nothing, and accepting it signs the person in with a passkey', async () => {
+  test('opening one changes nothing, and accepting it logs the person in with a passkey', async () => {
     const { id, url } = await world.invite('ana@example.com', { name: 'Ana <b>' });
     const browser = world.browser();
     const { pathname, search } = new URL(url);
@@ -26,7 +26,7 @@ suite('invitations', () => {
     const answer = await browser.accept(url, device);
     assert.deepEqual([answer.status, answer.headers['location']], [303, '/account?done=welcome']);
     const account = await browser.open('/account');
-    assert.match(account.text, /You are signed in as Ana &lt;b&gt;, <strong>ana@example\.com/);
+    assert.match(account.text, /You are logged in as Ana &lt;b&gt;, <strong>ana@example\.com/);
     assert.equal((await passkeysOf(id)).length, 1);
     assert.equal((await world.browser().signIn(device)).headers['location'], '/account');
   });
@@ -59,7 +59,7 @@ suite('invitations', () => {
     const { id, url } = await world.invite('invited@example.com');
     const { pathname, search, searchParams } = new URL(url);
     const page = await ana.browser.open(`${pathname}${search}`);
-    assert.match(page.text, /You are signed in as <strong>session-of@example\.com/);
+    assert.match(page.text, /You are logged in as <strong>session-of@example\.com/);
     const stolen = ana.browser.copy();
     const fields = { invite: searchParams.get('invite') ?? '' };
     assert.equal((await stolen.open('/account')).status, 200);
@@ -95,7 +95,7 @@ suite('invitations', () => {
   });
 });
 
-suite('signing in', () => {
+suite('logging in', () => {
   test('an answer is good once, in the browser that asked', async () => {
     const { device } = await world.person('once@example.com');
     const browser = world.browser();
@@ -120,7 +120,7 @@ suite('signing in', () => {
     assert.equal(known.allowCredentials, undefined);
   });
 
-  test('a disabled person cannot sign in, and their session ends', async () => {
+  test('a disabled person cannot log in, and their session ends', async () => {
     const { id, browser, device } = await world.person('disabled@example.com');
     await world.edge.api('PATCH', `/user_accounts/${id}`, { active: false });
     assert.equal((await browser.open('/account')).headers['location'], '/sign-in');
@@ -191,7 +191,7 @@ suite('forms of other sites', () => {
     assert.notEqual((await passkeysOf(id))[0]?.name, 'taken over');
   });
 
-  test("cannot sign a browser in with the attacker's passkey", async () => {
+  test("cannot log a browser in with the attacker's passkey", async () => {
     const attacker = await world.person('attacker@example.com');
     const evil = world.browser();
     await evil.open('/sign-in');
@@ -333,7 +333,7 @@ suite('my account', () => {
     world.clock.reset();
   });
 
-  test('signing out ends the session also for a copy of the cookies', async () => {
+  test('logging out ends the session also for a copy of the cookies', async () => {
     const { browser } = await world.person('stolen@example.com');
     const stolen = browser.copy();
     assert.equal((await stolen.open('/account')).status, 200);
@@ -359,7 +359,7 @@ suite('my account', () => {
     assert.equal((await browser.open('/account')).status, 200);
   });
 
-  test('a person signs out everywhere, also while a change of the account waits for its confirmation', async () => {
+  test('a person logs out everywhere, also while a change of the account waits for its confirmation', async () => {
     const { id, browser, device } = await world.person('everywhere@example.com');
     const laptop = world.browser();
     await laptop.signIn(device);

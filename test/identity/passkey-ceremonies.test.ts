@@ -4,7 +4,7 @@ import type { ChallengeScope } from '../../src/identity/passkeys/challenges.ts';
 import { type Deviations, SoftAuthenticator } from '../support/soft-authenticator.ts';
 import { CeremonyWorld, ORIGIN, outcomeOf } from './ceremony-world.ts';
 
-suite('signing in with a passkey', () => {
+suite('logging in with a passkey', () => {
   test('finds the account by the passkey alone', async () => {
     const world = new CeremonyWorld();
     const { device } = await world.person('ana');

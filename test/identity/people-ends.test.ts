@@ -12,7 +12,7 @@ after(() => postgres.stop());
 let count = 0;
 
 for (const engine of ['sqlite', 'postgres'] as const) {
-  suite(`a person who is signed out on ${engine}`, async () => {
+  suite(`a person who is logged out on ${engine}`, async () => {
     const databaseUrl = engine === 'postgres' ? (await freshDatabase(postgres)).url : undefined;
     const env = { POSTERN_IDENTITY_HOST: 'id.example.com' };
     let aheadMs = 0;
@@ -154,7 +154,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.equal((await world.api('POST', `${path}/invite`, {})).status, 404);
     });
 
-    test('a new link that removes passkeys signs the person out, and another one does not', async () => {
+    test('a new link that removes passkeys logs the person out, and another one does not', async () => {
       const { path, state } = await person();
       await ok('POST', `${path}/invite`);
       assert.deepEqual(await state(), { login: true, console: true, link: true });

@@ -57,7 +57,7 @@ suite('nobody manages people who may do more', () => {
     });
   }
 
-  test('changes, renames, disables, demotes, invites, signs out or deletes an administrator, or removes a passkey', async () => {
+  test('changes, renames, disables, demotes, invites, logs out or deletes an administrator, or removes a passkey', async () => {
     const id = await person({ groups: ['bosses'] });
     const passkey = await withPasskey(id);
     const path = `/user_accounts/${id}`;

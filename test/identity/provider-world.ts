@@ -24,7 +24,7 @@ export const REDIRECT_URI = 'https://wiki.example.com/callback';
 export const SECRET = 'a-secret-of-the-wiki';
 const SESSION_SECONDS = 3600;
 
-/** The identity host on a real store, with a page that signs in whom its form names. */
+/** The identity host on a real store, with a page that logs in whom its form names. */
 export class ProviderWorld {
   readonly store: Store;
   readonly site: IdentitySite;

@@ -231,7 +231,7 @@ suite('attacks', { concurrency: 2 }, () => {
     assert.deepEqual([back.searchParams.get('error'), back.searchParams.get('code')], ['invalid_request', null]);
   });
 
-  test('a session id that the visitor chose is not used, and signing in gives another one', async (t) => {
+  test('a session id that the visitor chose is not used, and logging in gives another one', async (t) => {
     const { world } = await opened(t);
     const planted = world.browser();
     planted.jar.store(ISSUER, ['__Host-postern-identity=planted; Path=/; Secure']);
@@ -243,7 +243,7 @@ suite('attacks', { concurrency: 2 }, () => {
     assert.equal((await thief.ask((await askedLogin()).url)).location?.pathname, '/sign-in');
   });
 
-  test('stolen cookies are worth nothing after a sign-out, neither those of a session nor of a waiting request', async (t) => {
+  test('stolen cookies are worth nothing after a logout, neither those of a session nor of a waiting request', async (t) => {
     const { world } = await opened(t);
     const browser = world.browser();
     const { location } = await browser.ask((await askedLogin()).url);
@@ -315,7 +315,7 @@ test('asks for a new proof where an application wants one', async (t) => {
   assert.equal(stranger.location?.searchParams.get('error'), 'login_required');
 });
 
-test('another person who signs in ends the session before, and its grants', async (t) => {
+test('another person who logs in ends the session before, and its grants', async (t) => {
   const { world } = await opened(t);
   await world.person('ua_ben');
   const browser = world.browser();
@@ -344,7 +344,7 @@ test('shows the sessions of a person with their applications, and ends one of th
   assert.notEqual(await world.sessions.of(requestWith(other)), null);
 });
 
-test('a sign-out that an application asks for ends the session after a question', async (t) => {
+test('a logout that an application asks for ends the session after a question', async (t) => {
   const { world, rows } = await opened(t);
   const browser = world.browser();
   const { url, verifier } = await askedLogin();

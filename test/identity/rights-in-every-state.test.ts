@@ -116,7 +116,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
           false,
           ({ path }) => ['POST', '/changesets', { operations: [{ method: 'PATCH', path, body: { name: 'x' } }] }],
         ],
-        ['sign out', true, ({ path }) => ['POST', `${path}/sign_out`, undefined]],
+        ['log out', true, ({ path }) => ['POST', `${path}/sign_out`, undefined]],
         ['delete a passkey', true, ({ path, passkey }) => ['DELETE', `${path}/passkeys/${passkey}`, undefined]],
         ['disable', true, ({ path }) => ['PATCH', path, { active: false }]],
         ['delete the account', true, ({ path }) => ['DELETE', path, undefined]],
@@ -169,7 +169,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       const { status, text } = await world.api('POST', `${path}/invite`, {}, { key: helpdesk });
       assert.equal(status, 200, text);
     };
-    /** Signed in at the identity host, on a route and in the console. */
+    /** Logged in at the identity host, on a route and in the console. */
     const loggedIn = async (id: string) => {
       count += 1;
       const [login, session] = [`as_${engine}${count}`, `cs_${engine}${count}`];

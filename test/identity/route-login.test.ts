@@ -4,7 +4,7 @@ import { HostBrowser, IDENTITY_HOST, IDENTITY_ISSUER, openWithoutProof } from '.
 
 const world = await openWithoutProof({ after });
 
-test('a route with our issuer and no client lets a person in who signs in at the identity host', async () => {
+test('a route with our issuer and no client lets a person in who logs in at the identity host', async () => {
   const site = await world.site();
   const { body } = await world.edge.world.api('GET', `${site.routePath}/oidc`);
   assert.deepEqual([body.client_id, body.client_secret, body.scopes], ['', '', []]);
@@ -63,7 +63,7 @@ suite('the end of a person', () => {
   for (const [name, end] of [
     ['disabling', (id: string) => world.edge.api('PATCH', `/user_accounts/${id}`, { active: false })],
     ['deleting', (id: string) => world.edge.api('DELETE', `/user_accounts/${id}`)],
-    ['signing out', (id: string) => world.edge.api('POST', `/user_accounts/${id}/sign_out`, {})],
+    ['logging out', (id: string) => world.edge.api('POST', `/user_accounts/${id}/sign_out`, {})],
   ] as const) {
     test(`${name} ends their logins and streams within a second, and nobody else's`, async () => {
       const site = await world.site();
@@ -103,7 +103,7 @@ test('changed groups reach a running login and its streams within a second', asy
   assert.equal(JSON.parse(page.text).headers['postern-auth-user-email'], 'renamed@example.com');
 });
 
-test('signing out at the identity host ends the logins on routes', async () => {
+test('logging out at the identity host ends the logins on routes', async () => {
   const site = await world.site();
   const ana = await world.account('ana-out@example.com');
   const browser = new HostBrowser(world.edge);

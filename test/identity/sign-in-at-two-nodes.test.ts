@@ -5,7 +5,7 @@ import { IDENTITY_ORIGIN, IdentityWorld } from '../support/identity-world.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { SoftAuthenticator } from '../support/soft-authenticator.ts';
 
-/** Two servers on one PostgreSQL: either serves any step of a sign-in. */
+/** Two servers on one PostgreSQL: either serves any step of a login. */
 const postgres = await startPostgres();
 const database = await freshDatabase(postgres);
 const options = { env: { POSTERN_SECRET_KEY: randomBytes(32).toString('base64') }, databaseUrl: database.url };
@@ -14,8 +14,8 @@ const other = await IdentityWorld.open({ after }, options);
 after(() => postgres.stop());
 const newDevice = (counts = false): SoftAuthenticator => new SoftAuthenticator(IDENTITY_ORIGIN, { counts });
 
-suite('signing in at two nodes', () => {
-  test('each step of an invitation and of a sign-in may be at another node', async () => {
+suite('logging in at two nodes', () => {
+  test('each step of an invitation and of a login may be at another node', async () => {
     const { url } = await one.invite('ana@example.com');
     const browser = one.browser();
     const there = browser.at(other);
@@ -59,7 +59,7 @@ suite('signing in at two nodes', () => {
     );
   });
 
-  test('two copies of one security key that are used at once cannot both sign in', async () => {
+  test('two copies of one security key that are used at once cannot both log in', async () => {
     const { url } = await one.invite('cloned@example.com');
     const device = newDevice(true);
     assert.equal((await one.browser().accept(url, device)).status, 303);
@@ -73,7 +73,7 @@ suite('signing in at two nodes', () => {
     assert.match(answers.find(({ status }) => status === 403)?.text ?? '', /may have been copied/);
   });
 
-  test('a person who is disabled at one node is signed out at the other', async () => {
+  test('a person who is disabled at one node is logged out at the other', async () => {
     const { id, browser, device } = await one.person('out@example.com');
     assert.equal((await browser.at(other).open('/account')).status, 200);
     await one.edge.api('PATCH', `/user_accounts/${id}`, { active: false });

@@ -164,7 +164,7 @@ suite('user accounts', () => {
     assert.equal(invitation(), undefined);
   });
 
-  test('signing out ends the invitation, and the console sessions of that person alone', async () => {
+  test('logging out ends the invitation, and the console sessions of that person alone', async () => {
     const [one, two] = [(await create()).body, (await create()).body];
     const who = (subject: string) => ({ kind: 'person', name: 'x', subject, issuer: 'https://id.example.com:8443' });
     for (const [id, subject] of [

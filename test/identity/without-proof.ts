@@ -25,7 +25,7 @@ const PEOPLE = {
 } as Partial<IdentityPeople> as IdentityPeople;
 const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url');
 
-/** A page that signs in whom its form names: what a passkey proves is tested elsewhere. The pages about agents and
+/** A page that logs in whom its form names: what a passkey proves is tested elsewhere. The pages about agents and
  * about the own account are ours. */
 function pagesWithoutProof(sessions: IdentitySessions): readonly IdentityPage[] {
   return [

@@ -24,7 +24,7 @@ for (const engine of ENGINES) {
       world = await openWorld(cleanup, engine, { clock });
     });
 
-    test('need cookie and token, and show who signed in with which scopes', async () => {
+    test('need cookie and token, and show who logged in with which scopes', async () => {
       const key = await makeKey(world, ['*:read']);
       const browser = await ConsoleBrowser.signIn(world.baseUrl, key.token);
       assert.deepEqual(browser.answer.who, { kind: 'key', name: key.id });
@@ -63,7 +63,7 @@ for (const engine of ENGINES) {
       assert.equal(signedIn.headers['cache-control'], 'no-store');
     });
 
-    test('end at sign-out, revocation, age and idleness', async () => {
+    test('end at logout, revocation, age and idleness', async () => {
       const browsers = await Promise.all([1, 2, 3, 4].map(() => ConsoleBrowser.signIn(world.baseUrl)));
       const [left, revoked, used, idle] = browsers as [ConsoleBrowser, ConsoleBrowser, ConsoleBrowser, ConsoleBrowser];
       const status = async (browser: ConsoleBrowser) => (await browser.send('GET', '/edges/https')).status;
@@ -207,7 +207,7 @@ suite('sign-in to the console', () => {
     assert.equal((await world.api('GET', '/edges/https', undefined, { headers })).status, 200);
   });
 
-  test('/console/config says what the sign-in page needs', async () => {
+  test('/console/config says what the login page needs', async () => {
     const { body } = await browserRequest(`${world.baseUrl}/console/config`);
     assert.equal(body.oidc, false);
     assert.equal(body.base_url, world.baseUrl);

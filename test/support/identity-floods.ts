@@ -29,7 +29,7 @@ export const IDENTITY_FLOODS: Readonly<Record<string, Flood>> = {
   },
   'logins of an unknown application': ({ ask }, number) => ask(`/auth?client_id=oc_${number}&response_type=code`),
   'logins that go on without having begun': ({ ask }, number) => ask(`/auth/unknown${number}`),
-  'the sign-in page': ({ ask }) => ask('/sign-in'),
+  'the login page': ({ ask }) => ask('/sign-in'),
   'challenges for passkeys': (host) => post(host, '/sign-in/options', {}),
   'invented passkeys': (host, number) => post(host, '/sign-in/passkey', { response: inventedAnswer(number) }),
   'invented invitations': ({ ask }, number) => ask(`/invitation?invite=postern_ui_${number}.${'0'.repeat(32)}`),

@@ -79,7 +79,7 @@ export class IdentityWorld implements IdentityServer {
     return { id, url: invitation_url };
   }
 
-  /** A person with a passkey, signed in with a browser. */
+  /** A person with a passkey, logged in with a browser. */
   async person(email: string, fields: Readonly<Record<string, unknown>> = {}): Promise<Person> {
     const invited = await this.invite(email, fields);
     const browser = this.browser();

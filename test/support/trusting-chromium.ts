@@ -57,7 +57,7 @@ export class VirtualAuthenticator {
         hasResidentKey: true,
         hasUserVerification: true,
         isUserVerified: true,
-        // Otherwise every page with autofill signs in by itself.
+        // Otherwise every page with autofill logs in by itself.
         automaticPresenceSimulation: false,
       },
     });

@@ -11,7 +11,7 @@ import { TEST_API_KEY } from '../support/test-world.ts';
 const HOST = 'console.example.test';
 const ORIGIN = `https://${HOST}`;
 
-test('at the host of --console, administrators sign in through the edge and use the API, and nobody else gets in', async (t) => {
+test('at the host of --console, administrators log in through the edge and use the API, and nobody else gets in', async (t) => {
   const world = await openWithoutProof(t, { env: { POSTERN_API_URL: ORIGIN, POSTERN_API_BEHIND_EDGE: 'true' } });
   const { api } = world.edge.world.server.addresses;
   const here = `http://127.0.0.1:${api.port}`;
@@ -44,7 +44,7 @@ test('at the host of --console, administrators sign in through the edge and use 
   assert.equal(other.status, 403, other.text);
 });
 
-/** The last redirect of a sign-in. */
+/** The last redirect of a login. */
 async function enter(browser: HostBrowser, account: string): Promise<URL> {
   const page = await browser.open(`${ORIGIN}/healthz`, account);
   assert.equal(page.status, 200, page.text);

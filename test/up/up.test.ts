@@ -103,7 +103,7 @@ suite('postern up in a terminal', () => {
     const { code, out, err } = await world.up(login);
     assert.equal(code, 0, err);
     assert.match(err, /id\.app\.example\.com has no address in DNS: create an A record with 93\.184\.215\.14/);
-    assert.match(err, /people will sign in at id\.app\.example\.com.*--identity-host NAME/);
+    assert.match(err, /people will log in at id\.app\.example\.com.*--identity-host NAME/);
     assert.match(out, /^ {2}\+ identity_host: id\.app\.example\.com:\d+$/m);
     assert.match(
       out,
@@ -125,7 +125,7 @@ suite('postern up in a terminal', () => {
     assert.equal(other.code, 0, other.err);
     assert.match(other.out, /~ app\.example\.com\/ forwards to 127\.0\.0\.1:3001\n= login at .*\n= access rules/);
     assert.match(other.err, /nothing answers at 127\.0\.0\.1:3001 yet/);
-    assert.match(other.out, /^Sign-in: /m);
+    assert.match(other.out, /^Login: /m);
     assert.doesNotMatch(other.out, /^Invite: /m, 'nobody was named');
     const changed = (await world.edgeOf(HOST)).routes[0];
     assert.deepEqual([changed.oidc, changed.access], [before.oidc, before.access]);

@@ -7,7 +7,7 @@ export const name = 'tools/generators/sign-in-script.ts';
 
 const TARGET = 'src/identity/pages/generated/sign-in.js';
 
-/** The script of the sign-in pages, from console/sign-in and `@simplewebauthn/browser`. */
+/** The script of the login pages, from console/sign-in and `@simplewebauthn/browser`. */
 export async function generate(): Promise<Map<string, string>> {
   const folder = await mkdtemp(join(tmpdir(), 'postern-generate-'));
   try {

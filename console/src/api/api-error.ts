@@ -39,8 +39,8 @@ const WITH_ADVICE = new Set([
 export function adviceFor({ status, code }: ApiError): string {
   if (WITH_ADVICE.has(code)) return '';
   if (status === 0) return 'Check that the server runs and that this browser can reach it, then try again.';
-  if (status === 401) return 'Sign in again.';
-  if (status === 403) return 'Sign in with a key or a role that has this scope.';
+  if (status === 401) return 'Log in again.';
+  if (status === 403) return 'Log in with a key or a role that has this scope.';
   if (status === 404) return 'It may have been deleted. Go back to the list and reload it.';
   if (status === 409) return 'Something else uses it or has changed it. Reload, then try again.';
   if (status === 412) return 'Somebody changed it meanwhile. Compare both versions, then save again.';

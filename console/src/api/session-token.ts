@@ -8,14 +8,14 @@ export interface Session {
   readonly scopes: readonly string[];
   readonly role?: string;
   readonly expires_at: string;
-  /** Where people sign in; null: this server has no identity host. */
+  /** Where people log in; null: this server has no identity host. */
   readonly identity_issuer?: string | null;
 }
 
-/** undefined: not asked yet. null: nobody is signed in. */
+/** undefined: not asked yet. null: nobody is logged in. */
 export const session = signal<Session | null | undefined>(undefined);
 
-/** Why the sign-in page is shown again. */
+/** Why the login page is shown again. */
 export const endedBecause = signal('');
 
 export function sessionToken(): string | null {
@@ -28,7 +28,7 @@ export function keepSessionToken(token: string): void {
 
 export function forgetSession(): void {
   sessionStorage.removeItem(STORED_AS);
-  if (session.value) endedBecause.value = 'Your session ended. Sign in again.';
+  if (session.value) endedBecause.value = 'Your session ended. Log in again.';
   session.value = null;
 }
 

@@ -44,7 +44,7 @@ export function TopBar({ isMenuOpen }: { isMenuOpen: Signal<boolean> }) {
         {session.value?.role !== undefined && ` (${session.value.role})`}
       </span>
       <button type="button" class="small" onClick={() => void signOut().catch(() => {})}>
-        Sign out
+        Log out
       </button>
     </header>
   );

@@ -16,7 +16,7 @@ import { type SignInLink, signInLink } from './sign-in-link.ts';
 const SYNTAX: CommandSyntax = {
   name: 'open',
   about:
-    'Opens the console in the browser, and prints its URL. Where there is no browser or no screen, it only prints the URL. On the machine of a server with an identity host and without an administrator, it prints a link that makes you the first one, and leaves opening it to you: it works once, for 24 hours. Otherwise, on a terminal of the machine of the server and with its API key, it opens a link that signs you in: it works once, for ten minutes, and its page asks for a code that the terminal shows. Without a screen, the printed link contains the code.',
+    'Opens the console in the browser, and prints its URL. Where there is no browser or no screen, it only prints the URL. On the machine of a server with an identity host and without an administrator, it prints a link that makes you the first one, and leaves opening it to you: it works once, for 24 hours. Otherwise, on a terminal of the machine of the server and with its API key, it opens a link that logs you in: it works once, for ten minutes, and its page asks for a code that the terminal shows. Without a screen, the printed link contains the code.',
   flags: [API_URL, switchFlag('print', 'Only print the URL.')],
   exitCodes: { 0: 'the URL is printed', 2: INVALID_USAGE },
 };
@@ -36,7 +36,7 @@ export const openCommand: Command = {
     }
     const link = await linkFor(api, parsed, context);
     const url = link?.url ?? `${api}/console`;
-    if (link !== null) context.warn('This link signs you in, once, within ten minutes:');
+    if (link !== null) context.warn('This link logs you in, once, within ten minutes:');
     context.print(url);
     if (link !== null && link.code !== null) context.warn(`Its page asks for this code: ${link.code}`);
     const command = isOn(parsed, 'print') ? null : browserCommand(url, process.platform, context.env);

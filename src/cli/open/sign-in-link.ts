@@ -1,7 +1,7 @@
 import type { Transport } from '../../client/transport.ts';
 import { browserCommand } from './browser-command.ts';
 
-/** A link that signs a browser in to the console once, within ten minutes, with the rights of the API key. */
+/** A link that logs a browser in to the console once, within ten minutes, with the rights of the API key. */
 export interface SignInLink {
   readonly url: string;
   /** What the page of the link asks for; null: the URL has it. */

@@ -113,7 +113,7 @@ async function planServer(request: UpRequest, place: SettingsPlace, former: Load
     const host = await identityHostFor(wanted.host, ports);
     planned.set('identity_host', facts.publicPort === 443 ? host : `${host}:${facts.publicPort}`);
   }
-  // Sign-in to the console leads back to this address.
+  // Login to the console leads back to this address.
   if (wanted.console !== null) {
     const port = facts.publicPort === 443 ? '' : `:${facts.publicPort}`;
     planned.set('api_url', `https://${wanted.console}${port}`);

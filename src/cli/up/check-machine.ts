@@ -51,7 +51,7 @@ async function warningsAbout(
   const warnings = (await Promise.all(hosts.map((name) => dnsWarnings(name, ports)))).flat();
   if (identity !== null && changes.has('identity_host'))
     warnings.push(
-      `people will sign in at ${identity.hostname}, and their passkeys belong to that name. Choose another now if you want one: --identity-host NAME`,
+      `people will log in at ${identity.hostname}, and their passkeys belong to that name. Choose another now if you want one: --identity-host NAME`,
     );
   if (isRunning && facts.isLocalOnly && !isLoopbackHost(host))
     warnings.push('the server that runs listens on this machine only. To let others in, add --edge-listen [::]:443');

@@ -3,7 +3,7 @@ import { shellWord } from '../../lib/text/shell-word.ts';
 import type { CommandContext } from '../command.ts';
 
 export interface ConsolePlace {
-  /** The address of the console, with a link that signs in if there is one. */
+  /** The address of the console, with a link that logs in if there is one. */
   readonly url: string;
   readonly isLink: boolean;
   /** What the page of the link asks for; null: nothing. */
@@ -22,7 +22,7 @@ export function consoleLines(
   { env }: Pick<CommandContext, 'env'>,
 ): readonly string[] {
   const asks = code === null ? '' : `, with the code ${code}`;
-  const once = isLink ? ` (signs you in once, within ten minutes${asks})` : '';
+  const once = isLink ? ` (logs you in once, within ten minutes${asks})` : '';
   if (publicUrl !== null) return [publicUrl, `${url}${once}`];
   if (isLoopbackHost(host)) return [`${url}${once}`];
   // With sudo, root may not log in from elsewhere.

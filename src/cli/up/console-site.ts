@@ -11,14 +11,14 @@ const RULE = /^(?:viewer|operator|admin)=(?<claim>groups|email):(?<value>.+)$/;
 
 /**
  * The site of the console: the API behind a login at the identity host, for people who have a role. The console asks for
- * its own sign-in too, and the rest of the API for a key, so a mistake in one of them opens nothing.
+ * its own login too, and the rest of the API for a key, so a mistake in one of them opens nothing.
  */
 export function consoleSite(host: string, settings: ShownSettings, { config }: LoadedConfig): WantedUp {
   const listOf = (name: string): unknown => settings.find((each) => each.name === name)?.value ?? null;
   const issuer = listOf('console_oidc_issuer') as string | null;
   if (issuer !== null)
     throw upFailed(
-      `people sign in to the console at ${issuer} (console_oidc_issuer), and --console needs the identity host: unset it, or publish the console with "postern edge" and a login there`,
+      `people log in to the console at ${issuer} (console_oidc_issuer), and --console needs the identity host: unset it, or publish the console with "postern edge" and a login there`,
     );
   const address = formatListenAddress(dialled(config.api_listen));
   return {
@@ -31,7 +31,7 @@ export function consoleSite(host: string, settings: ShownSettings, { config }: L
   };
 }
 
-/** The people of the rules, where one rule of a route can name them. Otherwise everybody who signs in reaches the page, which knows the roles. */
+/** The people of the rules, where one rule of a route can name them. Otherwise everybody who logs in reaches the page, which knows the roles. */
 function peopleWith(rules: readonly string[]): WantedPeople {
   const nobody = { emails: [], emailDomains: [], groups: [] };
   if (rules.length === 0) return { ...nobody, groups: [ADMINISTRATORS_GROUP] };

@@ -32,7 +32,7 @@ export interface Site {
 
 export interface PublishedSite {
   readonly url: string;
-  /** Whether people sign in at the server's identity host. */
+  /** Whether people log in at the server's identity host. */
   readonly hasOwnLogin: boolean;
 }
 

@@ -6,7 +6,7 @@ import { printable } from '../api/cell-text.ts';
 export interface Summary {
   readonly url: string;
   readonly certificates: readonly string[];
-  /** Where people sign in for the site; null: nowhere here. */
+  /** Where people log in for the site; null: nowhere here. */
   readonly identity: IdentityAddress | null;
   /** Whom to invite; null: this command does not change who may enter. */
   readonly people: WantedPeople | null;
@@ -31,7 +31,7 @@ export function summaryLines({
 }: Summary): readonly string[] {
   const rows: (readonly [string, string])[] = [['Address', url]];
   for (const [index, line] of certificates.entries()) rows.push([index === 0 ? 'Certificate' : '', line]);
-  if (identity !== null) rows.push(['Sign-in', `${identity.issuer}/`]);
+  if (identity !== null) rows.push(['Login', `${identity.issuer}/`]);
   if (identity !== null && people !== null) {
     const who = people.emails.length > 0 ? people.emails.map(shellWord).join(' ') : 'ana@example.com';
     const groups = people.groups.length > 0 ? ` --groups ${shellWord(people.groups.join(','))}` : '';

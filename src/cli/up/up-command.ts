@@ -35,7 +35,7 @@ const SYNTAX: CommandSyntax = {
     textFlag(
       'console',
       'HOST',
-      'Publish the console there too, for people who sign in at the identity host and have a role (console_roles).',
+      'Publish the console there too, for people who log in at the identity host and have a role (console_roles).',
     ),
     textFlag('email', 'ADDRESS', 'Address that the ACME server may write to about certificates (acme_email).'),
     { ...YES, description: 'Accept the terms of the ACME server and everything else that the command asks.' },

@@ -21,7 +21,7 @@ const PRINT = switchFlag('print', 'Print the link, also if it is mailed.');
 const SYNTAX: CommandSyntax = {
   name: 'users',
   about:
-    'Manages the people who sign in at the identity host with passkeys (setting identity_host). PERSON is an e-mail address or an id.',
+    'Manages the people who log in at the identity host with passkeys (setting identity_host). PERSON is an e-mail address or an id.',
   subcommands: [
     {
       name: 'add',
@@ -49,8 +49,8 @@ const SYNTAX: CommandSyntax = {
         PRINT,
       ],
     },
-    { name: 'disable', operands: PERSON, about: 'end all logins of a person, and let them sign in no more' },
-    { name: 'enable', operands: PERSON, about: 'let a disabled person sign in again' },
+    { name: 'disable', operands: PERSON, about: 'end all logins of a person, and let them log in no more' },
+    { name: 'enable', operands: PERSON, about: 'let a disabled person log in again' },
     { name: 'sign-out', operands: PERSON, about: 'end all logins of a person; their passkeys stay' },
     {
       name: 'remove',
@@ -114,12 +114,12 @@ async function run(
     case 'enable': {
       const active = parsed.subcommand === 'enable';
       await transport.send({ method: 'PATCH', path, body: { active } });
-      context.print(`${printable(operand)} is ${active ? 'enabled' : 'disabled and signed out'}`);
+      context.print(`${printable(operand)} is ${active ? 'enabled' : 'disabled and logged out'}`);
       return 0;
     }
     case 'sign-out':
       await transport.send({ method: 'POST', path: `${path}/sign_out` });
-      context.print(`${printable(operand)} is signed out everywhere`);
+      context.print(`${printable(operand)} is logged out everywhere`);
       return 0;
     default:
       return remove(transport, path, operand, parsed, context);

@@ -10,7 +10,7 @@ export interface ConsoleSession {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** key: signed in with an API key. person: with OpenID Connect. */
+  /** key: logged in with an API key. person: with OpenID Connect. */
   readonly kind: 'key' | 'person';
   /** Description or id of the API key; email address or subject of the person. */
   readonly name: string;
@@ -18,9 +18,9 @@ export interface ConsoleSession {
   readonly api_key: Ref | null;
   /** Role of the person; null for an API key. */
   readonly role: string | null;
-  /** Client address at the sign-in. */
+  /** Client address at the login. */
   readonly address: string;
-  /** User-Agent header at the sign-in. */
+  /** User-Agent header at the login. */
   readonly user_agent: string;
   /** When the session began. RFC 3339, UTC. */
   readonly created_at: string;
@@ -39,7 +39,7 @@ export interface ConsoleSessionPage {
   readonly next_page_uri: string | null;
 }
 
-/** A sign-in to the console, with an API key or with OpenID Connect. */
+/** A login to the console, with an API key or with OpenID Connect. */
 export class ConsoleSessionsClient extends ResourceClient {
   /** List console sessions: every one, page after page. */
   list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<ConsoleSession, void, undefined> {

@@ -22,7 +22,7 @@ export interface OidcClient {
   /** Where logouts may return to, in the same form. Default: none. */
   readonly post_logout_redirect_uris: readonly string[];
   /**
-   * Where the application hears that a person was signed out (OpenID Connect Back-Channel Logout), in the same
+   * Where the application hears that a person was logged out (OpenID Connect Back-Channel Logout), in the same
    * form. Default: "".
    */
   readonly backchannel_logout_uri: string;
@@ -56,7 +56,7 @@ export interface OidcClientCreate {
   /** Where logouts may return to, in the same form. Default: none. */
   readonly post_logout_redirect_uris?: readonly string[] | undefined;
   /**
-   * Where the application hears that a person was signed out (OpenID Connect Back-Channel Logout), in the same
+   * Where the application hears that a person was logged out (OpenID Connect Back-Channel Logout), in the same
    * form. Default: "".
    */
   readonly backchannel_logout_uri?: string | undefined;
@@ -90,7 +90,7 @@ export interface OidcClientUpdate {
   /** Where logouts may return to, in the same form. Default: none. */
   readonly post_logout_redirect_uris?: readonly string[] | undefined;
   /**
-   * Where the application hears that a person was signed out (OpenID Connect Back-Channel Logout), in the same
+   * Where the application hears that a person was logged out (OpenID Connect Back-Channel Logout), in the same
    * form. Default: "".
    */
   readonly backchannel_logout_uri?: string | undefined;

@@ -20,7 +20,7 @@ export interface Passkey {
   readonly host: string;
   /** Whether the authenticator copies it to other devices of the person, as password managers do. */
   readonly backed_up: boolean;
-  /** When the person last signed in with it. RFC 3339, UTC; null if never. */
+  /** When the person last logged in with it. RFC 3339, UTC; null if never. */
   readonly last_used_at: string | null;
 }
 
@@ -33,7 +33,7 @@ export interface PasskeyPage {
   readonly next_page_uri: string | null;
 }
 
-/** A passkey with which a person signs in. Only the person can add one, at the identity host. */
+/** A passkey with which a person logs in. Only the person can add one, at the identity host. */
 export class PasskeysClient extends ResourceClient {
   /** List the passkeys of a person: every one, page after page. */
   list(userAccountId: string, query?: PageQuery, options?: RequestOptions): AsyncGenerator<Passkey, void, undefined> {

@@ -216,15 +216,15 @@ export class Resources {
    */
   readonly serviceAccountTokens: ServiceAccountTokensClient;
   /**
-   * A person who signs in at the identity host with a passkey. The response to the create has a link with which
-   * the person registers the first one; if mail is set up, the person also gets it by mail. Deleting the account
-   * ends all logins of the person within a second, and cannot be undone. A key or person cannot manage people
-   * whose role in the console has scopes that it lacks, or would have them again if a pending change is reverted.
-   * A change that gives the person more in the console ends their logins, and the invitation if its maker could
-   * not give that.
+   * A person who logs in at the identity host with a passkey. The response to the create has a link with which the
+   * person registers the first one; if mail is set up, the person also gets it by mail. Deleting the account ends
+   * all logins of the person within a second, and cannot be undone. A key or person cannot manage people whose
+   * role in the console has scopes that it lacks, or would have them again if a pending change is reverted. A
+   * change that gives the person more in the console ends their logins, and the invitation if its maker could not
+   * give that.
    */
   readonly userAccounts: UserAccountsClient;
-  /** A passkey with which a person signs in. Only the person can add one, at the identity host. */
+  /** A passkey with which a person logs in. Only the person can add one, at the identity host. */
   readonly passkeys: PasskeysClient;
   /**
    * An application at which people log in with their account of the identity host, by OpenID Connect: the code
@@ -238,7 +238,7 @@ export class Resources {
   readonly explain: ExplainClient;
   /** A server of this installation. Several of them share a PostgreSQL database. */
   readonly nodes: NodesClient;
-  /** A sign-in to the console, with an API key or with OpenID Connect. */
+  /** A login to the console, with an API key or with OpenID Connect. */
   readonly consoleSessions: ConsoleSessionsClient;
   /** Requests, errors, bytes and latency over time. */
   readonly series: SeriesClient;

@@ -29,11 +29,11 @@ export interface UserAccount {
    */
   readonly groups: readonly string[];
   /**
-   * Whether the person can sign in. False ends all their logins within a second, and their invitation. Default:
+   * Whether the person can log in. False ends all their logins within a second, and their invitation. Default:
    * true.
    */
   readonly active: boolean;
-  /** When the person last signed in at the identity host. RFC 3339, UTC; null if never. */
+  /** When the person last logged in at the identity host. RFC 3339, UTC; null if never. */
   readonly last_login_at: string | null;
   /** Number of passkeys of the person. */
   readonly passkey_count: number;
@@ -69,7 +69,7 @@ export interface UserAccountCreate {
    */
   readonly groups?: readonly string[] | undefined;
   /**
-   * Whether the person can sign in. False ends all their logins within a second, and their invitation. Default:
+   * Whether the person can log in. False ends all their logins within a second, and their invitation. Default:
    * true.
    */
   readonly active?: boolean | undefined;
@@ -103,7 +103,7 @@ export interface UserAccountUpdate {
    */
   readonly groups?: readonly string[] | undefined;
   /**
-   * Whether the person can sign in. False ends all their logins within a second, and their invitation. Default:
+   * Whether the person can log in. False ends all their logins within a second, and their invitation. Default:
    * true.
    */
   readonly active?: boolean | undefined;
@@ -124,16 +124,16 @@ export interface UserAccountInvite {
 }
 
 /**
- * A person who signs in at the identity host with a passkey. The response to the create has a link with which
- * the person registers the first one; if mail is set up, the person also gets it by mail. Deleting the account
- * ends all logins of the person within a second, and cannot be undone. A key or person cannot manage people
- * whose role in the console has scopes that it lacks, or would have them again if a pending change is reverted.
- * A change that gives the person more in the console ends their logins, and the invitation if its maker could
- * not give that.
+ * A person who logs in at the identity host with a passkey. The response to the create has a link with which the
+ * person registers the first one; if mail is set up, the person also gets it by mail. Deleting the account ends
+ * all logins of the person within a second, and cannot be undone. A key or person cannot manage people whose
+ * role in the console has scopes that it lacks, or would have them again if a pending change is reverted. A
+ * change that gives the person more in the console ends their logins, and the invitation if its maker could not
+ * give that.
  */
 export class UserAccountsClient extends ResourceClient {
   /**
-   * Create a user account. A person who signs in at the identity host with a passkey. The response to the create
+   * Create a user account. A person who logs in at the identity host with a passkey. The response to the create
    * has a link with which the person registers the first one; if mail is set up, the person also gets it by mail.
    * Deleting the account ends all logins of the person within a second, and cannot be undone. A key or person
    * cannot manage people whose role in the console has scopes that it lacks, or would have them again if a pending
@@ -155,8 +155,8 @@ export class UserAccountsClient extends ResourceClient {
   }
 
   /**
-   * Get a user account. A person who signs in at the identity host with a passkey. The response to the create has
-   * a link with which the person registers the first one; if mail is set up, the person also gets it by mail.
+   * Get a user account. A person who logs in at the identity host with a passkey. The response to the create has a
+   * link with which the person registers the first one; if mail is set up, the person also gets it by mail.
    * Deleting the account ends all logins of the person within a second, and cannot be undone. A key or person
    * cannot manage people whose role in the console has scopes that it lacks, or would have them again if a pending
    * change is reverted. A change that gives the person more in the console ends their logins, and the invitation

@@ -44,7 +44,7 @@ export class LoginFlows {
     }
     throw consoleErrors.create(
       'ERR_POSTERN_CONSOLE_LOGIN',
-      'this login was not started in this browser, or more than ten minutes ago: sign in again',
+      'this login was not started in this browser, or more than ten minutes ago: log in again',
     );
   }
 

@@ -12,7 +12,7 @@ import type { LoginFlows } from './login-flow.ts';
 import type { PeopleProvider } from './people-provider.ts';
 import { personName } from './person-name.ts';
 
-/** How people sign in; null: with API keys only. */
+/** How people log in; null: with API keys only. */
 export interface People {
   readonly provider: PeopleProvider;
   readonly issuer: string;
@@ -20,7 +20,7 @@ export interface People {
   roleOf(claims: JsonObject): Role | null;
   /** Sessions end when it changes: issuer, client and rules. */
   readonly fingerprint: string;
-  /** Their role now, for people who are known without asking the provider; null: the role at the sign-in stays. */
+  /** Their role now, for people who are known without asking the provider; null: the role at the login stays. */
   readonly currentRoleOf: ((subject: string) => Role | null) | null;
 }
 
@@ -32,7 +32,7 @@ export interface LoginRoutesOptions {
   startSession(request: FastifyRequest, who: SignedIn): Promise<StartedSession>;
 }
 
-/** Sign-in with OpenID Connect. A browser visits both addresses, so failures are pages. */
+/** Login with OpenID Connect. A browser visits both addresses, so failures are pages. */
 export function addLoginRoutes(app: FastifyInstance, options: LoginRoutesOptions): void {
   const { people, flows } = options;
   app.get('/console/login', (request, reply) =>
@@ -90,7 +90,7 @@ async function withErrorPage(
     // Each attempt may cost a request to the provider.
     await delay.wait(request.ip);
     return sendErrorPage(reply.header('set-cookie', flows.endedCookie), error, {
-      title: 'Sign-in failed',
+      title: 'Login failed',
       link: { href: '/console', text: 'Back to the console' },
     });
   }
@@ -99,6 +99,6 @@ async function withErrorPage(
 function noProvider(): never {
   throw consoleErrors.create(
     'ERR_POSTERN_CONSOLE_NO_PROVIDER',
-    'this server has no OpenID provider for the console: sign in with an API key, or set console_oidc_issuer',
+    'this server has no OpenID provider for the console: log in with an API key, or set console_oidc_issuer',
   );
 }

@@ -7,7 +7,7 @@ export interface LoginStart {
   readonly codeVerifier: string;
 }
 
-/** The provider at which people sign in. Failures are PosternErrors that may be shown; the log has the details. */
+/** The provider at which people log in. Failures are PosternErrors that may be shown; the log has the details. */
 export interface PeopleProvider {
   authorizationUrl(start: LoginStart): Promise<URL>;
   /** `callbackUrl`: with the browser's query. */

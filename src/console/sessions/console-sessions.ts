@@ -18,7 +18,7 @@ import { cookieCandidates } from './session-cookie.ts';
 export const TOKEN_HEADER = 'postern-console-token';
 /** How exact `lastUsedAtMs` is: every use would be a write. */
 const TOUCH_AFTER_MS = 5 * 60_000;
-/** The oldest ends: a key that signs in over and over must not fill the store. */
+/** The oldest ends: a key that logs in over and over must not fill the store. */
 const MAX_PER_OWNER = 100;
 const MAX_USER_AGENT = 256;
 
@@ -29,7 +29,7 @@ export interface ConsoleSessionsOptions {
   readonly newId: (prefix: string) => string;
   readonly idleMs: number;
   readonly lifetimeMs: number;
-  /** Fingerprint of the settings that give roles to people; null: nobody signs in with OpenID Connect. */
+  /** Fingerprint of the settings that give roles to people; null: nobody logs in with OpenID Connect. */
   readonly peopleSettings: string | null;
   /** See `People`. */
   readonly currentRoleOf?: ((subject: string) => string | null) | null;

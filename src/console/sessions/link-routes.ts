@@ -22,7 +22,7 @@ export interface LinkRoutesOptions {
   startSession(request: FastifyRequest, who: SignedIn): Promise<StartedSession>;
 }
 
-/** An API key makes a link, and a browser that opens it is signed in with the rights of the key. */
+/** An API key makes a link, and a browser that opens it is logged in with the rights of the key. */
 export function addLinkRoutes(app: FastifyInstance, options: LinkRoutesOptions): void {
   const { links, own, replica, delay } = options;
   app.post('/console/links', { onRequest: ignoreContentType }, async (request, reply) => {
@@ -39,7 +39,7 @@ export function addLinkRoutes(app: FastifyInstance, options: LinkRoutesOptions):
       const [page, base] = [checkOwnName(request, own), new URL(own.baseUrl)];
       // A proxy in front may speak TLS where the listener does not.
       const origin = page.host === base.host ? base : page;
-      // A page of another site could sign a visitor in with rights that the visitor does not expect.
+      // A page of another site could log a visitor in with rights that the visitor does not expect.
       const site = request.headers['sec-fetch-site'];
       if (site !== undefined && site !== 'none' && site !== 'same-origin') throw unusable();
       const { link, code } = request.query as { readonly link?: unknown; readonly code?: unknown };
@@ -59,7 +59,7 @@ export function addLinkRoutes(app: FastifyInstance, options: LinkRoutesOptions):
       if (!(error instanceof PosternError)) throw error;
       await delay.wait(request.ip);
       return sendErrorPage(reply, error, {
-        title: 'Sign-in failed',
+        title: 'Login failed',
         link: { href: '/console', text: 'Back to the console' },
       });
     }
@@ -73,8 +73,8 @@ function sendCodePage(reply: FastifyReply, link: string, status: 200 | 403): Fas
 <input type="hidden" name="link" value="${escapedHtml(link)}">
 <p><label for="code">Type the code that the terminal shows:</label></p>
 <p><input id="code" name="code" required autofocus maxlength="20" autocapitalize="characters" spellcheck="false" size="12"></p>
-<p><button class="button">Sign in</button></p></form>`;
-  return sendPage(reply.code(status), { title: 'Sign in to the console', body }, { hasForm: true });
+<p><button class="button">Log in</button></p></form>`;
+  return sendPage(reply.code(status), { title: 'Log in to the console', body }, { hasForm: true });
 }
 
 function unusable(): Error {

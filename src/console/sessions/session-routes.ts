@@ -30,7 +30,7 @@ export interface SessionRoutesOptions {
   startSession(request: FastifyRequest, who: SignedIn): Promise<StartedSession>;
 }
 
-/** Sign-in with an API key, the current session, and sign-out. */
+/** Login with an API key, the current session, and logout. */
 export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): void {
   const { sessions, own, view } = options;
   const decoder = createDecoder(SIGN_IN.schema);
@@ -67,7 +67,7 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
 export function sessionOver(): never {
   throw consoleErrors.create(
     'ERR_POSTERN_CONSOLE_SESSION',
-    'the session of the console has ended, or the request lacks its cookie or its token: sign in again',
+    'the session of the console has ended, or the request lacks its cookie or its token: log in again',
   );
 }
 

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { SignedIn } from '../../resources/console-session-record.ts';
 import type { ConsoleSessions, StartedSession } from './console-sessions.ts';
 
-/** Starts a new session for every sign-in: the cookie that the browser had before is worth nothing afterwards. */
+/** Starts a new session for every login: the cookie that the browser had before is worth nothing afterwards. */
 export function startSession(
   sessions: ConsoleSessions,
   logger: Pick<Logger, 'info'>,
@@ -14,7 +14,7 @@ export function startSession(
     const started = await sessions.start(who, { address: request.ip, userAgent });
     if (previous !== null) await sessions.end(previous.id);
     const { id } = started.session;
-    logger.info({ session_id: id, kind: who.kind, address: request.ip }, 'signed in to the console');
+    logger.info({ session_id: id, kind: who.kind, address: request.ip }, 'logged in to the console');
     return started;
   };
 }

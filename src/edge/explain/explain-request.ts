@@ -159,7 +159,7 @@ function withoutEdge({ url }: HypotheticalQuestion, ports: ExplainPorts): Explan
 
 /** Handed over whole: no route, module or backend has a part in it. */
 function ownHost(host: string): Explanation {
-  const text = `The server itself serves ${host}: it is the identity host (identity_host), where people sign in. No edge and no tunnel serves it, whatever is configured.`;
+  const text = `The server itself serves ${host}: it is the identity host (identity_host), where people log in. No edge and no tunnel serves it, whatever is configured.`;
   const decision = { module: 'identity', decision: 'pass', reason: 'identity_host', text } as const;
   return refused({ edgeId: null, routeId: null, candidates: [] }, decision, {});
 }

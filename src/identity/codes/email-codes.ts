@@ -9,7 +9,7 @@ import { codeMail } from './code-text.ts';
 
 const VALID_MS = 10 * 60_000;
 const MAX_TRIES = 5;
-/** Mails to one person within an hour, for one asker: a network, or a browser in which the person has signed in. */
+/** Mails to one person within an hour, for one asker: a network, or a browser in which the person has logged in. */
 const MAX_MAILS = 5;
 /** The same for all networks together. Browsers of the person are not among them, so strangers do not lock anybody out. */
 const MAX_STRANGERS_MAILS = 20;
@@ -43,7 +43,7 @@ export interface Asker {
   /** The browser that the code will work in. */
   readonly browser: string;
   readonly clientAddress: string;
-  /** The account that last signed in with this browser, and the id that this gave the browser. */
+  /** The account that last logged in with this browser, and the id that this gave the browser. */
   readonly known: { readonly account: string; readonly id: string } | null;
 }
 
@@ -119,7 +119,7 @@ export class EmailCodes {
     return (await this.#ports.claimOnce(`code-used:${sealed.id}`, untilMs)) ? account : null;
   }
 
-  /** Codes can be phished: people of the console sign in with passkeys only. */
+  /** Codes can be phished: people of the console log in with passkeys only. */
   #mayUse({ id, isActive }: Person): boolean {
     return isActive && !this.#ports.people.hasConsoleRole(id);
   }

@@ -1,7 +1,7 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 
-/** Who is signed in at the identity host with a browser. */
+/** Who is logged in at the identity host with a browser. */
 export interface IdentitySession {
   readonly id: string;
   readonly accountId: string;

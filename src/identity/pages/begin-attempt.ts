@@ -14,7 +14,7 @@ export function beginAttempt(
     answer: refusalAnswer(request, {
       code: 'ERR_POSTERN_IDENTITY_RATE_LIMITED',
       title: 'Too many attempts',
-      message: `Too many attempts to sign in from your address or network failed. Try again in ${retryAfterSeconds} s.`,
+      message: `Too many attempts to log in from your address or network failed. Try again in ${retryAfterSeconds} s.`,
       headers: ['retry-after', String(retryAfterSeconds)],
     }),
   };

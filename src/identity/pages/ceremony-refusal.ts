@@ -39,7 +39,7 @@ const PROBLEMS: Readonly<Record<CeremonyProblem, { readonly title: string; reado
   cloned: {
     title: 'This passkey may have been copied',
     message:
-      'Its counter went back, which happens when a security key was copied. Sign in with another passkey and remove this one, or ask an administrator to remove it.',
+      'Its counter went back, which happens when a security key was copied. Log in with another passkey and remove this one, or ask an administrator to remove it.',
   },
   not_discoverable: {
     title: 'The device did not store the passkey',
@@ -48,7 +48,7 @@ const PROBLEMS: Readonly<Record<CeremonyProblem, { readonly title: string; reado
   },
   disabled: {
     title: 'This account is disabled',
-    message: 'The passkey is right, but the account may not sign in. Ask an administrator to enable it.',
+    message: 'The passkey is right, but the account may not log in. Ask an administrator to enable it.',
   },
   not_enough: {
     title: 'This passkey is not enough',
@@ -57,7 +57,7 @@ const PROBLEMS: Readonly<Record<CeremonyProblem, { readonly title: string; reado
   },
   other_account: {
     title: 'This passkey belongs to another account',
-    message: 'Choose a passkey of the account that you are signed in with, or sign out first.',
+    message: 'Choose a passkey of the account that you are logged in with, or log out first.',
   },
 };
 

@@ -39,7 +39,7 @@ async function served(ports: PagePorts, page: IdentityPage, request: WholeReques
     if (!ports.isStoreOutage(error)) throw error;
     return refusalAnswer(request, {
       code: 'ERR_POSTERN_IDENTITY_UNAVAILABLE',
-      title: 'Signing in is not possible right now',
+      title: 'Logging in is not possible right now',
       message:
         'The database of this site cannot be reached. Try again in a moment. If it stays so, tell an administrator.',
       headers: ['retry-after', RETRY_AFTER_SECONDS],

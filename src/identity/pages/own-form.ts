@@ -29,7 +29,7 @@ export function ownForm(request: WholeRequest, { party }: Pick<PagePorts, 'party
   const browser = browserOf(request);
   if (browser === null) {
     const message =
-      'The browser does not send the cookies of this site, and signing in requires them. Allow cookies for this site, then open the page again.';
+      'The browser does not send the cookies of this site, and logging in requires them. Allow cookies for this site, then open the page again.';
     return {
       answer: refusalAnswer(request, { code: 'ERR_POSTERN_IDENTITY_COOKIES', title: 'Cookies are required', message }),
     };

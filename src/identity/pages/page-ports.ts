@@ -12,9 +12,9 @@ export interface PagePorts {
   readonly challenges: Challenges;
   /** Failures per address and network: passkeys that are refused, and invitations and codes that are guessed. */
   readonly attempts: AttemptLimits;
-  /** Where people sign in to the console with their account; null: they do so at another provider. */
+  /** Where people log in to the console with their account; null: they do so at another provider. */
   readonly consoleUrl: string | null;
-  /** Whether the sign-in page offers codes by e-mail. */
+  /** Whether the login page offers codes by e-mail. */
   readonly offersCodes: boolean;
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   seal(purpose: string, text: string): string;

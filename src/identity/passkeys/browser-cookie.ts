@@ -32,7 +32,7 @@ interface CookiePorts {
   randomText(bytes: number): string;
 }
 
-/** A browser with which a person has signed in. It gives no access: strangers who ask for codes do not use up its own. */
+/** A browser with which a person has logged in. It gives no access: strangers who ask for codes do not use up its own. */
 export interface KnownBrowser {
   readonly account: string;
   readonly id: string;
@@ -44,7 +44,7 @@ export function knownBrowserOf({ open }: Pick<CookiePorts, 'open'>, { headers }:
   return text === null ? null : (JSON.parse(text) as KnownBrowser);
 }
 
-/** After a sign-in. The id stays, or each sign-in would give the browser more codes. */
+/** After a login. The id stays, or each login would give the browser more codes. */
 export function knownBrowserCookie(ports: CookiePorts, request: WholeRequest, account: string): string {
   const known = knownBrowserOf(ports, request);
   const id = known?.account === account ? known.id : ports.randomText(ID_BYTES);

@@ -22,7 +22,7 @@ export const CEREMONY_TIMEOUT_MS = 5 * 60_000;
  * - `invalid`: the signature or the data is wrong;
  * - `cloned`: the authenticator's counter went back;
  * - `not_discoverable`: the device did not store the passkey;
- * - `disabled`: the account may not sign in;
+ * - `disabled`: the account may not log in;
  * - `not_enough`: the inviter of the person could not give what the person may do now;
  * - `other_account`: the passkey belongs to somebody else than the session.
  */

@@ -13,7 +13,7 @@ export interface ChallengeScope {
   readonly purpose: ChallengePurpose;
   /** The browser that asked for it. */
   readonly browser: string;
-  /** Account of the session or the invitation; empty when a person signs in. */
+  /** Account of the session or the invitation; empty when a person logs in. */
   readonly accountId: string;
 }
 

@@ -40,7 +40,7 @@ const ALL_SCOPES = '*';
 const ALL = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 /** A writer that loses this many races gives up. */
 const MAX_TRIES = 10;
-/** Every sign-in would be a write of its own. */
+/** Every login would be a write of its own. */
 const LOGIN_NOTED_EVERY_MS = 60_000;
 
 export interface PeoplePorts {
@@ -101,7 +101,7 @@ export class People implements IdentityPeople {
     return states.some((each) => this.#consoleScopesOf(each).length > 0);
   }
 
-  /** Whether somebody who can sign in may do everything in the console. */
+  /** Whether somebody who can log in may do everything in the console. */
   hasAdministrator(): boolean {
     for (const record of this.#ports.replica.all(USER_ACCOUNT_KIND)) {
       if (this.isAdministrator(record.id) && this.passkeysOf(record.id).length > 0) return true;
@@ -109,7 +109,7 @@ export class People implements IdentityPeople {
     return false;
   }
 
-  /** Whether the account may do everything in the console, once somebody can sign in with it. */
+  /** Whether the account may do everything in the console, once somebody can log in with it. */
   isAdministrator(accountId: string): boolean {
     const record = this.#record(USER_ACCOUNT_KIND, accountId);
     if (record === undefined || !accountOf(record).isActive) return false;

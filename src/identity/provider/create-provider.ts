@@ -175,7 +175,7 @@ function configuration(options: ProviderOptions): Configuration {
       IdToken: 60 * MINUTE,
       Grant: sessionSeconds,
       RefreshToken: sessionSeconds,
-      // From the sign-in on: use does not extend it.
+      // From the login on: use does not extend it.
       Session: (_ctx, { loginTs }) => Math.max(1, (loginTs ?? nowSeconds()) + sessionSeconds - nowSeconds()),
     },
     loadExistingGrant: (ctx) => grantOf(ctx, options),

@@ -8,7 +8,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   invalid_client: 'The application is not known here. Ask the operator whether it was removed.',
   invalid_redirect_uri:
     'The application wants to return to an address that is not registered for it. Ask its operator to correct the redirect URI.',
-  session_not_found: 'This sign-in is over, or began in another browser. Open the application again.',
+  session_not_found: 'This login is over, or began in another browser. Open the application again.',
 };
 
 /** Errors that no application can be told about. */
@@ -17,7 +17,7 @@ export function renderError(ctx: KoaContextWithOIDC, { error, error_description:
   const details = description === undefined ? '' : ` (${description})`;
   ctx.type = 'html';
   ctx.body = plainPage({
-    title: 'This sign-in cannot go on',
+    title: 'This login cannot go on',
     body: `<p>${escapedHtml(advice)}</p>${linkButton('My account', '/account')}`,
     footer: `<code>${escapedHtml(error)}</code>${escapedHtml(details)}`,
   });
@@ -31,16 +31,16 @@ interface ErrorOut {
 /** Asks before it ends the session: an application, or a page that links here, must not decide that alone. */
 export function logoutPage(ctx: KoaContextWithOIDC, form: string): void {
   ctx.body = plainPage({
-    title: 'Sign out?',
-    body: `${form}<p>This signs you out of this browser, and of everything that you opened with this sign-in.</p>
-<p><button class="button" form="op.logoutForm" name="logout" value="yes" autofocus>Sign out</button>
-<button class="button" form="op.logoutForm">Stay signed in</button></p>`,
+    title: 'Log out?',
+    body: `${form}<p>This logs you out of this browser, and of everything that you opened with this login.</p>
+<p><button class="button" form="op.logoutForm" name="logout" value="yes" autofocus>Log out</button>
+<button class="button" form="op.logoutForm">Stay logged in</button></p>`,
   });
 }
 
 export function loggedOutPage(ctx: KoaContextWithOIDC): void {
   ctx.body = plainPage({
-    title: 'Signed out',
-    body: `<p>You can close this page.</p>${linkButton('Sign in', '/sign-in')}`,
+    title: 'Logged out',
+    body: `<p>You can close this page.</p>${linkButton('Log in', '/sign-in')}`,
   });
 }

@@ -6,7 +6,7 @@ import type { ProvedPeopleReader } from '../contracts/identity-people.ts';
 /** The provider's session, as it is stored. */
 export interface ProviderSession {
   readonly kind: 'Session';
-  /** Value of the browser's cookie; another one after each sign-in. */
+  /** Value of the browser's cookie; another one after each login. */
   readonly jti: string;
   /** The same for the life of the session. */
   readonly uid: string;

@@ -90,7 +90,7 @@ function sessionAdapter({ store, people }: AdapterPorts): Adapter {
       const { browser } = currentRequest();
       const { accountId, uid } = payload;
       if (accountId === undefined || uid === undefined) {
-        // Nobody signed in: only what a logout must remember until its next page.
+        // Nobody logged in: only what a logout must remember until its next page.
         if (payload['state'] !== undefined) browser.keep('Session', id, payload as JsonObject, expiresIn);
         return;
       }

@@ -79,7 +79,7 @@ export class ProviderSessions implements IdentitySessions {
     const isStored =
       (isSame && (await store.replaceSession(artifact))) ||
       (await store.beginSession(artifact, personKey(proof.accountId)));
-    // Disabled or deleted while they signed in.
+    // Disabled or deleted while they logged in.
     if (!isStored) return { ...OVER, headers: [...OVER.headers, ...this.#clearedCookies()] };
     return this.#goOn(request, session, proof.interactionId, proof.to);
   }
@@ -195,7 +195,7 @@ export class ProviderSessions implements IdentitySessions {
     const agent = this.#clientOf(waiting.payload)?.agent ?? null;
     if (agent === null || !waiting.payload.prompt.reasons.includes(AGENT_CONSENT)) return null;
     const session = await this.#found(request);
-    // Somebody else may have signed in with this browser since then.
+    // Somebody else may have logged in with this browser since then.
     if (session === null || waiting.payload.session?.uid !== session.uid) return null;
     return { ...waiting, agent, session };
   }

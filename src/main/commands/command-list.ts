@@ -295,7 +295,7 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'users',
     part: 'Traffic and people',
-    summary: 'invite people who sign in with passkeys, disable or remove them',
+    summary: 'invite people who log in with passkeys, disable or remove them',
     load: () => piped(async () => (await import('../../cli/users/users-command.ts')).usersCommand),
   },
   {

@@ -14,7 +14,7 @@ test('prints first commands that fit the running server', () => {
   );
   assert.match(
     text,
-    /signs you in to the console, once, within ten minutes:\n {2}http:.*enter\?link=x\n.*this code: ABCD-EFGH\n/,
+    /logs you in to the console, once, within ten minutes:\n {2}http:.*enter\?link=x\n.*this code: ABCD-EFGH\n/,
   );
   assert.match(text, /API key +in \/var\/lib\/postern\/first-api-key\n/);
   assert.doesNotMatch(text, /key-1|token-1/);
@@ -32,5 +32,5 @@ test('omits what an agent finds automatically and what a server without the role
   const of = (addresses: Parameters<typeof welcomeText>[0]['addresses']) =>
     welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses, signInLink: null }, 'postern-data');
   assert.doesNotMatch(of({ api: local(7080), tunnel: local(7444) }), /export|YOUR-/);
-  assert.doesNotMatch(of({ api: local(7080) }), /http 3000|app\.localhost|signs you in/);
+  assert.doesNotMatch(of({ api: local(7080) }), /http 3000|app\.localhost|logs you in/);
 });

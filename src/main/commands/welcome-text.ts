@@ -9,7 +9,7 @@ import { programVersion } from '../version.ts';
 const DEFAULTS = { baseUrl: 'http://127.0.0.1:7080', serverAddr: '127.0.0.1:7444', dataDir: 'postern-data' };
 
 interface Welcomed extends Pick<RunningServer, 'addresses' | 'baseUrl' | 'bootstrapped'> {
-  /** Signs a browser in to the console, once. */
+  /** Logs a browser in to the console, once. */
   readonly signInLink: SignInLink | null;
 }
 
@@ -23,7 +23,7 @@ export function welcomeText(server: Welcomed, dataDir: string): string {
   if (apiKey !== null || authtoken !== null)
     rows.push('', '  Commands in this folder find the key and the token. Delete the files when you have other keys.');
   if (server.signInLink !== null)
-    rows.push('', '  This link signs you in to the console, once, within ten minutes:', `  ${server.signInLink.url}`);
+    rows.push('', '  This link logs you in to the console, once, within ten minutes:', `  ${server.signInLink.url}`);
   if (server.signInLink !== null && server.signInLink.code !== null)
     rows.push(`  Its page asks for this code: ${server.signInLink.code}`);
   if (administratorLink !== null)

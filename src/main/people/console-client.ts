@@ -4,7 +4,7 @@ import { hashToken } from '../../lib/text/token-hash.ts';
 /** Client id of the console at the identity host. No record has such an id. */
 export const CONSOLE_CLIENT = 'postern-console';
 
-/** The console as an application of the identity host; its roles decide who may sign in. */
+/** The console as an application of the identity host; its roles decide who may log in. */
 export function consoleClient(baseUrl: string, secret: string): IdentityClient {
   return {
     name: 'Postern console',

@@ -26,7 +26,7 @@ interface Ports {
   readonly ownIssuer: OwnIssuer | null;
 }
 
-/** How people sign in to the console; null without a provider in the settings. */
+/** How people log in to the console; null without a provider in the settings. */
 export function consolePeople(config: Config, ports: Ports): People | null {
   const { clock, logger, ownIssuer } = ports;
   const provider = providerOf(config, ownIssuer);
@@ -51,7 +51,7 @@ export function consolePeople(config: Config, ports: Ports): People | null {
       return await answer;
     } catch (error) {
       if (!(error instanceof LoginProblem)) throw error;
-      logger.warn({ reason: error.reason, problem: error.message }, 'failed to sign somebody in to the console');
+      logger.warn({ reason: error.reason, problem: error.message }, 'failed to log somebody in to the console');
       throw shownProblem(error);
     }
   };
@@ -67,7 +67,7 @@ export function consolePeople(config: Config, ports: Ports): People | null {
     issuer,
     roleOf: rolesOf,
     fingerprint: hashToken(JSON.stringify([issuer, clientId, roles])),
-    // What is known about them now counts, not what they were at the sign-in.
+    // What is known about them now counts, not what they were at the login.
     currentRoleOf: isOwn
       ? (subject) => {
           const person = ownIssuer.personOf(subject);
@@ -106,14 +106,14 @@ function checkPasskeyUsed({ amr }: JsonObject, issuer: string): void {
   if (Array.isArray(amr) && amr.includes('pop')) return;
   throw consoleErrors.create(
     'ERR_POSTERN_CONSOLE_PASSKEY',
-    `the console requires a passkey, and you signed in with a code: sign out at ${issuer}/account, then sign in with a passkey`,
+    `the console requires a passkey, and you logged in with a code: log out at ${issuer}/account, then log in with a passkey`,
   );
 }
 
 /** The problem's own text is for the log: it may quote the provider. */
 function shownProblem({ kind }: LoginProblem): Error {
   if (kind === 'denied' || kind === 'invalid_grant') {
-    return consoleErrors.create('ERR_POSTERN_CONSOLE_LOGIN', 'the OpenID provider denied the login: sign in again');
+    return consoleErrors.create('ERR_POSTERN_CONSOLE_LOGIN', 'the OpenID provider denied the login: log in again');
   }
   return consoleErrors.create(
     'ERR_POSTERN_CONSOLE_PROVIDER',

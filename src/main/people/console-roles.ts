@@ -29,7 +29,7 @@ export function consoleRoles(written: readonly string[]): (claims: JsonObject) =
   };
 }
 
-/** Rules for people who sign in at the identity host. */
+/** Rules for people who log in at the identity host. */
 export function identityRoleRules({ console_roles: rules }: Pick<Config, 'console_roles'>): readonly string[] {
   return rules.length > 0 ? rules : [`admin=groups:${ADMINISTRATORS_GROUP}`];
 }

@@ -28,7 +28,7 @@ export interface IdentityPagesDependencies {
   readonly codesBy: IdentityMail | null;
 }
 
-/** Failed sign-ins per minute and address. */
+/** Failed logins per minute and address. */
 const ATTEMPTS_PER_ADDRESS = 20;
 
 /** The pages of the identity host. */

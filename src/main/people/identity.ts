@@ -120,7 +120,7 @@ export async function openIdentity(
       lookup: localhostLookup,
     }),
     onProblem: (error) => {
-      if (isStoreOutage(error)) logger.error({ err: error }, 'the store of sign-ins is unavailable');
+      if (isStoreOutage(error)) logger.error({ err: error }, 'the store of logins is unavailable');
       else reportBug(error, { part: 'identity host' });
     },
   });

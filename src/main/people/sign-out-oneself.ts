@@ -16,7 +16,7 @@ export async function signOutOneself(
   { issuer, operations, ports }: SignOutPorts,
 ): Promise<void> {
   const signOut = operations.find(({ resource, verb }) => resource === 'user_accounts' && verb === 'sign-out');
-  if (signOut === undefined) throw new Error('people cannot be signed out');
+  if (signOut === undefined) throw new Error('people cannot be logged out');
   const principal = { ...OPERATOR_REQUEST.principal, person: email, identity: { issuer, subject: id } };
   try {
     await signOut.run({ ...OPERATOR_REQUEST, principal, params: { id }, body: {} }, ports);

@@ -21,15 +21,15 @@ const READ_AT_ONCE = 500;
 const schema = Type.Object({
   id: Type.String({ description: 'Id, starting with "cs_".' }),
   uri: Type.String({ description: 'URI of the resource.' }),
-  kind: Type.Enum(['key', 'person'], { description: 'key: signed in with an API key. person: with OpenID Connect.' }),
+  kind: Type.Enum(['key', 'person'], { description: 'key: logged in with an API key. person: with OpenID Connect.' }),
   name: Type.String({ description: 'Description or id of the API key; email address or subject of the person.' }),
   api_key: reference(
     { kinds: ['api_key'] },
     Type.Union([refSchema, Type.Null()], { description: 'The API key; null for a person.' }),
   ),
   role: Type.Union([Type.String(), Type.Null()], { description: 'Role of the person; null for an API key.' }),
-  address: Type.String({ description: 'Client address at the sign-in.', examples: ['203.0.113.7'] }),
-  user_agent: Type.String({ description: 'User-Agent header at the sign-in.' }),
+  address: Type.String({ description: 'Client address at the login.', examples: ['203.0.113.7'] }),
+  user_agent: Type.String({ description: 'User-Agent header at the login.' }),
   created_at: timestamp('When the session began.'),
   last_used_at: timestamp('When the session was last used, within five minutes.'),
   expires_at: timestamp('When the session ends if it is not used again.'),
@@ -44,13 +44,13 @@ function live(id: string, { documents, clock }: ConsoleSessionPorts): ConsoleSes
   return isOver(session, documents.reader, clock.nowMs()) ? null : session;
 }
 
-/** Sign-ins to the console. Answered from memory. */
+/** Logins to the console. Answered from memory. */
 export const consoleSessions: LiveResource<ConsoleSessionPorts> = {
   type: 'live',
   ...NAMES,
   kind: CONSOLE_SESSION_KIND,
   title: 'a console session',
-  description: 'A sign-in to the console, with an API key or with OpenID Connect.',
+  description: 'A login to the console, with an API key or with OpenID Connect.',
   operations: [
     ...liveReads<ConsoleSession, ConsoleSessionPorts>({
       ...NAMES,

@@ -39,7 +39,7 @@ export const oidcClients = defineResource({
       default: '',
       maxLength: 2048,
       description:
-        'Where the application hears that a person was signed out (OpenID Connect Back-Channel Logout), in the same form. Default: "".',
+        'Where the application hears that a person was logged out (OpenID Connect Back-Channel Logout), in the same form. Default: "".',
     }),
     allow_groups: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
       default: [],

@@ -28,7 +28,7 @@ export const passkeys: LiveResource<PasskeyPorts> = {
   path: PATH,
   listKey: LIST_KEY,
   title: 'a passkey',
-  description: 'A passkey with which a person signs in. Only the person can add one, at the identity host.',
+  description: 'A passkey with which a person logs in. Only the person can add one, at the identity host.',
   operations: [
     {
       ...NAMES,

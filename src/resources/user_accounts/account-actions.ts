@@ -101,7 +101,7 @@ export const accountActions: readonly Operation<AccountPorts>[] = [
     description:
       'Ends, on every node within a second: logins on routes, console sessions, sessions at the identity host, logins at other applications, and the invitation link. The passkeys stay. The request body is ignored.',
     body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
-    success: { status: 204, schema: null, description: 'The person is signed out.' },
+    success: { status: 204, schema: null, description: 'The person is logged out.' },
     returnsRevision: true,
     errors: ['ERR_POSTERN_NOT_FOUND'],
     run: async (request, { documents, people }) => {

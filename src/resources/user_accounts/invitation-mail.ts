@@ -14,9 +14,9 @@ export function invitationMail(
     subject: `Your invitation to ${hostname}`,
     text: [
       name === '' ? 'Hello,' : `Hello ${name},`,
-      `you can sign in at ${hostname}. Open this link and register a passkey on your device:`,
+      `you can log in at ${hostname}. Open this link and register a passkey on your device:`,
       url,
-      `The link works once, until ${end}. Keep it to yourself: with it, somebody else could sign in as you.`,
+      `The link works once, until ${end}. Keep it to yourself: with it, somebody else could log in as you.`,
       'If you did not expect this mail, ignore it.',
     ].join('\n\n'),
     expiresAtMs,

@@ -12,7 +12,7 @@ interface SignedOut {
   readonly endsPeople: readonly EndedPerson[];
 }
 
-/** Everything that ends when a person is signed out, for one transaction. `keepsLink`: the invitation ends otherwise. */
+/** Everything that ends when a person is logged out, for one transaction. `keepsLink`: the invitation ends otherwise. */
 export function signedOut(
   accountId: string,
   { reader, identity }: { readonly reader: RecordReader; readonly identity: ResourceSettings['identity'] },
@@ -34,7 +34,7 @@ export function invitationsOf(accountId: string, reader: RecordReader): readonly
   return invitation === undefined ? [] : [invitation];
 }
 
-/** Sign-ins to the console with this account. */
+/** Logins to the console with this account. */
 function consoleSessionsOf(accountId: string, issuer: string, reader: RecordReader): readonly RecordKey[] {
   return reader
     .page(CONSOLE_SESSION_KIND, ALL)

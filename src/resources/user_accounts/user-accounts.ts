@@ -39,12 +39,12 @@ const config = Type.Object({
   active: Type.Boolean({
     default: true,
     description:
-      'Whether the person can sign in. False ends all their logins within a second, and their invitation. Default: true.',
+      'Whether the person can log in. False ends all their logins within a second, and their invitation. Default: true.',
   }),
 });
 export type UserAccountConfig = Static<typeof config>;
 
-/** People who sign in at the identity host. */
+/** People who log in at the identity host. */
 export const userAccounts = defineResource({
   isNeverRestored: true,
   derivedKinds: [PASSKEY_KIND, PASSKEY_USE_KIND, USER_INVITATION_KIND, USER_ACCOUNT_USE_KIND],
@@ -55,7 +55,7 @@ export const userAccounts = defineResource({
   listKey: 'user_accounts',
   title: 'a user account',
   description:
-    'A person who signs in at the identity host with a passkey. The response to the create has a link with which the person registers the first one; if mail is set up, the person also gets it by mail. Deleting the account ends all logins of the person within a second, and cannot be undone. A key or person cannot manage people whose role in the console has scopes that it lacks, or would have them again if a pending change is reverted. A change that gives the person more in the console ends their logins, and the invitation if its maker could not give that.',
+    'A person who logs in at the identity host with a passkey. The response to the create has a link with which the person registers the first one; if mail is set up, the person also gets it by mail. Deleting the account ends all logins of the person within a second, and cannot be undone. A key or person cannot manage people whose role in the console has scopes that it lacks, or would have them again if a pending change is reverted. A change that gives the person more in the console ends their logins, and the invitation if its maker could not give that.',
   eventNoun: 'user_account',
   otherEvents: {
     invited: 'A person got a new invitation link.',

@@ -176,7 +176,7 @@ const BAD: readonly (readonly [name: string, body: Buffer | string, error: RegEx
   ['not yet valid', await list({ fromMs: HOUR_MS, toMs: DAY_MS }), /is not valid before/],
   ['no nextUpdate', await list({ toMs: null }), /has no nextUpdate/],
   ['nothing', '', /is not a revocation list in DER/],
-  ['a web page', '<!doctype html><title>Sign in</title>', /is not a revocation list in DER/],
+  ['a web page', '<!doctype html><title>Log in</title>', /is not a revocation list in DER/],
   ['a certificate', root.certificatePem, /"CERTIFICATE" block/],
   ['half a list', (await list()).subarray(0, 100), /is not a revocation list in DER/],
   ['17 MB', Buffer.alloc(17 * 1024 * 1024, 0x30), /larger than 16777216 bytes/],

@@ -40,10 +40,10 @@ export function AccountActions({ type, path, answer, onChange }: AccountActionsP
         onChange={onChange}
       />
       <ConfirmButton
-        name="Sign out everywhere"
+        name="Log out everywhere"
         isDanger={false}
-        question={`Sign ${name} out everywhere?`}
-        done={`${name} is signed out.`}
+        question={`Log ${name} out everywhere?`}
+        done={`${name} is logged out.`}
         act={() => request('POST', `${path}/sign_out`)}
         onDone={onChange}
       >
@@ -62,7 +62,7 @@ export function AccountActions({ type, path, answer, onChange }: AccountActionsP
           onDone={onChange}
         >
           <p>
-            The person cannot sign in until you enable the account again. All their logins and their invitation link end
+            The person cannot log in until you enable the account again. All their logins and their invitation link end
             within a second. The passkeys stay.
           </p>
         </ConfirmButton>
@@ -75,7 +75,7 @@ export function AccountActions({ type, path, answer, onChange }: AccountActionsP
           act={setActive(true)}
           onDone={onChange}
         >
-          <p>The person can sign in again with the passkeys that they have.</p>
+          <p>The person can log in again with the passkeys that they have.</p>
         </ConfirmButton>
       )}
       {remove !== null && areAllowed(remove.scopes) && (

@@ -24,7 +24,7 @@ export const ACCOUNT_COLUMNS: readonly Column<Document>[] = [
   { name: 'Last login', class: 'middle col-time', cell: (row) => <Time at={row['last_login_at']} empty="never" /> },
 ];
 
-/** Whether the person can sign in. */
+/** Whether the person can log in. */
 export function AccountState({ account }: { account: Document }) {
   if (account['active'] === false) return <Chip tone="danger">disabled</Chip>;
   return account['passkey_count'] === 0 ? <Chip tone="warn">no passkey</Chip> : <Chip tone="ok">active</Chip>;

@@ -31,7 +31,7 @@ function OneAccount({ type, path, id }: { type: ResourceType; path: string; id: 
     <>
       <PageHead
         title={answer === null ? 'Person' : personName(answer.data)}
-        hint="A person who signs in at the identity host."
+        hint="A person who logs in at the identity host."
         crumbs={[['Accounts', '/people?tab=user_accounts']]}
       >
         {answer !== null && <AccountActions type={type} path={path} answer={answer} onChange={reload} />}

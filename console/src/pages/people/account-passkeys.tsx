@@ -18,7 +18,7 @@ interface AccountPasskeysProps {
   readonly onChange: () => void;
 }
 
-/** With which devices a person signs in. */
+/** With which devices a person logs in. */
 export function AccountPasskeys(props: AccountPasskeysProps) {
   const type = resourceType('passkeys');
   // The number changes when the person's passkeys were removed with a new invitation.
@@ -42,8 +42,8 @@ function Passkeys({ type, accountId, account, onChange }: AccountPasskeysProps &
         onDone={onChange}
       >
         <p>
-          {personName(account)} can no longer sign in with it, and it does not come back. Logins that were made with it
-          stay: “Sign out everywhere” ends them.
+          {personName(account)} can no longer log in with it, and it does not come back. Logins that were made with it
+          stay: “Log out everywhere” ends them.
         </p>
         {pages.rows.length === 1 && (
           <p>It is the only one: without a passkey, the person needs a new invitation link.</p>

@@ -17,7 +17,7 @@ export function identityTabs(): readonly ListTab[] {
     {
       tag: 'user_accounts',
       name: 'Accounts',
-      purpose: 'Add a person, and give them the link. They register a passkey with it, and can then sign in.',
+      purpose: 'Add a person, and give them the link. They register a passkey with it, and can then log in.',
       form: { name: 'Add a person', without: ['active'], sentences: newPerson },
       columns: () => ACCOUNT_COLUMNS,
       ...off,
@@ -51,7 +51,7 @@ function newPerson(value: FormValue): readonly string[] {
     groups.length === 0
       ? 'They are in no group: they may enter where everybody with an account, or their address, may.'
       : `They are in ${groups.length === 1 ? 'the group' : 'the groups'} ${groups.join(', ')}.`,
-    'You get a link for them, once. With it they register a passkey, and can then sign in.',
+    'You get a link for them, once. With it they register a passkey, and can then log in.',
     ...(description === '' ? [] : [`Description: ${description}`]),
     ...(metadata === '' ? [] : [`Metadata: ${metadata}`]),
   ];
@@ -59,7 +59,7 @@ function newPerson(value: FormValue): readonly string[] {
 
 const OFF: ComponentChildren = (
   <>
-    Nobody can sign in here, because this server has no identity host: set <code>identity_host</code> (
+    Nobody can log in here, because this server has no identity host: set <code>identity_host</code> (
     <code>POSTERN_IDENTITY_HOST</code>) to a host name of your own, such as <code>id.example.com</code>, and start the
     server again.
   </>

@@ -54,7 +54,7 @@ export function newDraft(): Draft {
 /** Facts about the server that publishes. */
 export interface ServerFacts {
   readonly listenerPort: number;
-  /** Null: people cannot sign in at this server itself. */
+  /** Null: people cannot log in at this server itself. */
   readonly ownIssuer: string | null;
 }
 

@@ -35,7 +35,7 @@ function choicesFor(props: EntryProps): readonly Choice<EntryKind>[] {
     {
       value: 'own',
       name: 'People of this installation',
-      hint: 'They sign in with the passkey of their account here.',
+      hint: 'They log in with the passkey of their account here.',
       unavailable:
         facts.ownIssuer === null
           ? 'Not possible yet: this server has no identity host. Set identity_host, and start it again.'
@@ -45,7 +45,7 @@ function choicesFor(props: EntryProps): readonly Choice<EntryKind>[] {
     {
       value: 'provider',
       name: 'People of a login provider',
-      hint: 'They sign in at an OpenID provider, such as Google, Microsoft or Keycloak.',
+      hint: 'They log in at an OpenID provider, such as Google, Microsoft or Keycloak.',
       fields: <ProviderFields {...props} />,
     },
     {
@@ -83,7 +83,7 @@ function PeopleFields({ draft, problems, onChange }: DraftProps) {
         id="publish-people"
         label="Only these people (optional)"
         placeholder="ana@example.com, or @example.com"
-        hint="E-mail addresses or domains, with commas. Empty: everybody who can sign in."
+        hint="E-mail addresses or domains, with commas. Empty: everybody who can log in."
         value={draft.people}
         problem={problems.people ?? null}
         onChange={(people) => onChange({ people })}

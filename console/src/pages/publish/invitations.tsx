@@ -25,7 +25,7 @@ export function Invitations({ wanted }: { wanted: WantedEdge }) {
   if (emails.length === 0)
     return (
       <p>
-        Everybody with an account here can sign in. <a href={href('/people')}>Invite people</a>
+        Everybody with an account here can log in. <a href={href('/people')}>Invite people</a>
       </p>
     );
   if (invited.length > 0)
@@ -51,7 +51,7 @@ export function Invitations({ wanted }: { wanted: WantedEdge }) {
   const people = missing.data;
   return (
     <>
-      <p dir="auto">{`No account yet: ${people.join(', ')}. They need one to sign in.`}</p>
+      <p dir="auto">{`No account yet: ${people.join(', ')}. They need one to log in.`}</p>
       {isAllowed('user_accounts:write') ? (
         <div class="line">
           <button type="button" class="primary" disabled={isBusy} onClick={() => void invite(people)}>

@@ -25,7 +25,7 @@ export function PublishPage() {
           {(data) => <Publishing facts={data} />}
         </LoadedView>
       ) : (
-        <Notice>To publish a site, sign in with a key or a role that may write edges and backends.</Notice>
+        <Notice>To publish a site, log in with a key or a role that may write edges and backends.</Notice>
       )}
     </>
   );

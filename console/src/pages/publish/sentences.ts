@@ -27,9 +27,9 @@ export function entrySentences(wanted: WantedEdge): readonly string[] {
   if (addresses.length > 0) return [`Everybody may enter from ${addresses.join(', ')}, and from nowhere else.`];
   if (login === null) return ['Everybody who can reach this server may enter, without a login.'];
   const place = login.clientId === '' ? 'with an account of this installation' : `at ${login.issuer}`;
-  const others = people === '' ? 'Everybody who can sign in there may enter.' : `Only ${people} may enter.`;
+  const others = people === '' ? 'Everybody who can log in there may enter.' : `Only ${people} may enter.`;
   const asked = login.scopes === undefined ? [] : [`The login asks the provider for ${login.scopes.join(', ')}.`];
-  return [`People sign in ${place}.`, others, ...asked];
+  return [`People log in ${place}.`, others, ...asked];
 }
 
 /** All parts count. */

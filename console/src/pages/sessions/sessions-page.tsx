@@ -16,7 +16,7 @@ export function SessionsPage() {
     <>
       <PageHead
         title="Console sessions"
-        hint="Who is signed in to this console. A session also ends when its key is deleted."
+        hint="Who is logged in to this console. A session also ends when its key is deleted."
       />
       {type === undefined ? (
         <NotAvailable what="The list of console sessions" />
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<Document>[] = [
       </span>
     ),
   },
-  { name: 'Role', class: 'middle', cell: (row) => textAt(row, 'role') || `signed in with a ${textAt(row, 'kind')}` },
+  { name: 'Role', class: 'middle', cell: (row) => textAt(row, 'role') || `logged in with a ${textAt(row, 'kind')}` },
   { name: 'From', class: 'low', cell: (row) => textAt(row, 'address') },
   { name: 'Since', class: 'middle col-time', cell: (row) => <Time at={row['created_at']} /> },
   { name: 'Last used', class: 'low col-time', cell: (row) => <Time at={row['last_used_at']} /> },

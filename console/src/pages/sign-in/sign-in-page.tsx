@@ -15,7 +15,7 @@ export function SignInPage() {
   const [isBusy, setBusy] = useState(false);
   const config = useLoaded('config', (abort) => get<ConsoleConfig>('/console/config', abort));
   useEffect(() => {
-    document.title = 'Sign in · Postern';
+    document.title = 'Log in · Postern';
   }, []);
   const submit = async (form: HTMLFormElement): Promise<void> => {
     const key = submitted(form, 'api_key');
@@ -46,7 +46,7 @@ export function SignInPage() {
         {error !== null && <ErrorNotice error={error} />}
         {config.data?.oidc === true && (
           <a class="button primary" href={LOGIN}>
-            {config.data.passkeys === true ? 'Sign in with a passkey' : 'Sign in with your organization'}
+            {config.data.passkeys === true ? 'Log in with a passkey' : 'Log in with your organization'}
           </a>
         )}
         <div class="field">
@@ -61,12 +61,12 @@ export function SignInPage() {
           />
           <span class="hint" id="api_key-hint">
             The first start printed a key if it was in a terminal, and otherwise wrote it to <code>first-api-key</code>{' '}
-            in the data directory. <code>postern open</code> on the server's machine signs you in with it. The console
+            in the data directory. <code>postern open</code> on the server's machine logs you in with it. The console
             offers what the scopes of the key allow.
           </span>
         </div>
         <button type="submit" class={config.data?.oidc === true ? '' : 'primary'} disabled={isBusy}>
-          {isBusy ? 'Signing in …' : 'Sign in'}
+          {isBusy ? 'Logging in …' : 'Log in'}
         </button>
         <span class="hint">{config.data === null ? ' ' : `Version ${config.data.version}`}</span>
       </form>

@@ -26,13 +26,13 @@ export interface AccountView {
 }
 
 const NEWS = {
-  welcome: 'Your passkey works, and you are signed in. You can close this page, or add a passkey on a second device.',
+  welcome: 'Your passkey works, and you are logged in. You can close this page, or add a passkey on a second device.',
   confirmed: 'Confirmed. You can add and remove passkeys for five minutes.',
   added: 'The passkey was added.',
   renamed: 'The passkey was renamed.',
   removed: 'The passkey was removed. Delete it on its device too.',
   ended: 'The session was ended.',
-  application: 'You are signed out of the application.',
+  application: 'You are logged out of the application.',
   withdrawn: 'Withdrawn. You will be asked again before that service learns who you are.',
 } as const;
 
@@ -43,7 +43,7 @@ export function accountNews(text: string | null): AccountNews | null {
   return text !== null && Object.hasOwn(NEWS, text) ? (text as AccountNews) : null;
 }
 
-/** A form of the account page, sent by the person who is signed in. */
+/** A form of the account page, sent by the person who is logged in. */
 export interface AccountForm extends OwnForm {
   readonly request: WholeRequest;
   readonly session: IdentitySession;
@@ -62,9 +62,9 @@ export function accountPage(view: AccountView): IdentityPageContent {
     title: 'My account',
     hasScript: true,
     body: `${done === null ? '' : `<p role="status">${NEWS[done]}</p>`}
-<p>You are signed in as ${name}<strong>${escapedHtml(account.email)}</strong>.</p>
+<p>You are logged in as ${name}<strong>${escapedHtml(account.email)}</strong>.</p>
 ${consoleUrl === null ? '' : linkButton('Open the console', consoleUrl)}
-<form method="post" action="/account/sign-out"><button class="button quiet">Sign out</button></form>
+<form method="post" action="/account/sign-out"><button class="button quiet">Log out</button></form>
 ${passkeySection(view)}
 ${sessionSection(view)}
 ${consentSection(view)}
@@ -77,7 +77,7 @@ function passkeySection({ passkeys, mayChangePasskeys }: AccountView): string {
   return `<section aria-labelledby="passkeys"><h2 id="passkeys">Passkeys</h2>
 ${items.length === 0 ? '<p>You have no passkey.</p>' : `<ul class="things">${items.join('')}</ul>`}
 ${mayChangePasskeys ? addForm() : confirmForm(passkeys.length > 0)}
-${passkeys.length === 1 ? '<p class="hint">This is your only passkey. Add one on a second device, so that you can sign in if you lose the first. Your only passkey cannot be removed.</p>' : ''}
+${passkeys.length === 1 ? '<p class="hint">This is your only passkey. Add one on a second device, so that you can log in if you lose the first. Your only passkey cannot be removed.</p>' : ''}
 </section>`;
 }
 
@@ -105,7 +105,7 @@ function addForm(): string {
 
 function confirmForm(hasPasskey: boolean): string {
   if (!hasPasskey) {
-    return '<p>To add a passkey, sign in again: sign out, and ask for a new code. If you get none, ask an administrator for an invitation.</p>';
+    return '<p>To add a passkey, log in again: log out, and ask for a new code. If you get none, ask an administrator for an invitation.</p>';
   }
   return `<form method="post" action="/account/confirm" data-ceremony="get" data-options="/account/confirm/options">
 <p>To add or remove passkeys, confirm first that it is you.</p>
@@ -116,9 +116,9 @@ function sessionSection({ sessions, current }: AccountView): string {
   const items = sessions.map((session) => sessionItem(session, session.id === current.id));
   return `<section aria-labelledby="sessions"><h2 id="sessions">Sessions and applications</h2>
 <ul class="things">${items.join('')}</ul>
-${sessions.some(({ applications }) => applications.length > 0) ? '<p class="hint">Ending an application signs you out there. While the session lasts, its browser can sign in there again without a passkey.</p>' : ''}
-${sessions.length > 1 ? '<p class="hint">Ending a session signs that browser out here and from the applications that it signed in to.</p>' : ''}
-<form method="post" action="/account/sign-out-everywhere"><button class="button quiet" aria-describedby="everywhere">Sign out everywhere</button>
+${sessions.some(({ applications }) => applications.length > 0) ? '<p class="hint">Ending an application logs you out there. While the session lasts, its browser can log in there again without a passkey.</p>' : ''}
+${sessions.length > 1 ? '<p class="hint">Ending a session logs that browser out here and from the applications that it logged in to.</p>' : ''}
+<form method="post" action="/account/sign-out-everywhere"><button class="button quiet" aria-describedby="everywhere">Log out everywhere</button>
 <p class="hint" id="everywhere">This ends all logins with your account, in this browser too. Use it if a device was lost or a session is not yours. Your passkeys stay.</p></form></section>`;
 }
 
@@ -129,7 +129,7 @@ function sessionItem({ id, startedAtMs, applications }: ShownSession, isCurrent:
     ? ''
     : `<form method="post" action="/account/sessions/end"><input type="hidden" name="id" value="${escapedHtml(id)}"><button class="button quiet small" aria-label="End the session of ${new Date(startedAtMs).toISOString()}">End</button></form>`;
   return `<li><strong>${isCurrent ? 'This browser' : 'Another browser'}</strong>
-<p class="hint">Signed in ${shownTime(startedAtMs)}</p>${items.length === 0 ? '' : `<ul aria-label="Applications ${where}">${items.join('')}</ul>`}${end}</li>`;
+<p class="hint">Logged in ${shownTime(startedAtMs)}</p>${items.length === 0 ? '' : `<ul aria-label="Applications ${where}">${items.join('')}</ul>`}${end}</li>`;
 }
 
 function applicationItem(sessionId: string, { id, name }: ShownApplication, where: string): string {

@@ -73,8 +73,8 @@ async function serveForm(ports: PagePorts, request: WholeRequest, serve: ServeFo
   return refusalAnswer(request, {
     code: 'ERR_POSTERN_IDENTITY_SESSION',
     title: 'Your session has ended',
-    message: 'Nothing was changed. Sign in again.',
-    action: { label: 'Sign in', href: '/sign-in' },
+    message: 'Nothing was changed. Log in again.',
+    action: { label: 'Log in', href: '/sign-in' },
   });
 }
 

@@ -92,12 +92,12 @@ export async function removePasskey(ports: PagePorts, form: AccountForm): Promis
   return refusalAnswer(request, {
     code: 'ERR_POSTERN_IDENTITY_LAST_PASSKEY',
     title: 'This is your last passkey',
-    message: 'Without it you could no longer sign in. Add another one first.',
+    message: 'Without it you could no longer log in. Add another one first.',
     action: BACK,
   });
 }
 
-/** Only one of the person who is signed in. */
+/** Only one of the person who is logged in. */
 function ownPasskey({ people }: PagePorts, { account, fields }: AccountForm): PersonalPasskey | undefined {
   const wanted = fields.get('id');
   return people.passkeysOf(account.id).find(({ id }) => id === wanted);

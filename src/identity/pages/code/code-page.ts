@@ -13,7 +13,7 @@ export function codePage(interaction: WaitingInteraction | null): IdentityPageCo
 <form method="post" action="${path('/code/check')}">
 <label for="code">Code</label>
 <input class="code" id="code" name="code" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" maxlength="16" required>
-<button class="button">Sign in</button>
+<button class="button">Log in</button>
 </form>
 <p><a href="${path('/sign-in')}">Use a passkey, or ask for another code</a></p>`,
   };

@@ -14,7 +14,7 @@ import { codePage } from './code-page.ts';
 
 const NAME = '__Host-postern-code';
 
-/** Signing in with a code by e-mail. */
+/** Logging in with a code by e-mail. */
 export function codeRoutes(ports: PagePorts, codes: EmailCodes): readonly IdentityPage[] {
   return [
     { method: 'POST', path: '/code', serve: (request) => ask(ports, codes, request) },

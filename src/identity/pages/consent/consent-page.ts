@@ -12,7 +12,7 @@ export function consentPage(consent: WaitingConsent, person: Person | undefined)
     formsLeadTo: 'applications',
     body: `<p><strong>${escapedHtml(host)}</strong> wants to know who you are.</p>
 <p>An agent publishes this address (${agent}credential <code>${escapedHtml(credentialId)}</code>). The service behind it runs on the agent's machine. It will learn your name, your e-mail address and your groups.</p>
-${person === undefined ? '' : `<p>You are signed in as <strong>${escapedHtml(person.email)}</strong>.</p>`}
+${person === undefined ? '' : `<p>You are logged in as <strong>${escapedHtml(person.email)}</strong>.</p>`}
 <form method="post" action="/consent?interaction=${encodeURIComponent(id)}"><div class="row">
 <button class="button" name="decision" value="continue">Continue to ${escapedHtml(host)}</button>
 <button class="button quiet" name="decision" value="cancel">Cancel</button>

@@ -36,7 +36,7 @@ function over(request: WholeRequest): WholeAnswer {
     code: 'ERR_POSTERN_IDENTITY_REQUEST_OVER',
     title: 'This question is over',
     message:
-      'The address is no longer published by the same agent, your session has ended, or another person signed in with this browser. Open the application again.',
+      'The address is no longer published by the same agent, your session has ended, or another person logged in with this browser. Open the application again.',
     action: { label: 'My account', href: '/account' },
   });
 }

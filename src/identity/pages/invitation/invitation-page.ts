@@ -9,7 +9,7 @@ export interface InvitationView {
   readonly expiresAtMs: number;
   readonly secret: string;
   readonly hostname: string;
-  /** Somebody else who is signed in with this browser. */
+  /** Somebody else who is logged in with this browser. */
   readonly other: Person | null;
 }
 
@@ -18,13 +18,13 @@ export function invitationPage({ account, expiresAtMs, secret, hostname, other }
   const leaves =
     other === null
       ? ''
-      : `<p>You are signed in as <strong>${escapedHtml(other.email)}</strong>. If you continue, that session ends in this browser.</p>`;
+      : `<p>You are logged in as <strong>${escapedHtml(other.email)}</strong>. If you continue, that session ends in this browser.</p>`;
   const greeting = account.name === '' ? '' : `<p>Hello ${escapedHtml(account.name)}.</p>`;
   return {
     title: `You are invited to ${hostname}`,
     hasScript: true,
     hasSecretAddress: true,
-    body: `${greeting}<p>This invitation is for <strong>${escapedHtml(account.email)}</strong>. Create a passkey to accept it: your device keeps it, and asks for your fingerprint, face or PIN when you sign in. There is no password.</p>
+    body: `${greeting}<p>This invitation is for <strong>${escapedHtml(account.email)}</strong>. Create a passkey to accept it: your device keeps it, and asks for your fingerprint, face or PIN when you log in. There is no password.</p>
 ${leaves}
 <form method="post" action="/invitation/passkey" data-ceremony="create" data-options="/invitation/options">
 <input type="hidden" name="invite" value="${escapedHtml(secret)}">

@@ -3,7 +3,7 @@ import type { InvitationProblem } from '../../contracts/identity-people.ts';
 import { refusalAnswer } from '../refusal.ts';
 
 const ASK = 'Ask the person who invited you for a new invitation.';
-const SIGN_IN = { label: 'Sign in', href: '/sign-in' };
+const SIGN_IN = { label: 'Log in', href: '/sign-in' };
 
 const PROBLEMS: Readonly<Record<InvitationProblem | 'taken', { readonly title: string; readonly message: string }>> = {
   unknown: {
@@ -13,7 +13,7 @@ const PROBLEMS: Readonly<Record<InvitationProblem | 'taken', { readonly title: s
   expired: { title: 'This invitation has expired', message: `The time for which it was made is over. ${ASK}` },
   spent: {
     title: 'This invitation was already used',
-    message: `It works once, and it was used, replaced by a newer one, or ended by a change of your account. If you used it, sign in with your passkey. If it was not you, tell an administrator. ${ASK}`,
+    message: `It works once, and it was used, replaced by a newer one, or ended by a change of your account. If you used it, log in with your passkey. If it was not you, tell an administrator. ${ASK}`,
   },
   disabled: {
     title: 'This account is disabled',
@@ -22,7 +22,7 @@ const PROBLEMS: Readonly<Record<InvitationProblem | 'taken', { readonly title: s
   taken: {
     title: 'This passkey exists already',
     message:
-      'The device used a passkey that belongs to an account of this site. Use another device, or sign in with it.',
+      'The device used a passkey that belongs to an account of this site. Use another device, or log in with it.',
   },
 };
 

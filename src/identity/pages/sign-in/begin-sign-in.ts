@@ -32,12 +32,12 @@ export async function findInteraction(
   const interaction = await sessions.interactionOf(request);
   if (interaction !== null) return { interaction };
   const message =
-    'The application no longer waits for this sign-in, or asked for it in another browser. Open the application again.';
+    'The application no longer waits for this login, or asked for it in another browser. Open the application again.';
   const action = { label: 'My account', href: '/account' };
   return {
     answer: refusalAnswer(request, {
       code: 'ERR_POSTERN_IDENTITY_REQUEST_OVER',
-      title: 'This sign-in is over',
+      title: 'This login is over',
       message,
       action,
     }),

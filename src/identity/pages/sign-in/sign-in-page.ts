@@ -7,7 +7,7 @@ export interface SignInView {
   readonly offersCodes: boolean;
 }
 
-/** The address of a page or form of a sign-in: it names the application's request, if there is one. */
+/** The address of a page or form of a login: it names the application's request, if there is one. */
 export function signInPath(path: string, interaction: WaitingInteraction | null): string {
   return interaction === null ? path : `${path}?interaction=${encodeURIComponent(interaction.id)}`;
 }
@@ -18,12 +18,12 @@ export function signInPage({ interaction, offersCodes }: SignInView): IdentityPa
   const asks =
     interaction === null
       ? ''
-      : `<p>${interaction.mustProveAgain ? 'Sign in again' : 'Sign in'} to continue to <strong>${escapedHtml(interaction.application)}</strong>.</p>`;
+      : `<p>${interaction.mustProveAgain ? 'Log in again' : 'Log in'} to continue to <strong>${escapedHtml(interaction.application)}</strong>.</p>`;
   const codes = offersCodes
     ? `<button class="button quiet" formaction="${path('/code')}">Send a code by e-mail</button>`
     : '';
   return {
-    title: 'Sign in',
+    title: 'Log in',
     hasScript: true,
     formsLeadTo: 'applications',
     body: `${asks}
@@ -32,7 +32,7 @@ export function signInPage({ interaction, offersCodes }: SignInView): IdentityPa
 <input id="email" ${offersCodes ? 'name="email" ' : ''}type="email" autocomplete="username webauthn" autocapitalize="none" spellcheck="false" aria-describedby="how">
 <p class="hint" id="how">Choose your passkey in this field, or use the button.${offersCodes ? ' For a code, enter your address.' : ''}</p>
 <input type="hidden" name="response">
-<div class="row"><button class="button">Sign in with a passkey</button>${codes}</div>
+<div class="row"><button class="button">Log in with a passkey</button>${codes}</div>
 <div role="alert"></div>
 </form>
 ${WITHOUT_SCRIPT}`,

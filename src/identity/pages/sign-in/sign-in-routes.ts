@@ -10,7 +10,7 @@ import { signInPerson } from '../sign-in-person.ts';
 import { beginSignIn, findInteraction } from './begin-sign-in.ts';
 import { signInPage, signInPath } from './sign-in-page.ts';
 
-/** Signing in with a passkey, for an application or to see the own account. */
+/** Logging in with a passkey, for an application or to see the own account. */
 export function signInRoutes(ports: PagePorts): readonly IdentityPage[] {
   return [
     { method: 'GET', path: '/sign-in', serve: (request) => showPage(ports, request) },
@@ -25,7 +25,7 @@ async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeA
   const { interaction } = found;
   const isSignedIn = (await ports.sessions.of(request)) !== null;
   if (isSignedIn && interaction === null) return redirectAnswer('/account');
-  // Another tab has signed in meanwhile.
+  // Another tab has logged in meanwhile.
   if (isSignedIn && interaction?.mustProveAgain === false) {
     const answer = await ports.sessions.resume(request, interaction.id);
     if (answer !== null) return answer;

@@ -20,7 +20,7 @@ import { GRANT_MODEL, SESSION_MODEL } from './artifact-rows.ts';
 const LOGOUT_VALID_MS = 86_400_000;
 const MAX_CLAIMED = 100;
 
-/** In the transaction that disables, deletes or signs out the people: nothing of them is left for another request. */
+/** In the transaction that disables, deletes or logs out the people: nothing of them is left for another request. */
 export function* endPeople(people: readonly EndedPerson[], nowMs: number): Program<readonly LoginChange[]> {
   const changes: LoginChange[] = [];
   for (const { issuer, accountId } of people) {

@@ -9,7 +9,7 @@ const NOT_BACKED_UP: ReadonlySet<string> = new Set([
   'node_agreements',
   'node_claims',
   'node_sessions',
-  // After a restore, people sign in again: a code that was used since the backup must not be usable again.
+  // After a restore, people log in again: a code that was used since the backup must not be usable again.
   'identity_artifacts',
   'identity_logouts',
 ]);

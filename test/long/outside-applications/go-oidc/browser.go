@@ -73,7 +73,7 @@ func (browser *browser) send(request *http.Request) page {
 	return page{response, string(text)}
 }
 
-// Follows redirects at the identity host, up to the sign-in page or to another host.
+// Follows redirects at the identity host, up to the login page or to another host.
 func (browser *browser) open(address string) *url.URL {
 	for range 10 {
 		next, err := url.Parse(address)
@@ -107,7 +107,7 @@ type person struct {
 	device                virtualwebauthn.Authenticator
 	key                   virtualwebauthn.Credential
 	isSignedIn            bool
-	// Sign-ins with the passkey so far.
+	// Logins with the passkey so far.
 	proofs int
 }
 
@@ -159,13 +159,13 @@ func (person *person) logIn(start string) *url.URL {
 		return back
 	}
 	query := "?" + back.RawQuery
-	equal(person.browser.get(issuer+"/sign-in"+query).StatusCode, 200, "the sign-in page")
+	equal(person.browser.get(issuer+"/sign-in"+query).StatusCode, 200, "the login page")
 	options, err := virtualwebauthn.ParseAssertionOptions(person.browser.options("/sign-in/options"+query, nil))
 	check(err, "options of the sign-in")
 	response := virtualwebauthn.CreateAssertionResponse(person.party, person.device, person.key, *options)
 	answer := person.browser.submit(issuer+"/sign-in/passkey"+query, url.Values{"response": {response}})
 	location, err := answer.Location()
-	check(err, "the sign-in: "+answer.Status+" "+answer.text)
+	check(err, "the login: "+answer.Status+" "+answer.text)
 	person.proofs++
 	person.isSignedIn = true
 	return person.browser.open(location.String())

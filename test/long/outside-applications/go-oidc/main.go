@@ -210,7 +210,7 @@ func judgeLogout(app, other *application, person *person) {
 	person.isSignedIn = false
 }
 
-// An administrator signs the person out: every application hears of it.
+// An administrator logs the person out: every application hears of it.
 func judgeSignOut(app *application, person *person) {
 	found := app.logIn(person)
 	api("POST", "/user_accounts/"+person.id+"/sign_out", map[string]any{})
