@@ -369,3 +369,47 @@ suite('a file that the current directory happens to have', () => {
     assert.match(asked.join(), /names the server evil\.example\.com:1\. Send it the secret of POSTERN_AUTHTOKEN\?/);
   });
 });
+
+suite('a data directory that the current directory happens to have', () => {
+  const FOLDER = {
+    'postern-data/first-authtoken': 'first-token\n',
+    'postern-data/internal-ca/other/certificate.pem': rootPem,
+  };
+  const mine = { POSTERN_AUTHTOKEN: 'mine' };
+  const own = { '/home/me/.config/postern/postern.yml': 'version: 2\nauthtoken: mine\n' };
+  const foreign = { 'postern.yml': 'version: 2\nauthtoken: theirs\n' };
+  const refused: readonly (readonly [what: string, args: readonly string[], around: AgentWorldOptions])[] = [
+    ['POSTERN_AUTHTOKEN', [], { files: FOLDER, env: mine }],
+    ['--authtoken', ['--authtoken', 'mine'], { files: FOLDER }],
+    ['--authtoken-file', ['--authtoken-file', '-'], { files: FOLDER }],
+    ["the token of the user's own file", [], { files: { ...FOLDER, ...own } }],
+    [
+      'a header beside a foreign token',
+      ['--request-header-add', 'authorization: mine'],
+      { files: { ...FOLDER, ...foreign } },
+    ],
+    ['a token for another loopback address', ['--server-addr', '[::1]:9'], { files: FOLDER, env: mine }],
+  ];
+  for (const [what, args, around] of refused) {
+    test(`does not vouch for the server that gets ${what}`, async () => {
+      const message = await refusal(['http', '3000', ...args], { env: {}, ...around }, 'mine');
+      assert.match(
+        message,
+        /^ERR_POSTERN_USAGE: postern-data in this directory has the CA .*POSTERN_DATA_DIR=postern-data/,
+      );
+      assert.doesNotMatch(message.replaceAll('/home/me', ''), /\bmine\b/);
+    });
+  }
+
+  test('vouches with its own token, one beside it, and when the person names or confirms it', async () => {
+    const cas = async (args: readonly string[], around: AgentWorldOptions) =>
+      (await optionsOf(['http', '3000', ...args], { env: {}, ...around })).options.ca?.at(-1);
+    assert.equal(await cas([], { files: FOLDER }), rootPem);
+    assert.equal(await cas([], { files: { ...FOLDER, ...foreign } }), rootPem);
+    assert.equal(await cas([], { files: FOLDER, env: { ...mine, POSTERN_DATA_DIR: 'postern-data' } }), rootPem);
+    assert.equal(await cas([], { files: FOLDER, env: mine, ask: async () => 'y' }), rootPem);
+    const named = { ...FOLDER, 'ca.pem': rootPem };
+    assert.equal(await cas(['--root-ca', 'ca.pem'], { files: named, env: mine }), rootPem);
+    assert.equal(await cas(['--server-addr', 'gw.example.com:1'], { files: FOLDER, env: mine }), undefined);
+  });
+});

@@ -39,7 +39,7 @@ const TUNNEL_TEXTS: Readonly<Record<TunnelCommandName, CommandText>> = {
 
 const RUN_GROUP: FlagGroup = { title: 'Server and output', flags: runFlags };
 const NOTES = [
-  'The server address comes from --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The token comes from --authtoken-file, --authtoken, POSTERN_AUTHTOKEN, or authtoken in the configuration file. For a server on this machine, the agent also finds the token (first-authtoken) and the CA of the server in POSTERN_DATA_DIR or ./postern-data. A ./postern.yml that --config does not name gets no secret from elsewhere for its server_addr or by its root_cas, unless you agree on a terminal.',
+  'The server address comes from --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The token comes from --authtoken-file, --authtoken, POSTERN_AUTHTOKEN, or authtoken in the configuration file. For a server on this machine, the agent also finds the token (first-authtoken) and the CA of the server in POSTERN_DATA_DIR or ./postern-data. A ./postern.yml that --config does not name gets no secret from elsewhere for its server_addr or by its root_cas, nor does a server by a CA that only ./postern-data vouches for, unless you agree on a terminal.',
   'Ctrl-C stops the agent after open requests finish; a second Ctrl-C stops it immediately.',
 ];
 const CONTAINER_LABELS =

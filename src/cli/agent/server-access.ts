@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { usage } from '../../lib/flags.ts';
 import { isLoopbackHost, parseListenAddress } from '../../lib/net/listen-address.ts';
@@ -36,7 +36,7 @@ export async function serverAccess(around: Surroundings): Promise<ServerAccess> 
   const isLocal = isLoopbackHost(parseListenAddress(serverAddr)?.host ?? '');
   const token = await tokenOf(around, isLocal);
   await checkDestination(around, serverAddr, token);
-  const ca = await trusted(around, isLocal);
+  const ca = await trusted(around, isLocal, token);
   return { serverAddr, authtoken: token.text, ...(ca !== null && { ca }) };
 }
 
@@ -67,7 +67,7 @@ async function tokenOf(around: Surroundings, isLocal: boolean): Promise<Token> {
   if (variable !== null) return checkedToken(variable, 'POSTERN_AUTHTOKEN');
   if (file !== null && file.config.authtoken !== null) return { text: file.config.authtoken, from: null };
   // The server's first token is sent only to a server on this machine: nobody else needs to see it.
-  const firstPath = join(dataDir(context), 'first-authtoken');
+  const firstPath = firstToken(context);
   const first = isLocal ? await ports.files.read(firstPath).catch(() => null) : null;
   if (first !== null) return checkedToken(first, `the file ${firstPath}`);
   const local = isLocal
@@ -88,24 +88,43 @@ async function checkDestination({ flags, context, file }: Surroundings, addr: st
   const isPersons = flags.has('server-addr') || Boolean(context.env['POSTERN_SERVER_ADDR']);
   const namesAddress = !isPersons && serverAddr !== null && serverAddr !== DEFAULT_SERVER;
   const namesCa = !flags.has('root-ca') && rootCas.length > 0;
-  const secrets = [
-    token.from,
-    ...secretFlags()
-      .filter((name) => flags.has(name))
-      .map((name) => `--${name}`),
-  ];
-  const given = secrets.filter((each) => each !== null);
+  const given = [...(token.from === null ? [] : [token.from]), ...givenSecretFlags(flags)];
   if ((!namesAddress && !namesCa) || given.length === 0) return;
   const what = given.join(', ');
   const how = namesAddress ? `names the server ${addr}` : 'names the CA of the server (root_cas)';
-  const question = `${file.path} in this directory ${how}. Send it the secret of ${what}? [y/N] `;
+  await askOrRefuse(context, {
+    question: `${file.path} in this directory ${how}. Send it the secret of ${what}? [y/N] `,
+    refusal: `${file.path} in this directory ${how}, but the secret of ${what} does not come from this file: if the file is yours, name it with --config ${file.path}. Otherwise, set --server-addr and --root-ca`,
+  });
+}
+
+/** The same for ./postern-data, which no variable names: its CA vouches for the server only to the token beside it. */
+async function checkFoundCa({ flags, context, file }: Surroundings, token: Token): Promise<void> {
+  const folder = dataDir(context);
+  const isBeside = (path: string): boolean => resolve(dirname(path)) === resolve();
+  if (isNamed(context) || token.from === `the file ${firstToken(context)}`) return;
+  const tokenFrom = token.from ?? (file === null || isBeside(file.path) ? null : file.path);
+  const given = [...(tokenFrom === null ? [] : [tokenFrom]), ...givenSecretFlags(flags)];
+  if (given.length === 0) return;
+  const what = given.join(', ');
+  await askOrRefuse(context, {
+    question: `${folder} in this directory has the CA of the server. Send a server with its certificate the secret of ${what}? [y/N] `,
+    refusal: `${folder} in this directory has the CA of the server, but the secret of ${what} does not come from there: if the folder is yours, set POSTERN_DATA_DIR=${folder}. Otherwise, name the CA with --root-ca`,
+  });
+}
+
+async function askOrRefuse(
+  context: CommandContext,
+  { question, refusal }: { readonly question: string; readonly refusal: string },
+): Promise<void> {
   const answer = await context.ask?.(printable(question));
-  if (/^y(es)?$/i.test((answer ?? '').trim())) return;
-  throw usage(
-    printable(
-      `${file.path} in this directory ${how}, but the secret of ${what} does not come from this file: if the file is yours, name it with --config ${file.path}. Otherwise, set --server-addr and --root-ca`,
-    ),
-  );
+  if (!/^y(es)?$/i.test((answer ?? '').trim())) throw usage(printable(refusal));
+}
+
+function givenSecretFlags(flags: FlagValues): readonly string[] {
+  return secretFlags()
+    .filter((name) => flags.has(name))
+    .map((name) => `--${name}`);
 }
 
 function checkedToken(text: string, source: string): Token {
@@ -116,10 +135,8 @@ function checkedToken(text: string, source: string): Token {
 }
 
 /** Null means the system's certificates. */
-async function trusted(
-  { flags, context, ports, file }: Surroundings,
-  isLocal: boolean,
-): Promise<readonly string[] | null> {
+async function trusted(around: Surroundings, isLocal: boolean, token: Token): Promise<readonly string[] | null> {
+  const { flags, context, ports, file } = around;
   const given = flags.repeated('root-ca');
   if (given.length > 0) return readCertificates(given, '--root-ca', ports.files);
   if (file !== null && file.config.rootCas.length > 0) {
@@ -127,8 +144,10 @@ async function trusted(
     return readCertificates(paths, `${file.path}: root_cas`, ports.files);
   }
   const own = isLocal ? await ownCas(dataDir(context), ports.files) : [];
+  if (own.length === 0) return null;
+  await checkFoundCa(around, token);
   // A server on this machine may also have a certificate of a public CA.
-  return own.length === 0 ? null : [...getCACertificates('default'), ...own];
+  return [...getCACertificates('default'), ...own];
 }
 
 /** Certificates of the server that owns this data directory. */
@@ -141,6 +160,14 @@ async function ownCas(directory: string, files: AgentPorts['files']): Promise<re
   return texts.flatMap((text) => certificateBlocks(text) ?? []);
 }
 
+function firstToken(context: CommandContext): string {
+  return join(dataDir(context), 'first-authtoken');
+}
+
 function dataDir({ env }: CommandContext): string {
   return env['POSTERN_DATA_DIR'] || DEFAULT_DATA_DIR;
+}
+
+function isNamed({ env }: CommandContext): boolean {
+  return Boolean(env['POSTERN_DATA_DIR']);
 }

@@ -131,6 +131,17 @@ suite('codes by e-mail', () => {
     assert.equal(mails.length, 26);
   });
 
+  test('four networks do not use up the codes of a new browser in another one', async () => {
+    const { one, other, ask, mails } = nodes();
+    for (let times = 0; times < 8; times += 1)
+      for (let network = 0; network < 4; network += 1)
+        await ask(one, ANA.email, { clientAddress: `203.0.${network}.1` });
+    const before = mails.length;
+    const { sealed, code } = await ask(other, ANA.email, { clientAddress: '198.51.100.7' });
+    assert.equal(mails.length, before + 1);
+    assert.equal((await one.check(sealed, 'browser', code))?.id, ANA.id);
+  });
+
   test('a flood of requests and tries for one person does not reach the store once their limits are', async () => {
     const { one, ask, asked, mails } = nodes();
     const { sealed } = await ask(one, ANA.email);

@@ -11,8 +11,12 @@ const VALID_MS = 10 * 60_000;
 const MAX_TRIES = 5;
 /** Mails to one person within an hour, for one asker: a network, or a browser in which the person has logged in. */
 const MAX_MAILS = 5;
-/** The same for all networks together. Browsers of the person are not among them, so strangers do not lock anybody out. */
-const MAX_STRANGERS_MAILS = 20;
+/**
+ * The same for all networks together: for the first mail of each, and for further ones, so that a few networks do not use
+ * up what another one begins with. Browsers of the person are not among them.
+ */
+const MAX_FIRST_MAILS = 12;
+const MAX_FURTHER_MAILS = 8;
 const HOUR_MS = 3_600_000;
 /** Clocks of nodes differ. */
 const SKEW_MS = 60_000;
@@ -114,7 +118,7 @@ export class EmailCodes {
     if (sealed.address !== addressHash(account.email)) return null;
     if (sealed.browser !== hash('sha256', browser, 'base64url') || clock.nowMs() >= sealed.until) return null;
     const untilMs = sealed.until + SKEW_MS;
-    if (!(await this.#claimOneOf(MAX_TRIES, `code-try:${sealed.id}`, untilMs))) return null;
+    if ((await this.#claimOneOf(MAX_TRIES, `code-try:${sealed.id}`, untilMs)) === null) return null;
     if (!isSameSecret(codeHash(sealed.id, typed), sealed.code)) return null;
     return (await this.#ports.claimOnce(`code-used:${sealed.id}`, untilMs)) ? account : null;
   }
@@ -152,20 +156,27 @@ export class EmailCodes {
     const hour = Math.floor(this.#ports.clock.nowMs() / HOUR_MS);
     const untilMs = (hour + 1) * HOUR_MS + SKEW_MS;
     const limit = `code-mail:${account.id}:${hour}`;
-    if (known?.account === account.id) return this.#claimOneOf(MAX_MAILS, `${limit}:known:${known.id}`, untilMs);
+    if (known?.account === account.id)
+      return (await this.#claimOneOf(MAX_MAILS, `${limit}:known:${known.id}`, untilMs)) !== null;
     const network = this.#ports.networkOf(clientAddress);
-    // First: one network must not use up what there is for all.
-    if (!(await this.#claimOneOf(MAX_MAILS, `${limit}:from:${network}`, untilMs))) return false;
-    return this.#claimOneOf(MAX_STRANGERS_MAILS, limit, untilMs);
+    // Before the limits of all: one network must not use them up.
+    const number = await this.#claimOneOf(MAX_MAILS, `${limit}:from:${network}`, untilMs);
+    if (number === null) return false;
+    const claimed =
+      number === 1
+        ? await this.#claimOneOf(MAX_FIRST_MAILS, `${limit}:first`, untilMs)
+        : await this.#claimOneOf(MAX_FURTHER_MAILS, `${limit}:further`, untilMs);
+    return claimed !== null;
   }
 
-  async #claimOneOf(count: number, key: string, untilMs: number): Promise<boolean> {
-    if (this.#reached.get(key) === true) return false;
+  /** Which one, from 1; null: all are claimed. */
+  async #claimOneOf(count: number, key: string, untilMs: number): Promise<number | null> {
+    if (this.#reached.get(key) === true) return null;
     for (let number = 1; number <= count; number += 1) {
-      if (await this.#ports.claimOnce(`${key}:${number}`, untilMs)) return true;
+      if (await this.#ports.claimOnce(`${key}:${number}`, untilMs)) return number;
     }
     this.#reached.set(key, true);
-    return false;
+    return null;
   }
 }
 
