@@ -19,7 +19,7 @@ process.stdout.write(`${cpus()[0]?.model}, ${cpus().length} cores, Node ${proces
 const folder = await mkdtemp(join(tmpdir(), 'postern-bench-changes-'));
 const server = await startPosternServer(join(folder, 'data'), { POSTERN_API_RATE_LIMIT: '0' });
 try {
-  const file = join(folder, 'postern.yaml');
+  const file = join(folder, 'postern-sites.yaml');
   await writeFile(file, configuration());
   process.stdout.write(`file: ${((await stat(file)).size / 1024 / 1024).toFixed(1)} MiB\n`);
   await measure('validate', ['validate', '-f', file]);

@@ -16,7 +16,7 @@ interface Given {
 }
 
 function load({ flags = {}, env = {}, file }: Given = {}) {
-  const all = { ...flags, ...(file === undefined ? {} : { config: 'postern.yaml' }) };
+  const all = { ...flags, ...(file === undefined ? {} : { config: 'postern-server.yaml' }) };
   return loadConfig({ flags: new Map(Object.entries(all)), env, readText: () => file ?? '' });
 }
 
@@ -53,7 +53,7 @@ suite('loadConfig', () => {
         });
         const winner = (['flag', 'env', 'file'] as const).find((source) => given.includes(source));
         assert.equal(config.domain, winner === undefined ? 'localhost' : values[winner]);
-        const names = { flag: 'flag --domain', env: 'variable POSTERN_DOMAIN', file: 'postern.yaml:2' };
+        const names = { flag: 'flag --domain', env: 'variable POSTERN_DOMAIN', file: 'postern-server.yaml:2' };
         assert.equal(sources.domain, winner === undefined ? 'default' : names[winner]);
       }),
     );
@@ -79,7 +79,7 @@ suite('loadConfig', () => {
     [
       'unknown YAML key',
       { file: 'region: a\ndomian: x' },
-      /^postern\.yaml:2: unknown setting "domian"\. Did you mean "domain"/,
+      /^postern-server\.yaml:2: unknown setting "domian"\. Did you mean "domain"/,
     ],
     ['prototype key', { file: '__proto__: {a: 1}' }, /unknown setting "__proto__"/],
     [
@@ -93,10 +93,10 @@ suite('loadConfig', () => {
       /^api_listen \(variable POSTERN_API_LISTEN\) is "127.0.0.1:70800"; allowed: HOST:PORT/,
     ],
     ['bad role', { flags: { roles: 'api,egde' } }, /^roles \(flag --roles\).*allowed: a list of: api/],
-    ['mapping for text', { file: 'region: {a: 1}' }, /^region \(postern\.yaml:1\) is a map/],
-    ['number for text', { file: 'region: 5' }, /^region \(postern\.yaml:1\) is 5/],
-    ['broken YAML', { file: 'a: [' }, /^postern\.yaml:1: is not valid YAML \(column 5\): a \[ or \{ is not closed/],
-    ['twice the same key', { file: 'region: a\nregion: b' }, /^postern\.yaml:2: is not valid YAML/],
+    ['mapping for text', { file: 'region: {a: 1}' }, /^region \(postern-server\.yaml:1\) is a map/],
+    ['number for text', { file: 'region: 5' }, /^region \(postern-server\.yaml:1\) is 5/],
+    ['broken YAML', { file: 'a: [' }, /^postern-server\.yaml:1: is not valid YAML \(column 5\): a \[ or \{ is not closed/],
+    ['twice the same key', { file: 'region: a\nregion: b' }, /^postern-server\.yaml:2: is not valid YAML/],
     ['no map', { file: '- a' }, /must be a map/],
     [
       'open API without TLS',
@@ -139,9 +139,9 @@ suite('loadConfig', () => {
 
   test('rejects a second document, an unknown tag and an endless alias in the file', () => {
     for (const [file, message] of [
-      ['data_dir: a\n---\ndata_dir: b', /^postern\.yaml:2: starts a second document/],
-      ['data_dir: !!js/function x', /^postern\.yaml:1: is not valid YAML \(column 11\): Unresolved tag/],
-      ['data_dir: &a [*a]', /^postern\.yaml:1: uses an alias/],
+      ['data_dir: a\n---\ndata_dir: b', /^postern-server\.yaml:2: starts a second document/],
+      ['data_dir: !!js/function x', /^postern-server\.yaml:1: is not valid YAML \(column 11\): Unresolved tag/],
+      ['data_dir: &a [*a]', /^postern-server\.yaml:1: uses an alias/],
     ] as const) {
       assert.throws(() => load({ file }), { code: 'ERR_POSTERN_CONFIG_FILE', message });
     }

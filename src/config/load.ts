@@ -23,7 +23,7 @@ export interface ConfigInput {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** The origin of each value: `flag --domain`, `variable POSTERN_DOMAIN`, `postern.yaml:3`, `default`. */
+  /** The origin of each value: `flag --domain`, `variable POSTERN_DOMAIN`, `postern-server.yaml:3`, `default`. */
   readonly sources: Readonly<Record<OwnName, string> & Record<string, string>>;
   /** Every value by the name of its setting, including those of modules. */
   readonly values: Readonly<Record<string, unknown>>;

@@ -185,7 +185,7 @@ suite('the written file', () => {
   });
 
   test('is valid', () => {
-    assert.deepEqual(validateConfiguration([{ name: 'postern.yaml', text: written.text }]), []);
+    assert.deepEqual(validateConfiguration([{ name: 'postern-sites.yaml', text: written.text }]), []);
   });
 
   test('has no secret, and reports where each of them belongs', () => {

@@ -9,7 +9,7 @@ import { TestWorld } from '../support/test-world.ts';
 const world = await TestWorld.open({ after });
 const folder = await mkdtemp(join(tmpdir(), 'postern-apply-'));
 after(() => rm(folder, { recursive: true }));
-const file = join(folder, 'postern.yaml');
+const file = join(folder, 'postern-sites.yaml');
 const env = {
   ...operatorEnv(world),
   CLIENT_SECRET: 'planted-secret',
@@ -206,7 +206,7 @@ suite('a site in a file', () => {
     await writeFile(file, exported);
     const unchanged = await postern(['plan', '-f', file], { env: given });
     assert.equal(unchanged.code, 0, unchanged.stdout + unchanged.stderr);
-    assert.match(unchanged.stderr, /postern.yaml:\d+: the environment variable \w+ is not set: the server keeps/);
+    assert.match(unchanged.stderr, /postern-sites.yaml:\d+: the environment variable \w+ is not set: the server keeps/);
     const other = SITE.replace('client_id: shop', 'client_id: shop2').replace(
       '  hook:\n',
       '  hook:\n    metadata: m\n',
@@ -377,9 +377,9 @@ suite('postern plan and apply', () => {
       `version: 1\nhttps_edges:\n  unset.example.com:\n    routes:\n      /:\n        ${route}\n`,
     );
     assert.equal(code, 1);
-    assert.match(stderr, /postern.yaml:\d+: the environment variable UNSET_SECRET is not set/);
+    assert.match(stderr, /postern-sites.yaml:\d+: the environment variable UNSET_SECRET is not set/);
     const missing = await plan(SITE.replace('{backend: balanced}', '{backend: nope}'));
-    assert.match(missing.stderr, /postern.yaml:8: no object in "backends" is named "nope".*the server has none/);
+    assert.match(missing.stderr, /postern-sites.yaml:8: no object in "backends" is named "nope".*the server has none/);
   });
 
   test('report what the server rejects, with the operation', async () => {

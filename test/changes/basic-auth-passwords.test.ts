@@ -127,7 +127,7 @@ test('a file names passwords by references; plan and apply change nothing twice,
     said.push(result.stdout, result.stderr);
     return result;
   };
-  const file = join(folder, 'postern.yaml');
+  const file = join(folder, 'postern-sites.yaml');
   const site = (...passwords: readonly string[]): string =>
     [
       'version: 1',

@@ -10,7 +10,7 @@ import { TestWorld } from '../support/test-world.ts';
 const world = await TestWorld.open({ after });
 const folder = await mkdtemp(join(tmpdir(), 'postern-headers-'));
 after(() => rm(folder, { recursive: true }));
-const file = join(folder, 'postern.yaml');
+const file = join(folder, 'postern-sites.yaml');
 const env = { ...operatorEnv(world), TOKEN: 'Bearer planted-token' };
 
 const SITE = `version: 1

@@ -9,7 +9,7 @@ import { TestWorld } from '../support/test-world.ts';
 
 const world = await TestWorld.open({ after });
 const folder = await tempDir({ after });
-const file = join(folder, 'postern.yaml');
+const file = join(folder, 'postern-sites.yaml');
 const env = { ...operatorEnv(world), KEY: 'Bearer planted-key' };
 /** Nothing listens there. */
 const URL_OF_LIST = 'http://127.0.0.1:9/list.txt';

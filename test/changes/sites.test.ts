@@ -25,7 +25,7 @@ backends:
 `;
 
 async function openWorld(t: TestContext, text: string) {
-  const file = join(await tempDir(t), 'sites.yml');
+  const file = join(await tempDir(t), 'postern-sites.yaml');
   await writeFile(file, text);
   const world = await TestWorld.open(t, { env: { POSTERN_SITES: file } });
   const rewrite = async (next: string): Promise<void> => {
@@ -112,7 +112,7 @@ suite('a server with a file of sites', { timeout: TIMEOUT_MS }, () => {
   });
 
   test('removes them at once if the setting says so', async (t) => {
-    const file = join(await tempDir(t), 'sites.yml');
+    const file = join(await tempDir(t), 'postern-sites.yaml');
     await writeFile(file, sites('a', 'b'));
     const world = await TestWorld.open(t, { env: { POSTERN_SITES: file, POSTERN_SITES_MAY_SHRINK: 'true' } });
     await writeFile(file, 'version: 1\n');
@@ -143,8 +143,8 @@ suite('a server with a file of sites', { timeout: TIMEOUT_MS }, () => {
   });
 
   for (const [what, text, line] of [
-    ['that is no YAML', 'version: 1\nhttps_edges: [', /^the sites are not applied: \S+sites\.yml:\d+: /],
-    ['with an unknown field', `${site('two.localhost')}nonsense: 1\n`, /sites\.yml:9: .*nonsense/],
+    ['that is no YAML', 'version: 1\nhttps_edges: [', /^the sites are not applied: \S+sites\.yaml:\d+: /],
+    ['with an unknown field', `${site('two.localhost')}nonsense: 1\n`, /sites\.yaml:9: .*nonsense/],
     [
       'with a secret that is not set',
       site('two.localhost').replace(
@@ -180,8 +180,8 @@ suite('a server with a file of sites', { timeout: TIMEOUT_MS }, () => {
   }
 
   test('starts without its file, and says so', async (t) => {
-    const world = await TestWorld.open(t, { env: { POSTERN_SITES: '/nowhere/sites.yml' } });
-    assert.deepEqual(await nodeProblems(world), ['the sites are not applied: cannot read /nowhere/sites.yml (ENOENT)']);
+    const world = await TestWorld.open(t, { env: { POSTERN_SITES: '/nowhere/postern-sites.yaml' } });
+    assert.deepEqual(await nodeProblems(world), ['the sites are not applied: cannot read /nowhere/postern-sites.yaml (ENOENT)']);
   });
 
   for (const [what, path] of [
@@ -211,7 +211,7 @@ suite('a server with a file of sites', { timeout: TIMEOUT_MS }, () => {
   });
 
   test('is refused where another node shares the database', async (t) => {
-    const file = join(await tempDir(t), 'sites.yml');
+    const file = join(await tempDir(t), 'postern-sites.yaml');
     await writeFile(file, site('one.localhost'));
     const database = await freshDatabase(await startPostgres());
     const env = { POSTERN_SECRET_KEY: randomBytes(32).toString('base64'), POSTERN_PEER_LISTEN: '127.0.0.1:0' };
@@ -219,7 +219,7 @@ suite('a server with a file of sites', { timeout: TIMEOUT_MS }, () => {
       TestWorld.open(t, { databaseUrl: database.url, env: { ...env, POSTERN_NODE_NAME: name, ...more } });
     const alone = await open('a', { POSTERN_SITES: file });
     assert.deepEqual(await hosts(alone), ['one.localhost:7443'], 'one node alone applies it');
-    const second = join(await tempDir(t), 'sites.yml');
+    const second = join(await tempDir(t), 'postern-sites.yaml');
     await writeFile(second, site('two.localhost'));
     const other = await open('b', { POSTERN_SITES: second });
     t.after(() => database.drop());
@@ -231,7 +231,7 @@ suite('a server with a file of sites', { timeout: TIMEOUT_MS }, () => {
 
   test('applies it again on SIGHUP, without a service manager', async (t) => {
     const folder = await tempDir(t);
-    const file = join(folder, 'sites.yml');
+    const file = join(folder, 'postern-sites.yaml');
     await writeFile(file, site('one.localhost'));
     const server = startServerProcess(t, join(folder, 'data'), {
       args: ['--sites', file],

@@ -46,7 +46,7 @@ test('reads a login at the identity host of the server', () => {
 });
 
 test('reads a complete file', () => {
-  const config = readAgentConfig(WHOLE, 'postern.yml');
+  const config = readAgentConfig(WHOLE, 'postern-agent.yaml');
   assert.equal(config.authtoken, 'a-token');
   assert.equal(config.remoteManagement, false);
   const [web, again, both, db, mail, group] = config.tunnels;
@@ -255,13 +255,13 @@ test('exponential aliases cost nothing', () => {
 });
 
 test('config check shows what would be opened', async () => {
-  const files = { 'postern.yml': WHOLE, 'ca.pem': rootPem };
+  const files = { 'postern-agent.yaml': WHOLE, 'ca.pem': rootPem };
   const world = new AgentWorld({ files });
   assert.equal(await world.run(createConfigCommand(world.ports), ['check']), 0);
   const extras =
     '(login at https://idp.example.com, allow 10.0.0.0/8, deny 10.1.0.0/16, fd00::/8, compression, not inspected)';
   assert.deepEqual(world.stdout, [
-    'postern.yml is valid.',
+    'postern-agent.yaml is valid.',
     'Server: gw.example.com:7444',
     `web: https://app.example.com → 3000 ${extras}`,
     `again: https://app.example.com → 3000 ${extras}`,
@@ -296,7 +296,7 @@ test('rejects a list or a module without anything in it: it may be meant as "nob
 test('config check shows what containers get, and finds what could be meant otherwise', async () => {
   const docker = (text: string) => `version: 2\ndocker:\n  socket: /run/podman/podman.sock\n  defaults:\n${text}`;
   const lines = async (text: string): Promise<readonly string[]> => {
-    const world = new AgentWorld({ files: { 'postern.yml': docker(text) } });
+    const world = new AgentWorld({ files: { 'postern-agent.yaml': docker(text) } });
     await world.run(createConfigCommand(world.ports), ['check']);
     return [...world.stdout.slice(3), ...world.stderr];
   };
@@ -316,21 +316,21 @@ test('config check shows what containers get, and finds what could be meant othe
 });
 
 test('config check lists all problems, and start the first', async () => {
-  const files = { 'postern.yml': 'version: 1\nauthtokn: x\ntunnels: 5\n' };
+  const files = { 'postern-agent.yaml': 'version: 1\nauthtokn: x\ntunnels: 5\n' };
   const world = new AgentWorld({ files });
   assert.equal(await world.run(createConfigCommand(world.ports), ['check']), 1);
   assert.equal(world.stderr.length, 3);
   assert.deepEqual(world.stdout, []);
   assert.throws(
-    () => readAgentConfig(files['postern.yml'], 'postern.yml'),
-    /^PosternError: postern.yml:\d: .* \(and 2 more: postern config check lists them\)$/,
+    () => readAgentConfig(files['postern-agent.yaml'], 'postern-agent.yaml'),
+    /^PosternError: postern-agent.yaml:\d: .* \(and 2 more: postern config check lists them\)$/,
   );
 });
 
 test('config check finds missing certificates', async () => {
-  const world = new AgentWorld({ files: { 'postern.yml': 'version: 2\nroot_cas: [gone.pem]\n' } });
+  const world = new AgentWorld({ files: { 'postern-agent.yaml': 'version: 2\nroot_cas: [gone.pem]\n' } });
   await assert.rejects(world.run(createConfigCommand(world.ports), ['check']), {
     code: 'ERR_POSTERN_AGENT_CONFIG',
-    message: 'postern.yml: root_cas: cannot read the file gone.pem (ENOENT)',
+    message: 'postern-agent.yaml: root_cas: cannot read the file gone.pem (ENOENT)',
   });
 });

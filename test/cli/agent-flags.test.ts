@@ -125,7 +125,7 @@ test('asks for a login at the identity host of the server, of which the agent kn
 
 test('flags override variables, which override the file', async () => {
   const files = {
-    'postern.yml':
+    'postern-agent.yaml':
       'version: 2\nauthtoken: from-file\nserver_addr: file.example.com:1\nmetadata: file\ninspect_addr: 127.0.0.1:5\n',
   };
   const seen = async (args: readonly string[], env: Readonly<Record<string, string>>) => {
@@ -214,7 +214,7 @@ test('rejects contradictions before anything starts', async () => {
     [['tunnel', '1', '--label', 'app'], /--label must be NAME=VALUE/],
     [['tunnel', '1', '--label', 'a=1', '--label', 'a=2'], /two values for one name/],
     [['start'], /name the tunnels to start, or use --all/],
-    [['start', '--all'], /no configuration file: .*postern\.yml or \/home\/me\/\.config\/postern\/postern\.yml/],
+    [['start', '--all'], /no configuration file: .*postern-agent\.yaml or \/home\/me\/\.config\/postern\/agent\.yaml/],
     [['config', 'chekc'], /Did you mean "check"/],
     [['config', 'check'], /no configuration file/],
   ];
@@ -274,10 +274,10 @@ test('looks for the file in the usual places', async () => {
     const { options } = await optionsOf(['http', '1'], { files, env: { XDG_CONFIG_HOME: '/xdg' } });
     return options.authtoken;
   };
-  const home = '/home/me/.config/postern/postern.yml';
-  assert.equal(await at(home), 'homemeconfigposternposternyml');
-  assert.equal(await at(home, '/xdg/postern/postern.yml'), 'xdgposternposternyml');
-  assert.equal(await at(home, '/xdg/postern/postern.yml', 'postern.yml'), 'posternyml');
+  const home = '/home/me/.config/postern/agent.yaml';
+  assert.equal(await at(home), 'homemeconfigposternagentyaml');
+  assert.equal(await at(home, '/xdg/postern/agent.yaml'), 'xdgposternagentyaml');
+  assert.equal(await at(home, '/xdg/postern/agent.yaml', 'postern-agent.yaml'), 'posternagentyaml');
 });
 
 suite('a file that the current directory happens to have', () => {
@@ -324,10 +324,10 @@ suite('a file that the current directory happens to have', () => {
   ];
   for (const [what, args, file, env = {}] of refused) {
     test(`does not direct ${what}`, async () => {
-      const files = { ...ELSEWHERE, 'postern.yml': file };
+      const files = { ...ELSEWHERE, 'postern-agent.yaml': file };
       const message = await refusal(args, { files, env }, 'from-stdin');
-      assert.match(message, /^ERR_POSTERN_USAGE: postern\.yml in this directory names the /);
-      assert.match(message, /name it with --config postern\.yml/);
+      assert.match(message, /^ERR_POSTERN_USAGE: postern-agent\.yaml in this directory names the /);
+      assert.match(message, /name it with --config postern-agent\.yaml/);
       assert.doesNotMatch(message, /mine|my-secret|from-stdin|first-token/);
     });
   }
@@ -335,13 +335,13 @@ suite('a file that the current directory happens to have', () => {
   test('is used with its own token, and when the person names it or its server', async () => {
     const env = { POSTERN_AUTHTOKEN: 'mine' };
     const sent = async (args: readonly string[], file: string, variables: Record<string, string> = env) => {
-      const files = { ...ELSEWHERE, 'postern.yml': file };
+      const files = { ...ELSEWHERE, 'postern-agent.yaml': file };
       const { options } = await optionsOf(args, { files, env: variables });
       return [options.serverAddr, options.authtoken];
     };
     const evil = 'evil.example.com:1';
     assert.deepEqual(await sent(['start', 'web'], OWN_TOKEN, {}), [evil, 'from-file']);
-    assert.deepEqual(await sent(['start', 'web', '--config', 'postern.yml'], FOREIGN), [evil, 'mine']);
+    assert.deepEqual(await sent(['start', 'web', '--config', 'postern-agent.yaml'], FOREIGN), [evil, 'mine']);
     assert.deepEqual(await sent(['http', '1', '--server-addr', evil], FOREIGN), [evil, 'mine']);
     assert.deepEqual(await sent(['http', '1'], FOREIGN, { ...env, POSTERN_SERVER_ADDR: evil }), [evil, 'mine']);
     const standard = FOREIGN.replace(evil, '127.0.0.1:7444');
@@ -350,13 +350,13 @@ suite('a file that the current directory happens to have', () => {
   });
 
   test("is not confused with the user's own file", async () => {
-    const files = { '/home/me/.config/postern/postern.yml': FOREIGN };
+    const files = { '/home/me/.config/postern/agent.yaml': FOREIGN };
     const { options } = await optionsOf(['start', 'web'], { files, env: { POSTERN_AUTHTOKEN: 'mine' } });
     assert.deepEqual([options.serverAddr, options.authtoken], ['evil.example.com:1', 'mine']);
   });
 
   test('gets a secret after the person agreed on the terminal', async () => {
-    const files = { 'postern.yml': FOREIGN };
+    const files = { 'postern-agent.yaml': FOREIGN };
     const asked: string[] = [];
     const answer = (text: string) => async (question: string) => {
       asked.push(question);
@@ -365,7 +365,7 @@ suite('a file that the current directory happens to have', () => {
     const env = { POSTERN_AUTHTOKEN: 'mine' };
     const { options } = await optionsOf(['http', '3000'], { files, env, ask: answer('y') });
     assert.equal(options.authtoken, 'mine');
-    assert.match(await refusal(['http', '3000'], { files, env, ask: answer('') }), /--config postern\.yml/);
+    assert.match(await refusal(['http', '3000'], { files, env, ask: answer('') }), /--config postern-agent\.yaml/);
     assert.match(asked.join(), /names the server evil\.example\.com:1\. Send it the secret of POSTERN_AUTHTOKEN\?/);
   });
 });
@@ -376,8 +376,8 @@ suite('a data directory that the current directory happens to have', () => {
     'postern-data/internal-ca/other/certificate.pem': rootPem,
   };
   const mine = { POSTERN_AUTHTOKEN: 'mine' };
-  const own = { '/home/me/.config/postern/postern.yml': 'version: 2\nauthtoken: mine\n' };
-  const foreign = { 'postern.yml': 'version: 2\nauthtoken: theirs\n' };
+  const own = { '/home/me/.config/postern/agent.yaml': 'version: 2\nauthtoken: mine\n' };
+  const foreign = { 'postern-agent.yaml': 'version: 2\nauthtoken: theirs\n' };
   const refused: readonly (readonly [what: string, args: readonly string[], around: AgentWorldOptions])[] = [
     ['POSTERN_AUTHTOKEN', [], { files: FOLDER, env: mine }],
     ['--authtoken', ['--authtoken', 'mine'], { files: FOLDER }],

@@ -9,7 +9,7 @@ const LINE = invitationLine({
   ...{ gateway: 'gateway.example.com:7444', caSha256: 'ab'.repeat(32) },
   secret: Buffer.alloc(16, 7).toString('base64url'),
 });
-const HOME_FILE = '/home/ana/.config/postern/postern.yml';
+const HOME_FILE = '/home/ana/.config/postern/agent.yaml';
 const CA = '/home/ana/.config/postern/postern-gateway-ca.pem';
 
 interface World {
@@ -82,9 +82,9 @@ suite('postern agent join', () => {
   test('keeps what the operator wrote in the file that the agent reads', async () => {
     const text =
       '# ours\nversion: 2   # of the form\nmetadata: build\ntunnels:\n  web: # the site\n    proto: http\n    addr: 3000\n';
-    const { outcome, files } = await join([LINE], { files: { 'postern.yml': text } });
+    const { outcome, files } = await join([LINE], { files: { 'postern-agent.yaml': text } });
     assert.equal(outcome, 0);
-    const written = files.get('postern.yml') ?? '';
+    const written = files.get('postern-agent.yaml') ?? '';
     assert.ok(written.startsWith(text), written);
     assert.match(written.slice(text.length), /^server_addr: .*\nauthtoken: postern_cr_1\nroot_cas: \[.*\]\n$/);
   });
@@ -112,11 +112,11 @@ suite('postern agent join', () => {
   test('does not trust the CAs of a file that the current directory happens to have', async () => {
     const secret = Buffer.alloc(16, 7).toString('base64url');
     const line = invitationLine({ gateway: 'gateway.example.com:7444', caSha256: null, secret });
-    const files = { 'postern.yml': 'version: 2\nroot_cas: [ca.pem]\n' };
+    const files = { 'postern-agent.yaml': 'version: 2\nroot_cas: [ca.pem]\n' };
     const found = await join([line], { files });
-    assert.match(String(found.outcome), /^postern\.yml in this directory names CAs \(root_cas\)/);
+    assert.match(String(found.outcome), /^postern-agent\.yaml in this directory names CAs \(root_cas\)/);
     assert.equal(found.sent.length, 0);
-    assert.equal((await join([line, '--config', 'postern.yml'], { files })).outcome, 0);
+    assert.equal((await join([line, '--config', 'postern-agent.yaml'], { files })).outcome, 0);
     assert.equal((await join([LINE], { files })).outcome, 0);
   });
 
@@ -135,7 +135,7 @@ suite('postern agent join', () => {
     assert.deepEqual(Object.keys(left), [`${HOME_FILE}.joining`]);
     const again = await join([LINE], { files: left });
     assert.equal(again.sent[0]?.token, lost.sent[0]?.token);
-    assert.deepEqual([...again.files.keys()].sort(), [CA, HOME_FILE]);
+    assert.deepEqual([...again.files.keys()].sort(), [HOME_FILE, CA]);
     const other = invitationLine({ gateway: 'gateway.example.com:7444', caSha256: null, secret: 'B'.repeat(22) });
     const { [`${HOME_FILE}.joining`]: pending = '' } = left;
     const marked = { [`${HOME_FILE}.joining`]: pending.replace('postern_cr_1', 'postern_cr_before') };

@@ -133,7 +133,7 @@ test('agents of one server', async (t) => {
     const echo = createTcpServer((socket) => socket.pipe(socket));
     const web = await listening(t, service);
     const raw = await listening(t, echo);
-    const file = join(world.dataDir, 'agent.yml');
+    const file = join(world.dataDir, 'postern-agent.yaml');
     await writeFile(
       file,
       `version: 2

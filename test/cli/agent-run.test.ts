@@ -16,7 +16,7 @@ async function started(args: readonly string[] = [], options: AgentWorldOptions 
 }
 
 async function startedTwo(args: readonly string[] = []) {
-  const world = new AgentWorld({ files: { 'postern.yml': TWO_TUNNELS } });
+  const world = new AgentWorld({ files: { 'postern-agent.yaml': TWO_TUNNELS } });
   const exit = world.run(createStartCommand(world.ports), ['--all', ...args]);
   return { world, exit, agent: await world.agent() };
 }

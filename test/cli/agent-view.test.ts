@@ -14,7 +14,7 @@ const DRAWN_MS = 100;
 
 async function viewed(options: AgentWorldOptions = {}, isMany = false) {
   const files = {
-    'postern.yml': 'version: 2\ntunnels:\n  web: { proto: http, addr: 1 }\n  db: { proto: tcp, addr: 2 }\n',
+    'postern-agent.yaml': 'version: 2\ntunnels:\n  web: { proto: http, addr: 1 }\n  db: { proto: tcp, addr: 2 }\n',
   };
   const world = new AgentWorld({ isTerminal: true, files, ...options });
   const exit = isMany

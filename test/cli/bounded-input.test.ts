@@ -59,7 +59,7 @@ suite('files that commands read', () => {
   });
 
   test('a file with a mistake on each line prints a hundred of them', { timeout: 60_000 }, async () => {
-    const file = join(folder, 'agent.yml');
+    const file = join(folder, 'postern-agent.yaml');
     await writeFile(file, `version: 2\n${Array.from({ length: 20_000 }, (_, at) => `unknown${at}: 1\n`).join('')}`);
     const { code, stderr } = await runCommand(['config', 'check', '--config', file], { env });
     assert.equal(code, 1);
@@ -98,7 +98,7 @@ suite('a control character of a visitor', () => {
   });
 
   test('does not reach a terminal by a plan', async () => {
-    const file = join(folder, 'postern.yaml');
+    const file = join(folder, 'postern-server.yaml');
     await writeFile(file, `version: 1\nbackends:\n  page: {kind: http_response, body: "a\\x9b2J"}\n`);
     for (const args of [
       ['plan', '-f', file, '-o', 'json'],

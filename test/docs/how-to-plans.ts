@@ -331,7 +331,7 @@ END`,
       { skip: 'needs the retired API; test/cli/import has a copy of it' },
       { run: /saml > idp_metadata[\s\S]*Wrote orders\.yaml/ },
       { run: /\/staff/ },
-      { run: /Wrote agent\.yml: 3 tunnels/ },
+      { run: /Wrote postern-agent\.yaml: 3 tunnels/ },
     ],
   },
   'docs/how-to/connect-a-remote-agent.md': {
@@ -371,7 +371,7 @@ END`,
   },
   'docs/how-to/run-the-agent-as-a-service.md': {
     alsoRunBy: 'test/install/service-install.test.ts',
-    setup: `${SUDO}\nmkdir -p image/etc/postern; touch image/etc/postern/postern.yml`,
+    setup: `${SUDO}\nmkdir -p image/etc/postern; touch image/etc/postern/agent.yaml`,
     blocks: [{ custom: checkAgentConfig }, { run: /wrote .*postern-agent\.service/ }],
   },
   'docs/how-to/deliver-events-to-a-webhook.md': {
@@ -503,7 +503,7 @@ async function joinElsewhere({ text }: ShellBlock, { reader, terminal }: PageRun
     assert.match(joined, /^postern http 3000 --domain app\.builds\.example\.com$/m);
     const again = await other.run(`${printed} --yes || true`);
     assert.match(again, /the invitation does not work/);
-    assert.match(await other.run('stat -c %a .config/postern/postern.yml'), /^600$/m);
+    assert.match(await other.run('stat -c %a .config/postern/agent.yaml'), /^600$/m);
   } finally {
     await other.close();
   }
@@ -520,8 +520,8 @@ async function dialFromElsewhere({ text }: ShellBlock, { reader }: PageRun): Pro
 
 async function checkAgentConfig({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
   const yaml = /```yaml\n([\s\S]*?)```/.exec(readPage('docs/reference/agent.md'))?.[1] ?? '';
-  await writeFile(join(reader.folder, 'agent.yml'), yaml);
-  const output = await terminal.run(`${postern}\n${text.replace('/etc/postern/postern.yml', 'agent.yml')}`);
+  await writeFile(join(reader.folder, 'postern-agent.yaml'), yaml);
+  const output = await terminal.run(`${postern}\n${text.replace('/etc/postern/agent.yaml', 'postern-agent.yaml')}`);
   assert.match(output, /app\.example\.com/);
 }
 
@@ -536,7 +536,7 @@ async function checkContainerConfig({ text }: ShellBlock, { reader, terminal }: 
   const page = readPage('docs/how-to/publish-containers-by-labels.md').replaceAll(/^ {3}/gm, '');
   const yaml = /```yaml\n(version[\s\S]*?)```/.exec(page)?.[1] ?? '';
   await writeFile(join(reader.folder, 'containers.yml'), yaml);
-  const output = await terminal.run(text.replace('/etc/postern/postern.yml', 'containers.yml'));
+  const output = await terminal.run(text.replace('/etc/postern/agent.yaml', 'containers.yml'));
   assert.match(output, /login at the server's identity host, groups ops, support, public ones rejected/);
 }
 
@@ -550,7 +550,7 @@ async function followContainers({ text }: ShellBlock, { reader, terminal }: Page
     await terminal.run(
       `sed -i 's/gateway.example.com:7444/${reader.env['POSTERN_SERVER_ADDR'] ?? ''}/' containers.yml`,
     );
-    const command = text.replace('/etc/postern/postern.yml', 'containers.yml');
+    const command = text.replace('/etc/postern/agent.yaml', 'containers.yml');
     await own.start(`${postern}\n${command}`, /follows the containers of/);
   } finally {
     await own.close();

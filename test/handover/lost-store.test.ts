@@ -64,7 +64,7 @@ suite('a handover is of one store', { timeout: TIMEOUT_MS }, () => {
 
   test('another data directory is refused, and nothing is made there', async (t) => {
     const folder = await tempDir(t);
-    const config = join(folder, 'postern.yaml');
+    const config = join(folder, 'postern-server.yaml');
     const dataDir = join(folder, 'one');
     await writeFile(config, `data_dir: ${dataDir}\n`);
     const world = await open(t, dataDir, { POSTERN_CONFIG: config });

@@ -57,7 +57,7 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
   });
 
   test('says why the new process cannot start, and the running one goes on', async (t) => {
-    const config = join(await tempDir(t), 'postern.yaml');
+    const config = join(await tempDir(t), 'postern-server.yaml');
     await writeFile(config, 'log_level: info\n');
     const world = await HandoverWorld.open(t, { env: { POSTERN_CONFIG: config } });
     await writeFile(config, 'log_level: shouting\n');

@@ -120,7 +120,7 @@ suite('postern service install', () => {
   test('installs an agent whose token only root can read', async (t) => {
     const root = await tempDir(t);
     await mkdir(join(root, 'etc/postern'), { recursive: true });
-    writeFileSync(join(root, 'etc/postern/postern.yml'), 'authtoken: secret\n', { mode: 0o600 });
+    writeFileSync(join(root, 'etc/postern/postern-agent.yaml'), 'authtoken: secret\n', { mode: 0o600 });
     await service(['install', 'agent', '--root', root]);
     const unit = readFileSync(join(root, 'etc/systemd/system/postern-agent.service'), 'utf8');
     assert.match(unit, /^LoadCredential=postern\.yml:\/etc\/postern\/postern\.yml$/m);

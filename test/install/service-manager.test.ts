@@ -74,7 +74,7 @@ suite('a server under a service manager', { timeout: TIMEOUT_MS }, () => {
     const files = {
       cert: join(folder, 'cert.pem'),
       key: join(folder, 'key.pem'),
-      config: join(folder, 'postern.yaml'),
+      config: join(folder, 'postern-server.yaml'),
     };
     const writePair = async (): Promise<void> => {
       const leaf = await ca.mintLeaf({ hosts: ['localhost'], ips: ['127.0.0.1'], days: 1 });

@@ -64,7 +64,7 @@ async function judge(name: EngineName): Promise<void> {
   });
   await importImage(engine, directory);
   const world = await TunnelWorld.open({ after });
-  const file = join(directory, 'postern.yml');
+  const file = join(directory, 'postern-agent.yaml');
   const ca = join(directory, 'ca.pem');
   await writeFile(ca, world.edge.ca.join('\n'));
   await writeFile(

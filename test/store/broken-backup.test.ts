@@ -62,7 +62,7 @@ suite('a backup that was sealed again around a broken record', () => {
     const world = await TestWorld.open(t, {
       env: { POSTERN_ROLES: 'api,edge', POSTERN_EDGE_LISTEN: '127.0.0.1:0', POSTERN_EDGE_HTTP_LISTEN: '127.0.0.1:0' },
     });
-    const file = join(folder, 'postern.yaml');
+    const file = join(folder, 'postern-server.yaml');
     await writeFile(file, SITES);
     const applied = await runCommand(['apply', '-f', file, '--yes'], {
       env: { ...operatorEnv(world), CLIENT_SECRET: 'secret' },

@@ -24,7 +24,7 @@ const port = await localHttp({ after }, (request, response) => {
 
 /** The tunnel that a command would open. */
 async function tunnelOf(args: readonly string[], file?: string): Promise<TunnelSpec> {
-  const commands = new AgentWorld(file === undefined ? {} : { files: { 'postern.yml': file } });
+  const commands = new AgentWorld(file === undefined ? {} : { files: { 'postern-agent.yaml': file } });
   const command = file === undefined ? createTunnelCommand('http', commands.ports) : createStartCommand(commands.ports);
   const done = commands.run(command, args);
   const agent = await Promise.race([commands.agent(), done.then(() => assert.fail('it ended'))]);

@@ -39,7 +39,7 @@ const TUNNEL_TEXTS: Readonly<Record<TunnelCommandName, CommandText>> = {
 
 const RUN_GROUP: FlagGroup = { title: 'Server and output', flags: runFlags };
 const NOTES = [
-  'The server address comes from --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The token comes from --authtoken-file, --authtoken, POSTERN_AUTHTOKEN, or authtoken in the configuration file. For a server on this machine, the agent also finds the token (first-authtoken) and the CA of the server in POSTERN_DATA_DIR or ./postern-data. A ./postern.yml that --config does not name gets no secret from elsewhere for its server_addr or by its root_cas, nor does a server by a CA that only ./postern-data vouches for, unless you agree on a terminal.',
+  'The server address comes from --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The token comes from --authtoken-file, --authtoken, POSTERN_AUTHTOKEN, or authtoken in the configuration file. For a server on this machine, the agent also finds the token (first-authtoken) and the CA of the server in POSTERN_DATA_DIR or ./postern-data. A ./postern-agent.yaml that --config does not name gets no secret from elsewhere for its server_addr or by its root_cas, nor does a server by a CA that only ./postern-data vouches for, unless you agree on a terminal.',
   'Ctrl-C stops the agent after open requests finish; a second Ctrl-C stops it immediately.',
 ];
 const CONTAINER_LABELS =
@@ -72,7 +72,7 @@ export const START_SYNTAX: CommandSyntax = {
   usage: ['NAME…', '--all', '--docker [NAME…]'],
   hasOperands: true,
   about:
-    'Starts the named tunnels of the configuration file, or all of them. With --docker, it also publishes running containers that have postern.… labels, as they come and go. The default file is ./postern.yml, then $XDG_CONFIG_HOME/postern/postern.yml or ~/.config/postern/postern.yml.',
+    'Starts the named tunnels of the configuration file, or all of them. With --docker, it also publishes running containers that have postern.… labels, as they come and go. The default file is ./postern-agent.yaml, then $XDG_CONFIG_HOME/postern/agent.yaml or ~/.config/postern/agent.yaml.',
   flags: startFlags,
   groups: [RUN_GROUP],
   notes: [CONTAINER_LABELS, ...NOTES],

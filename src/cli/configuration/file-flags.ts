@@ -41,6 +41,6 @@ export function withOwner<Loaded extends { readonly configuration: { readonly ow
 /** The files of a command: after each `-f`, and arguments that follow. */
 export function pathsOf({ values, positionals }: ParsedFlags, command: string): readonly string[] {
   const files = values.get(FILES.name) ?? [];
-  if (files.length === 0) throw usage(`postern ${command} needs a file: -f postern.yaml`);
+  if (files.length === 0) throw usage(`postern ${command} needs a file: -f postern-sites.yaml`);
   return [...files, ...positionals];
 }

@@ -50,7 +50,7 @@ async function textsAt(
   paths: readonly string[],
   read: (path: string) => Promise<string>,
 ): Promise<readonly ConfigurationText[]> {
-  if (paths.length === 0) throw usage('name at least one file: -f postern.yaml');
+  if (paths.length === 0) throw usage('name at least one file: -f postern-sites.yaml');
   const files: string[] = [];
   for (const path of paths) files.push(...(await filesAt(path)));
   const unique = [...new Set(files)];

@@ -22,12 +22,12 @@ const SYNTAX: CommandSyntax = {
     operands: takesFile ? 'FILE' : '',
   })),
   flags: [
-    fileFlag('file', 'File to write; - prints it.', { default: 'postern.yaml or postern.yml' }),
+    fileFlag('file', 'File to write; - prints it.', { default: 'postern-sites.yaml or postern-agent.yaml' }),
     switchFlag('force', 'Replace an existing file.'),
     { ...outputFlag(FORMATS), description: 'Form of the report.' },
   ],
   notes: [
-    'A route or tunnel whose protection cannot be carried over is turned off or left out: nothing becomes open to everybody. A postern.yaml has no secrets: it refers to environment variables, which the report lists. The postern.yml of an agent has the client secrets of its logins; only its owner can read the file.',
+    'A route or tunnel whose protection cannot be carried over is turned off or left out: nothing becomes open to everybody. A postern-sites.yaml has no secrets: it refers to environment variables, which the report lists. The postern-agent.yaml of an agent has the client secrets of its logins; only its owner can read the file.',
   ],
   exitCodes: {
     0: 'everything was carried over',

@@ -53,9 +53,9 @@ export const SOURCES: ReadonlyMap<string, Source> = new Map<string, Source>([
     'ngrok',
     {
       about:
-        'convert edges, routes, modules, backends, certificate authorities, policies and domains of the retired API, to postern.yaml for "postern apply"',
+        'convert edges, routes, modules, backends, certificate authorities, policies and domains of the retired API, to postern-sites.yaml for "postern apply"',
       takesFile: false,
-      defaultFile: 'postern.yaml',
+      defaultFile: 'postern-sites.yaml',
       flags: API_FLAGS,
       nextStep: planned,
       read: async (call) => (await import('./ngrok/import-ngrok.ts')).importNgrok(call),
@@ -77,9 +77,9 @@ export const SOURCES: ReadonlyMap<string, Source> = new Map<string, Source>([
     'caddy',
     {
       about:
-        'convert sites of Caddy\'s JSON ("caddy adapt") that forward to upstreams, to postern.yaml for "postern apply"',
+        'convert sites of Caddy\'s JSON ("caddy adapt") that forward to upstreams, to postern-sites.yaml for "postern apply"',
       takesFile: true,
-      defaultFile: 'postern.yaml',
+      defaultFile: 'postern-sites.yaml',
       flags: [],
       nextStep: planned,
       read: async ({ file, report }) => {
@@ -99,9 +99,9 @@ function agentSource(
   read: (input: Awaited<ReturnType<typeof readInput>>, report: ImportReport) => Promise<AgentFile>,
 ): Source {
   return {
-    about: `convert ${what}, to postern.yml for "postern start"`,
+    about: `convert ${what}, to postern-agent.yaml for "postern start"`,
     takesFile: true,
-    defaultFile: 'postern.yml',
+    defaultFile: 'postern-agent.yaml',
     flags: [SERVER_ADDR],
     nextStep: (path) => `postern config check --config ${path}`,
     read: async ({ file, flags, report }) => {

@@ -19,7 +19,7 @@ const OWN_FLAGS: readonly Flag[] = [
   textFlag('run-as', 'USER', 'Run as this user.', {
     default: 'a user that systemd creates and that exists only while the service runs',
   }),
-  fileFlag('agent-config', "The agent's configuration file.", { default: '/etc/postern/postern.yml' }),
+  fileFlag('agent-config', "The agent's configuration file.", { default: '/etc/postern/agent.yaml' }),
   switchFlag(
     'docker',
     'The agent also publishes containers by their labels. Its user gets the group "docker" where there is one, which reads the socket, and could start containers as root: a socket proxy avoids that.',

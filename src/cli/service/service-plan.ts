@@ -52,7 +52,7 @@ export function planService({ role, flags, command, env, dockerGroup = null }: P
     environmentFile: join(settings, `${name}.env`),
     hasDocker,
     dockerGroup: hasDocker ? dockerGroup : null,
-    agentConfig: resolve(flags.get('agent-config') ?? join(settings, 'postern.yml')),
+    agentConfig: resolve(flags.get('agent-config') ?? join(settings, 'agent.yaml')),
     unitFile: join(units, `${name}.service`),
     root,
   };

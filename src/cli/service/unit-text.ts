@@ -90,8 +90,8 @@ function agentLines({ command, agentConfig, isOfUser, hasDocker }: UnitPlan): re
       ? [`ExecStart=${execLine([...words, agentConfig])}`]
       : [
           // The file holds the token, and only root can read it: systemd hands a copy to the service.
-          `LoadCredential=postern.yml:${unitPath(agentConfig)}`,
-          `ExecStart=${execLine(words)} \${CREDENTIALS_DIRECTORY}/postern.yml`,
+          `LoadCredential=agent.yaml:${unitPath(agentConfig)}`,
+          `ExecStart=${execLine(words)} \${CREDENTIALS_DIRECTORY}/agent.yaml`,
         ]),
     // An agent that was stopped through the API exits with 0, and stays stopped.
     'Restart=on-failure',

@@ -44,7 +44,7 @@ docker:
   socket: ${engine.socket}
   defaults: { allow_groups: [ops], compression: true }
 `;
-  const world = new AgentWorld({ files: { 'postern.yml': yml } });
+  const world = new AgentWorld({ files: { 'postern-agent.yaml': yml } });
   engine.run('thief', HOST, { hostPort: 8080 });
   engine.run('mine', { 'postern.host': 'mine.example.com' }, { hostPort: 8081 });
   const run = world.run(createStartCommand(world.ports), ['web', '--docker']);

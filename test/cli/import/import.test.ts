@@ -56,7 +56,7 @@ suite('import of the retired API', () => {
   test('writes a valid file with every module that Postern has, and no secret', async () => {
     const { code, text, report, stdout } = await imported(['ngrok', '--from-file', dump]);
     assert.equal(code, 4);
-    assert.deepEqual(validateConfiguration([{ name: 'postern.yaml', text }]), []);
+    assert.deepEqual(validateConfiguration([{ name: 'postern-sites.yaml', text }]), []);
     const file = parse(text);
     const { routes, mutual_tls: mutualTls } = file.https_edges['shop.example.com'];
     assert.deepEqual(mutualTls.certificate_authorities, ['clients']);
@@ -379,7 +379,7 @@ suite('import of agents', () => {
     test(`carries over what the agent has, and reports the rest: ${name}`, async () => {
       const result = await imported([source, await written(text), '--server-addr', 'gateway.example.com:7444']);
       assert.equal(result.code, 4);
-      assert.deepEqual(examineAgentConfig(result.text, 'postern.yml').ok, true, result.text);
+      assert.deepEqual(examineAgentConfig(result.text, 'postern-agent.yaml').ok, true, result.text);
       const file = parse(result.text);
       assert.deepEqual(Object.keys(file.tunnels), tunnels);
       assert.equal(file.server_addr, 'gateway.example.com:7444');
@@ -411,7 +411,7 @@ suite('import of Caddy', () => {
   test('writes sites that forward, and reports the rest', async () => {
     const { text, report, code } = await imported(['caddy', join(import.meta.dirname, 'caddy-sites.json')]);
     assert.equal(code, 4);
-    assert.deepEqual(validateConfiguration([{ name: 'postern.yaml', text }]), []);
+    assert.deepEqual(validateConfiguration([{ name: 'postern-sites.yaml', text }]), []);
     const { https_edges: edges, backends } = parse(text);
     assert.deepEqual(edges['www.example.com'].routes['/'].compression, {});
     assert.deepEqual(backends['10.0.0.1:8080, 10.0.0.2:8080'].kind, 'failover');
@@ -454,7 +454,7 @@ suite('import of Caddy', () => {
     ];
     const config = { apps: { http: { servers: { s: { listen: [':443'], routes } } } } };
     const { text } = await imported(['caddy', await written(JSON.stringify(config))]);
-    assert.deepEqual(validateConfiguration([{ name: 'postern.yaml', text }]), []);
+    assert.deepEqual(validateConfiguration([{ name: 'postern-sites.yaml', text }]), []);
     const { https_edges: edges } = parse(text);
     const route = (name: string, match = '/') => edges[`${name}.example.com`].routes[match];
     const rule = (match_type: string, match: string, to: string, status_code?: number) => [
@@ -490,7 +490,7 @@ suite('import of Caddy', () => {
     const routes = [{ match: [{ host: ['a.example.com'] }], handle: [headers, early, proxy], terminal: true }];
     const config = { apps: { http: { servers: { s: { listen: [':443'], routes } } } } };
     const { text, report } = await imported(['caddy', await written(JSON.stringify(config))]);
-    assert.deepEqual(validateConfiguration([{ name: 'postern.yaml', text }]), []);
+    assert.deepEqual(validateConfiguration([{ name: 'postern-sites.yaml', text }]), []);
     const route = parse(text).https_edges['a.example.com'].routes['/'];
     assert.equal(route.backend.backend, '127.0.0.1:1');
     assert.deepEqual(route.request_headers, {
@@ -610,7 +610,7 @@ suite('bad input', () => {
 
   test('never replaces a file without --force, and lets only its owner read it', async () => {
     const input = await written(FRPC_INI);
-    const file = join(folder, 'postern.yml');
+    const file = join(folder, 'postern-agent.yaml');
     await writeFile(file, 'mine');
     const first = await runCommand(['import', 'frp', input, '--file', file]);
     assert.equal(first.code, 1);
@@ -621,7 +621,7 @@ suite('bad input', () => {
     assert.match(forced.stdout, /^Not carried over \(\d+\):\n {2}serverAddr: .*\n/);
     assert.match(forced.stdout, /Next: postern config check --config/);
     await mkdir(join(folder, 'fresh'));
-    const fresh = join(folder, 'fresh', 'postern.yml');
+    const fresh = join(folder, 'fresh', 'postern-agent.yaml');
     await runCommand(['import', 'frp', input, '--file', fresh]);
     assert.equal((await stat(fresh)).mode & 0o777, 0o600);
   });

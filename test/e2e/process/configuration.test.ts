@@ -59,7 +59,7 @@ suite('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
 
   test('names file and line of an unknown key', async (t) => {
     const dataDir = await tempDir(t);
-    const file = join(dataDir, 'postern.yaml');
+    const file = join(dataDir, 'postern-server.yaml');
     await writeFile(file, 'region: eu\nlog_levle: info\n');
     const server = startServerProcess(t, dataDir, { env: { POSTERN_CONFIG: file } });
     assert.equal((await server.exited).code, 1);
@@ -76,7 +76,7 @@ suite('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
 suite('postern server --print-config', { timeout: TIMEOUT_MS }, () => {
   test('prints the effective values with their sources, masks secrets, and starts nothing', async (t) => {
     const dataDir = await tempDir(t);
-    const file = join(dataDir, 'postern.yaml');
+    const file = join(dataDir, 'postern-server.yaml');
     await writeFile(file, 'region: eu\nauthtoken: plantedAuthtoken-plantedAuthtoken-1234\n');
     const printed = startPostern(t, {
       args: ['server', '--config', file, '--print-config', '--api-key=plantedKey-plantedKey-plantedKey-1234'],
@@ -90,7 +90,7 @@ suite('postern server --print-config', { timeout: TIMEOUT_MS }, () => {
     assert.match(text, /^region: eu # .*postern\.yaml:1$/m);
     assert.match(text, /^api_key: "\*+" # flag --api-key$/m);
     assert.doesNotMatch(text, /planted|cGxhbnRlZ/);
-    assert.deepEqual(await readdir(dataDir), ['postern.yaml']);
+    assert.deepEqual(await readdir(dataDir), ['postern-server.yaml']);
   });
 });
 

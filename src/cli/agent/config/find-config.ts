@@ -1,11 +1,13 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { failureCode } from '../../../lib/error-text.ts';
 import type { AgentPorts } from '../agent-ports.ts';
 import { agentCommandErrors } from '../errors.ts';
 import type { AgentConfig } from './agent-config.ts';
 import { readAgentConfig } from './read-agent-config.ts';
 
-const FILE_NAME = 'postern.yml';
+/** The name says whose file it is where files of other programs may lie. A folder of Postern's own needs no prefix. */
+const FILE_HERE = 'postern-agent.yaml';
+export const FILE_IN_FOLDER = 'agent.yaml';
 const MAX_BYTES = 1_048_576;
 
 export interface ConfigFile {
@@ -29,11 +31,9 @@ export async function findConfigFile(
   files: AgentPorts['files'],
 ): Promise<ConfigFile | null> {
   if (named !== undefined) return { path: named, text: await readWhole(named, files), isOwn: true };
-  const places = configPlaces(env, files.home);
-  for (const path of places) {
+  for (const path of configPlaces(env, files.home)) {
     if (!(await files.exists(path))) continue;
-    const isOwn = path !== FILE_NAME || places.slice(1).some((own) => resolve(own) === resolve(path));
-    return { path, text: await readWhole(path, files), isOwn };
+    return { path, text: await readWhole(path, files), isOwn: path !== FILE_HERE };
   }
   return null;
 }
@@ -51,8 +51,8 @@ export async function loadConfigFile(
 
 export function configPlaces(env: Readonly<Record<string, string | undefined>>, home: string): readonly string[] {
   const userFolders = [env['XDG_CONFIG_HOME'] || null, join(home, '.config')];
-  const inFolders = userFolders.flatMap((folder) => (folder === null ? [] : [join(folder, 'postern', FILE_NAME)]));
-  return [...new Set([FILE_NAME, ...inFolders])];
+  const inFolders = userFolders.flatMap((folder) => (folder === null ? [] : [join(folder, 'postern', FILE_IN_FOLDER)]));
+  return [...new Set([FILE_HERE, ...inFolders])];
 }
 
 async function readWhole(path: string, files: AgentPorts['files']): Promise<string> {

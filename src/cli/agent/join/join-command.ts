@@ -11,7 +11,7 @@ import { isAgreed } from '../../is-agreed.ts';
 import { type ParsedCommand, parseCommand } from '../../parse-command.ts';
 import { fileFlag, YES } from '../../shared-flags.ts';
 import { readCertificates } from '../certificates.ts';
-import { configPlaces, findConfigFile } from '../config/find-config.ts';
+import { configPlaces, FILE_IN_FOLDER, findConfigFile } from '../config/find-config.ts';
 import { FlagValues } from '../flag-values.ts';
 import type { JoinPorts } from './join-ports.ts';
 import { JoinedFile } from './joined-file.ts';
@@ -26,7 +26,7 @@ const SYNTAX: CommandSyntax = {
       about: 'exchange a line of "postern agents invite" for a token, and write it to the configuration file',
       flags: [
         fileFlag('config', 'Configuration file to write; its other lines stay as they are.', {
-          default: './postern.yml if it exists, otherwise ~/.config/postern/postern.yml',
+          default: './postern-agent.yaml if it exists, otherwise ~/.config/postern/agent.yaml',
         }),
         fileFlag('root-ca', 'PEM file with the CA of the gateway, for an invitation that names none.', {
           kind: 'repeated',
@@ -38,7 +38,7 @@ const SYNTAX: CommandSyntax = {
   notes: [
     'Without INVITATION, the command reads it from standard input. It dials the gateway that the line names and compares its CA with the hash in the line. Only then does it send the secret. The file is readable for this user only.',
   ],
-  examples: ['postern agent join pstn-…', 'postern agent join --config /etc/postern/postern.yml < invitation'],
+  examples: ['postern agent join pstn-…', 'postern agent join --config /etc/postern/agent.yaml < invitation'],
   exitCodes: { 0: 'the agent has a token', 1: 'failed, or answered with no', 2: INVALID_USAGE },
 };
 
@@ -122,7 +122,7 @@ async function fileOf(flags: FlagValues, context: CommandContext, { files }: Joi
     return new JoinedFile({ path, text: found?.text ?? null, isOwn: true }, files);
   }
   const found = await findConfigFile(undefined, context.env, files);
-  const [, home = join(files.home, '.config', 'postern', 'postern.yml')] = configPlaces(context.env, files.home);
+  const [, home = join(files.home, '.config', 'postern', FILE_IN_FOLDER)] = configPlaces(context.env, files.home);
   const path = await files.resolve(found?.path ?? home);
   return new JoinedFile({ path, text: found?.text ?? null, isOwn: found?.isOwn ?? true }, files);
 }
