@@ -95,7 +95,11 @@ suite('loadConfig', () => {
     ['bad role', { flags: { roles: 'api,egde' } }, /^roles \(flag --roles\).*allowed: a list of: api/],
     ['mapping for text', { file: 'region: {a: 1}' }, /^region \(postern-server\.yaml:1\) is a map/],
     ['number for text', { file: 'region: 5' }, /^region \(postern-server\.yaml:1\) is 5/],
-    ['broken YAML', { file: 'a: [' }, /^postern-server\.yaml:1: is not valid YAML \(column 5\): a \[ or \{ is not closed/],
+    [
+      'broken YAML',
+      { file: 'a: [' },
+      /^postern-server\.yaml:1: is not valid YAML \(column 5\): a \[ or \{ is not closed/,
+    ],
     ['twice the same key', { file: 'region: a\nregion: b' }, /^postern-server\.yaml:2: is not valid YAML/],
     ['no map', { file: '- a' }, /must be a map/],
     [
