@@ -8,7 +8,7 @@ import { isLong } from '../support/share-of-cases.ts';
 import { ESC, Screen } from './agent-screen.ts';
 import { AgentWorld, type AgentWorldOptions } from './agent-world.ts';
 
-const URL = 'https://brave-otter-k3v9x2aq.tunnels.example.com';
+const URL = 'https://calm-otter-k3v9x2aqhm.tunnels.example.com';
 /** Time until the view has drawn a change. */
 const DRAWN_MS = 100;
 

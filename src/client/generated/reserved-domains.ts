@@ -51,7 +51,7 @@ export interface ReservedDomain {
       readonly retries_at: string | null;
     } | null;
   } | null;
-  /** Always null: DNS challenges are not used. */
+  /** Always null. For DNS challenges, the setting acme_dns names the provider of a zone. */
   readonly acme_challenge_cname_target: null;
   /** Target for a CNAME record of the domain. */
   readonly cname_target: string | null;

@@ -1,26 +1,33 @@
 import Type from 'typebox';
 import type { AgentForm } from '../contract/agent-form.ts';
 
-const texts = (maxLength: number) =>
-  Type.Array(Type.String({ minLength: 1, maxLength }), { default: [], maxItems: 100 });
+const texts = (maxLength: number, description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength }), { default: [], maxItems: 100, description });
 
 /**
  * In the bind message: lists instead of rules, which neither a flag nor a line of YAML can express. `forward_bearer` is
  * not among them: the agent's service could collect tokens that are valid elsewhere.
  */
 export const accessAgentSchema = Type.Object({
-  enforce: Type.Boolean({ default: true }),
-  allow_emails: texts(320),
-  allow_email_domains: texts(255),
-  allow_groups: texts(256),
-  allow_claims: texts(1280),
-  allow_service_accounts: texts(64),
-  deny_emails: texts(320),
-  deny_email_domains: texts(255),
-  deny_claims: texts(1280),
-  bearer_issuer: Type.String({ default: '', maxLength: 2048 }),
-  bearer_audiences: texts(1024),
-  bearer_claims: texts(1280),
+  enforce: Type.Boolean({ default: true, description: 'false: the rules are rehearsed, and everybody passes.' }),
+  allow_emails: texts(320, 'Email addresses of people who may enter.'),
+  allow_email_domains: texts(255, 'Domains of email addresses of people who may enter, without their subdomains.'),
+  allow_groups: texts(256, 'Groups (claim "groups") whose members may enter.'),
+  allow_claims: texts(1280, 'Claims of people who may enter, each as NAME=VALUE.'),
+  allow_service_accounts: texts(64, 'Ids of service accounts that may enter.'),
+  deny_emails: texts(320, 'Email addresses of people who may not enter, whatever the other lists say.'),
+  deny_email_domains: texts(
+    255,
+    'Domains of email addresses of people who may not enter, whatever the other lists say.',
+  ),
+  deny_claims: texts(1280, 'Claims of people who may not enter, each as NAME=VALUE, whatever the other lists say.'),
+  bearer_issuer: Type.String({
+    default: '',
+    maxLength: 2048,
+    description: 'Issuer of tokens (JWT) of programs that may enter. Needs bearer_audiences and bearer_claims.',
+  }),
+  bearer_audiences: texts(1024, 'Audiences of such a token: it must have one of them.'),
+  bearer_claims: texts(1280, 'Claims of such a token, each as NAME=VALUE.'),
 });
 
 export const accessAgentForm: AgentForm = {

@@ -30,7 +30,12 @@ export const basicAuthAgentForm: AgentForm = {
 export const basicAuthAgentSchema = Type.Object({
   credentials: secret(
     'hashed',
-    Type.Array(Type.String({ minLength: 1, maxLength: 600 }), { minItems: 1, maxItems: 20 }),
+    Type.Array(Type.String({ minLength: 1, maxLength: 600 }), {
+      minItems: 1,
+      maxItems: 20,
+      description:
+        'Users, each as NAME:PASSWORD: the first colon ends the name, and the password has at least 8 characters.',
+    }),
     'nowhere',
   ),
 });

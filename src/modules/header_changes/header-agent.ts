@@ -39,8 +39,13 @@ const headerLinesSchema = Type.Object({
   add: Type.Array(Type.String({ maxLength: MAX_NAME_LENGTH + 2 + MAX_VALUE_LENGTH }), {
     default: [],
     maxItems: MAX_HEADERS,
+    description: 'Headers to add, each as NAME: VALUE.',
   }),
-  remove: Type.Array(Type.String({ maxLength: MAX_NAME_LENGTH }), { default: [], maxItems: MAX_HEADERS }),
+  remove: Type.Array(Type.String({ maxLength: MAX_NAME_LENGTH }), {
+    default: [],
+    maxItems: MAX_HEADERS,
+    description: 'Names of headers to remove.',
+  }),
 });
 
 function acceptHeaderLines(form: JsonObject): AcceptedForm | { readonly problem: string } {

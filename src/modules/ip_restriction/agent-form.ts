@@ -1,10 +1,13 @@
 import Type from 'typebox';
 import type { AgentForm } from '../contract/agent-form.ts';
 
-const ranges = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 });
+const ranges = (description: string) => Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100, description });
 
 /** In the bind message: ranges instead of the policies that an operator would refer to. */
-export const ipRestrictionAgentSchema = Type.Object({ allow: ranges, deny: ranges });
+export const ipRestrictionAgentSchema = Type.Object({
+  allow: ranges('Ranges (CIDR) of clients that may connect. Empty: all that are not denied.'),
+  deny: ranges('Ranges (CIDR) of clients that are denied, whatever "allow" has. Only one of the lists may be empty.'),
+});
 
 export const ipRestrictionAgentForm: AgentForm = {
   order: 2,

@@ -3,7 +3,11 @@ import type { AgentForm } from '../contract/agent-form.ts';
 
 /** In the bind message: certificates instead of the authorities that an operator would refer to. */
 export const mutualTlsAgentSchema = Type.Object({
-  ca_pems: Type.Array(Type.String({ maxLength: 16_384 }), { minItems: 1, maxItems: 10 }),
+  ca_pems: Type.Array(Type.String({ maxLength: 16_384 }), {
+    minItems: 1,
+    maxItems: 10,
+    description: 'CAs in PEM. Clients need a certificate that one of them issued.',
+  }),
 });
 
 export const mutualTlsAgentForm: AgentForm = {

@@ -40,7 +40,12 @@ export function ruleAgent({ name, order, usage, example, what, fields }: RuleFor
 
 /** In the bind message: lines such as "path_prefix /old/ /new/". */
 const ruleLinesSchema = Type.Object({
-  rules: Type.Array(Type.String({ maxLength: MAX_LINE_LENGTH }), { default: [], maxItems: MAX_LINES }),
+  rules: Type.Array(Type.String({ maxLength: MAX_LINE_LENGTH }), {
+    default: [],
+    maxItems: MAX_LINES,
+    description:
+      'Rules, each as TYPE MATCH TO, and of a redirect also STATUS (301, 302, 307 or 308; without one 302). TYPE is exact_path, path_prefix or regex.',
+  }),
 });
 
 function acceptRuleLines(

@@ -6,8 +6,12 @@ import { DEFAULT_KEY, type Limit, MAX_REQUESTS, MAX_WINDOW_SECONDS } from './rat
 
 /** In the bind message: texts such as "100/1m burst 20 by header:x-api-key". */
 export const rateLimitAgentSchema = Type.Object({
-  limits: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { default: [], maxItems: MAX_LIMITS }),
-  enforce: Type.Boolean({ default: true }),
+  limits: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+    default: [],
+    maxItems: MAX_LIMITS,
+    description: 'Limits, each as REQUESTS/TIME, such as "100/1m", and if needed "burst NUMBER" and "by KEY" after it.',
+  }),
+  enforce: Type.Boolean({ default: true, description: 'false: the limits are rehearsed, and all requests pass.' }),
 });
 
 const LIMIT = /^(?<limit>\d{1,7})\/(?<window>\d{1,5})(?<unit>[smh]?)(?: burst (?<burst>\d{1,7}))?(?: by (?<key>\S+))?$/;

@@ -75,7 +75,9 @@ export const reservedDomains = defineResource({
   actions: domainActions,
   derived: {
     certificate_management_status: statusSchema,
-    acme_challenge_cname_target: Type.Null({ description: 'Always null: DNS challenges are not used.' }),
+    acme_challenge_cname_target: Type.Null({
+      description: 'Always null. For DNS challenges, the setting acme_dns names the provider of a zone.',
+    }),
     cname_target: Type.Union([Type.String(), Type.Null()], {
       description: 'Target for a CNAME record of the domain.',
     }),
