@@ -414,7 +414,7 @@ test('a key that only reads is offered nothing to write, and the API refuses any
   }
   const status = await viewer.page.evaluate(
     `fetch('/edges/https', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json', 'service-version': '2',
-      'postern-console-token': sessionStorage.getItem('postern-console-token') } }).then(({ status }) => status)`,
+      'postern-console-token': localStorage.getItem('postern-console-token') } }).then(({ status }) => status)`,
   );
   assert.equal(status, 403);
   await viewer.close();

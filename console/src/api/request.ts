@@ -1,6 +1,8 @@
 import { ApiError, asApiError } from './api-error.ts';
 import { forgetSession, sessionToken } from './session-token.ts';
 
+const TOKEN_HEADER = 'postern-console-token';
+
 export interface RequestOptions {
   readonly body?: unknown;
   /** ETag of the version that the change is based on. */
@@ -45,7 +47,13 @@ export async function get<Body>(path: string, abort?: AbortSignal): Promise<Body
 
 export async function send(method: string, path: string, init: RequestInit): Promise<Response> {
   try {
-    return await fetch(path, { ...init, method, credentials: 'same-origin', cache: 'no-store', redirect: 'error' });
+    const response = await fetch(path, {
+      ...init,
+      ...{ method, credentials: 'same-origin', cache: 'no-store', redirect: 'error' },
+    });
+    const token = new Headers(init.headers).get(TOKEN_HEADER);
+    if (response.status === 401 && token !== null) forgetSession(token);
+    return response;
   } catch (error) {
     if (init.signal?.aborted === true) throw error;
     throw asApiError(error);
@@ -54,11 +62,10 @@ export async function send(method: string, path: string, init: RequestInit): Pro
 
 export function sessionHeaders(): Record<string, string> {
   const token = sessionToken();
-  return { 'service-version': '2', ...(token !== null && { 'postern-console-token': token }) };
+  return { 'service-version': '2', ...(token !== null && { [TOKEN_HEADER]: token }) };
 }
 
 export async function refusalOf(response: Response): Promise<ApiError> {
-  if (response.status === 401) forgetSession();
   const body = (await response.json().catch(() => null)) as Record<string, unknown> | null;
   return new ApiError(
     response.status,

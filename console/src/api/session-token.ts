@@ -1,5 +1,9 @@
 import { signal } from '@preact/signals';
 
+/**
+ * In the local storage, which all tabs of this origin share, and no other port of the host: one login is enough for all
+ * of them. Without the cookie, which no script can read, the token is worth nothing.
+ */
 const STORED_AS = 'postern-console-token';
 
 export interface Session {
@@ -19,17 +23,30 @@ export const session = signal<Session | null | undefined>(undefined);
 export const endedBecause = signal('');
 
 export function sessionToken(): string | null {
-  return sessionStorage.getItem(STORED_AS);
+  return localStorage.getItem(STORED_AS);
 }
 
 export function keepSessionToken(token: string): void {
-  sessionStorage.setItem(STORED_AS, token);
+  localStorage.setItem(STORED_AS, token);
 }
 
-export function forgetSession(): void {
-  sessionStorage.removeItem(STORED_AS);
+/** `token`: the one that was rejected. Another tab may have logged in again since. */
+export function forgetSession(token: string | null): void {
+  if (token !== sessionToken()) return;
+  localStorage.removeItem(STORED_AS);
   if (session.value) endedBecause.value = 'Your session ended. Log in again.';
   session.value = null;
+}
+
+/** Other tabs log in and out: this one does the same at once. */
+export function followOtherTabs(onLogin: () => void): void {
+  addEventListener('storage', ({ key, newValue }) => {
+    // Null: somebody cleared the storage.
+    if (key !== STORED_AS && key !== null) return;
+    if (key !== null && newValue !== null) return onLogin();
+    if (session.value) endedBecause.value = 'You logged out in another tab.';
+    session.value = null;
+  });
 }
 
 /** The login of a person ends at `/console/#token=…`: the token must not stay in the address or the history. */

@@ -1,3 +1,4 @@
+import { loadPageAgain } from '../shell/page-round.ts';
 import { refusalOf, request, send } from './request.ts';
 import { endedBecause, forgetSession, keepSessionToken, type Session, session, sessionToken } from './session-token.ts';
 
@@ -21,24 +22,31 @@ export async function signIn(apiKey: string): Promise<void> {
   session.value = rest;
 }
 
-/** After a reload: the token is in the session storage, the cookie in the browser. */
+/** After a reload and in a new tab: the token is in the local storage, the cookie in the browser. */
 export async function resumeSession(): Promise<void> {
-  if (sessionToken() === null) {
+  const token = sessionToken();
+  if (token === null) {
     session.value = null;
     return;
   }
+  const former = session.value;
   try {
-    session.value = (await request<Session>('GET', '/console/session')).data;
+    const { data } = await request<Session>('GET', '/console/session');
+    endedBecause.value = '';
+    session.value = data;
+    // What is shown was loaded with the rights of somebody else.
+    if (former && former.who.name !== data.who.name) loadPageAgain();
   } catch {
-    forgetSession();
+    forgetSession(token);
   }
 }
 
 export async function signOut(): Promise<void> {
+  const token = sessionToken();
   try {
     await request('DELETE', '/console/session');
   } finally {
     session.value = null;
-    forgetSession();
+    forgetSession(token);
   }
 }
