@@ -66,3 +66,11 @@ test('docs/README.md has one row with every module, and docs/concepts.md a row f
     names,
   );
 });
+
+test('docs/reference/configuration.md has every setting in a group that says what it is about', () => {
+  assert.doesNotMatch(
+    read('docs/reference/configuration.md'),
+    /^## Other settings/m,
+    'name its group in tools/generators/configuration.ts',
+  );
+});

@@ -1,3 +1,4 @@
+import { AGENT_NOTES, RUN_GROUP } from '../../src/cli/agent/agent-syntax.ts';
 import { apiResources } from '../../src/cli/api/api-resources.ts';
 import { operationList } from '../../src/cli/api/operation-list.ts';
 import { flagGroups, usageOf } from '../../src/cli/command-help.ts';
@@ -15,7 +16,13 @@ export const readsGenerated = true;
 /** Every command with its flags and exit codes. */
 export async function generate(): Promise<Map<string, string>> {
   const syntaxes = await Promise.all(COMMANDS.map(async (command) => (await command.load()).syntax));
-  const page = [HEAD, overview(), flagSection('## Connection flags', CONNECTION.flags), ...syntaxes.map(section)];
+  const page = [
+    HEAD,
+    overview(),
+    flagSection('## Connection flags', CONNECTION.flags),
+    agentSection(),
+    ...syntaxes.map(section),
+  ];
   return new Map([[PAGE_PATH, `${page.join('\n\n')}\n`]]);
 }
 
@@ -50,7 +57,9 @@ function section(syntax: CommandSyntax): string {
     ...(words.length === 0 ? [] : [['| subcommand | |', '|---|---|', ...words].join('\n')]),
     ...(command === 'api' ? [resourceTable()] : []),
     ...flagGroups(syntax, null).map((group) => groupText(syntax, group)),
-    ...notes.map((note) => (note.includes('\n') ? block(note) : prose(note))),
+    ...notes
+      .filter((note) => !AGENT_NOTES.includes(note))
+      .map((note) => (note.includes('\n') ? block(note) : prose(note))),
     ...(examples.length === 0 ? [] : [block(examples.join('\n'))]),
     `Exit codes: ${codes.join(', ')}.`,
   ].join('\n\n');
@@ -58,10 +67,18 @@ function section(syntax: CommandSyntax): string {
 
 function groupText({ name: command }: CommandSyntax, { title, flags, summary }: FlagGroup): string {
   if (title === CONNECTION.title) return 'And the [connection flags](#connection-flags).';
+  if (title === RUN_GROUP.title) return 'And the [agent flags](#agent-flags).';
   if (summary !== undefined)
     return prose(summary.replace('; postern server --help lists them', '; [Configuration](configuration.md)'));
   if (command === 'server' && title === 'Settings') return 'And every setting: [Configuration](configuration.md).';
   return flagSection(title === 'Flags' ? '' : `${title}:`, flags);
+}
+
+/** What all commands of the agent share, once. */
+function agentSection(): string {
+  const users =
+    '`postern http`, `tcp`, `tls`, `tunnel` and `start` take these flags. [The agent](agent.md) describes what they do.';
+  return [flagSection(`## Agent flags\n\n${users}`, RUN_GROUP.flags), ...AGENT_NOTES.map(prose)].join('\n\n');
 }
 
 function flagSection(title: string, flags: readonly Flag[]): string {

@@ -37,8 +37,9 @@ const TUNNEL_TEXTS: Readonly<Record<TunnelCommandName, CommandText>> = {
   },
 };
 
-const RUN_GROUP: FlagGroup = { title: 'Server and output', flags: runFlags };
-const NOTES = [
+export const RUN_GROUP: FlagGroup = { title: 'Server and output', flags: runFlags };
+/** Notes of every command that runs an agent. */
+export const AGENT_NOTES: readonly string[] = [
   'The server address comes from --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The token comes from --authtoken-file, --authtoken, POSTERN_AUTHTOKEN, or authtoken in the configuration file. For a server on this machine, the agent also finds the token (first-authtoken) and the CA of the server in POSTERN_DATA_DIR or ./postern-data. A ./postern-agent.yaml that --config does not name gets no secret from elsewhere for its server_addr or by its root_cas, nor does a server by a CA that only ./postern-data vouches for, unless you agree on a terminal.',
   'Ctrl-C stops the agent after open requests finish; a second Ctrl-C stops it immediately.',
 ];
@@ -55,7 +56,7 @@ export function tunnelSyntax(name: TunnelCommandName): CommandSyntax {
     about,
     flags: tunnelFlags(name),
     groups: [RUN_GROUP],
-    notes: NOTES,
+    notes: AGENT_NOTES,
     examples: name === 'http' ? [...examples, ...moduleExamples()] : examples,
     exitCodes: EXIT_CODES,
   };
@@ -75,7 +76,7 @@ export const START_SYNTAX: CommandSyntax = {
     'Starts the named tunnels of the configuration file, or all of them. With --docker, it also publishes running containers that have postern.… labels, as they come and go. The default file is ./postern-agent.yaml, then $XDG_CONFIG_HOME/postern/agent.yaml or ~/.config/postern/agent.yaml.',
   flags: startFlags,
   groups: [RUN_GROUP],
-  notes: [CONTAINER_LABELS, ...NOTES],
+  notes: [CONTAINER_LABELS, ...AGENT_NOTES],
   examples: ['postern start --all', 'postern start --docker'],
   exitCodes: EXIT_CODES,
 };
