@@ -4,6 +4,7 @@ import { type ConnectionOptions, checkServerIdentity, type SecureContext, connec
 import { messageOf } from '../lib/error-text.ts';
 import { attach, closing, guarded, ignoreErrors, listen, reporting } from '../lib/guarded-listeners.ts';
 import { ForbiddenAddressError, guardedLookup } from '../lib/net/guarded-lookup.ts';
+import { noticeVanished } from '../lib/net/vanished-peer.ts';
 import { Inlet } from './inlet.ts';
 import { NoDescriptorError, roomyLookup } from './roomy-lookup.ts';
 import type { UpstreamFailure } from './upstream.ts';
@@ -117,6 +118,8 @@ export function createDial(options: DialOptions): Dial {
     );
     const onReady = guarded(owner, () => {
       end();
+      // Any other exchange has deadlines.
+      if (purpose.isStream) noticeVanished(socket);
       handler({ socket, protocol: negotiated(socket), inlet }, null);
     });
     const onTimeout = guarded(owner, () =>

@@ -5,6 +5,7 @@ import { messageOf } from '../../lib/error-text.ts';
 import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
 import { localhostLookup } from '../../lib/net/localhost-lookup.ts';
 import { splice } from '../../lib/net/splice.ts';
+import { noticeVanished } from '../../lib/net/vanished-peer.ts';
 import { reasonOf } from '../../upstream/upstream-failure.ts';
 import type { LocalAddress } from './local-address.ts';
 import { answerFailure, problemText } from './local-failure.ts';
@@ -55,6 +56,7 @@ export function openTcpConnection(stream: ServerHttp2Stream, address: LocalAddre
   attach(socket, 'error', onError);
   listenOnce(socket, 'connect', owner, () => {
     clearTimeout(timer);
+    noticeVanished(socket);
     socket.off('error', onError);
     stream.off('close', onGone);
     // The stream may already be reset, with 'close' still pending.

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { listenOnce, reporting } from '../../lib/guarded-listeners.ts';
 import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import { noticeVanished } from '../../lib/net/vanished-peer.ts';
 
 export interface AcceptedSocketsOptions {
   /** Absent: every client connects directly. */
@@ -24,6 +25,7 @@ export class AcceptedSockets {
   accept(socket: Socket): void {
     const { clients, onSocket } = this.#options;
     this.#sockets.add(socket);
+    noticeVanished(socket);
     listenOnce(socket, 'close', reporting('edge listener'), () => this.#sockets.delete(socket));
     if (clients === undefined) onSocket(socket, peerOf(socket));
     else clients.admit(socket, (client) => onSocket(socket, client));

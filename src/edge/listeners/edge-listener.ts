@@ -42,7 +42,7 @@ export async function openEdgeListener({
   try {
     for (const openServer of open) {
       // Complete responses are written at once: waiting to fill a packet only costs time.
-      const server = createServer({ noDelay: true, keepAlive: true });
+      const server = createServer({ noDelay: true });
       listenPer(
         server,
         'connection',

@@ -12,6 +12,7 @@ import {
 } from '../../lib/guarded-listeners.ts';
 import type { PortRange } from '../../lib/net/listen-address.ts';
 import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import { noticeVanished } from '../../lib/net/vanished-peer.ts';
 import { AddressCounter } from '../tls/address-counter.ts';
 
 export interface TcpPortsOptions {
@@ -95,7 +96,7 @@ export class TcpPorts {
   async #tryOpen(port: number, onSocket: OnSocket): Promise<OpenPort | NoPort> {
     if (this.#held.has(port)) return 'taken';
     this.#held.add(port);
-    const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, pauseOnConnect: true });
+    const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true });
     const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'tcp port');
     listenPer(server, 'connection', ownerOf, (socket: Socket) => {
       const { clients } = this.#options;
@@ -123,6 +124,7 @@ export class TcpPorts {
   #admit(socket: Socket, client: ArrivedClient, onSocket: OnSocket): void {
     // A reset can occur at any time from here on.
     ignoreErrors(socket);
+    noticeVanished(socket);
     const { address } = client;
     if (address === '' || this.#addresses.enter(address) !== null) {
       socket.destroy();

@@ -27,7 +27,7 @@ export async function openHandingListener({
   };
   try {
     for (const openServer of open) {
-      const server = createServer({ noDelay: true, keepAlive: true, pauseOnConnect: true });
+      const server = createServer({ noDelay: true, pauseOnConnect: true });
       const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'edge listener');
       listenPer(server, 'connection', ownerOf, (socket: Socket) => onSocket(ignoreErrors(socket)));
       addresses.push(await openServer(server));
