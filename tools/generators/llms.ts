@@ -13,8 +13,8 @@ This file lists the documentation for programs that read it. Paths are relative 
 ## Start
 
 - [README](README.md): what Postern is, the first commands, a comparison
-- [The interface](spec/interface.md): the HTTP API
 - [openapi.json](openapi.json): the API as OpenAPI 3.1
+- [The interface of the retired service](spec/interface.md): the modules, tunnels and event sources that the API is compatible with
 - [SECURITY.md](SECURITY.md): what Postern defends against, and how to report a vulnerability
 - [ARCHITECTURE.md](ARCHITECTURE.md): the parts of the program, and where to add something
 - [CONTRIBUTING.md](CONTRIBUTING.md): how to work on Postern
