@@ -12,6 +12,10 @@ const WANTED: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['the runtime stops reading at a request for a protocol that the edge does not switch to', /upgrade:/i],
   ['two spaces before the version', / {2}HTTP/],
   ['a bare CR or LF before a request', /(?<!\r)\n|\r(?!\n)/],
+  [
+    'the runtime goes on after HTTP/1.0 with "keep-alive" and "close"; RFC 9112 §9.3 lets "close" win',
+    /HTTP\/1\.0\r\n(?=(?:[^\r\n]+\r\n)*connection:[^\r\n]*close)(?=(?:[^\r\n]+\r\n)*connection:[^\r\n]*keep-alive)/i,
+  ],
 ];
 
 export interface Differences {
