@@ -51,6 +51,10 @@ suite('a database that went back to an earlier state', () => {
           world.logLines.some((line) => line.includes('lost commits')),
           'nothing was logged',
         );
+        const { problems } = (await world.api('GET', '/problems')).body;
+        const found = problems.find(({ message }: { readonly message: string }) => /lost commits/.test(message));
+        assert.match(found?.message ?? '', /the database went back at /);
+        assert.match(found.advice, /restart the server/);
         const metrics = await world.api('GET', '/metrics');
         assert.match(metrics.text, /^postern_store_resets_total 1$/m);
       }

@@ -79,18 +79,62 @@ suite('several servers in the URL', async () => {
     assert.equal(store.stats().resets, 0);
   });
 
-  test('a server that becomes read-only without a restart is left, and lost commits are noticed', async () => {
-    await execute(standby.url, 'ALTER SYSTEM SET default_transaction_read_only = on');
-    await execute(standby.url, 'SELECT pg_reload_conf()');
-    await untilReadOnly(standby.url);
-    // The former primary lacks the commits since the failover: everything in memory is read again.
+  test('the former primary is not used while it accepts writes too, however connections to the new one end', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      await endConnections(`${standby.url.replace(/postgres$/, '')}${pathname.slice(1)}`);
+      await untilCommitted(store, `round ${round}`);
+      await until(() => replica.get('edge', `round ${round}`) !== undefined, 'the other store did not follow');
+    }
+    assert.deepEqual([store.stats().resets, other.stats().resets], [0, 0]);
+  });
+
+  test('a store that is opened now uses the new primary, wherever the URL names it', async () => {
+    const opened = await open(`postgres://postgres@${second},${first}${pathname}`);
+    try {
+      const { records } = await everything(opened);
+      assert.ok(records.some(({ id }) => id === 'round 2'));
+    } finally {
+      await opened.close();
+    }
+  });
+
+  test('while the new primary is read-only, the former one is not used instead, and the error says so', async () => {
+    await setReadOnly(standby.url, 'on');
+    const problem = new RegExp(`(?=.*${first}: it is a standby).*${second}: .*former primary.*timeline 1.*timeline 2`);
+    // The first write still finds a connection.
+    await assert.rejects(committed(store, { puts: [put('edge', 'never')] }), { code: 'ERR_POSTERN_STORE_READ_ONLY' });
+    await assert.rejects(committed(store, { puts: [put('edge', 'never')] }), { message: problem });
+    assert.equal(store.health().state, 'degraded');
+    await setReadOnly(standby.url, 'off');
     await untilCommitted(store, 'back');
     await until(() => replica.get('edge', 'back') !== undefined, 'the other store did not follow');
-    const { records } = await everything(store);
-    assert.deepEqual(records.map(({ id }) => id).sort(), ['back', 'before']);
-    assert.equal(replica.get('edge', 'after'), undefined, 'forgotten with its history');
-    assert.equal(store.stats().resets, 1);
+    assert.notEqual(replica.get('edge', 'after'), undefined);
+    assert.equal(store.stats().resets, 0);
   });
+});
+
+test('a primary that was replaced while it runs on is left, and what it took alone is forgotten', async (t) => {
+  const dataDir = join(await tempDir(t), 'data');
+  const primary = await startOwnPostgres();
+  t.after(() => primary.close());
+  const database = await freshDatabase(primary);
+  const standby = await primary.addStandby();
+  const [first, second] = [new URL(primary.url).host, new URL(standby.url).host];
+  const url = `postgres://postgres@${first},${second}${new URL(database.url).pathname}`;
+  const store = await openPostgresStore({ url, dataDir, secretKey: null });
+  t.after(() => store.close());
+  const replica = await Replica.open(store);
+  t.after(() => replica.close());
+  await committed(store, { puts: [put('edge', 'before')] });
+  await standby.untilCaughtUp();
+  await standby.promote();
+  await committed(store, { puts: [put('edge', 'taken by the former primary')] });
+  const beganMs = performance.now();
+  await until(() => store.stats().resets === 1, 'it was not noticed');
+  t.diagnostic(`noticed after ${Math.round(performance.now() - beganMs)} ms`);
+  await untilCommitted(store, 'after');
+  await until(() => replica.get('edge', 'after') !== undefined, 'the replica did not follow');
+  assert.deepEqual([...replica.all('edge')].map(({ id }) => id).sort(), ['after', 'before']);
 });
 
 test('a primary whose machine is gone without a word does not hold up the writes for long', async (t) => {
@@ -149,20 +193,27 @@ const AWAY: ReadonlySet<unknown> = new Set([
 ]);
 
 /** The server reads its configuration again some time after it was asked to. */
-async function untilReadOnly(url: string): Promise<void> {
+async function setReadOnly(url: string, value: 'on' | 'off'): Promise<void> {
+  await execute(url, `ALTER SYSTEM SET default_transaction_read_only = ${value}`);
+  await execute(url, 'SELECT pg_reload_conf()');
   const deadline = Date.now() + DEADLINE_MS;
-  while (!(await isReadOnly(url))) {
-    assert.ok(Date.now() < deadline, 'the server did not become read-only');
+  // Fails with "division by zero" until then.
+  const sql = `SELECT 1 / (current_setting('default_transaction_read_only') = '${value}')::int`;
+  while (
+    !(await execute(url, sql).then(
+      () => true,
+      () => false,
+    ))
+  ) {
+    assert.ok(Date.now() < deadline, 'the server did not read its configuration');
     await sleep(20);
   }
 }
 
-function isReadOnly(url: string): Promise<boolean> {
-  // Fails with "division by zero" until then.
-  const sql = "SELECT 1 / (current_setting('default_transaction_read_only') = 'on')::int";
-  return execute(url, sql).then(
-    () => true,
-    () => false,
+async function endConnections(url: string): Promise<void> {
+  await execute(
+    url,
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
   );
 }
 

@@ -61,6 +61,11 @@ export interface OpenedNodes {
 const DEFAULT_PEER_LISTEN: ListenAddress = { host: '127.0.0.1', port: 7445 };
 const MAX_NAME = 64;
 
+function lostCommits(nowMs: number): string {
+  const at = new Date(nowMs).toISOString();
+  return `the database went back at ${at} and lost commits that this node had seen: a standby without them was promoted, or an earlier state was restored. Compare the newest changes ("postern changes") with what was intended, and repeat those that are missing`;
+}
+
 /** This process as a node of the installation: alone on SQLite, linked with the others on PostgreSQL. */
 export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
   const { config, store, clock, logger: log, counts } = deps;
@@ -85,6 +90,7 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
       if (keyId !== undefined) store.useSecretKey(keyId);
     },
   });
+  store.onReset(() => membership.setProblem('store', lostCommits(clock.nowMs())));
   const peers = await openPeers(deps, membership, config.database_url);
   try {
     await membership.join(peers === null ? null : peers.dialled);

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { CurrentServer } from './current-server.ts';
-import { refuseStandbyClient } from './refuse-standby.ts';
 import { ServerPool, serverOf } from './server-pool.ts';
+import { refuseOtherServers } from './server-survey.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Shorter when there is another server to try. */
@@ -84,7 +84,6 @@ export function createPool(server: CurrentServer | string, max: number, config: 
 
 async function prepareSession(client: pg.ClientBase, server: CurrentServer): Promise<void> {
   // Sent together: a new connection has taken enough round trips already.
-  await Promise.all([client.query(WAIT_FOR_DISK), ...(server.mustBeWritable ? [refuseStandbyClient(client)] : [])]);
-  if (!server.mustBeWritable) return;
-  server.accepts(serverOf(client));
+  const checked = server.mustBeWritable ? refuseOtherServers(client, server, serverOf(client)) : null;
+  await Promise.all([client.query(WAIT_FOR_DISK), checked]);
 }

@@ -16,6 +16,7 @@ import { refuseStandby } from './refuse-standby.ts';
 import { RevisionWatch } from './revision-watch.ts';
 import { readSchemaNames, TAKE_MIGRATION_LOCK } from './schema-names.ts';
 import type { ServerPool } from './server-pool.ts';
+import { ServerSurvey } from './server-survey.ts';
 
 export interface OpenPostgresStoreOptions {
   /** `postgres://…`; the tables are created in the first schema of the connection's search_path. */
@@ -40,12 +41,14 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
   const { url, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS, keepRevisions, clock } = options;
   makeDataDirectory(options.dataDir);
   const server = new CurrentServer(url);
+  const survey = new ServerSurvey(server);
   const pool = createPool(server, MAX_CONNECTIONS);
   const urgentPool = createUrgentPool(server);
   let watch: RevisionWatch | null = null;
   let history: History | null = null;
   const monitor = new StoreHealthMonitor();
   try {
+    await survey.whenDue();
     const { channel } = await inTransaction(pool, READ_VIEW, (connection) => connection.run(readSchemaNames()));
     // It is needed soon, and a new connection takes some round trips.
     void urgentPool.connect().then(
@@ -54,6 +57,7 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
     );
     watch = new RevisionWatch({
       server,
+      survey,
       channel,
       pollIntervalMs,
       readRevision: async () => (history === null ? 0 : monitor.watchingProbe(readPosition.bind(null, pool, history))),

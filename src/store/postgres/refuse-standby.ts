@@ -14,8 +14,12 @@ export function* refuseStandby(): Program<void> {
 
 /** The same for a new connection. */
 export async function refuseStandbyClient(client: pg.ClientBase): Promise<void> {
+  if (await isReadOnlyClient(client)) throw readOnlyDatabase(STANDBY_PROBLEM);
+}
+
+export async function isReadOnlyClient(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ readonly is_read_only: boolean }>(IS_READ_ONLY);
-  if (rows[0]?.is_read_only === true) throw readOnlyDatabase(STANDBY_PROBLEM);
+  return rows[0]?.is_read_only === true;
 }
 
 export function readOnlyDatabase(problem: string, cause?: unknown) {

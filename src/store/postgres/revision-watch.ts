@@ -3,12 +3,13 @@ import pg from 'pg';
 import { currentSchema } from '../sql/schema/migrations.ts';
 import { clientConfig } from './client-config.ts';
 import type { CurrentServer } from './current-server.ts';
-import { refuseStandbyClient } from './refuse-standby.ts';
 import { loginChannelOf, TAKE_VERSION_LOCK, TRY_SERVER_LOCK } from './schema-names.ts';
 import { socketOf } from './server-pool.ts';
+import { refuseOtherServers, type ServerSurvey } from './server-survey.ts';
 
 export interface RevisionWatchOptions {
   readonly server: CurrentServer;
+  readonly survey: ServerSurvey;
   readonly channel: string;
   readonly pollIntervalMs: number;
   readonly readRevision: () => Promise<number>;
@@ -84,6 +85,7 @@ export class RevisionWatch {
     this.#isClosed = true;
     if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
     if (this.#pollTimer !== null) clearTimeout(this.#pollTimer);
+    await this.#options.survey.close();
     await this.#client?.end().catch(() => {});
   }
 
@@ -116,7 +118,7 @@ export class RevisionWatch {
     this.#clientUrl = url;
     try {
       await client.connect();
-      if (server.mustBeWritable) await refuseStandbyClient(client);
+      if (server.mustBeWritable) await refuseOtherServers(client, server, url);
       // In one round trip, and in this order: a server without the version lock counts as an older one, and another that
       // starts meanwhile would refuse to migrate.
       const [, , { rows }] = await Promise.all([
@@ -153,6 +155,8 @@ export class RevisionWatch {
   }
 
   async #poll(): Promise<void> {
+    // Not awaited: a server that is gone takes its time.
+    void this.#options.survey.whenDue();
     try {
       const revision = await this.#options.readRevision();
       if (revision > this.#revision) this.#noteForeign(revision);
