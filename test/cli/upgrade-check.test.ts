@@ -136,11 +136,14 @@ test('names the server that runs on a data directory', async (t) => {
   assert.doesNotMatch(JSON.stringify((await answer(location)).findings), /runs on this store/);
 });
 
-test('says that there is no store yet, and creates none', async (t) => {
+test('warns that there is no store, which a mistyped folder or a new volume looks like, and creates none', async (t) => {
   const dataDir = join(await tempDir(t), 'new');
   const { code, stdout } = await runCommand(['upgrade-check', '--data-dir', dataDir]);
   assert.equal(code, 0);
-  assert.ok(stdout.includes(`no store yet in ${dataDir}`), stdout);
+  assert.match(stdout, /; no sqlite store\n/);
+  assert.match(stdout, /^warning +store +there is no store in .*nothing was checked/m);
+  assert.ok(stdout.includes(`no store in ${dataDir}`), stdout);
+  assert.match(stdout, /--data-dir[^\n]*mount the volume of the running one/);
   assert.throws(() => readdirSync(dataDir), /ENOENT/);
 });
 

@@ -7,8 +7,13 @@ export function judgeUpgrade(store: ExaminedStore, config: Config): readonly Fin
   const { schemaVersion: found, knownSchemaVersion: known } = store;
   if (found === 0) {
     const findings = findingsOf('store');
-    const where = config.database_url === null ? ` in ${config.data_dir}` : '';
-    findings.ok(`there is no store yet${where}: the first start creates it`);
+    const where = config.database_url === null ? config.data_dir : 'the database';
+    findings.warning(
+      `there is no store in ${where}: nothing was checked, and the first start would create an empty store there`,
+      config.database_url === null
+        ? 'if a server of yours has data, name its folder with --data-dir; in a container, mount the volume of the running one'
+        : 'if a server of yours has data, give this program its database_url',
+    );
     return findings.list;
   }
   if (found > known && !store.isCompatible) {

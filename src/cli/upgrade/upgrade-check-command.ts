@@ -47,9 +47,9 @@ export function createUpgradeCheckCommand(ports: UpgradePorts): Command {
 }
 
 function heading(version: string, store: ExaminedStore | null): string {
-  return store === null
-    ? `Postern ${version}: the store cannot be read`
-    : `Postern ${version}, schema version ${store.knownSchemaVersion}; ${store.engine} store, schema version ${store.schemaVersion}`;
+  if (store === null) return `Postern ${version}: the store cannot be read`;
+  const found = store.schemaVersion === 0 ? `no ${store.engine} store` : `${store.engine} store, schema version ${store.schemaVersion}`;
+  return `Postern ${version}, schema version ${store.knownSchemaVersion}; ${found}`;
 }
 
 function jsonOf(version: string, store: ExaminedStore | null, findings: readonly Finding[]): object {
