@@ -27,7 +27,8 @@ interface ComposeFile {
 }
 
 const FILES: readonly string[] = ['compose.yaml', 'compose.postgres.yaml'];
-const variables = new Set(settingNames.map(variableOf));
+/** The last one is for commands in the container. */
+const variables = new Set([...settingNames.map(variableOf), 'POSTERN_CLI_API_URL']);
 const textOf = (file: string): string => readFileSync(join(projectRoot, file), 'utf8');
 const [standalone, postgres] = FILES.map((file) => parse(textOf(file)) as ComposeFile) as [ComposeFile, ComposeFile];
 

@@ -148,8 +148,8 @@ export class UpWorld {
         const command = startPostern(this.#test, { args: ['restart', '--data-dir', dataDir] });
         const code = await endOf(command);
         const [, pid] = /Process (\d+) serves now/.exec(command.stdout()) ?? [];
-        // It is no child of this process.
-        if (pid !== undefined) this.#test.after(async () => void process.kill(Number(pid), 'SIGKILL'));
+        // It is no child of this process, and a later restart ends it.
+        if (pid !== undefined) this.#test.after(async () => endProcess(Number(pid)));
         return code;
       },
       certificateWaitMs: 20_000,
@@ -243,4 +243,12 @@ export class UpWorld {
 
 async function endOf(server: PosternProcess): Promise<number> {
   return (await server.exited).code ?? 1;
+}
+
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }

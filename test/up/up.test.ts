@@ -1,18 +1,37 @@
 // Own process: starts servers, which takes long.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { shellBlocks } from '../docs/markdown.ts';
 import { missingBalancer, startNginx } from '../support/balancers.ts';
 import type { Cleanup } from '../support/cleanup.ts';
+import { freePortsOn } from '../support/cluster/own-addresses.ts';
+import { startPostern } from '../support/server-process.ts';
 import { PUBLIC_ADDRESS, type UpResult, UpWorld } from './up-world.ts';
 
 const HOST = 'app.example.com';
 const HERE = { v4: [PUBLIC_ADDRESS], v6: [] };
 /** The commands of the page, without sudo. */
-const [publish = [], login = [], move = [], open = [], , remove = []] = shellBlocks(
-  'docs/how-to/publish-a-site.md',
-).map(({ text }) => text.trim().split(' ').slice(3));
+const PAGE = shellBlocks('docs/how-to/publish-a-site.md').map(({ text }) => text.trim().split('\n'));
+const [
+  [publish = []] = [],
+  [login = []] = [],
+  [move = []] = [],
+  [open = []] = [],
+  ,
+  inviting = [],
+  joining = [],
+  [remove = []] = [],
+] = PAGE.map((lines) =>
+  lines.map((line) =>
+    line
+      .replace(/^sudo /, '')
+      .split(' ')
+      .slice(2),
+  ),
+);
 const OPERATORS = '# ours: do not lose this\nregion: eu   # Frankfurt\n';
 
 suite('postern up in a terminal', () => {
@@ -176,6 +195,34 @@ suite('postern up in a terminal', () => {
       /\*\.closed\.example\.com:443 serves app\.closed\.example\.com with a login.*--no-login to open it/,
     );
     assert.equal(await world.edgeOf('app.closed.example.com'), undefined);
+  });
+
+  test('a service on another machine is published by an agent that joins with an invitation', async (t) => {
+    const [listen = [], reserve = [], invite = []] = inviting;
+    const { hostname } = new URL(`http://${world.api}`);
+    const [port] = await freePortsOn(hostname, 1);
+    const gateway = `${hostname}:${port}`;
+    const changed = await world.up(listen.map((word) => (word === '0.0.0.0:7444' ? gateway : word)));
+    assert.equal(changed.code, 0, changed.err);
+    assert.match(changed.out, /^ {2}[+~] tunnel_names: .*gateway\.example\.com/m);
+
+    const key = readFileSync(join(world.dataDir, 'first-api-key'), 'utf8').trim();
+    const access = { POSTERN_CLI_API_URL: `http://${world.api}`, POSTERN_CLI_API_KEY: key };
+    const type = (args: readonly string[], env: Record<string, string>) =>
+      startPostern(t, { args, cwd: world.folder, env: { ...env, HOME: world.folder } });
+    const reserved = type(['api', ...reserve], access);
+    assert.equal((await reserved.exited).code, 0, reserved.stderr());
+    // DNS leads the other machine to the gateway; here its address does.
+    const invited = type(['agents', ...invite, '--gateway', gateway], access);
+    assert.equal((await invited.exited).code, 0, invited.stderr());
+    const joined = type(invited.stdout().trim().split(' ').slice(1), {});
+    assert.equal((await joined.exited).code, 0, joined.stderr());
+    const [serve = []] = joining;
+    const agent = type(['http', String(world.target), ...serve.slice(1)], {});
+    const visit = () => world.visit('wiki.example.com').catch(() => null);
+    const isOnline = async (): Promise<boolean> => (await visit())?.text === 'hello';
+    while (!(await isOnline()) && agent.child.exitCode === null) await sleep(100);
+    assert.equal(agent.child.exitCode, null, agent.stderr());
   });
 
   test('down removes what up made, and nothing else', async () => {
