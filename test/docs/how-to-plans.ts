@@ -32,7 +32,7 @@ const SUDO_OF_IMAGE = `sudo() {
   if [ "$program" = postern ]; then postern "$@" --root image; else "$program" "\${@/#\\//image/}"; fi
 }
 mkdir -p image/etc/postern image/var/lib/private/postern image/var/lib/other; ln -s private/postern image/var/lib/postern
-touch image/etc/postern/postern.yml
+touch image/etc/postern/agent.yaml
 sudo postern service install; sudo postern service install agent`;
 
 /** The new program is the same one here, and the service's files are in an image. */
