@@ -48,7 +48,10 @@ export function createUpgradeCheckCommand(ports: UpgradePorts): Command {
 
 function heading(version: string, store: ExaminedStore | null): string {
   if (store === null) return `Postern ${version}: the store cannot be read`;
-  const found = store.schemaVersion === 0 ? `no ${store.engine} store` : `${store.engine} store, schema version ${store.schemaVersion}`;
+  const found =
+    store.schemaVersion === 0
+      ? `no ${store.engine} store`
+      : `${store.engine} store, schema version ${store.schemaVersion}`;
   return `Postern ${version}, schema version ${store.knownSchemaVersion}; ${found}`;
 }
 
