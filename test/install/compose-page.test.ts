@@ -51,7 +51,11 @@ async function machine(t: TestContext, hasDatabase = false): Promise<Machine> {
     () => terminal.close(),
     async () => {
       const other = new Terminal({ cwd: folder, env });
-      await other.run(`'${process.execPath}' '${fake}' compose stop`).finally(() => other.close());
+      try {
+        await other.run(`'${process.execPath}' '${fake}' compose stop`);
+      } finally {
+        await other.close();
+      }
     },
   );
   return { terminal, folder, api };
