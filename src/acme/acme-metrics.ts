@@ -43,7 +43,7 @@ export function addAcmeMetrics({
   });
   new Gauge({
     name: 'postern_acme_orders_in_progress',
-    help: 'Certificate orders that this process works on.',
+    help: 'Certificate orders that this node works on.',
     registers,
     collect() {
       this.set(runningCount());
@@ -51,7 +51,7 @@ export function addAcmeMetrics({
   });
   const attempts = new Counter({
     name: 'postern_acme_attempts_total',
-    help: 'Finished attempts of this process to get a certificate, by outcome.',
+    help: 'Finished attempts of this node to get a certificate, by outcome.',
     labelNames: ['outcome'],
     registers,
   });

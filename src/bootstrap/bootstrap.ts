@@ -43,7 +43,7 @@ const ROWS: readonly BootstrapRow[] = [
   {
     kind: 'credential',
     setting: 'authtoken',
-    label: 'agent credential',
+    label: 'agent token',
     prefix: 'postern_cr_',
     description: 'Created on the first start',
     fileName: 'first-authtoken',

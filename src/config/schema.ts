@@ -61,7 +61,7 @@ const ownSettings = {
   }),
   database_migrate_under_old_nodes: required(boolean, {
     description:
-      'Migrate the PostgreSQL tables at startup even while servers of an older version are connected. The old servers keep serving from memory and reject writes. When false, a server that has to migrate refuses to start until they have stopped.',
+      'Migrate the PostgreSQL tables at startup even while nodes of an older version are connected. The old nodes keep serving from memory and reject writes. When false, a server that has to migrate refuses to start until they have stopped.',
   }),
   secret_key: optional(secretKeys, {
     description:
@@ -69,7 +69,7 @@ const ownSettings = {
     secrecy: 'secret',
   }),
   roles: required(choiceList(ROLES), {
-    description: 'Roles that this process runs. Every process serves the API, with or without api in this list.',
+    description: 'Roles of this node. Every node serves the API, with or without api in this list.',
   }),
   api_listen: required(listenAddress, {
     description:
@@ -108,13 +108,12 @@ const ownSettings = {
     secrecy: 'secret',
   }),
   authtoken: optional(presetToken, {
-    description:
-      'Token of the first agent credential. Used only while the store has none. Unset: generated, like the API key.',
+    description: 'The first agent token. Used only while the store has none. Unset: generated, like the API key.',
     secrecy: 'secret',
   }),
   domain: required(domainName, {
     description:
-      'Base domain of ephemeral endpoints. The internal CA that users are asked to trust can issue certificates for this domain only.',
+      'Domain below which agents get names, such as https://calm-otter-k3v9x2aqhm.example.com. The internal CA that people are asked to trust can issue certificates for this domain only.',
   }),
   edge_listen: required(listenAddresses, {
     description:
@@ -135,7 +134,7 @@ const ownSettings = {
   }),
   proxy_protocol_from: required(cidrList, {
     description:
-      'Address ranges of load balancers that start each connection with a PROXY protocol header (version 1 or 2). From these addresses the header is required, on the edge listeners, the tunnel listener and the ports of TCP tunnels, and the address in it is the client address. From all other addresses the header is refused. Empty: none. The API listener does not use it.',
+      'Address ranges of load balancers that start each connection with a PROXY protocol header (version 1 or 2). From these addresses the header is required, on the listeners of the edge, on the gateway and on the ports of TCP tunnels, and the address in it is the client address. From all other addresses the header is refused. Empty: none. The API listener does not use it.',
   }),
   ambiguous_paths: required(choice(AMBIGUOUS_PATHS), {
     description:
@@ -190,11 +189,11 @@ const ownSettings = {
   }),
   edge_requests_in_flight: required(integer(0, 1_000_000), {
     description:
-      'Maximum number of requests per process that are waiting for their response to begin; requests above the limit get 503 with Retry-After. Requests with a body can use at most three quarters of the limit. 0: no limit.',
+      'Maximum number of requests on this node that wait for their response to begin; requests above the limit get 503 with Retry-After. Requests with a body can use at most three quarters of the limit. 0: no limit.',
   }),
   edge_streams_in_flight: required(integer(0, 1_000_000), {
     description:
-      'Maximum number of responses in progress and WebSockets per process; requests above the limit get 503 with Retry-After. 0: no limit.',
+      'Maximum number of responses in progress and WebSockets on this node; requests above the limit get 503 with Retry-After. 0: no limit.',
   }),
   edge_address_share: required(integer(1, 100), {
     description:
@@ -257,7 +256,7 @@ const ownSettings = {
     description: 'Seconds allowed for one delivery attempt, from connecting to the end of the response.',
   }),
   events_lanes: required(integer(1, 2000), {
-    description: 'Number of subscription-destination pairs that one process delivers to concurrently.',
+    description: 'Number of subscription-destination pairs that one node delivers to concurrently.',
   }),
   events_retry_hours: required(integer(1, 720), {
     description: 'Hours to retry delivery to an unreachable destination before the delivery is dead.',

@@ -23,7 +23,7 @@ export function addRecordingMetrics({ registry, recorders, changeEvents }: Recor
       },
     });
   };
-  perType('postern_events_recorded_total', 'Events recorded by this process, by type.', () => [
+  perType('postern_events_recorded_total', 'Events recorded by this node, by type.', () => [
     changeEvents(),
     ...recorders.map(({ recorded }) => recorded),
   ]);

@@ -48,14 +48,14 @@ export class Admission {
     const credential = await this.#check(hello.token);
     if (credential === 'unchecked') {
       const message =
-        'the server reaches neither its database nor all other nodes, so the authtoken cannot be checked: the agent tries again';
+        'the server reaches neither its database nor all other nodes, so the agent token cannot be checked: the agent tries again';
       connection.refuse('ERR_POSTERN_GATEWAY_STORE', message, true);
       return;
     }
     if (credential === null) {
       await new Promise((resolve) => setTimeout(resolve, WRONG_SECRET_DELAY_MS));
       const message =
-        'this server does not know the authtoken: check it, or create one with "postern api credentials create"';
+        'this server does not know the agent token: check it, or create one with "postern api credentials create"';
       connection.refuse('ERR_POSTERN_AGENT_TOKEN', message, false);
       return;
     }

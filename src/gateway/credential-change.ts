@@ -20,7 +20,7 @@ export function applyCredentialChange(
   for (const session of ports.sessions()) {
     if (session.credentialId !== credentialId) continue;
     if (credential === null) {
-      const reason = 'the credential of this agent was deleted: configure another authtoken';
+      const reason = 'the token of this agent was deleted: configure another one';
       if (session.home === null) ports.endSession(session, 'ERR_POSTERN_AGENT_REVOKED', reason);
       else ports.cutCopy(session, 'ERR_POSTERN_AGENT_REVOKED', reason);
       continue;

@@ -5,11 +5,11 @@ export const gatewayErrors = errorTable({
   ERR_POSTERN_AGENT_TOKEN: {
     status: 401,
     explanation:
-      'The server does not know the authtoken of the agent. Create one with POST /credentials and configure the agent with it.',
+      'The server does not know the agent token. Create one with POST /credentials and configure the agent with it.',
   },
   ERR_POSTERN_AGENT_REVOKED: {
     status: 401,
-    explanation: 'The credential of the agent was deleted. Configure the agent with another authtoken.',
+    explanation: 'The agent token was deleted. Configure the agent with another one.',
   },
   ERR_POSTERN_AGENT_INVITATION: {
     status: 401,

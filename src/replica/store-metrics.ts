@@ -10,7 +10,7 @@ export function addStoreMetrics(registry: Registry, store: Store, replica: Repli
   const registers = [registry];
   new Gauge({
     name: 'postern_revision',
-    help: 'Revision of the configuration that this process serves.',
+    help: 'Revision of the configuration that this node serves.',
     registers,
     collect() {
       this.set(replica.revision);
@@ -40,7 +40,7 @@ export function addStoreMetrics(registry: Registry, store: Store, replica: Repli
 function countersOf(store: Store, registers: Registry[]): void {
   new Counter({
     name: 'postern_store_write_sets_total',
-    help: 'Writes applied by this process.',
+    help: 'Writes applied by this node.',
     registers,
     collect() {
       this.reset();
@@ -49,7 +49,7 @@ function countersOf(store: Store, registers: Registry[]): void {
   });
   new Counter({
     name: 'postern_store_resets_total',
-    help: 'Full reloads of this process after the database lost commits.',
+    help: 'Full reloads of this node after the database lost commits.',
     registers,
     collect() {
       this.reset();

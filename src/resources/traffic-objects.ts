@@ -41,7 +41,7 @@ export const requestObjectSchema: TObject = Type.Object({
   route_id: textOrNull('Id of the route; null if none matched.'),
   upstream: textOrNull('Address of the upstream; null if none was asked.'),
   ...shared,
-  user_id: textOrNull('Id of the user, service account or guest link; null if nobody was recognized.'),
+  user_id: textOrNull('Id of the person, service account or guest link; null if nobody was recognized.'),
   auth_kind: textOrNull('How the requester was recognized; null if nobody was.'),
   access: textOrNull('Decision of the access module; null without one.'),
   access_rule: textOrNull('Rule that decided; null if none did.'),

@@ -233,7 +233,7 @@ test('reaches the only node that is left at its own address when the configured 
 });
 
 test('does not stop when another node does not know its token yet', async (t) => {
-  const message = 'this server does not know the authtoken';
+  const message = 'this server does not know the agent token';
   const { one, two } = await nodes(t, ['one', 'two'], undefined, (name) => ({
     onHello: (connection) => {
       if (name === 'one' || two.connections.length > 1) return false;

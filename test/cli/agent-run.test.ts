@@ -80,12 +80,12 @@ test('does not report earlier problems as the reason of a requested stop', async
 
 test('a wrong token exits with 1 and advice', async () => {
   const { world, exit, agent } = await started();
-  agent.tellStatus('stopped', { reason: 'this server does not know the authtoken', code: 'ERR_POSTERN_AGENT_TOKEN' });
+  agent.tellStatus('stopped', { reason: 'this server does not know the agent token', code: 'ERR_POSTERN_AGENT_TOKEN' });
   assert.equal(await exit, 1);
   assert.deepEqual(world.exits, [1]);
   assert.match(
     world.stdout.at(-1) ?? '',
-    /error stopped: this server does not know the authtoken; set the right one in POSTERN_AUTHTOKEN, .*configuration file$/m,
+    /error stopped: this server does not know the agent token; set the right one in POSTERN_AUTHTOKEN, .*configuration file$/m,
   );
 });
 

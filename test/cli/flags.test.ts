@@ -178,6 +178,11 @@ suite('ids', () => {
 suite('misspelled words', () => {
   test('are rejected with a suggestion', async () => {
     assert.match(await refusal('https-edgs', 'list'), /unknown resource "https-edgs"\. Did you mean "https-edges"/);
+    const words = ['edges', 'edge', 'edges-https', 'edges/https', '/edges/https', 'https_edges', 'https-edge', 'sites'];
+    for (const word of words) assert.match(await refusal(word, 'list'), /Did you mean "https-edges"/, word);
+    for (const word of ['edge-routes', 'edges/https/{edge_id}/routes'])
+      assert.match(await refusal(word, 'list'), /Did you mean "https-edge-routes"/, word);
+    assert.match(await refusal('agent-tokens', 'list'), /Did you mean "credentials"/);
     assert.match(await refusal('https-edges', 'creat'), /Did you mean "create"/);
     assert.match(await refusal('https-edges', 'create', '--hostport', 'x'), /Did you mean "--hostports"/);
     assert.match(await refusal('https-edges', 'get', EDGE, '--if-match', '1'), /unknown flag --if-match/);

@@ -339,7 +339,7 @@ test('the overview names a problem with advice, leads to its object, and forgets
 
 test('a new key is shown once, and is gone from the page afterwards', { skip }, async () => {
   const { page } = admin;
-  await admin.navigate('Keys and credentials');
+  await admin.navigate('Keys and tokens');
   await page.getByRole('button', { name: 'Create an API key' }).click();
   await page.getByLabel('Description', { exact: true }).fill('for a script');
   await page.getByRole('dialog').getByRole('button', { name: 'Review changes' }).click();

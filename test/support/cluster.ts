@@ -43,7 +43,7 @@ const TCP_PORTS = '21000-21099';
 /** Several real server processes on one PostgreSQL database, each with an address of its own. */
 export class Cluster {
   readonly nodes: readonly ClusterNode[];
-  /** Token of the first agent credential. */
+  /** The first agent token. */
   readonly token: string;
   readonly databaseUrl: string;
   readonly secretKey: string;

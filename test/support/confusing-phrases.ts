@@ -26,6 +26,27 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/(^|[.!?] +)(Of (?!course)|Whoever )/, 'put the subject first'],
 ];
 
+/**
+ * Words that docs/concepts.md replaced, and its word. Only forms that mean nothing else: "user" is also a user of the machine, and "process"
+ * one of the operating system.
+ */
+const REPLACED: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:an?|the|another|this|your|its) auth ?tokens?\b/i, 'agent token'],
+  [/\b(?:tokens? of (?:a|the|its) credential|credential's token)\b/i, 'agent token'],
+  [/\btunnel listeners?\b|\blistener for agents\b/i, 'gateway'],
+  [/\b(?:logged-in|login) users?\b|\busers? (?:must|has to|have to) log\b/i, 'person, people'],
+  [/\bper process\b|\bevery process serves\b|\bseveral processes on PostgreSQL\b/i, 'node'],
+  [/\bworker threads?\b/i, 'worker'],
+  [/\bephemeral (?:endpoints?|tunnels?)\b/i, 'address of a tunnel'],
+];
+
+/** Words in a line of prose for users that the glossary of docs/concepts.md replaced, each with its word. */
+export function replacedWords(prose: string): readonly string[] {
+  return REPLACED.filter(([word]) => word.test(prose)).map(
+    ([word, instead]) => `"${word.exec(prose)?.[0]}" – ${instead}`,
+  );
+}
+
 /** The confusing phrases in a line of prose, each with what to write instead. */
 export function confusingPhrases(prose: string): readonly string[] {
   return PHRASES.filter(([phrase]) => phrase.test(prose)).map(

@@ -35,7 +35,7 @@ const SECTIONS: readonly NavigationSection[] = [
     items: [
       { name: 'People', below: '/people', scopes: ['user_accounts:read', 'oidc_clients:read', 'app:read'] },
       { name: 'Access rules', below: '/access', scopes: ['edges:read'] },
-      { name: 'Keys and credentials', below: '/keys', scopes: ['api_keys:read', 'credentials:read'] },
+      { name: 'Keys and tokens', below: '/keys', scopes: ['api_keys:read', 'credentials:read'] },
     ],
   },
   {

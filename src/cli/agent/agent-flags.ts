@@ -13,9 +13,11 @@ export const CONFIG = fileFlag('config', 'Configuration file.', {
 
 /** Flags for reaching the server and for output. */
 export const runFlags: readonly Flag[] = [
-  textFlag('server-addr', 'HOST:PORT', "Address of the server's tunnel listener.", { default: '127.0.0.1:7444' }),
-  textFlag('authtoken', 'TOKEN', 'Token of a credential. --authtoken-file reads it from a file.', { isSecret: true }),
-  fileFlag('authtoken-file', 'File with the token; - reads standard input.'),
+  textFlag('server-addr', 'HOST:PORT', 'Gateway of the server: where it accepts agents.', {
+    default: '127.0.0.1:7444',
+  }),
+  textFlag('authtoken', 'TOKEN', 'Agent token. --authtoken-file reads it from a file.', { isSecret: true }),
+  fileFlag('authtoken-file', 'File with the agent token; - reads standard input.'),
   fileFlag('root-ca', "PEM file with the CA of the server's certificate, used instead of the system's CAs.", {
     kind: 'repeated',
   }),

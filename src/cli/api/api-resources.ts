@@ -33,11 +33,46 @@ function listWord(operations: readonly OperationDescription[]): string | null {
   return list === undefined ? null : kebab(list.key);
 }
 
+/** What the documentation calls a resource that has another name on the wire (docs/concepts.md). */
+const SPOKEN: ReadonlyMap<string, string> = new Map([
+  ['site', 'https-edges'],
+  ['agent token', 'credentials'],
+  ['person', 'user-accounts'],
+  ['people', 'user-accounts'],
+]);
+
 export function findResource(resources: readonly ApiResource[], word: string): ApiResource {
   const found = resources.find(({ name, aliases }) => name === word || aliases.includes(word));
   if (found !== undefined) return found;
   const names = resources.flatMap(({ name, aliases }) => [name, ...aliases]);
-  throw usage(`unknown resource "${shown(word)}".${didYouMean(word, names)} postern api --help lists them`);
+  const meant = resourceInOtherWords(resources, word);
+  const hint = meant === undefined ? didYouMean(word, names) : ` Did you mean "${meant}"?`;
+  throw usage(`unknown resource "${shown(word)}".${hint} postern api --help lists them`);
+}
+
+const MAX_WORD = 80;
+
+/** For `edges`, `https_edges` or `edges/https`: the shortest name that has all of these words, in any order and number. */
+function resourceInOtherWords(resources: readonly ApiResource[], word: string): string | undefined {
+  const wanted = wordsOf(word.slice(0, MAX_WORD));
+  if (wanted.length === 0) return undefined;
+  return (
+    SPOKEN.get(wanted.toSorted().join(' ')) ??
+    resources
+      .map(({ name }) => name)
+      .filter((name) => wanted.every((each) => wordsOf(name).includes(each)))
+      .sort((one, other) => wordsOf(one).length - wordsOf(other).length)[0]
+  );
+}
+
+/** In the singular, without parameters of a path. */
+function wordsOf(name: string): readonly string[] {
+  const words =
+    name
+      .toLowerCase()
+      .replaceAll(/\{[^}]*\}/g, '')
+      .match(/[a-z0-9]+/g) ?? [];
+  return words.map((each) => each.replace(/ies$/, 'y').replace(/s$/, ''));
 }
 
 export function findOperation(resource: ApiResource, word: string): OperationDescription {

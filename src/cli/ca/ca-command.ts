@@ -20,7 +20,7 @@ const SYNTAX: CommandSyntax = {
           'domain-only',
           'Print only the CA that can issue certificates for the configured domain alone, suitable for the trust store of a machine.',
         ),
-        switchFlag('other', 'Print only the CA for other hosts, addresses and the tunnel listener.'),
+        switchFlag('other', 'Print only the CA for other hosts, addresses and the gateway.'),
       ],
     },
     {

@@ -17,7 +17,7 @@ const RUNS = { list: listRequests, show: showRequest, tail: tailRequests } satis
 const FILTERS: readonly Flag[] = [
   textFlag('host', 'HOST', 'Only requests for this host.'),
   textFlag('status', 'STATUS', 'Only requests with this status, such as 404, or a class such as 5xx.'),
-  textFlag('user', 'ID', 'Only requests of the user, service account or guest link with this id.'),
+  textFlag('user', 'ID', 'Only requests of the person, service account or guest link with this id.'),
   textFlag('route', 'ID', 'Only requests of the route with this id.'),
   textFlag(
     'since',

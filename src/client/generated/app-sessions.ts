@@ -10,29 +10,29 @@ export interface AppSession {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** URL at which the user logged in. */
+  /** URL at which the person logged in. */
   readonly public_url: string;
   /** The browser at the time of the login. */
   readonly browser_session: {
-    /** The program with which the user logged in. */
+    /** The program with which the person logged in. */
     readonly user_agent: {
       /** The User-Agent header. */
       readonly raw: string;
     };
-    /** Client address of the user. */
+    /** Client address of the person. */
     readonly ip_address: string;
   };
-  /** The user. */
+  /** The person. */
   readonly application_user: Ref;
-  /** When the user logged in. RFC 3339, UTC. */
+  /** When the person logged in. RFC 3339, UTC. */
   readonly created_at: string;
   /** When the session was last used. RFC 3339, UTC. */
   readonly last_active: string;
   /** When the session expires; null if it has no limit. */
   readonly expires_at: string | null;
-  /** Seconds after which the user must log in again even if active. 0: no limit. */
+  /** Seconds after which the person must log in again even if active. 0: no limit. */
   readonly maximum_duration: number;
-  /** Seconds of inactivity after which the user must log in again. 0: no limit. */
+  /** Seconds of inactivity after which the person must log in again. 0: no limit. */
   readonly inactivity_timeout: number;
   /** The edge. */
   readonly edge: Ref | null;
@@ -49,7 +49,7 @@ export interface AppSessionPage {
   readonly next_page_uri: string | null;
 }
 
-/** A user's login session on a route with a login module. */
+/** A person's login session on a route with a login module. */
 export class AppSessionsClient extends ResourceClient {
   /** List login sessions: every one, page after page. */
   list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<AppSession, void, undefined> {

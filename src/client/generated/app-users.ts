@@ -9,14 +9,14 @@ export interface AppUser {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** The identity provider of the user. */
+  /** The identity provider of the person. */
   readonly identity_provider: {
     /** Kind of the provider. */
     readonly name: string;
     /** Its issuer. */
     readonly url: string;
   };
-  /** Id of the user at the provider: the subject of its tokens. */
+  /** Id of the person at the provider: the subject of its tokens. */
   readonly provider_user_id: string;
   /** User name at the provider, as of the last login. */
   readonly username: string;
@@ -24,11 +24,11 @@ export interface AppUser {
   readonly email: string;
   /** Full name from the provider, as of the last login. */
   readonly name: string;
-  /** When the user first logged in. RFC 3339, UTC. */
+  /** When the person first logged in. RFC 3339, UTC. */
   readonly created_at: string;
-  /** When the user was last active. RFC 3339, UTC. */
+  /** When the person was last active. RFC 3339, UTC. */
   readonly last_active: string;
-  /** When the user last logged in. RFC 3339, UTC. */
+  /** When the person last logged in. RFC 3339, UTC. */
   readonly last_login: string;
 }
 
@@ -41,7 +41,7 @@ export interface AppUserPage {
   readonly next_page_uri: string | null;
 }
 
-/** A user who has logged in on a route with a login module. */
+/** A person who has logged in on a route with a login module. */
 export class AppUsersClient extends ResourceClient {
   /** List login users: every one, page after page. */
   list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<AppUser, void, undefined> {
@@ -58,7 +58,10 @@ export class AppUsersClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/app/users/{id}', params: { id } }, options);
   }
 
-  /** Delete a login user and end all their sessions immediately. If the user logs in again, a new user is created. */
+  /**
+   * Delete a login user and end all their sessions immediately. If the person logs in again, a new record is
+   * created.
+   */
   delete(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/app/users/{id}', params: { id } }, options);
   }

@@ -28,7 +28,7 @@ export interface Credential {
 }
 
 export interface CredentialCreated extends Credential {
-  /** The authtoken for the agent. Only this response shows it. */
+  /** The agent token. Only this response shows it. */
   readonly token: string;
 }
 
@@ -68,13 +68,14 @@ export interface CredentialUpdate {
 }
 
 /**
- * An authtoken for agents. Its token is shown only once, in the response to the create, and stored as a hash.
- * Deleting the credential ends its tunnel sessions.
+ * An agent token, with the rules for what its agents may open. The token is shown only once, in the response to
+ * the create, and stored as a hash. Deleting the credential ends its tunnel sessions.
  */
 export class CredentialsClient extends ResourceClient {
   /**
-   * Create a tunnel credential. An authtoken for agents. Its token is shown only once, in the response to the
-   * create, and stored as a hash. Deleting the credential ends its tunnel sessions.
+   * Create a tunnel credential. An agent token, with the rules for what its agents may open. The token is shown
+   * only once, in the response to the create, and stored as a hash. Deleting the credential ends its tunnel
+   * sessions.
    */
   create(body: CredentialCreate = {}, options?: CreateOptions): Promise<Answer<CredentialCreated>> {
     return this.call({ method: 'POST', path: '/credentials', body }, options);
@@ -91,8 +92,8 @@ export class CredentialsClient extends ResourceClient {
   }
 
   /**
-   * Get a tunnel credential. An authtoken for agents. Its token is shown only once, in the response to the create,
-   * and stored as a hash. Deleting the credential ends its tunnel sessions.
+   * Get a tunnel credential. An agent token, with the rules for what its agents may open. The token is shown only
+   * once, in the response to the create, and stored as a hash. Deleting the credential ends its tunnel sessions.
    */
   get(id: string, options?: RequestOptions): Promise<Answer<Credential>> {
     return this.call({ method: 'GET', path: '/credentials/{id}', params: { id } }, options);

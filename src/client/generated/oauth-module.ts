@@ -125,18 +125,18 @@ export interface OauthModule {
    */
   readonly cookie_prefix: string;
   /**
-   * Seconds of inactivity after which the user must log in again, 0 to 31536000. 0: the setting
+   * Seconds of inactivity after which the person must log in again, 0 to 31536000. 0: the setting
    * login_inactivity_timeout applies.
    */
   readonly inactivity_timeout: number;
   /**
-   * Seconds after which the user must log in again even if active, 0 to 4294967295. 0: the setting
+   * Seconds after which the person must log in again even if active, 0 to 4294967295. 0: the setting
    * login_maximum_duration applies.
    */
   readonly maximum_duration: number;
   /**
-   * Seconds after which the provider is asked again about the user, and the rules are evaluated again: 0, or 60 to
-   * 31536000. 0: only at the login.
+   * Seconds after which the provider is asked again about the person, and the rules are evaluated again: 0, or 60
+   * to 31536000. 0: only at the login.
    */
   readonly auth_check_interval: number;
 }
@@ -279,18 +279,18 @@ export interface OauthModuleReplace {
    */
   readonly cookie_prefix?: string | undefined;
   /**
-   * Seconds of inactivity after which the user must log in again, 0 to 31536000. 0: the setting
+   * Seconds of inactivity after which the person must log in again, 0 to 31536000. 0: the setting
    * login_inactivity_timeout applies.
    */
   readonly inactivity_timeout?: number | undefined;
   /**
-   * Seconds after which the user must log in again even if active, 0 to 4294967295. 0: the setting
+   * Seconds after which the person must log in again even if active, 0 to 4294967295. 0: the setting
    * login_maximum_duration applies.
    */
   readonly maximum_duration?: number | undefined;
   /**
-   * Seconds after which the provider is asked again about the user, and the rules are evaluated again: 0, or 60 to
-   * 31536000. 0: only at the login.
+   * Seconds after which the provider is asked again about the person, and the rules are evaluated again: 0, or 60
+   * to 31536000. 0: only at the login.
    */
   readonly auth_check_interval?: number | undefined;
 }

@@ -14,12 +14,12 @@ export interface OidcModule {
    */
   readonly cookie_prefix: string;
   /**
-   * Seconds of inactivity after which the user must log in again, 0 to 4294967295. 0: the setting
+   * Seconds of inactivity after which the person must log in again, 0 to 4294967295. 0: the setting
    * login_inactivity_timeout applies.
    */
   readonly inactivity_timeout: number;
   /**
-   * Seconds after which the user must log in again even if active, 0 to 4294967295. 0: the setting
+   * Seconds after which the person must log in again even if active, 0 to 4294967295. 0: the setting
    * login_maximum_duration applies.
    */
   readonly maximum_duration: number;
@@ -42,8 +42,8 @@ export interface OidcModule {
    */
   readonly scopes: readonly string[];
   /**
-   * Parameters of the login request. A login that did not ask for them does not count on this route: the user logs
-   * in again.
+   * Parameters of the login request. A login that did not ask for them does not count on this route: the person
+   * logs in again.
    */
   readonly login_parameters?:
     | {
@@ -53,7 +53,7 @@ export interface OidcModule {
          */
         readonly prompt: string;
         /**
-         * The user must have entered their credentials at most this many seconds before the login, which the ID token
+         * The person must have entered their credentials at most this many seconds before the login, which the ID token
          * must confirm ("auth_time"). 0: at any time.
          */
         readonly max_age: number;
@@ -79,12 +79,12 @@ export interface OidcModuleReplace {
    */
   readonly cookie_prefix?: string | undefined;
   /**
-   * Seconds of inactivity after which the user must log in again, 0 to 4294967295. 0: the setting
+   * Seconds of inactivity after which the person must log in again, 0 to 4294967295. 0: the setting
    * login_inactivity_timeout applies.
    */
   readonly inactivity_timeout?: number | undefined;
   /**
-   * Seconds after which the user must log in again even if active, 0 to 4294967295. 0: the setting
+   * Seconds after which the person must log in again even if active, 0 to 4294967295. 0: the setting
    * login_maximum_duration applies.
    */
   readonly maximum_duration?: number | undefined;
@@ -107,8 +107,8 @@ export interface OidcModuleReplace {
    */
   readonly scopes?: readonly string[] | undefined;
   /**
-   * Parameters of the login request. A login that did not ask for them does not count on this route: the user logs
-   * in again.
+   * Parameters of the login request. A login that did not ask for them does not count on this route: the person
+   * logs in again.
    */
   readonly login_parameters?:
     | {
@@ -118,7 +118,7 @@ export interface OidcModuleReplace {
          */
         readonly prompt?: string | undefined;
         /**
-         * The user must have entered their credentials at most this many seconds before the login, which the ID token
+         * The person must have entered their credentials at most this many seconds before the login, which the ID token
          * must confirm ("auth_time"). 0: at any time.
          */
         readonly max_age?: number | undefined;

@@ -34,7 +34,7 @@ export interface Request {
   readonly route: Ref | null;
   /** IP address of the client. */
   readonly client_address: string;
-  /** Id of the user, service account or guest link, or the subject of a workload. */
+  /** Id of the person, service account or guest link, or the subject of a workload. */
   readonly user?: string | undefined;
   /** "user", "service_account", "workload" or "guest". */
   readonly user_kind?: string | undefined;
@@ -99,7 +99,7 @@ export interface RequestQuery extends PageQuery {
   readonly host?: string | undefined;
   /** Only requests with this status, such as 404, or a class such as 5xx. 0: without a response. */
   readonly status?: string | undefined;
-  /** Only requests of this user, service account or guest link. */
+  /** Only requests of this person, service account or guest link. */
   readonly user?: string | undefined;
   /** Only requests of this route. An id: "edghtsrt_" and 27 letters and digits. */
   readonly route?: string | undefined;

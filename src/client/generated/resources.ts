@@ -172,8 +172,8 @@ export class Resources {
   /** A public address served by an edge or a tunnel. */
   readonly endpoints: EndpointsClient;
   /**
-   * An authtoken for agents. Its token is shown only once, in the response to the create, and stored as a hash.
-   * Deleting the credential ends its tunnel sessions.
+   * An agent token, with the rules for what its agents may open. The token is shown only once, in the response to
+   * the create, and stored as a hash. Deleting the credential ends its tunnel sessions.
    */
   readonly credentials: CredentialsClient;
   /**
@@ -201,9 +201,9 @@ export class Resources {
    * sessions of its guests; so does deleting the route or the edge.
    */
   readonly guestLinks: GuestLinksClient;
-  /** A user's login session on a route with a login module. */
+  /** A person's login session on a route with a login module. */
   readonly appSessions: AppSessionsClient;
-  /** A user who has logged in on a route with a login module. */
+  /** A person who has logged in on a route with a login module. */
   readonly appUsers: AppUsersClient;
   /**
    * A program that passes routes without a login: its tokens are sent as "Authorization: Bearer pst_…", and the

@@ -26,7 +26,7 @@ export class DeliveryMetrics {
     const registers = [registry];
     this.#attempts = new Counter({
       name: 'postern_event_attempts_total',
-      help: 'Delivery attempts of this process, by destination kind and result.',
+      help: 'Delivery attempts of this node, by destination kind and result.',
       labelNames: ['kind', 'verdict'],
       registers,
     });
@@ -39,7 +39,7 @@ export class DeliveryMetrics {
     });
     this.#suspensions = new Counter({
       name: 'postern_event_destinations_suspended_total',
-      help: 'Destinations that this process suspended because they returned 410 (gone) or failed for days (failing).',
+      help: 'Destinations that this node suspended because they returned 410 (gone) or failed for days (failing).',
       labelNames: ['reason'],
       registers,
     });

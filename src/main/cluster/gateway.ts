@@ -102,8 +102,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     workers: deps.workers ?? undefined,
   });
   addMetrics(registry, gateway);
-  const tlsProblem = (err: unknown): void =>
-    logger.error({ err }, 'failed to renew the certificate of the tunnel listener');
+  const tlsProblem = (err: unknown): void => logger.error({ err }, 'failed to renew the certificate of the gateway');
   const tls = await openTunnelTls({
     config,
     clock,

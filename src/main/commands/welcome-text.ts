@@ -19,7 +19,7 @@ export function welcomeText(server: Welcomed, dataDir: string): string {
   const { apiKey, authtoken, administratorLink } = bootstrapped;
   const rows = [`  API         ${baseUrl}`, `  Docs        ${baseUrl}/docs`, `  Console     ${baseUrl}/console`];
   if (apiKey !== null) rows.push(`  API key     in ${join(dataDir, 'first-api-key')}`);
-  if (authtoken !== null) rows.push(`  Authtoken   in ${join(dataDir, 'first-authtoken')}`);
+  if (authtoken !== null) rows.push(`  Agent token in ${join(dataDir, 'first-authtoken')}`);
   if (apiKey !== null || authtoken !== null)
     rows.push('', '  Commands in this folder find the key and the token. Delete the files when you have other keys.');
   if (server.signInLink !== null)

@@ -119,7 +119,7 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
       await parts.agents?.takeBack().catch((err: unknown) => {
         logger.error(
           { err },
-          'agents cannot connect: the tunnel listener could not be opened again. Restart the server',
+          'agents cannot connect: the listener of the gateway could not be opened again. Restart the server',
         );
       });
     }

@@ -8,7 +8,7 @@ export const loginErrors = errorTable({
   },
   ERR_POSTERN_LOGIN_DENIED: {
     status: 403,
-    explanation: 'The identity provider or the user denied the login.',
+    explanation: 'The identity provider or the person denied the login.',
   },
   ERR_POSTERN_LOGIN_FAILED: {
     status: 502,
@@ -33,7 +33,7 @@ export const loginErrors = errorTable({
   ERR_POSTERN_LOGIN_UNAVAILABLE: {
     status: 503,
     explanation:
-      'The login store cannot be read or written at the moment: the database is unavailable, or its disk is full. Nothing was changed. Users whose login is in memory are not affected.',
+      'The login store cannot be read or written at the moment: the database is unavailable, or its disk is full. Nothing was changed. People whose login is in memory are not affected.',
   },
   ERR_POSTERN_LOGIN_COOKIES: {
     status: 400,

@@ -5,6 +5,6 @@ export const oauthErrors = errorTable({
   ERR_POSTERN_OAUTH_DENIED: {
     status: 403,
     explanation:
-      'The user is logged in, but no rule of the oauth module (email addresses, domains, teams, organizations) matches the account.',
+      'The person is logged in, but no rule of the oauth module (email addresses, domains, teams, organizations) matches the account.',
   },
 });

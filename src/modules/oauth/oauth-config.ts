@@ -70,21 +70,21 @@ export const sessionFields = {
     minimum: 0,
     maximum: YEAR_SECONDS,
     description:
-      'Seconds of inactivity after which the user must log in again, 0 to 31536000. 0: the setting login_inactivity_timeout applies.',
+      'Seconds of inactivity after which the person must log in again, 0 to 31536000. 0: the setting login_inactivity_timeout applies.',
   }),
   maximum_duration: Type.Integer({
     default: 0,
     minimum: 0,
     maximum: MAX_UINT32,
     description:
-      'Seconds after which the user must log in again even if active, 0 to 4294967295. 0: the setting login_maximum_duration applies.',
+      'Seconds after which the person must log in again even if active, 0 to 4294967295. 0: the setting login_maximum_duration applies.',
   }),
   auth_check_interval: Type.Integer({
     default: 0,
     minimum: 0,
     maximum: YEAR_SECONDS,
     description:
-      'Seconds after which the provider is asked again about the user, and the rules are evaluated again: 0, or 60 to 31536000. 0: only at the login.',
+      'Seconds after which the provider is asked again about the person, and the rules are evaluated again: 0, or 60 to 31536000. 0: only at the login.',
   }),
 };
 

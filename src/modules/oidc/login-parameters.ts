@@ -17,7 +17,7 @@ export const loginParameters = Type.Object(
       minimum: 0,
       maximum: 4_294_967_295,
       description:
-        'The user must have entered their credentials at most this many seconds before the login, which the ID token must confirm ("auth_time"). 0: at any time.',
+        'The person must have entered their credentials at most this many seconds before the login, which the ID token must confirm ("auth_time"). 0: at any time.',
     }),
     acr_values: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: WORD }), {
       default: [],
@@ -36,6 +36,6 @@ export const loginParameters = Type.Object(
     // Absent unless it is sent: the interface's table of fields does not have it.
     default: undefined,
     description:
-      'Parameters of the login request. A login that did not ask for them does not count on this route: the user logs in again.',
+      'Parameters of the login request. A login that did not ask for them does not count on this route: the person logs in again.',
   },
 );

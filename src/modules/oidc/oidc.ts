@@ -36,14 +36,14 @@ export const oidcConfig = Type.Object({
     minimum: 0,
     maximum: MAX_UINT32,
     description:
-      'Seconds of inactivity after which the user must log in again, 0 to 4294967295. 0: the setting login_inactivity_timeout applies.',
+      'Seconds of inactivity after which the person must log in again, 0 to 4294967295. 0: the setting login_inactivity_timeout applies.',
   }),
   maximum_duration: Type.Integer({
     default: 0,
     minimum: 0,
     maximum: MAX_UINT32,
     description:
-      'Seconds after which the user must log in again even if active, 0 to 4294967295. 0: the setting login_maximum_duration applies.',
+      'Seconds after which the person must log in again even if active, 0 to 4294967295. 0: the setting login_maximum_duration applies.',
   }),
   issuer: Type.String({
     default: '',

@@ -24,7 +24,10 @@ const PATH = '/app/sessions';
 const schema = Type.Object({
   id: Type.String({ description: 'Id, starting with "as_".' }),
   uri: Type.String({ description: 'URI of the resource.' }),
-  public_url: Type.String({ description: 'URL at which the user logged in.', examples: ['https://shop.example.com'] }),
+  public_url: Type.String({
+    description: 'URL at which the person logged in.',
+    examples: ['https://shop.example.com'],
+  }),
   browser_session: Type.Object(
     {
       user_agent: Type.Object(
@@ -34,14 +37,14 @@ const schema = Type.Object({
             examples: ['Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'],
           }),
         },
-        { description: 'The program with which the user logged in.' },
+        { description: 'The program with which the person logged in.' },
       ),
-      ip_address: Type.String({ description: 'Client address of the user.', examples: ['203.0.113.7'] }),
+      ip_address: Type.String({ description: 'Client address of the person.', examples: ['203.0.113.7'] }),
     },
     { description: 'The browser at the time of the login.' },
   ),
-  application_user: reference({ kinds: ['app_user'] }, { ...refSchema, description: 'The user.' }),
-  created_at: timestamp('When the user logged in.'),
+  application_user: reference({ kinds: ['app_user'] }, { ...refSchema, description: 'The person.' }),
+  created_at: timestamp('When the person logged in.'),
   last_active: timestamp('When the session was last used.'),
   expires_at: Type.Union([timestamp('When the session expires.'), Type.Null()], {
     description: 'When the session expires; null if it has no limit.',
@@ -49,12 +52,12 @@ const schema = Type.Object({
   }),
   maximum_duration: Type.Integer({
     minimum: 0,
-    description: 'Seconds after which the user must log in again even if active. 0: no limit.',
+    description: 'Seconds after which the person must log in again even if active. 0: no limit.',
     examples: [2_592_000],
   }),
   inactivity_timeout: Type.Integer({
     minimum: 0,
-    description: 'Seconds of inactivity after which the user must log in again. 0: no limit.',
+    description: 'Seconds of inactivity after which the person must log in again. 0: no limit.',
     examples: [604_800],
   }),
   edge: reference({ kinds: ['https_edge'] }, Type.Union([refSchema, Type.Null()], { description: 'The edge.' })),
@@ -75,7 +78,7 @@ export const appSessions: LiveResource<AppSessionPorts> = {
   path: PATH,
   listKey: 'application_sessions',
   title: 'a login session',
-  description: "A user's login session on a route with a login module.",
+  description: "A person's login session on a route with a login module.",
   operations: [
     ...liveReads<LoginSession, AppSessionPorts>({
       resource: 'app_sessions',

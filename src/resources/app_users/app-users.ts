@@ -19,10 +19,10 @@ const schema = Type.Object({
       name: Type.String({ description: 'Kind of the provider.', examples: ['github'] }),
       url: Type.String({ description: 'Its issuer.', examples: ['https://github.com'] }),
     },
-    { description: 'The identity provider of the user.' },
+    { description: 'The identity provider of the person.' },
   ),
   provider_user_id: Type.String({
-    description: 'Id of the user at the provider: the subject of its tokens.',
+    description: 'Id of the person at the provider: the subject of its tokens.',
     examples: ['248289761001'],
   }),
   username: Type.String({ description: 'User name at the provider, as of the last login.', examples: ['jane'] }),
@@ -31,9 +31,9 @@ const schema = Type.Object({
     examples: ['jane@example.com'],
   }),
   name: Type.String({ description: 'Full name from the provider, as of the last login.', examples: ['Jane Doe'] }),
-  created_at: timestamp('When the user first logged in.'),
-  last_active: timestamp('When the user was last active.'),
-  last_login: timestamp('When the user last logged in.'),
+  created_at: timestamp('When the person first logged in.'),
+  last_active: timestamp('When the person was last active.'),
+  last_login: timestamp('When the person last logged in.'),
 });
 
 const notFound = (id: string): Error => notOnline('login user', PATH, id);
@@ -47,7 +47,7 @@ export const appUsers: LiveResource<AppUserPorts> = {
   path: PATH,
   listKey: 'application_users',
   title: 'a login user',
-  description: 'A user who has logged in on a route with a login module.',
+  description: 'A person who has logged in on a route with a login module.',
   operations: [
     ...liveReads<LoginUser, AppUserPorts>({
       resource: 'app_users',
@@ -79,8 +79,8 @@ export const appUsers: LiveResource<AppUserPorts> = {
       method: 'DELETE',
       path: `${PATH}/{id}`,
       summary: 'Delete a login user and end all their sessions immediately',
-      description: 'If the user logs in again, a new user is created.',
-      success: { status: 204, schema: null, description: 'The user and their sessions are deleted.' },
+      description: 'If the person logs in again, a new record is created.',
+      success: { status: 204, schema: null, description: 'The person and their sessions are deleted.' },
       errors: ['ERR_POSTERN_NOT_FOUND'],
       run: async (request, { store }) => {
         const id = request.params['id'] as string;

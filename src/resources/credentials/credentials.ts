@@ -26,7 +26,7 @@ export const credentials = defineResource({
   listKey: 'credentials',
   title: 'a tunnel credential',
   description:
-    'An authtoken for agents. Its token is shown only once, in the response to the create, and stored as a hash. Deleting the credential ends its tunnel sessions.',
+    'An agent token, with the rules for what its agents may open. The token is shown only once, in the response to the create, and stored as a hash. Deleting the credential ends its tunnel sessions.',
   eventNoun: 'tunnel_credential',
   config: Type.Object({
     ...describedFields,
@@ -37,7 +37,7 @@ export const credentials = defineResource({
   derived: { owner_id: ownerId },
   shownOnce: {
     token: Type.String({
-      description: 'The authtoken for the agent. Only this response shows it.',
+      description: 'The agent token. Only this response shows it.',
       examples: ['postern_cr_EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleE'],
     }),
   },

@@ -34,7 +34,7 @@ export const requestSchema = Type.Object({
   route: nullableRef('The route; null if none matched, and for the endpoint of an agent.'),
   client_address: Type.String({ description: 'IP address of the client.' }),
   user: Type.Optional(
-    Type.String({ description: 'Id of the user, service account or guest link, or the subject of a workload.' }),
+    Type.String({ description: 'Id of the person, service account or guest link, or the subject of a workload.' }),
   ),
   user_kind: Type.Optional(Type.String({ description: '"user", "service_account", "workload" or "guest".' })),
   user_agent: Type.Optional(Type.String({ description: 'The User-Agent header, truncated at 512 characters.' })),

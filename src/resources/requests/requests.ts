@@ -35,7 +35,10 @@ const list: Operation<RequestPorts> = {
         }),
       ),
       user: Type.Optional(
-        Type.String({ maxLength: MAX_TEXT, description: 'Only requests of this user, service account or guest link.' }),
+        Type.String({
+          maxLength: MAX_TEXT,
+          description: 'Only requests of this person, service account or guest link.',
+        }),
       ),
       route: Type.Optional(idParameter('edghtsrt', 'Only requests of this route.')),
       since: Type.Optional(timestamp('Only requests that finished at this time or later.')),

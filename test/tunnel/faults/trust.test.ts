@@ -20,7 +20,7 @@ suite('credentials', () => {
   test('a wrong token ends the agent with advice', async () => {
     await assert.rejects(world.agent([{ proto: 'https', addr: port }], { authtoken: 'wrong' }), {
       code: 'ERR_POSTERN_AGENT_TOKEN',
-      message: /does not know the authtoken: check it, or create one with "postern api credentials create"/,
+      message: /does not know the agent token: check it, or create one with "postern api credentials create"/,
     });
   });
 
@@ -35,7 +35,7 @@ suite('credentials', () => {
     assert.notEqual(await world.edge.status(host).catch(() => 0), 200, 'it was served after the credential was gone');
     const [event] = await stopped;
     assert.deepEqual([event.status, event.code], ['stopped', 'ERR_POSTERN_AGENT_REVOKED']);
-    assert.match(event.reason, /was deleted: configure another authtoken/);
+    assert.match(event.reason, /was deleted: configure another one/);
     await eventually('it is not listed', async () => !(await listed(world)).has(tunnel));
     assert.equal(other.status, 'online');
     await assert.rejects(world.agent([{ proto: 'https', addr: port }], { authtoken: token }), {

@@ -30,9 +30,9 @@ const TABS: readonly ListTab[] = [
   },
   {
     tag: 'credentials',
-    name: 'Agent credentials',
+    name: 'Agent tokens',
     purpose:
-      'Agents connect with a credential. Invite an agent, or create one here and run "postern authtoken" on its machine.',
+      'Agents connect with a token. Invite an agent, or create a token here and set it as POSTERN_AUTHTOKEN on the machine of the agent.',
     columns: (type) => [
       nameColumn(type),
       { name: 'May bind', cell: (row) => <ValueView value={row['acl']} /> },
@@ -44,7 +44,7 @@ const TABS: readonly ListTab[] = [
   {
     tag: 'agent_invitations',
     name: 'Agent invitations',
-    purpose: 'A line for "postern agent join": an agent on another machine gets a credential of its own with it.',
+    purpose: 'A line for "postern agent join": an agent on another machine gets a token of its own with it.',
     form: { name: 'Invite an agent' },
     columns: (type) => [
       nameColumn(type),
@@ -66,7 +66,7 @@ export function KeysPage() {
   return (
     <>
       <PageHead
-        title="Keys and credentials"
+        title="Keys and tokens"
         hint="A secret is shown once, when it is created. Only a hash of it is stored."
       />
       <TabbedLists label="Kinds of keys" tabs={TABS} />

@@ -26,7 +26,7 @@ export function agentColumns(traffic: LiveTraffic, reload: () => void): readonly
     { name: 'Version', class: 'low', cell: (row) => textAt(row, 'agent_version') },
     { name: 'System', class: 'lowest', cell: (row) => textAt(row, 'os') },
     {
-      name: 'Credential',
+      name: 'Agent token',
       class: 'lowest',
       cell: (row) => <RefLink reference={row['credential'] as Reference | null} />,
     },

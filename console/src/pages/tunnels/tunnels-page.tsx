@@ -58,8 +58,8 @@ export function TunnelsPage() {
         empty={
           <EmptyState title={tab === 'tunnels' ? 'No tunnels are open' : 'No agent is connected'}>
             <p>
-              Invite an agent on the page <a href={href('/keys?tab=agent_invitations')}>Keys and credentials</a>, then
-              run <code>postern http 3000</code> on the machine of your service.
+              Invite an agent on the page <a href={href('/keys?tab=agent_invitations')}>Keys and tokens</a>, then run{' '}
+              <code>postern http 3000</code> on the machine of your service.
             </p>
           </EmptyState>
         }

@@ -71,7 +71,7 @@ export function tokenUnverified(request: TrafficRequest): Refusal {
     code: 'ERR_POSTERN_ACCESS_TOKEN_UNVERIFIED',
     reason,
     message:
-      'The token cannot be verified now, because this server does not know what other servers have changed. Try again in a few seconds.',
+      'The token cannot be verified now, because this node does not know what other nodes have changed. Try again in a few seconds.',
     headers: ['retry-after', '2', 'www-authenticate', bearerChallenge(request, null, '')],
     details: { reason },
     accessRule: null,
