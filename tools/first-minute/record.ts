@@ -8,7 +8,7 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,6 +32,8 @@ const TYPED_AT_ONCE = 6;
 const LONGEST_PAUSE_S = 2;
 const PAUSE_AT_END_MS = 4_000;
 const DEADLINE_MS = 180_000;
+/** What the first screen of the README may load. */
+const LARGEST_PICTURE_BYTES = 150 * 1024;
 const UP = `postern up ${HOST} --to 3000 --login --allow-email you@example.com --email you@example.com`;
 const VISIT = `curl -sI https://${HOST}/ | head -n 1   # in a second terminal, without a login`;
 const INVITE = 'postern users add you@example.com';
@@ -157,8 +159,9 @@ async function record(folder: string): Promise<void> {
     writeFileSync(ANIMATION, animate(readFileSync(ANIMATION, 'utf8'), pages));
     const lines = shown.split('\n').filter((line) => /^(Address|Certificate|Login|Invite): /.test(line));
     await writePicture(cleanup, PICTURE, { command: UP, lines, pages });
+    if (statSync(PICTURE).size > LARGEST_PICTURE_BYTES) throw new Error(`${PICTURE} is too large`);
     for (const file of [ANIMATION, PICTURE])
-      process.stdout.write(`wrote ${file} (${Math.round(readFileSync(file).length / 1024)} KB)\n`);
+      process.stdout.write(`wrote ${file} (${Math.round(statSync(file).size / 1024)} KB)\n`);
   } finally {
     for (const task of tasks) await task();
   }
@@ -168,6 +171,7 @@ const [, , recordingFolder] = process.argv;
 if (recordingFolder !== undefined) {
   await record(recordingFolder);
 } else {
+  if (!readFileSync(join(root, 'README.md'), 'utf8').includes(UP)) throw new Error(`the README shows other than ${UP}`);
   const folder = mkdtempSync(join(tmpdir(), 'postern-picture-'));
   try {
     writeFileSync(join(folder, 'hosts'), `127.0.0.1 localhost\n${ADDRESS} ${HOST} ${IDENTITY_HOST}\n`);
