@@ -70,13 +70,25 @@ export function createAuthenticate(
       throw failure;
     }
   };
-  return (attempt) => {
+  const authenticate: Authenticate = (attempt) => {
+    const { behind } = others;
+    if (behind !== null && attempt.mayBeRevoked !== true) return onceKnown(behind, () => authenticate(attempt));
     try {
       return callerNow(attempt);
     } catch (error) {
       return callerLater(attempt, error);
     }
   };
+  return authenticate;
+}
+
+/** After this node stood still: what others changed meanwhile counts for a request that waited. */
+export async function onceKnown<Result>(
+  behind: Promise<boolean>,
+  proceed: () => Result | Promise<Result>,
+): Promise<Result> {
+  if (!(await behind)) throw revocationsUnknown();
+  return proceed();
 }
 
 /** The token of an Authorization header, or null when it is malformed. */

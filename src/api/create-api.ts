@@ -14,6 +14,7 @@ import {
   createAuthenticate,
   type FindPrincipal,
   type KindOfToken,
+  onceKnown,
 } from './authentication.ts';
 import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
 import { CrossOrigin } from './cross-origin.ts';
@@ -41,6 +42,7 @@ import {
 import { varyOn } from './vary.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
+const WITHOUT_OTHERS = /^\/(?:healthz|metrics)(?:\?|$)/;
 /** What a 503 reports is usually over soon. */
 const RETRY_SOON = { 'retry-after': '5' };
 
@@ -139,6 +141,10 @@ export async function createApi<Ports>(deps: ApiDependencies<Ports>): Promise<Ap
   const crossOrigin = deps.corsOrigins.length === 0 ? null : new CrossOrigin(deps.corsOrigins);
   const handle: RequestListener = (request, response) => {
     const refuseFor = (error: unknown): void => refusals.answer(request, response, shownError(error));
+    const { behind } = deps.others;
+    // How this server is must not depend on others.
+    if (behind !== null && !WITHOUT_OTHERS.test(request.url ?? ''))
+      return void onceKnown(behind, () => handle(request, response)).catch(refuseFor);
     const problem = unroutableProblem(request);
     if (problem !== null) return refuseFor(problem);
     if (crossOrigin?.answer(request, response) === true) return undefined;

@@ -58,7 +58,7 @@ export const apiErrors = errorTable({
   ERR_POSTERN_REVOCATIONS_UNKNOWN: {
     status: 503,
     explanation:
-      'For more than five seconds this node has reached neither the database nor every other node, so it does not know whether the API key or the session was revoked meanwhile. Nothing was done. Send the request to another node, or again after the time in Retry-After.',
+      'For more than five seconds this node has reached neither the database nor every other node, or it stood still and has not reached them since, so it does not know whether the API key or the session was revoked meanwhile. Nothing was done. Send the request to another node, or again after the time in Retry-After.',
   },
   ERR_POSTERN_RATE_LIMITED: {
     status: 429,

@@ -14,6 +14,7 @@ function others(unread: number, catchUp = async (): Promise<void> => {}): Others
       return revision;
     },
     isCurrent: true,
+    behind: null,
     catchUp: async () => {
       await catchUp();
       revision += unread;

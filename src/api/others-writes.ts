@@ -5,6 +5,8 @@ export interface OthersWrites {
   readonly revision: number;
   /** False: for some seconds it has been unknown here what others deleted. A key may have been revoked. */
   readonly isCurrent: boolean;
+  /** Not null after this node stood still, until it knows what others changed meanwhile: false if that cannot be known. */
+  readonly behind: Promise<boolean> | null;
   /** Reads the rest. Rejects soon with the store's error when it does not answer. */
   catchUp(): Promise<void>;
 }

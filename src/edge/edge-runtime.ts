@@ -36,6 +36,11 @@ export interface EdgeRuntime {
   readonly marksForwarded: boolean;
   /** Null: requests are not traced. */
   readonly tracing: Pick<Tracing, 'begin'> | null;
+  /**
+   * Not null after this thread stood still, until it knows what other nodes changed meanwhile: false if that cannot be
+   * known. Null: there are no other nodes.
+   */
+  readonly behind: ((nowMs: number) => Promise<boolean> | null) | null;
   newRequestId(nowMs: number): string;
   findEdge(host: string): EdgeSnapshot | undefined;
   targetsOf(backend: BackendSnapshot): readonly Target[];

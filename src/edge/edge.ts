@@ -79,6 +79,8 @@ export interface EdgeOptions {
   /** Counts finished requests by backend. Absent: nobody wants to know. */
   readonly backendTraffic?: Pick<BackendTraffic, 'finished'>;
   createMetrics(live: LiveCounts): EdgeMetrics;
+  /** See `EdgeRuntime`; also called twice a second. */
+  readonly behind?: EdgeRuntime['behind'];
   /** Ports of the listeners as clients see them. Called once these are open. */
   readonly publicPorts: PublicPorts;
   /** For the ports of tcp tunnels. Absent: every client connects directly. */
@@ -168,6 +170,7 @@ export function createEdge(options: EdgeOptions): Edge {
     keepsDecisions: () => history?.isWanted === true || tracing !== null,
     tracing,
     marksForwarded: settings.marksForwarded ?? true,
+    behind: options.behind ?? null,
     newRequestId: createDenseIds('rq'),
     findEdge,
     targetsOf,
@@ -336,7 +339,10 @@ export function createEdge(options: EdgeOptions): Edge {
     yield* servers.unsentResponses();
     yield* plainServers.unsentResponses();
   });
-  const lookTimer = setInterval(() => live.look(clock.nowMs()), LOOK_AT_EXCHANGES_MS).unref();
+  const lookTimer = setInterval(() => {
+    void runtime.behind?.(performance.now());
+    live.look(clock.nowMs());
+  }, LOOK_AT_EXCHANGES_MS).unref();
   const slowTimer = setInterval(() => slowSenders.look(performance.now()), LOOK_EVERY_MS).unref();
 
   return {

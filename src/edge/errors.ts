@@ -65,6 +65,11 @@ export const edgeErrors = errorTable({
     explanation:
       'The host belongs to the tunnel of an agent, and this node can reach neither the database nor all other nodes: it cannot know whether the host still belongs to that agent. Other nodes serve it. The request was not forwarded: send it again, and check the connection of this node to the database (`GET /healthz?verbose`).',
   },
+  ERR_POSTERN_NODE_BEHIND: {
+    status: 503,
+    explanation:
+      'This node stood still for more than a second (its process was stopped, or its machine suspended), and within two seconds could not learn from the database or another node what was changed meanwhile. The request was not forwarded: send it again.',
+  },
   ERR_POSTERN_UPSTREAM_UNREACHABLE: {
     status: 502,
     explanation:

@@ -107,6 +107,11 @@ export class Snapshots {
     return [this.#next, this.#running].find((compilation) => compilation?.revisions.has(revision))?.done ?? null;
   }
 
+  /** Resolves when everything that the replica has shown until now is served; null: it is. */
+  settled(): Promise<void> | null {
+    return (this.#next ?? this.#running)?.done ?? null;
+  }
+
   /**
    * The edge that serves a host over HTTPS. An edge's exact name takes precedence over an agent's name, and that over
    * an edge's wildcard.

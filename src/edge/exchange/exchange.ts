@@ -28,6 +28,7 @@ import { unpreparedModule } from './unprepared-module.ts';
 
 const NO_BACKEND_MESSAGE = 'This site has no backend yet. Its operator must configure one.';
 const ADMITTED_BEFORE: Pass = { isPass: true, reason: 'admitted_before' };
+const NODE_BEHIND_MESSAGE = 'This server stood still, and does not know yet what was changed meanwhile. Try again.';
 const NOTHING = Buffer.alloc(0);
 const BUG_MESSAGE = 'An internal error occurred. Try again later.';
 
@@ -88,13 +89,19 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   start(): void {
     this.runtime.begin(this);
     try {
-      this.#judge(this.nowMs);
+      this.#judge(this.nowMs, this.startedAt);
     } catch (error) {
       this.bug(error);
     }
   }
 
-  #judge(nowMs: number): void {
+  #judge(nowMs: number, atMs: number): void {
+    const { behind } = this.runtime;
+    const late = behind === null ? null : behind(atMs);
+    if (late !== null) {
+      this.#judgeOnceKnown(late);
+      return;
+    }
     const edge = this.runtime.findEdge(this.host);
     // Connection reuse must not bypass another host's client certificates, or a changed policy.
     if (edge === undefined || edge.id !== this.connection.edgeId) {
@@ -106,6 +113,17 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
       this.connection.retire();
       this.refuse(...STALE_CONNECTION);
     }
+  }
+
+  /** It waited while this thread stood still: what others changed meanwhile counts. */
+  #judgeOnceKnown(late: Promise<boolean>): void {
+    late
+      .then((isKnown) => {
+        if (this.#isDone) return;
+        if (isKnown) this.#judge(this.runtime.clock.nowMs(), performance.now());
+        else this.refuse('ERR_POSTERN_NODE_BEHIND', 'node_behind', NODE_BEHIND_MESSAGE);
+      })
+      .catch((error: unknown) => this.bug(error));
   }
 
   #enter(edge: EdgeSnapshot): void {
@@ -171,7 +189,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
 
   #lateVerdict(verdict: Verdict, { at, steps, routeId, since }: AskedStep): void {
     if (this.#isDone) return;
-    const isOutdated = this.#awaited === 'outdated';
+    const isOutdated = this.#awaited === 'outdated' || (this.runtime.behind?.(performance.now()) ?? null) !== null;
     this.#awaited = null;
     if (isOutdated) {
       this.#noteActs(routeId, steps.slice(0, at + 1));
@@ -196,7 +214,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
     this.permit = null;
     this.isExemptFromLogin = false;
     this.forgetDecisions();
-    this.#judge(this.runtime.clock.nowMs());
+    this.#judge(this.runtime.clock.nowMs(), performance.now());
   }
 
   refusedByModule(refusal: Refusal, module: string): void {

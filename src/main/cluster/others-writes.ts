@@ -16,12 +16,17 @@ export function othersWrites(store: Store, replica: Replica, news: NodeNews | nu
     get isCurrent() {
       return news?.isCurrent !== false;
     },
+    get behind() {
+      return news?.behind ?? null;
+    },
     catchUp: async () => {
       if (!store.sharing.isShared) return;
       const reading = news === null ? replica.refresh() : news.catchUp(CATCH_UP_MS);
       await reading.catch(() => {
         throw unread();
       });
+      // Until then keys count as unknown.
+      await news?.behind;
     },
   };
 }

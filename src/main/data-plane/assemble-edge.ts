@@ -13,6 +13,7 @@ import type { TrafficReporter } from '../../events/traffic-reporter.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import type { DescriptorBudget } from '../../lib/process/descriptor-budget.ts';
+import { Standstill } from '../../lib/process/standstill.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import type { KnownLists } from '../../lists/known-lists.ts';
 import type { RequestLogger } from '../../logging/request-lines.ts';
@@ -109,7 +110,13 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
     onProblem: (host, err) => logger.error({ host, err }, 'failed to issue a certificate'),
   });
   const challenges = new AcmeChallenges({ records: replica, clock });
+  const standstill = new Standstill(async () => {
+    await Promise.all([parts.others.catchUp(), runtimes.catchUp()]);
+    await snapshots.settled();
+  });
   const edge = createEdge({
+    // One server alone changes everything itself.
+    ...(config.database_url !== null && { behind: (nowMs: number) => standstill.look(nowMs) }),
     snapshots,
     certificates,
     challenges,

@@ -42,6 +42,7 @@ export interface ModuleRuntimes {
   readonly byModule: ReadonlyMap<string, ModuleRuntime>;
   readonly network: ModuleNetwork;
   edgeChanged(edgeId: string, now: EdgeSnapshot | null): void;
+  catchUp(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -108,6 +109,9 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
     network,
     edgeChanged: (edgeId, now) => {
       for (const [name, runtime] of all) runtime.edgeChanged?.(edgeId, routesWith(name, now));
+    },
+    catchUp: async () => {
+      await Promise.all(all.map(([, runtime]) => runtime.catchUp?.()));
     },
     close: async () => {
       for (const [, runtime] of all) await runtime.close();

@@ -128,6 +128,11 @@ export class EdgeWorkers {
     return this.#unserved.of(revision);
   }
 
+  /** Resolves when all workers serve everything that the replica has shown until now; null: they do. */
+  settled(): Promise<unknown> | null {
+    return this.#unserved.all();
+  }
+
   tell<Name extends keyof WorkerMethods>(name: Name, ...args: Parameters<WorkerMethods[Name]>): void {
     for (const worker of this.#living()) worker.calls.tell(name, args as never);
   }

@@ -139,7 +139,11 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
         ...attemptsOfWorker(deps.attempts),
         commit: (writeSet) => deps.store.commit(writeSet),
         refresh: () => replica.refresh(),
-        catchUp: () => others.catchUp(),
+        catchUp: async () => {
+          await others.catchUp();
+          await workers.settled();
+          publish();
+        },
         moduleEvent: (type, object) => deps.traffic.moduleEvent(type, object),
         login: (method, args) => (logins[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
         keyReplaced: (key) => workers.tell('keyReplaced', key),

@@ -4,6 +4,10 @@ interface Unserved<Worker> {
   readonly done: PromiseWithResolvers<void>;
 }
 
+function untilServed(waiting: readonly { readonly done: PromiseWithResolvers<void> }[]): Promise<void> | null {
+  return waiting.length === 0 ? null : Promise.all(waiting.map(({ done }) => done.promise)).then(() => {});
+}
+
 /** Changes that were shown to workers, until all of these serve them or have ended. Small ones overtake large ones. */
 export class UnservedChanges<Worker> {
   readonly #byNumber = new Map<number, Unserved<Worker>>();
@@ -30,7 +34,11 @@ export class UnservedChanges<Worker> {
 
   /** Resolves when the changes of a revision are served; null: they are. */
   of(revision: number): Promise<void> | null {
-    const waiting = [...this.#byNumber.values()].filter(({ revisions }) => revisions.has(revision));
-    return waiting.length === 0 ? null : Promise.all(waiting.map(({ done }) => done.promise)).then(() => {});
+    return untilServed([...this.#byNumber.values()].filter(({ revisions }) => revisions.has(revision)));
+  }
+
+  /** Resolves when all that were added until now are served; null: they are. */
+  all(): Promise<void> | null {
+    return untilServed([...this.#byNumber.values()]);
   }
 }

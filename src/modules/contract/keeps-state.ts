@@ -63,6 +63,8 @@ export interface NodeMemory {
 export interface ModuleRuntime {
   /** An edge was reconfigured or deleted. `routeIds`: its routes that have the module now, and enabled. */
   edgeChanged?(edgeId: string, routeIds: ReadonlySet<string>): void;
+  /** This thread stood still: resolves when everything is known that others have changed, beside records. */
+  catchUp?(): Promise<void>;
   /** Called once, when no request is in progress. */
   close(): Promise<void>;
 }

@@ -275,6 +275,10 @@ export class LoginRuntime implements SharedState {
     return looking;
   }
 
+  async catchUp(): Promise<void> {
+    if (this.records.isShared) await this.#followNow();
+  }
+
   edgeChanged(edgeId: string): void {
     this.#orphans.edgeChanged(edgeId);
   }

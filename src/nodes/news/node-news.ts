@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { within } from '../../lib/async/deadline.ts';
+import { Standstill } from '../../lib/process/standstill.ts';
 import type { HeardChanges, Replica } from '../../replica/replica.ts';
 import type { FeedPosition } from '../../store/node-store.ts';
 import type { LoginChange, Store } from '../../store/store.ts';
@@ -39,6 +40,8 @@ const ANSWER_MS = 3_500;
 const ASK_MS = 4_000;
 /** A database that has not answered within this time may be away. */
 const PATIENCE_MS = 700;
+/** A node that stood still may have lost its connections. */
+const BEHIND_MS = 5_000;
 
 /**
  * Commits of other nodes, without the way over the database: nodes tell their commits over their links (`OwnNews`), and
@@ -52,6 +55,7 @@ export class NodeNews {
   readonly #options: NodeNewsOptions;
   readonly #monotonicMs: () => number;
   readonly #known: KnownUntil;
+  readonly #standstill = new Standstill(() => this.catchUp(BEHIND_MS));
   readonly #feeds = new Map<string, FollowedNews>();
   readonly #onLogins = new Set<(changes: readonly LoginChange[]) => void>();
   readonly #stops: (() => void)[] = [];
@@ -89,9 +93,17 @@ export class NodeNews {
     });
   }
 
-  /** False: a key that this node knows may have been revoked elsewhere more than `UNKNOWN_AFTER_MS` ago. */
+  /**
+   * False: a key that this node knows may have been revoked elsewhere more than `UNKNOWN_AFTER_MS` ago, or while this
+   * node stood still.
+   */
   get isCurrent(): boolean {
-    return this.#known.isCurrent;
+    return this.#standstill.look() === null && this.#known.isCurrent;
+  }
+
+  /** Not null after this node stood still, until it has caught up: false if it could not. */
+  get behind(): Promise<boolean> | null {
+    return this.#standstill.look();
   }
 
   onLogins(listener: (changes: readonly LoginChange[]) => void): () => void {
@@ -159,6 +171,7 @@ export class NodeNews {
   }
 
   #compare(): void {
+    this.#standstill.look();
     const others = this.#options.membership.others();
     const times = others.map((id) => this.#feeds.get(id)?.knownAtMs ?? Number.NEGATIVE_INFINITY);
     this.#known.at(Math.min(this.#monotonicMs(), ...times));
