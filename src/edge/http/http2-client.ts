@@ -4,11 +4,12 @@ import { reportBug } from '../../lib/bug-report.ts';
 import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
 import { destroySession } from '../../lib/http2/destroy.ts';
 import { CONNECTION_WINDOW_BYTES, OF_REQUESTS, SessionWindows } from '../../lib/http2/session-windows.ts';
+import { ownerOf } from '../../lib/net/address-owner.ts';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
-import type { UnreadUploads, UploadingConnection } from './unread-bodies.ts';
+import type { UnreadUploads, UploadingConnection, UploadOwner } from './unread-bodies.ts';
 
 /** A client's connection over HTTP/2. *Open* → *closed* (GOAWAY; streams in progress finish) → the socket ends. */
 export class Http2Client implements ListenerOwner, UploadingConnection {
@@ -64,15 +65,19 @@ export class Http2Client implements ListenerOwner, UploadingConnection {
   uploadBegan(): void {
     this.#windows ??= new SessionWindows(this.session, {
       ...OF_REQUESTS,
-      budgetBytes: this.uploads.windowsPerConnection,
+      budgetBytes: () => this.uploads.windowsPerConnection(this.#uploadOwner),
     });
-    if (this.#windows.streams === 0) this.uploads.began();
+    if (this.#windows.streams === 0) this.uploads.began(this.#uploadOwner);
     this.#windows.opened();
   }
 
   uploadEnded(): void {
     this.#windows?.closed();
-    if (this.#windows?.streams === 0) this.uploads.ended();
+    if (this.#windows?.streams === 0) this.uploads.ended(this.#uploadOwner);
+  }
+
+  get #uploadOwner(): UploadOwner {
+    return this.facts.isFromProxy ? this : ownerOf(this.facts.remoteAddress);
   }
 
   onUnread(bytes: number): void {

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type UnreadUpload, UnreadUploads, UnsentResponses, type UploadingConnection } from './unread-bodies.ts';
+import {
+  type UnreadUpload,
+  UnreadUploads,
+  UnsentResponses,
+  type UploadingConnection,
+  type UploadOwner,
+} from './unread-bodies.ts';
 
 const MIB = 1024 * 1024;
 const MAX_UNREAD_PER_CONNECTION = 96 * MIB;
@@ -75,16 +81,25 @@ suite('unread uploads', () => {
     assert.deepEqual(seen, [MIB, 3 * MIB]);
   });
 
-  test('shares the windows among the connections that upload', () => {
+  test('shares the windows among the addresses that upload, and then among their connections', () => {
     const uploads = new UnreadUploads();
-    const budgets = [0, 1, 2, 3, 4, 5, 6, 7].map(() => {
-      uploads.began();
-      return uploads.windowsPerConnection() / MIB;
-    });
-    assert.deepEqual(budgets.slice(0, 4), [64, 64, 64, 64]);
-    assert.equal(budgets.at(-1), 32);
-    for (let n = 0; n < 8; n += 1) uploads.ended();
-    assert.equal(uploads.windowsPerConnection() / MIB, 64);
+    const windowsOf = (owner: UploadOwner): number => uploads.windowsPerConnection(owner) / MIB;
+    const begin = (owner: UploadOwner): number => {
+      uploads.began(owner);
+      return windowsOf(owner);
+    };
+    assert.deepEqual(
+      [0, 1, 2, 3].map(() => begin('10.0.0.1')),
+      [64, 64, 128 / 3, 32],
+    );
+    for (let n = 0; n < 1_000; n += 1) begin('10.0.0.1');
+    assert.equal(begin('10.0.0.2'), 64, 'connections of another address take nothing from it');
+    const proxied = [0, 1].map(() => ({ onUnread: () => {} }));
+    assert.deepEqual(proxied.map(begin), [64, 64], 'a proxy has many visitors');
+    for (let n = 3; n <= 8; n += 1) begin(`10.0.1.${n}`);
+    assert.equal(windowsOf('10.0.0.2'), 25.6, 'ten share 256 MiB');
+    for (let n = 0; n < 1_004; n += 1) uploads.ended('10.0.0.1');
+    assert.equal(begin('10.0.0.1'), 25.6);
   });
 });
 

@@ -11,6 +11,8 @@ const MAX_UNSENT_PER_ADDRESS = 96 * MIB;
 const MAX_UNSENT_IN_TOTAL = 256 * MIB;
 /** What windows allow one connection, unless many connections upload at once. */
 const WINDOWS_PER_CONNECTION = 64 * MIB;
+/** All connections of one address, also while no other uploads: one that comes next finds room. */
+const WINDOWS_PER_ADDRESS = MAX_UNREAD_IN_TOTAL / 2;
 /** Bytes that arrive for streams that nobody reads, until all of them are measured: more are never missed. */
 const MEASURE_EVERY_BYTES = 4 * MIB;
 
@@ -22,6 +24,9 @@ export interface UnsentResponse {
   /** Ends it, and frees the data. */
   refuseUnsent(): void;
 }
+
+/** The address that a connection counts for. One of a trusted proxy counts for itself: it has many visitors. */
+export type UploadOwner = string | UploadingConnection;
 
 /** A connection with uploads. */
 export interface UploadingConnection {
@@ -48,21 +53,26 @@ export interface UnreadUpload {
  */
 export class UnreadUploads {
   readonly #uploads = new Set<UnreadUpload>();
-  #connections = 0;
+  /** Connections with uploads, by address. */
+  readonly #connections = new Map<UploadOwner, number>();
   #sinceMeasured = 0;
 
   /** A connection has begun its only upload. */
-  began(): void {
-    this.#connections += 1;
+  began(owner: UploadOwner): void {
+    this.#connections.set(owner, (this.#connections.get(owner) ?? 0) + 1);
   }
 
-  ended(): void {
-    this.#connections -= 1;
+  ended(owner: UploadOwner): void {
+    const others = (this.#connections.get(owner) ?? 0) - 1;
+    if (others > 0) this.#connections.set(owner, others);
+    else this.#connections.delete(owner);
   }
 
-  /** What the windows of one connection may add up to. */
-  readonly windowsPerConnection = (): number =>
-    Math.min(WINDOWS_PER_CONNECTION, MAX_UNREAD_IN_TOTAL / Math.max(1, this.#connections));
+  /** What the windows of one connection may add up to: its part of its address's share. */
+  windowsPerConnection(owner: UploadOwner): number {
+    const ofAddress = Math.min(WINDOWS_PER_ADDRESS, MAX_UNREAD_IN_TOTAL / Math.max(1, this.#connections.size));
+    return Math.min(WINDOWS_PER_CONNECTION, ofAddress / Math.max(1, this.#connections.get(owner) ?? 0));
+  }
 
   /** Bytes have arrived for an upload, and wait. */
   add(upload: UnreadUpload, bytes: number): void {
