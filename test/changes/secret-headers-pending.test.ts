@@ -24,7 +24,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const wait = async (key: string, method: string, path: string, body?: object): Promise<number> =>
       (await ok('POST', '/changesets', { operations: [{ method, path, body }], confirm_within: '24h' }, key)).body
         .revision;
-    const withdraw = (revision: number) => ok('POST', `/changes/${revision}/revert`, {});
+    const withdraw = (revision: number, key?: string) => ok('POST', `/changes/${revision}/revert`, {}, key);
     /** By every way, and for everybody: also a key with all scopes would decide for the revert. */
     const held = async (key: string, method: string, path: string, body: object): Promise<void> => {
       const operations = [{ method, path, body }];
@@ -76,6 +76,41 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         assert.equal(await placeOf(path), OURS);
       });
     }
+
+    for (const what of ['/request_headers', ''])
+      test(`the author of a change that deletes a secret (${what || 'the route'}) takes it back, and nothing else`, async () => {
+        const [ours, theirs] = [await backend(OURS), await backend(THEIRS)];
+        const path = await site(ours);
+        const revision = await wait(token, 'DELETE', `${path}${what}`);
+        await held(token, 'PATCH', `/backends/static/${ours}`, { address: THEIRS });
+        await withdraw(revision, token);
+        assert.equal((await ok('GET', path)).body.request_headers.add.authorization, SECRET.add.authorization);
+        assert.equal(await placeOf(path), OURS);
+        // Once it is over, a revert is no way to bring the secret back to another place.
+        const deleted = (await ok('DELETE', `${path}${what}`, undefined, token)).headers.get('postern-revision');
+        if (what === '') await ok('PATCH', `/backends/static/${ours}`, { address: THEIRS }, token);
+        else await ok('PUT', `${path}/backend`, { backend_id: theirs }, token);
+        for (const [way, status] of [
+          [`/changes/${revision}/revert`, 409],
+          [`/changes/${deleted}/revert`, 409],
+          [`/changes/${deleted}/undo`, 403],
+          [`/changes/${revision}/undo`, 403],
+        ] as const) {
+          const answer = await world.api('POST', way, way.endsWith('undo') ? { force: true } : {}, { key: token });
+          assert.equal(answer.status, status, `${way}: ${answer.text}`);
+        }
+      });
+
+    test('a moved upstream that waits takes no secret to its earlier place when its author takes it back', async () => {
+      const moving = await backend(THEIRS);
+      const path = await site(await backend(OURS));
+      const revision = await wait(token, 'PATCH', `/backends/static/${moving}`, { address: OURS });
+      await held(token, 'PUT', `${path}/backend`, { backend_id: moving });
+      await withdraw(revision, token);
+      assert.equal(await placeOf(path), OURS);
+      const answer = await world.api('PUT', `${path}/backend`, { backend_id: moving }, { key: token });
+      assert.equal(answer.status, 403, answer.text);
+    });
 
     test('an undo does not move the upstream meanwhile', async () => {
       const ours = await backend(THEIRS);

@@ -18,7 +18,13 @@ export async function withdrawChange(
   context: DocumentsContext,
 ): Promise<OperationResult> {
   const { revision } = entry;
-  const plan = await planRestore(entry, { isForced: true, released, principal: request.principal, context });
+  const plan = await planRestore(entry, {
+    isForced: true,
+    isWithdrawal: true,
+    released,
+    principal: request.principal,
+    context,
+  });
   const writeSet = withOwners(plan.writeSet, pendingNow(context), revision);
   const ofKey = await keyExpectation(request, context);
   const result = await context.store.commit({

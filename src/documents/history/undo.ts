@@ -37,6 +37,11 @@ export interface UndoOptions {
   readonly isForced: boolean;
   /** Nobody can be asked: what contradicts the restored documents gives way. */
   readonly isRevert?: true;
+  /**
+   * A change that waits is taken back: the server would do it with no rights, and nobody may move a secret of it
+   * meanwhile (`holdSecretsOfRevert`). The store refuses it if the change does not wait any longer.
+   */
+  readonly isWithdrawal?: true;
   /** Revoked while the change waited: they stay as they are. */
   readonly released?: readonly RecordKey[];
   readonly principal: Principal;
@@ -114,7 +119,7 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   expect.push(...logins.expect);
   const keepAtLeastOne = [...new Set(away.flatMap(({ owner }) => owner.resource.keepAtLeastOne ?? []))];
   const changed: PlacedWriteSet = { puts, deletes };
-  if (options.isRevert !== true)
+  if (options.isRevert !== true && options.isWithdrawal !== true)
     refuseMovedSecrets(changed, { principal: options.principal, isRestored: true }, context);
   const events = await eventsOf([...back, ...away], changed, options);
   return {
