@@ -14,7 +14,7 @@ import { type OthersWrites, repeatedIfStale } from './others-writes.ts';
 import { queryDecoder } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { takesBody, unwrapBody } from './request-body.ts';
-import { idempotencyOf, parseIfMatch, parseIfNoneMatch } from './request-headers.ts';
+import { idempotencyOf, idempotencyRefused, parseIfMatch, parseIfNoneMatch } from './request-headers.ts';
 import type { Admission } from './request-state.ts';
 import { requestedVersion } from './version.ts';
 import { statusOf, writeResult } from './write-result.ts';
@@ -163,7 +163,8 @@ function idempotency(
   admission: Admission,
 ): OperationRequest['idempotency'] {
   const header = request.headers['idempotency-key'] as string | undefined;
-  if (operation.isIdempotentByKey !== true || header === undefined) return null;
+  if (header === undefined || (operation.method !== 'POST' && operation.isIdempotentByKey !== true)) return null;
+  if (operation.isIdempotentByKey !== true) throw idempotencyRefused(operation);
   const path = request.url.split('?')[0] ?? '';
   return idempotencyOf(header, admission, {
     method: request.method,

@@ -41,6 +41,14 @@ function malformed(name: string): Error {
   );
 }
 
+/** A client that sends it relies on it: without it, a repeat would run again. */
+export function idempotencyRefused({ method, path }: { readonly method: string; readonly path: string }): Error {
+  return apiErrors.create(
+    'ERR_POSTERN_INVALID_HEADER',
+    `${method} ${path} takes no Idempotency-Key: send the request without it, and before you repeat it, read what the first one did. A changeset with expected_revision is applied only once`,
+  );
+}
+
 /**
  * The scope contains caller, operation and key. The body's hash is keyed with the caller's token, so that the record
  * cannot be used to guess a weak secret in the body.

@@ -57,7 +57,9 @@ function bodyErrors(operation: Operation): readonly ErrorCode[] {
 function headerErrors(operation: Operation): readonly ErrorCode[] {
   const conditional: readonly ErrorCode[] =
     operation.isConditional === true ? ['ERR_POSTERN_PRECONDITION_FAILED', 'ERR_POSTERN_TOO_MANY_CONFLICTS'] : [];
-  const hasHeader = operation.isConditional === true || operation.isIdempotentByKey === true;
+  // A POST that takes no Idempotency-Key refuses it.
+  const hasHeader =
+    operation.isConditional === true || operation.method === 'POST' || operation.isIdempotentByKey === true;
   return hasHeader ? ['ERR_POSTERN_INVALID_HEADER', ...conditional] : [];
 }
 
