@@ -23,10 +23,15 @@ const FATAL: ReadonlySet<ErrorCode> = new Set(['ERR_POSTERN_STORE_CORRUPT', 'ERR
  */
 export class StoreHealthMonitor {
   readonly #listeners = new Set<StoreHealthListener>();
-  #write: PosternError | null = null;
+  #write: PosternError | null;
   #probe: PosternError | null = null;
   #damage: PosternError | null = null;
   #reported: string | null = null;
+
+  /** `write`: what keeps the store from writing from the start. */
+  constructor(write: PosternError | null = null) {
+    this.#write = write;
+  }
 
   get health(): StoreHealth {
     const problem = this.#damage ?? this.#probe ?? this.#write;

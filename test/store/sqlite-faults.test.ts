@@ -173,7 +173,7 @@ async function idsOf(store: Store): Promise<string[]> {
 
 function threadOn(t: TestContext, path: string): WorkerThread {
   const headerFile = openSync(path, 'r');
-  const thread = new WorkerThread({ path, access: 'write', maxPages: undefined, headerFile });
+  const thread = new WorkerThread({ path, access: 'write', maxPages: undefined, headerFile, reserveIn: null });
   t.after(async () => {
     await thread.close();
     closeSync(headerFile);

@@ -1,3 +1,4 @@
+import { isStoreOutage } from '../../lib/store-outage.ts';
 import type { ClaimedLane, LaneKey } from '../../store/store.ts';
 import type { DeliveryPorts } from './delivery-ports.ts';
 import { LaneRun } from './lane-run.ts';
@@ -55,7 +56,11 @@ export class Deliverer {
   }
 
   static async start(options: DelivererOptions): Promise<Deliverer> {
-    await options.store.wakeLanes(options.clock.nowMs(), { isAlone: options.isAlone });
+    await options.store.wakeLanes(options.clock.nowMs(), { isAlone: options.isAlone }).catch((err: unknown) => {
+      // Claims of the process before end by themselves, and destinations that are paused are tried later.
+      if (!isStoreOutage(err)) throw err;
+      options.log.warn({ err }, 'failed to wake the deliveries of events: they go on when the store can be written');
+    });
     const deliverer = new Deliverer(options);
     deliverer.#renewal = setInterval(() => void deliverer.#renew(), RENEW_MS).unref();
     deliverer.wake();

@@ -79,8 +79,9 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
   // With PostgreSQL other processes may be running; leases of a dead one expire.
   if (store.engine === 'sqlite') {
     const removed = deps.owned.then(() => store.presence.removeOtherBoots(bootId));
-    if (store.sharing.isShared) removed.catch((err: unknown) => logger.error({ err }, 'failed to remove old leases'));
-    else await removed;
+    // A full disk keeps no server from starting: they expire.
+    const written = removed.catch((err: unknown) => logger.error({ err }, 'failed to remove old leases'));
+    if (!store.sharing.isShared) await written;
   }
   const gateway = new Gateway({
     clock,

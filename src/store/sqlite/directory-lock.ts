@@ -86,6 +86,8 @@ function tryLock(path: string): DatabaseSync | null {
   makePrivateFile(path);
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {
+    // A journal would take space on the disk, which may be full.
+    lock.exec('PRAGMA journal_mode = MEMORY');
     lock.exec('BEGIN EXCLUSIVE');
     return lock;
   } catch (error) {

@@ -10,6 +10,7 @@ import { type Initialized, initialize } from '../sql/schema/initialize.ts';
 import type { Store } from '../store.ts';
 import { checkPages } from './check-pages.ts';
 import { lockAsSuccessor, lockDirectory } from './directory-lock.ts';
+import { DiskReserve, isDiskFull } from './disk-reserve.ts';
 import { forgetLog, type LastCommit } from './last-commit-file.ts';
 import { lossText, refuseLostFiles } from './lost-files.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
@@ -30,6 +31,16 @@ export interface OpenSqliteStoreOptions {
 }
 
 export async function openSqliteStore(options: OpenSqliteStoreOptions): Promise<Store> {
+  const reserve = new DiskReserve(options.dataDir);
+  try {
+    return openWith(options, reserve);
+  } catch (error) {
+    if (!isDiskFull(error) || !reserve.release()) throw error;
+    return openWith(options, reserve);
+  }
+}
+
+function openWith(options: OpenSqliteStoreOptions, reserve: DiskReserve): Store {
   const { dataDir, secretKey, maxPages, keepRevisions, probeIntervalMs, clock, takesOverAt: mark = null } = options;
   if (mark !== null) refuseLostFiles(dataDir, mark);
   const successor = mark === null ? null : lockAsSuccessor(dataDir);
@@ -41,7 +52,8 @@ export async function openSqliteStore(options: OpenSqliteStoreOptions): Promise<
     const prepared = prepare(path, { dataDir, configured: secretKey }, { mark, last });
     const { keyring, accountId, commit, loss } = prepared;
     const engine = createSqliteEngine({
-      ...{ path, maxPages, commit, probeIntervalMs, isTakingOver: mark !== null },
+      ...{ path, dataDir, maxPages, commit, probeIntervalMs, isTakingOver: mark !== null },
+      isFull: !reserve.hold(),
       own: () => successor?.own() ?? Promise.resolve(),
       onClosed: () => lock.release(),
     });

@@ -10,11 +10,15 @@ import type { StoreSharing } from '../store.ts';
 import { StoreHealthMonitor } from '../store-health.ts';
 import { ForeignCommits } from './foreign-commits.ts';
 import { bytesIn, isPacked, type Packed, packJob, unpackResult } from './packed-messages.ts';
+import { storeFull } from './sqlite-error.ts';
 import { outcomeFromWire, type WireGroup, type WireProvenRead, type WorkerTask } from './worker-protocol.ts';
 import { WorkerThread } from './worker-thread.ts';
 
 export interface SqliteEngineOptions {
   readonly path: string;
+  readonly dataDir: string;
+  /** There is no room for the reserve: nothing is written until there is. */
+  readonly isFull: boolean;
   readonly maxPages?: number | undefined;
   /** The last commit when the store was opened. */
   readonly commit: CommitMark;
@@ -31,6 +35,8 @@ const PROBE_EVERY_MS = 2_000;
 /** Two threads on one WAL database: a read never waits behind an fsync. */
 export function createSqliteEngine({
   path,
+  dataDir,
+  isFull,
   maxPages,
   commit,
   probeIntervalMs,
@@ -39,10 +45,10 @@ export function createSqliteEngine({
   onClosed,
 }: SqliteEngineOptions): SqlEngine {
   const headerFile = openSync(path, 'r');
-  const writer = new WorkerThread({ path, access: 'write', maxPages, headerFile });
-  const reader = new WorkerThread({ path, access: 'read', maxPages: undefined, headerFile });
+  const writer = new WorkerThread({ path, access: 'write', maxPages, headerFile, reserveIn: dataDir });
+  const reader = new WorkerThread({ path, access: 'read', maxPages: undefined, headerFile, reserveIn: null });
   const history = new History(commit, () => readIn(null, 'readCommit', []));
-  const monitor = new StoreHealthMonitor();
+  const monitor = new StoreHealthMonitor(isFull ? storeFull(path) : null);
   const group = createGroupCommit(history.guard((jobs) => monitor.watchingWrite(() => runGroup(jobs))));
   const probe = async (): Promise<void> => {
     const { seen, epoch } = history;

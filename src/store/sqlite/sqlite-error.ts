@@ -23,10 +23,10 @@ export function fromSqliteError(error: unknown, path: string): unknown {
   if (error instanceof PosternError) return error;
   const code = sqliteCode(error);
   if (code === null) return error;
-  if (code === SQLITE_IOERR_WRITE || code === SQLITE_IOERR_SHMSIZE) return storeFull(error, path);
+  if (code === SQLITE_IOERR_WRITE || code === SQLITE_IOERR_SHMSIZE) return storeFull(path, error);
   switch (code & 0xff) {
     case SQLITE_FULL:
-      return storeFull(error, path);
+      return storeFull(path, error);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return damaged(path, messageOf(error), error);
@@ -53,11 +53,11 @@ export function isBusy(error: unknown): boolean {
   return code !== null && (code & 0xff) === SQLITE_BUSY;
 }
 
-function storeFull(cause: unknown, path: string) {
+export function storeFull(path: string, cause?: unknown): PosternError {
   return storeErrors.create(
     'ERR_POSTERN_STORE_FULL',
     `the disk of ${path} is full. Nothing was applied: free space there and try again`,
-    { cause },
+    cause === undefined ? {} : { cause },
   );
 }
 

@@ -8,9 +8,11 @@ import { runJobs } from '../sql/commits/run-jobs.ts';
 import { type Job, startProgram } from '../sql/programs.ts';
 import { checkPages } from './check-pages.ts';
 import { DatabaseFiles } from './database-files.ts';
+import { DiskReserve } from './disk-reserve.ts';
 import { LastCommitFile } from './last-commit-file.ts';
 import { bytesInReply, packGroup, unpackJob } from './packed-messages.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
+import { storeFull } from './sqlite-error.ts';
 import type {
   WireGroup,
   WireProvenRead,
@@ -26,6 +28,7 @@ const connection = new SqliteConnection(options);
 const files = new DatabaseFiles(options.path, options.headerFile);
 const views = new Map<number, SqliteConnection>();
 const lastCommit = new LastCommitFile(options.path);
+const reserve = options.reserveIn === null ? null : new DiskReserve(options.reserveIn);
 
 parentPort?.on('message', ({ id, task }: WorkerRequest) => {
   const outcome = attempt(() => perform(task));
@@ -62,6 +65,7 @@ function perform(task: WorkerTask): unknown {
 function runGroup(jobs: readonly Job[], seen: CommitMark): WireGroup {
   try {
     files.check();
+    if (reserve?.hold() === false) throw storeFull(options.path);
     const { answers, after } = connection.transaction('IMMEDIATE', () => connection.run(runJobs(jobs, seen)));
     files.remember();
     // Checked again: a commit to a file that was removed in the meantime must not be acknowledged.
