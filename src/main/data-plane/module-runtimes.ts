@@ -111,7 +111,7 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
       for (const [name, runtime] of all) runtime.edgeChanged?.(edgeId, routesWith(name, now));
     },
     catchUp: async () => {
-      await Promise.all(all.map(([, runtime]) => runtime.catchUp?.()));
+      await Promise.all(all.map(async ([, runtime]) => runtime.catchUp?.()));
     },
     close: async () => {
       for (const [, runtime] of all) await runtime.close();

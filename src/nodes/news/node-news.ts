@@ -171,7 +171,7 @@ export class NodeNews {
   }
 
   #compare(): void {
-    this.#standstill.look();
+    void this.#standstill.look();
     const others = this.#options.membership.others();
     const times = others.map((id) => this.#feeds.get(id)?.knownAtMs ?? Number.NEGATIVE_INFINITY);
     this.#known.at(Math.min(this.#monotonicMs(), ...times));
