@@ -1,3 +1,4 @@
+import type { ErrorRows } from '../lib/errors.ts';
 import { DocumentReader } from './docs/document-reader.ts';
 import { html } from './docs/html.ts';
 import { pageNavigation } from './docs/page-navigation.ts';
@@ -7,8 +8,8 @@ import { componentName } from './docs/schema-text.ts';
 import { JSON_TYPE, type OpenApiDocument, type ResponseObject, type Tag } from './openapi/document.ts';
 
 /** The document as a readable page: no script and no external resources, so that the strictest policy applies. */
-export function docsPage(document: OpenApiDocument): string {
-  const reader = new DocumentReader(document);
+export function docsPage(document: OpenApiDocument, errorRows: ErrorRows): string {
+  const reader = new DocumentReader(document, errorRows);
   const objects = new Map(document.tags.map((tag) => [tag.name, objectOf(tag, reader)]));
   const bodies = bodyNames(reader);
   const shared = Object.keys(document.components.schemas).filter(

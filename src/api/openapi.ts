@@ -2,21 +2,21 @@ import type { Catalog } from '../documents/catalog.ts';
 import type { ErrorRows } from '../lib/errors.ts';
 import type { Operation } from '../resources/operation.ts';
 import type { Method, OpenApiDocument, OperationObject, PathItem, Tag } from './openapi/document.ts';
-import { ErrorResponses, errorSchema } from './openapi/error-responses.ts';
+import { ErrorResponses } from './openapi/error-responses.ts';
 import { requestHeaders, responseHeaders } from './openapi/headers.ts';
 import { introduction } from './openapi/introduction.ts';
-import { nameSchemas } from './openapi/name-schemas.ts';
+import { nameSchemas, withoutRepeatedDescriptions } from './openapi/name-schemas.ts';
 import {
   type OperationContext,
   operationObject,
   SECURITY_SCHEME,
   SuccessResponses,
 } from './openapi/operation-object.ts';
-import { publicPaths, SERVICE_TAG } from './openapi/public-paths.ts';
+import { publicPaths, publicSchemas, SERVICE_TAG } from './openapi/public-paths.ts';
 import { shareRepeated } from './openapi/share-repeated.ts';
 import { type Subject, subjectOf, subjectsOf } from './openapi/subjects.ts';
 import { successExample } from './openapi/success-examples.ts';
-import { webhookHeaders, webhookResponses, webhooksOf } from './openapi/webhooks.ts';
+import { webhooksOf } from './openapi/webhooks.ts';
 
 export interface OpenApiOptions {
   readonly catalog: Catalog;
@@ -34,19 +34,10 @@ export function openApiDocument(operations: readonly Operation[], options: OpenA
   const conditional = operations.filter((operation) => operation.isConditional === true);
   const conditionalPaths = new Set(conditional.map((operation) => operation.path));
   const errorResponses = new ErrorResponses(options.errorRows);
-  // Not tied to an operation: no operation exists at the path, or the request could not be read.
-  errorResponses.of('none', [
-    'ERR_POSTERN_UNKNOWN_PATH',
-    'ERR_POSTERN_METHOD_NOT_ALLOWED',
-    'ERR_POSTERN_API_REQUEST_TIMEOUT',
-    'ERR_POSTERN_EXPECTATION',
-    'ERR_POSTERN_API_HEADERS_TOO_LARGE',
-  ]);
   const successResponses = new SuccessResponses();
   const context = { catalog, components, subjects, serverUrl, errorResponses, successResponses, conditionalPaths };
   const described = operations.map((operation) => ({ operation, object: operationObject(operation, context) }));
   addExamples(operations, context);
-  const errors = errorResponses.toJson();
   const document: OpenApiDocument = {
     openapi: '3.1.0',
     info: {
@@ -61,10 +52,13 @@ export function openApiDocument(operations: readonly Operation[], options: OpenA
     paths: { ...pathsOf(described), ...publicPaths },
     webhooks: webhooksOf(operations, context),
     components: {
-      schemas: { ...components.toJson(), Error: errorSchema },
-      examples: errors.examples,
-      responses: { ...successResponses.toJson(), ...errors.responses, ...webhookResponses },
-      parameters: { ...requestHeaders, ...webhookHeaders },
+      schemas: {
+        ...withoutRepeatedDescriptions(components.toJson(), subjects),
+        ...publicSchemas,
+        Error: errorResponses.schema(),
+      },
+      responses: { ...successResponses.toJson(), ...errorResponses.responses() },
+      parameters: requestHeaders,
       headers: responseHeaders,
       securitySchemes: {
         [SECURITY_SCHEME]: {

@@ -7,6 +7,13 @@ import type { Documents } from './documents.ts';
 import type { ModuleAddress } from './module-documents.ts';
 import { type AnswerPorts, questionOperation } from './module-questions.ts';
 
+/** What the operations of every module do. */
+export const MODULE_RULES = {
+  replace: 'An omitted field is reset to its default.',
+  get: 'Returns 404 if the module is not set.',
+  delete: 'Succeeds without effect if the module is not set.',
+} as const;
+
 /** Replace, get and delete of a module, on one fixed path below its edge or route. */
 export function moduleOperations(
   compiled: CompiledResource,
@@ -32,7 +39,7 @@ export function moduleOperations(
       verb: 'replace',
       method: 'PUT',
       summary: `Replace the ${module.title}`,
-      description: `${module.description} An omitted field is reset to its default.`,
+      description: `${module.description} ${MODULE_RULES.replace}`,
       body: {
         schema: compiledModule.create.form,
         example: module.example,
@@ -55,7 +62,7 @@ export function moduleOperations(
       verb: 'get',
       method: 'GET',
       summary: `Get the ${module.title}`,
-      description: `${module.description} Returns 404 if the module is not set.`,
+      description: `${module.description} ${MODULE_RULES.get}`,
       success,
       errors: ['ERR_POSTERN_NOT_FOUND'],
       run: (request) => documents.modules.get(addressOf(request), request.principal),
@@ -65,7 +72,7 @@ export function moduleOperations(
       verb: 'delete',
       method: 'DELETE',
       summary: `Delete the ${module.title}`,
-      description: 'Succeeds without effect if the module is not set.',
+      description: MODULE_RULES.delete,
       success: { status: 204, schema: null, description: 'The module is not set.' },
       errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_PRECONDITION_FAILED', 'ERR_POSTERN_CHANGE_PENDING'],
       isConditional: true,

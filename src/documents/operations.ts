@@ -100,8 +100,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       method: 'PATCH',
       path: item,
       summary: `Update ${resource.title}`,
-      description:
-        'Changes only the fields in the request; null counts as absent. A module in the request is replaced as a whole. DELETE of the module removes it.',
+      description: UPDATE_RULE,
       body: { schema: writeSchema(compiled, 'patch'), example: { description: 'changed' }, isDecodedByOperation: true },
       success: { status: 200, schema: read, description: `The updated resource.` },
       errors: ['ERR_POSTERN_NOT_FOUND', ...WRITE_ERRORS, ...CONDITION_ERRORS],
@@ -114,7 +113,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       method: 'DELETE',
       path: item,
       summary: `Delete ${resource.title}`,
-      description: 'Returns 409 if other resources refer to it; details.referred_by names them.',
+      description: DELETE_RULE,
       success: { status: 204, schema: null, description: 'The resource is deleted.' },
       errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_IN_USE', 'ERR_POSTERN_CHANGE_PENDING', ...CONDITION_ERRORS],
       isConditional: true,
@@ -122,6 +121,13 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
     },
   ];
 }
+
+/** What every update does. */
+export const UPDATE_RULE =
+  'Changes only the fields in the request; null counts as absent. A module in the request is replaced as a whole. DELETE of the module removes it.';
+
+/** What every deletion of a resource does. */
+export const DELETE_RULE = 'Returns 409 if other resources refer to it; details.referred_by names them.';
 
 const WRITE_ERRORS: readonly ErrorCode[] = [
   'ERR_POSTERN_INVALID_BODY',

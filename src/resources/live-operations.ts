@@ -68,7 +68,7 @@ export function liveReads<Item extends { readonly id: string }, Ports extends Pi
       method: 'GET',
       path: `${reads.path}/{id}`,
       summary: `Get ${reads.title}`,
-      description: `Returns 404 if it has ended or was deleted.`,
+      description: LIVE_GET_RULE,
       success: { status: 200, schema: reads.schema, description: `${reads.title}.` },
       errors: ['ERR_POSTERN_NOT_FOUND'],
       ...version,
@@ -82,13 +82,19 @@ export function liveReads<Item extends { readonly id: string }, Ports extends Pi
   ];
 }
 
+/** What every read of something live does. */
+export const LIVE_GET_RULE = 'Returns 404 if it has ended or was deleted.';
+
 /** Behaviour of every paged list. */
 export const LIST_DESCRIPTION =
   'Newest first, at most 100 per page. Request next_page_uri unchanged for the next page; it is null on the last page.';
 
+/** The rows of a paged list. */
+export const ROWS_DESCRIPTION = 'The page, newest first.';
+
 export function listEnvelope(listKey: string, item: TSchema): TSchema {
   return Type.Object({
-    [listKey]: Type.Array(item, { description: 'The page, newest first.' }),
+    [listKey]: Type.Array(item, { description: ROWS_DESCRIPTION }),
     uri: Type.String({ description: 'URI of the list.' }),
     next_page_uri: Type.Union([Type.String(), Type.Null()], {
       description: 'URI of the next page; null on the last page.',

@@ -24,7 +24,7 @@ const decisions: Readonly<Record<string, TSchema>> = Object.fromEntries(
       `${name}.decision`,
       Type.Optional(
         Type.Enum(['allow', ...otherDecisions, 'block', 'answer', 'invalid'], {
-          description: `Decision of the ${name} module of the route: ${['allow', ...otherDecisions].map((said) => `"${said}"`).join(', ')}, "block", "answer" if it redirected the request, or "invalid" if it was not asked. Absent if the route does not have it.`,
+          description: `Decision of the ${name} module; absent without it. "answer": it redirected the request. "invalid": it was not asked.`,
         }),
       ),
     ]),

@@ -9,7 +9,9 @@ import {
 } from '../../src/api/openapi/document.ts';
 import { registeredOperations } from '../../src/api/openapi/registered-operations.ts';
 import { openApiDocument } from '../../src/api/openapi.ts';
+import type { ErrorRows } from '../../src/lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
+import { fieldSetBy, schemaSetBy } from '../../src/lib/schema/body-fields.ts';
 import { allErrorRows } from '../../src/main/error-tables.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { resources } from '../../src/resources/registry.ts';
@@ -17,7 +19,23 @@ import { resources } from '../../src/resources/registry.ts';
 export const { catalog, operations } = registeredOperations(resources, modules);
 
 export function makeDocument(serverUrl = 'http://127.0.0.1:7080'): OpenApiDocument {
-  return openApiDocument(operations, { catalog, errorRows: allErrorRows(), version: '0.0.0', serverUrl });
+  return openApiDocument(operations, { catalog, errorRows, version: '0.0.0', serverUrl });
+}
+
+export const errorRows: ErrorRows = allErrorRows();
+
+/** What a field of a schema says: beside a reference, at its target, or, in a body, at the field of its resource. */
+export function fieldDescription(
+  document: OpenApiDocument,
+  schema: string | null,
+  name: string,
+  field: JsonObject,
+): string {
+  const { schemas } = document.components;
+  const target = (each: JsonObject): JsonObject => ({ ...resolve<JsonObject>(document, each), ...each });
+  const resource = schema === null ? undefined : schemaSetBy(schema, schemas);
+  const own = resource && fieldSetBy(name, target(field), resource);
+  return ((target(field)['description'] ?? (own && target(own)['description'])) as string | undefined) ?? '';
 }
 
 export interface DocumentedOperation {
@@ -81,7 +99,7 @@ export class DocumentChecker {
   /** `closed`: a field that the schema does not define is an error too. */
   constructor(document: OpenApiDocument, fields: 'open' | 'closed') {
     const plain = JSON.parse(JSON.stringify(document.components)) as JsonObject;
-    this.#components = fields === 'closed' ? (closed(plain) as JsonObject) : plain;
+    this.#components = fields === 'closed' ? (closed(plain, plain) as JsonObject) : plain;
   }
 
   problems(schema: JsonObject, value: unknown): readonly string[] {
@@ -97,10 +115,17 @@ export class DocumentChecker {
   }
 }
 
-function closed(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(closed);
+function closed(value: JsonValue, components: JsonObject): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map((each) => closed(each, components));
   if (!isJsonObject(value)) return value;
-  const result = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, closed(inner)]));
+  if (Array.isArray(value['allOf'])) {
+    // One object in several parts: only together are they closed.
+    const parts = value['allOf'].map((part: JsonObject) => resolve<JsonObject>({ components } as never, part));
+    const properties = Object.assign({}, ...parts.map((part) => part['properties'])) as JsonObject;
+    const required = parts.flatMap((part) => part['required'] as readonly string[]);
+    return closed({ type: 'object', properties, required }, components);
+  }
+  const result = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, closed(inner, components)]));
   const isOpenObject = value['type'] === 'object' && value['properties'] !== undefined;
   return isOpenObject && value['additionalProperties'] === undefined
     ? { ...result, additionalProperties: false }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { ResponseObject } from '../../src/api/openapi/document.ts';
 import { backends } from '../../src/backends/registry.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { type ApiAnswer, TestWorld } from '../support/test-world.ts';
@@ -139,14 +140,17 @@ test('an unknown key and a key without the scope are rejected as documented', as
 
 test('an unknown path and a wrong method are rejected as documented', async () => {
   const nowhere = operation('https_edges.list');
-  const { responses } = document.components;
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  const explained = document.components.schemas['Error']?.['description'] as string;
   const refusals = [
     { answer: await world.api('GET', '/edges/htps'), code: 'ERR_POSTERN_UNKNOWN_PATH', status: 404 },
     { answer: await world.api('DELETE', '/edges/https'), code: 'ERR_POSTERN_METHOD_NOT_ALLOWED', status: 405 },
   ];
   for (const { answer, code, status } of refusals) {
-    const response = responses[code] ?? assert.fail(code);
-    check({ ...nowhere, responses: new Map([[status, response]]) }, answer, status);
+    assert.equal(answer.body.error_code, code);
+    assert.ok(explained.includes(`- \`${code}\` (${status}): `), code);
+    const headers: ResponseObject['headers'] = status === 405 ? { Allow: { $ref: '' } } : {};
+    check({ ...nowhere, responses: new Map([[status, { description: '', headers, content }]]) }, answer, status);
   }
 });
 
@@ -208,8 +212,9 @@ function check(each: DocumentedOperation, answer: ApiAnswer, status: number): vo
   assert.match(answer.headers.get('postern-operation-id') ?? '', /^op_/, each.id);
   const promised = Object.keys(response.headers ?? {})
     .map((header) => header.toLowerCase())
-    // Reads share the response of writes, and the response "default" has the headers of several statuses.
+    // Reads share the response of writes and of creates, and the response "default" has the headers of several statuses.
     .filter((header) => header !== 'postern-revision' || each.method !== 'GET')
+    .filter((header) => header !== 'location' || status === 201)
     .filter((header) => isListed || answer.headers.has(header));
   // These headers are present only if there is something to report.
   for (const header of ['postern-problem', 'postern-warning']) {

@@ -8,18 +8,18 @@ import { docsPage } from '../../src/api/docs-page.ts';
 import type { OpenApiDocument } from '../../src/api/openapi/document.ts';
 import { shareOfCases } from '../support/share-of-cases.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
-import { documentedOperations, makeDocument } from './openapi-document.ts';
+import { documentedOperations, errorCodesOf, errorRows, makeDocument } from './openapi-document.ts';
 
 const run = promisify(execFile);
 const document = makeDocument();
-const page = docsPage(document);
+const page = docsPage(document, errorRows);
 
 test('every operation, object and error code is on the page', () => {
   const ids = idsIn(page);
   const expected = [
     ...documentedOperations(document).map(({ id }) => id),
     ...document.tags.map(({ name }) => name),
-    ...Object.keys(document.components.examples),
+    ...documentedOperations(document).flatMap(({ responses }) => [...responses.values()].flatMap(errorCodesOf)),
     ...Object.keys(document.components.schemas).map((name) => `schema-${name}`),
   ];
   assert.deepEqual(
@@ -49,7 +49,7 @@ test('a description always stays text', () => {
       ['description', 'summary', 'x-displayName', 'title'].includes(key) && typeof value === 'string' ? nasty : value,
     ),
   ) as OpenApiDocument;
-  const rendered = docsPage(hostile);
+  const rendered = docsPage(hostile, errorRows);
   assert.doesNotMatch(rendered, /<script|<b>/);
   assert.ok(rendered.includes('&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;<code>&lt;b&gt;</code>'));
 });
@@ -93,7 +93,7 @@ test('a quote in a body cannot end the command', (context) => {
 });
 
 function commandsOf(of: OpenApiDocument): ReadonlyMap<string, string> {
-  const reader = new DocumentReader(of);
+  const reader = new DocumentReader(of, errorRows);
   const entries = of.tags.flatMap((tag) => reader.operationsOf(tag.name));
   return new Map(entries.map((entry) => [entry.operation.operationId, curlCommand(entry, reader)]));
 }

@@ -26,7 +26,7 @@ function printed(document: object): string {
     const indent = ' '.repeat(depth);
     const lines = Object.entries(value).map(([key, part]: [string, unknown]) => {
       const isDeeper = depth < LINE_DEPTH && typeof part === 'object' && part !== null && !Array.isArray(part);
-      return `${indent}${JSON.stringify(key)}: ${isDeeper ? section(part, depth + 1) : JSON.stringify(part)}`;
+      return `${indent}${JSON.stringify(key)}:${isDeeper ? section(part, depth + 1) : JSON.stringify(part)}`;
     });
     return lines.length === 0 ? '{}' : `{\n${lines.join(',\n')}\n${' '.repeat(depth - 1)}}`;
   };

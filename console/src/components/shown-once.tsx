@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Document } from '../api/use-pages.ts';
 import { textAt } from '../format/text.ts';
+import { canBeNull } from '../schema/json-schema.ts';
 import type { ResourceType } from '../schema/resource-types.ts';
 
 /** What only one answer of the API has, and what to do with it. */
@@ -45,7 +46,7 @@ export function shownOnceIn(type: ResourceType, document: Document): ShownOnce |
   for (const [name, show] of Object.entries(FIELDS)) {
     const value = document[name];
     const later = type.item.properties?.[name];
-    const isLaterNull = later === undefined || later.anyOf?.some((each) => each.type === 'null') === true;
+    const isLaterNull = later === undefined || canBeNull(later);
     if (typeof value === 'string' && value !== '' && isLaterNull) return show(value, document);
   }
   const webhook = (document['target'] as { webhook?: { secret?: unknown } } | undefined)?.webhook;

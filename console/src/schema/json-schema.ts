@@ -31,6 +31,11 @@ export interface JsonSchema {
   readonly 'x-secret'?: 'readable' | 'masked' | 'hashed';
 }
 
+export function canBeNull({ type, anyOf }: JsonSchema): boolean {
+  const types: unknown = type;
+  return Array.isArray(types) ? types.includes('null') : anyOf?.some((each) => each.type === 'null') === true;
+}
+
 /** "client_secret" → "Client secret", with the usual spelling of abbreviations. */
 export function labelOf(name: string): string {
   const words = name

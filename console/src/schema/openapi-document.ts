@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { schemaSetBy, withDescriptionsOf } from '../../../src/lib/schema/body-fields.ts';
 import { type ApiError, asApiError } from '../api/api-error.ts';
 import { get } from '../api/request.ts';
 import type { JsonSchema } from './json-schema.ts';
@@ -53,7 +54,10 @@ export async function loadApiDocument(): Promise<void> {
   }
 }
 
-/** The document shares fields that many objects have, such as "metadata". Here each object has its own again. */
+/**
+ * The document shares fields that many objects have, such as "metadata", and describes the fields of a body at the resource
+ * only. Here each object has its own again.
+ */
 function withOwnFields(document: OpenapiDocument): OpenapiDocument {
   const { schemas } = document.components;
   const own = (schema: JsonSchema): JsonSchema => {
@@ -68,7 +72,12 @@ function withOwnFields(document: OpenapiDocument): OpenapiDocument {
   };
   const eachOwn = (all: Readonly<Record<string, JsonSchema>>): Readonly<Record<string, JsonSchema>> =>
     Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, own(schema)]));
-  return { ...document, components: { ...document.components, schemas: eachOwn(schemas) } };
+  const all = eachOwn(schemas);
+  const described = Object.entries(all).map(([name, schema]) => {
+    const resource = schemaSetBy(name, all);
+    return [name, resource === undefined ? schema : withDescriptionsOf(schema, resource, (field) => field)];
+  });
+  return { ...document, components: { ...document.components, schemas: Object.fromEntries(described) } };
 }
 
 /** Follows a reference; a description beside it replaces the one of the target. */

@@ -1,3 +1,6 @@
+import type { ErrorCode, ErrorRow, ErrorRows } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { schemaSetBy, withDescriptionsOf } from '../../lib/schema/body-fields.ts';
 import {
   type Method,
   type OpenApiDocument,
@@ -12,12 +15,14 @@ export interface PathOperation {
   readonly operation: OperationObject;
 }
 
-/** Looks up parts of a document. */
+/** Looks up parts of a document, and what its error codes mean. */
 export class DocumentReader {
   readonly document: OpenApiDocument;
+  readonly #errorRows: ErrorRows;
 
-  constructor(document: OpenApiDocument) {
+  constructor(document: OpenApiDocument, errorRows: ErrorRows) {
     this.document = document;
+    this.#errorRows = errorRows;
   }
 
   get serverUrl(): string {
@@ -32,9 +37,23 @@ export class DocumentReader {
     );
   }
 
-  /** The status that goes with an error code. */
-  statusOf(code: string): number {
-    return this.document.components.examples[code]?.value['status_code'] as number;
+  error(code: ErrorCode): ErrorRow {
+    return this.#errorRows[code] as ErrorRow;
+  }
+
+  /** Fields that many objects have are named: their own text and limits belong to the field. */
+  field(schema: JsonObject): JsonObject {
+    const { $ref, ...own } = schema;
+    const named = $ref === undefined ? undefined : this.resolve<JsonObject>(schema as { readonly $ref: string });
+    return named === undefined || named['properties'] !== undefined ? schema : this.field({ ...named, ...own });
+  }
+
+  /** The fields of a named schema; those of a body have the descriptions of its resource. */
+  fieldsOf(name: string): JsonObject {
+    const { schemas } = this.document.components;
+    const schema = schemas[name] as JsonObject;
+    const resource = schemaSetBy(name, schemas);
+    return resource === undefined ? schema : withDescriptionsOf(schema, resource, (field) => this.field(field));
   }
 
   /** The target of a reference, or the object itself. */

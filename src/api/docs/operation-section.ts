@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../lib/errors.ts';
 import { STATUS_CODES } from '../../lib/http/node-http.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import type { MediaType, ParameterObject, ResponseObject } from '../openapi/document.ts';
@@ -43,14 +44,15 @@ function parameterSections({ operation }: PathOperation, reader: DocumentReader)
   ];
   return html`${sections
     .filter(({ shown }) => shown.length > 0)
-    .map(({ title, shown }) => html`<h4>${title}</h4>${parameterList(shown)}`)}`;
+    .map(({ title, shown }) => html`<h4>${title}</h4>${parameterList(shown, reader)}`)}`;
 }
 
 function bodySection({ operation }: PathOperation, reader: DocumentReader): Html | null {
   const schema = onlyMedia(operation.requestBody)?.schema;
   if (schema === undefined) return null;
   const name = componentName(schema);
-  return html`<div ${name !== null && html`id="schema-${name}"`}><h4>Body</h4>${fieldList(reader.resolve(schema as Referable), 'body')}</div>`;
+  const fields = name === null ? schema : reader.fieldsOf(name);
+  return html`<div ${name !== null && html`id="schema-${name}"`}><h4>Body</h4>${fieldList(fields, 'body', reader)}</div>`;
 }
 
 function successSection({ operation }: PathOperation, reader: DocumentReader): Html {
@@ -85,13 +87,18 @@ function exampleOf({ schema, example }: MediaType, reader: DocumentReader): Json
   return shown.some(([, value]) => Array.isArray(value) && value.length > 0) ? Object.fromEntries(shown) : undefined;
 }
 
-function errorSection({ operation }: PathOperation, reader: DocumentReader): Html | null {
+/** The codes of an operation's errors. */
+export function errorCodesOf({ operation }: PathOperation, reader: DocumentReader): readonly ErrorCode[] {
   const errors = Object.entries(operation.responses).filter(
     ([status]) => status === 'default' || Number(status) >= 400,
   );
-  const codes = errors.flatMap(([, response]) => codesOf(reader.resolve<ResponseObject>(response)));
+  return errors.flatMap(([, response]) => codesOf(reader.resolve<ResponseObject>(response)));
+}
+
+function errorSection(entry: PathOperation, reader: DocumentReader): Html | null {
+  const codes = errorCodesOf(entry, reader);
   if (codes.length === 0) return null;
-  const byStatus = Map.groupBy(codes, (code) => reader.statusOf(code));
+  const byStatus = Map.groupBy(codes, (code) => reader.error(code).status);
   const rows = [...byStatus].sort(([a], [b]) => a - b);
   return html`<details class="errors"><summary>Errors</summary><dl>${rows.map(
     ([status, same]) =>
@@ -99,8 +106,10 @@ function errorSection({ operation }: PathOperation, reader: DocumentReader): Htm
   )}</dl></details>`;
 }
 
-function codesOf(response: ResponseObject): readonly string[] {
-  const { properties } = (onlyMedia(response)?.schema ?? {}) as { properties?: { error_code?: { enum?: string[] } } };
+function codesOf(response: ResponseObject): readonly ErrorCode[] {
+  const { properties } = (onlyMedia(response)?.schema ?? {}) as {
+    properties?: { error_code?: { enum?: ErrorCode[] } };
+  };
   return properties?.error_code?.enum ?? [];
 }
 

@@ -1,16 +1,16 @@
-import type { JsonObject } from '../../lib/json.ts';
 import type { Tag } from '../openapi/document.ts';
+import { OUTSIDE_OPERATIONS } from '../openapi/error-responses.ts';
 import type { DocumentReader } from './document-reader.ts';
 import { fieldList } from './field-list.ts';
 import { type Html, html, prose } from './html.ts';
-import { operationSection } from './operation-section.ts';
+import { errorCodesOf, operationSection } from './operation-section.ts';
+import { typeText } from './schema-text.ts';
 
 export function introductionSection(reader: DocumentReader): Html {
   const { info } = reader.document;
-  const paragraphs = (info['description'] as string).split('\n\n');
   return html`<header id="top">
 <h1>${info['title'] as string} <span class="version">${info['version'] as string}</span></h1>
-${paragraphs.map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
+${paragraphs(info['description'] as string)}
 <p>To run the examples in a shell, set your API key first. The API is also available as an OpenAPI 3.1 document: <a href="/openapi.json">openapi.json</a>.</p>
 <pre><code>export POSTERN_API_KEY='…'
 curl '${reader.serverUrl}/edges/https' \\
@@ -37,17 +37,32 @@ ${names.map((name) => objectSection(name, reader))}</section>`;
 }
 
 export function errorCodesSection(reader: DocumentReader): Html {
-  const codes = Object.entries(reader.document.components.examples);
+  const ofOperations = reader.document.tags.flatMap(({ name }) =>
+    reader.operationsOf(name).flatMap((entry) => errorCodesOf(entry, reader)),
+  );
+  const codes = [...new Set([...ofOperations, ...OUTSIDE_OPERATIONS])].sort();
   return html`<section id="errors"><h2>Errors</h2>
 <p>Programs should compare <code>error_code</code>; <code>msg</code> is for people. The body is an <a href="#schema-Error">Error</a>.</p>
 <dl class="fields">${codes.map(
-    ([code, { value }]) =>
-      html`<div id="${code}"><dt><code>${code}</code> <span class="type">${value['status_code'] as number}</span></dt><dd>${prose(value['msg'] as string)}</dd></div>`,
+    (code) =>
+      html`<div id="${code}"><dt><code>${code}</code> <span class="type">${reader.error(code).status}</span></dt><dd>${prose(reader.error(code).explanation)}</dd></div>`,
   )}</dl></section>`;
 }
 
 function objectSection(name: string, reader: DocumentReader): Html {
-  const schema = reader.document.components.schemas[name] as JsonObject;
+  const schema = reader.fieldsOf(name);
+  const fields =
+    schema['anyOf'] === undefined ? fieldList(schema, 'response', reader) : html`<p>One of: ${typeText(schema)}.</p>`;
   // The anchor is inside, because a browser opens the details element around a link's target.
-  return html`<details class="object"><summary>The object <code>${name}</code></summary><div id="schema-${name}">${fieldList(schema, 'response')}</div></details>`;
+  return html`<details class="object"><summary>The object <code>${name}</code></summary><div id="schema-${name}">${fields}</div></details>`;
+}
+
+/** Paragraphs with lists, the only markup of longer texts. */
+function paragraphs(text: string): Html {
+  return html`${text.split('\n\n').map((paragraph) => {
+    const [first = '', ...items] = paragraph.split(/\n- /);
+    return html`<p>${prose(first)}</p>${
+      items.length > 0 && html`<ul class="rules">${items.map((item) => html`<li>${prose(item)}</li>`)}</ul>`
+    }`;
+  })}`;
 }

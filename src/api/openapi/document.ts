@@ -60,7 +60,8 @@ export interface ParameterObject {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly description: string;
-  readonly required: boolean;
+  /** Absent: false. */
+  readonly required?: true;
   readonly allowEmptyValue?: boolean;
   readonly schema: JsonObject;
   readonly example?: JsonValue;
@@ -68,14 +69,14 @@ export interface ParameterObject {
 
 export interface RequestBody {
   readonly description?: string;
-  readonly required: boolean;
+  /** Absent: false. */
+  readonly required?: true;
   readonly content: Readonly<Record<string, MediaType>>;
 }
 
 export interface MediaType {
   readonly schema: JsonObject;
   readonly example?: JsonValue;
-  readonly examples?: Readonly<Record<string, Reference>>;
 }
 
 export interface ResponseObject {
@@ -95,7 +96,6 @@ export interface Components {
   readonly responses: Readonly<Record<string, ResponseObject>>;
   readonly parameters: Readonly<Record<string, ParameterObject>>;
   readonly headers: Readonly<Record<string, HeaderObject>>;
-  readonly examples: Readonly<Record<string, { readonly value: JsonObject }>>;
   readonly securitySchemes: Readonly<Record<string, JsonObject>>;
 }
 

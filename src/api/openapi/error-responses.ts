@@ -3,7 +3,6 @@ import { STATUS_CODES } from '../../lib/http/node-http.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { type Components, JSON_TYPE, type Reference, type ResponseObject } from './document.ts';
 import { headerRef } from './headers.ts';
-import { SAMPLE_OPERATION_ID } from './sample-ids.ts';
 
 /**
  * Errors of the layers around an operation, such as a wrong key or a server that starts, and those of nearly all writes.
@@ -37,21 +36,28 @@ const COMMON_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'ERR_POSTERN_STORE_WENT_BACK',
 ]);
 
+/** No operation exists at the path, or the request could not be read. */
+export const OUTSIDE_OPERATIONS: readonly ErrorCode[] = [
+  'ERR_POSTERN_UNKNOWN_PATH',
+  'ERR_POSTERN_METHOD_NOT_ALLOWED',
+  'ERR_POSTERN_API_REQUEST_TIMEOUT',
+  'ERR_POSTERN_EXPECTATION',
+  'ERR_POSTERN_API_HEADERS_TOO_LARGE',
+];
+
 /** The name of the response `default` of operations. */
-export const COMMON_RESPONSE = 'CommonError';
+export const COMMON_RESPONSE = 'Error';
 
 /** Additional headers of some errors, by status. */
 const EXTRA_HEADERS: Readonly<Record<string, string>> = {
   401: 'WWW-Authenticate',
-  405: 'Allow',
   429: 'Retry-After',
   503: 'Retry-After',
 };
 
 /** Existing clients need `msg`, `status_code` and an object `details` in every error. */
-export const errorSchema: JsonObject = {
+const errorSchema: JsonObject = {
   type: 'object',
-  description: 'An error.',
   required: ['error_code', 'status_code', 'msg', 'details'],
   properties: {
     error_code: {
@@ -102,18 +108,23 @@ export class ErrorResponses {
     };
   }
 
-  toJson(): Pick<Components, 'responses' | 'examples'> {
-    const codes = [...this.#nameByCodes.keys()]
-      .flatMap((key) => key.split(' ') as ErrorCode[])
-      .concat(...COMMON_ERRORS);
-    const responses: readonly (readonly [string, ResponseObject])[] = [
-      ...this.#named,
-      [COMMON_RESPONSE, errorResponse(null, [...COMMON_ERRORS], this.#rows)],
-    ];
+  responses(): Components['responses'] {
     return {
-      responses: Object.fromEntries([...responses].sort(([a], [b]) => (a < b ? -1 : 1))),
-      examples: Object.fromEntries([...new Set(codes)].sort().map((code) => [code, errorExample(code, this.#rows)])),
+      ...Object.fromEntries(this.#named),
+      [COMMON_RESPONSE]: errorResponse(null, [...COMMON_ERRORS], this.#rows),
     };
+  }
+
+  /** What each code means is said once, at the object that has it. */
+  schema(): JsonObject {
+    const named = [...this.#nameByCodes.keys()].flatMap((key) => key.split(' ') as ErrorCode[]);
+    const codes = [...new Set([...named, ...COMMON_ERRORS, ...OUTSIDE_OPERATIONS])].sort();
+    const lines = codes.map((code) => {
+      const { status, explanation } = rowOf(code, this.#rows);
+      return `- \`${code}\` (${status}): ${firstSentence(explanation)}`;
+    });
+    const description = `An error. What its codes mean (\`msg\` says what to do):\n${lines.join('\n')}`;
+    return { ...errorSchema, description };
   }
 
   #nameFor(operationId: string, status: number, codes: readonly ErrorCode[]): string {
@@ -127,24 +138,15 @@ export class ErrorResponses {
   }
 }
 
-function errorExample(code: ErrorCode, rows: ErrorRows): Components['examples'][string] {
-  const { status, explanation } = rowOf(code, rows);
-  const details = { operation_id: SAMPLE_OPERATION_ID };
-  return { value: { error_code: code, status_code: status, msg: explanation, details } };
-}
-
 /** `status` is null where the codes have several. */
 function errorResponse(status: number | null, codes: readonly ErrorCode[], rows: ErrorRows): ResponseObject {
   const statuses = status === null ? codes.map((code) => rowOf(code, rows).status) : [status];
   const extra = new Set(statuses.flatMap((each) => EXTRA_HEADERS[each] ?? []));
-  const [only] = codes;
   return {
     description:
       status === null
         ? 'Errors that every operation can return: a key that is missing or lacks a right, a body that cannot be read, too many requests, a server that starts or has failed.'
-        : codes.length === 1 && only !== undefined
-          ? rowOf(only, rows).explanation
-          : `${STATUS_CODES[status] ?? 'Error'}. The examples of this document say what each code means.`,
+        : `${STATUS_CODES[status] ?? 'Error'}.`,
     ...(extra.size > 0 && { headers: Object.assign({}, ...[...extra].map(headerRef)) }),
     content: {
       [JSON_TYPE]: {
@@ -158,6 +160,10 @@ function errorResponse(status: number | null, codes: readonly ErrorCode[], rows:
       },
     },
   };
+}
+
+export function firstSentence(text: string): string {
+  return /^.*?\.(?= [A-Z]|$)/s.exec(text)?.[0] ?? text;
 }
 
 function responseRef(name: string): Reference {

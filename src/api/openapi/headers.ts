@@ -9,7 +9,7 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
     example: '"12"',
   },
   Location: {
-    description: 'URL of what was created, the same as its `uri`.',
+    description: 'With 201: URL of what was created, the same as its `uri`.',
     schema: { type: 'string', format: 'uri' },
     example: 'http://127.0.0.1:7080/ip_policies/ipp_2zXAMPLE0000000000000000000',
   },
@@ -33,11 +33,6 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
     example:
       'certificate: app.example.com resolves to 192.0.2.7, which is not this server; clients get a certificate of the internal CA (app.example.com)',
   },
-  Allow: {
-    description: 'Methods that the path supports.',
-    schema: { type: 'string' },
-    example: 'GET, HEAD, OPTIONS, PATCH',
-  },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^[0-9]+$' }, example: '1' },
   'WWW-Authenticate': { description: 'Always Bearer.', schema: { type: 'string' }, example: 'Bearer' },
 };
@@ -51,7 +46,6 @@ export const requestHeaders: Readonly<Record<string, ParameterObject>> = {
   IfMatch: {
     name: 'If-Match',
     in: 'header',
-    required: false,
     description:
       'ETag from an earlier response. If the resource has changed since, the request has no effect and returns 412.',
     schema: { type: 'string' },
@@ -60,7 +54,6 @@ export const requestHeaders: Readonly<Record<string, ParameterObject>> = {
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
-    required: false,
     description:
       'ETags from earlier responses, or `*` for any. A read of a resource that has one of them returns 304 without a body; a write has no effect and returns 412. `*` on PUT creates only.',
     schema: { type: 'string' },
@@ -69,7 +62,6 @@ export const requestHeaders: Readonly<Record<string, ParameterObject>> = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
-    required: false,
     description:
       'A unique value, such as a UUID. A repeated request with the same key and body within 24 hours has no further effect.',
     schema: { type: 'string', pattern: '^[!-~]{1,255}$' },

@@ -1,6 +1,8 @@
 import type { TSchema } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { refSchema } from '../../lib/schema/annotations.ts';
+import { fieldSetBy, schemaSetBy } from '../../lib/schema/body-fields.ts';
+import { ROWS_DESCRIPTION } from '../../resources/live-operations.ts';
 import type { Operation } from '../../resources/operation.ts';
 import { SchemaComponents, type SchemaOptions } from './schema-components.ts';
 import { type Subject, subjectOf } from './subjects.ts';
@@ -26,9 +28,43 @@ export function nameSchemas(
       });
     const success = successSchemaName(operation, subjects);
     if (success !== null && operation.success.schema !== null && !components.has(success))
-      components.add(success, operation.success.schema, { isReusable: false });
+      components.add(success, withoutRowsText(operation.success.schema), { isReusable: false });
   }
   return components;
+}
+
+/** The response of a list says what its rows are. */
+function withoutRowsText(list: TSchema): TSchema {
+  const { properties } = list as unknown as { readonly properties: Readonly<Record<string, JsonObject>> };
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const { description, ...rest } = field;
+    return [name, description === ROWS_DESCRIPTION ? rest : field];
+  });
+  return { ...list, properties: Object.fromEntries(fields) } as TSchema;
+}
+
+/**
+ * A field of a body does not repeat what the same field of its resource says: that was a twentieth of the document. Nor does
+ * a module's object repeat what its tag says.
+ */
+export function withoutRepeatedDescriptions(
+  schemas: Readonly<Record<string, JsonObject>>,
+  subjects: ReadonlyMap<string, Subject>,
+): Readonly<Record<string, JsonObject>> {
+  const modules = new Set([...subjects.values()].filter(({ isModule }) => isModule).map((each) => each.schemaName));
+  const shortened = Object.entries(schemas).map(([name, schema]): [string, JsonObject] => {
+    const resource = schemaSetBy(name, schemas);
+    if (resource === undefined) return [name, modules.has(name) ? withoutRepeated(schema, schema) : schema];
+    const fields = Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, JsonObject>>);
+    const properties = fields.map(([field, own]) => [field, withoutRepeated(own, fieldSetBy(field, own, resource))]);
+    return [name, { ...withoutRepeated(schema, resource), properties: Object.fromEntries(properties) as JsonObject }];
+  });
+  return Object.fromEntries(shortened);
+}
+
+function withoutRepeated(schema: JsonObject, other: JsonObject | undefined): JsonObject {
+  const { description, ...rest } = schema;
+  return description !== undefined && description === other?.['description'] ? rest : schema;
 }
 
 /**

@@ -14,6 +14,7 @@ import {
 } from './document.ts';
 import type { ErrorResponses } from './error-responses.ts';
 import { canBeNotModified, headerRef, requestHeadersOf, responseHeadersOf } from './headers.ts';
+import { commonRules } from './introduction.ts';
 import { bodySchemaName, successSchemaName } from './name-schemas.ts';
 import { errorsOf } from './operation-errors.ts';
 import { pathParameters } from './path-parameters.ts';
@@ -27,21 +28,19 @@ export interface OperationContext extends ExampleContext {
   readonly conditionalPaths: ReadonlySet<string>;
 }
 
-/** Responses with one named schema, and with the same headers but the revision that writes add, are one component. */
+/** Responses with one named schema, and with the same headers but those that writes and creates add, are one component. */
 export class SuccessResponses {
   readonly #named = new Map<string, ResponseObject>();
 
   use(response: ResponseObject): ResponseObject | Reference {
     const schema = response.content?.[JSON_TYPE]?.schema['$ref'];
     if (typeof schema !== 'string') return response;
-    const name = (schema.split('/').at(-1) ?? '') + (response.headers?.['Location'] === undefined ? '' : '.created');
-    const { [REVISION]: revision, ...headers } = response.headers ?? {};
+    const name = schema.split('/').at(-1) ?? '';
     const known = this.#named.get(name);
-    const { [REVISION]: knownRevision, ...knownHeaders } = known?.headers ?? {};
-    if (known !== undefined && Object.keys(knownHeaders).join() !== Object.keys(headers).join()) return response;
-    const written = revision ?? knownRevision;
-    const shared = { ...headers, ...(written !== undefined && { [REVISION]: written }) };
-    this.#named.set(name, { ...(known ?? response), headers: shared });
+    const [own, ofKnown] = [response, known ?? response].map(({ headers }) => ownHeaders(headers ?? {}).join());
+    if (own !== ofKnown) return response;
+    const headers = { ...known?.headers, ...response.headers };
+    this.#named.set(name, { ...(known ?? response), ...(Object.keys(headers).length > 0 && { headers }) });
     return { $ref: `#/components/responses/${name}` };
   }
 
@@ -50,7 +49,12 @@ export class SuccessResponses {
   }
 }
 
-const REVISION = 'Postern-Revision';
+/** Their descriptions say which responses have them. */
+const SOMETIMES = new Set(['Postern-Revision', 'Location']);
+
+function ownHeaders(headers: object): readonly string[] {
+  return Object.keys(headers).filter((name) => !SOMETIMES.has(name));
+}
 
 export const SECURITY_SCHEME = 'api_key';
 
@@ -67,7 +71,7 @@ export function operationObject(operation: Operation, context: OperationContext)
     operationId,
     tags: [operation.resource],
     summary: operation.summary,
-    ...(operation.description !== undefined && { description: ownDescription(operation.description, subject) }),
+    ...ownDescription(operation, subject),
     // OpenAPI 3.1 lets any scheme list the required permissions: here, the scopes of API keys.
     security: [{ [SECURITY_SCHEME]: [...scopesNeeded(operation)] }],
     parameters: [
@@ -90,10 +94,11 @@ const ANY_BEFORE_ID: JsonObject = {
   description: 'Only resources older than the one with this id, even if it was deleted since. Empty counts as absent.',
 };
 
-/** The tag and the schema have what the description of a module repeats. */
-function ownDescription(description: string, subject: Subject): string {
-  const prefix = `${subject.description} `;
-  return subject.isModule && description.startsWith(prefix) ? description.slice(prefix.length) : description;
+/** The tag has the description of the subject, and the introduction the rules of all operations of a kind. */
+function ownDescription({ description = '' }: Operation, subject: Subject): { readonly description?: string } {
+  const isOfSubject = description.startsWith(subject.description);
+  const own = isOfSubject ? description.slice(subject.description.length).trimStart() : description;
+  return own === '' || commonRules.has(own) ? {} : { description: own };
 }
 
 function queryParameters(operation: Operation): readonly ParameterObject[] {
@@ -102,7 +107,7 @@ function queryParameters(operation: Operation): readonly ParameterObject[] {
     const text = (description as string | undefined) ?? '';
     const isEmptyAllowed = MAY_BE_EMPTY.has(name);
     return {
-      ...{ name, in: 'query', required: false, ...(isEmptyAllowed && { allowEmptyValue: true }), description: text },
+      ...{ name, in: 'query', ...(isEmptyAllowed && { allowEmptyValue: true }), description: text },
       schema,
     };
   });
@@ -114,14 +119,15 @@ function requestBody(operation: Operation & Required<Pick<Operation, 'body'>>, c
   const name = bodySchemaName(operation, context.subjects);
   return {
     // An absent body counts as `{}`.
-    required: required.length > 0,
+    ...(required.length > 0 && { required: true }),
     content: { [JSON_TYPE]: { schema: referred(name, schema, context), example } },
   };
 }
 
 function successResponse(operation: Operation, subject: Subject, context: OperationContext): ResponseObject {
   const { description, schema } = operation.success;
-  const response = { description, headers: responseHeadersOf(operation, subject, context.conditionalPaths) };
+  const headers = responseHeadersOf(operation, subject, context.conditionalPaths);
+  const response = { description, ...(Object.keys(headers).length > 0 && { headers }) };
   if (schema === null) return response;
   const name = successSchemaName(operation, context.subjects);
   const shown = referred(name, schema, context);

@@ -21,7 +21,7 @@ function described(name: string, resource: Resource): Pick<ParameterObject, 'des
     return { description: `The ${name} of the ${noun}.`, schema: { type: 'string' }, example };
   }
   return {
-    description: `Id of the ${noun}, starting with "${resource.idPrefix}_".`,
+    description: `Id of the ${noun}.`,
     schema: { type: 'string', pattern: `^${resource.idPrefix}_${KSUID_PATTERN}$` },
     example: sampleId(resource),
   };

@@ -9,30 +9,38 @@ export const SERVICE_TAG: Tag = {
   'x-displayName': 'Service',
 };
 
-const healthSchema: JsonObject = {
-  type: 'object',
-  required: ['status'],
-  properties: {
-    status: {
-      type: 'string',
-      enum: ['starting', 'ready', 'degraded', 'failed', 'draining'],
-      description:
-        'State of the server. `degraded`: the store cannot be reached or written, and traffic is served from memory. `failed`: the store is damaged or missing.',
+/** Schemas of the public paths. */
+export const publicSchemas: Readonly<Record<string, JsonObject>> = {
+  Health: {
+    type: 'object',
+    required: ['status'],
+    properties: {
+      status: {
+        type: 'string',
+        enum: ['starting', 'ready', 'degraded', 'failed', 'draining'],
+        description:
+          'State of the server. `degraded`: the store cannot be reached or written, and traffic is served from memory. `failed`: the store is damaged or missing.',
+      },
+      store: {
+        type: 'object',
+        description:
+          'With the query parameter verbose: `status` of the store (`ok`, `degraded`, `failed`) and `since`, the time from which it has had it.',
+      },
+      peers: {
+        type: 'array',
+        description:
+          'With the query parameter verbose and an API key with the scope nodes:read: `name` and `status` (`linked`, `unreachable`, `lost`) of each of the other nodes.',
+        items: { type: 'object' },
+      },
+      error_code: {
+        type: 'string',
+        description: 'Cause of the status `degraded` or `failed`. The log has the details.',
+      },
     },
-    store: {
-      type: 'object',
-      description:
-        'With the query parameter verbose: `status` of the store (`ok`, `degraded`, `failed`) and `since`, the time from which it has had it.',
-    },
-    peers: {
-      type: 'array',
-      description:
-        'With the query parameter verbose and an API key with the scope nodes:read: `name` and `status` (`linked`, `unreachable`, `lost`) of each of the other nodes.',
-      items: { type: 'object' },
-    },
-    error_code: { type: 'string', description: 'Cause of the status `degraded` or `failed`. The log has the details.' },
   },
 };
+
+const healthSchema: JsonObject = { $ref: '#/components/schemas/Health' };
 
 /** Paths served beside the operations. */
 export const publicPaths: Readonly<Record<string, PathItem>> = {

@@ -8,5 +8,4 @@ export function sampleId(resource: Pick<Resource, 'idPrefix' | 'kind'>): string 
   return `${resource.idPrefix}_${`2zXAMPLE${kind}`.padEnd(TEXT_LENGTH, 'A').slice(0, TEXT_LENGTH)}`;
 }
 
-export const SAMPLE_OPERATION_ID = sampleId({ idPrefix: 'op', kind: 'operation' });
 export const SAMPLE_TIME = '2026-11-01T09:30:00.000Z';

@@ -67,7 +67,7 @@ export class SchemaComponents {
     const result: Record<string, JsonValue> = {};
     for (const [keyword, value] of Object.entries(schema)) {
       if (keyword === 'properties') result[keyword] = this.#eachOf(value as JsonObject);
-      else if (keyword === 'anyOf')
+      else if (keyword === 'anyOf' || keyword === 'allOf')
         result[keyword] = (value as readonly JsonObject[]).map((part) => this.#referred(part));
       else if ((keyword === 'items' || keyword === 'additionalProperties') && isJsonObject(value))
         result[keyword] = this.#referred(value);

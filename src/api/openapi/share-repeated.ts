@@ -11,7 +11,7 @@ import {
 
 /**
  * Moves what stands in several places into the components: parameters, responses without a body, and objects inside
- * schemas. Without this the document is twice as large, and generators make a class of every copy.
+ * schemas. What stands in one place stays there. Without this the document is twice as large, and generators make a class of every copy.
  */
 export function shareRepeated(document: OpenApiDocument): OpenApiDocument {
   const { paths, webhooks, components } = document;
@@ -20,7 +20,7 @@ export function shareRepeated(document: OpenApiDocument): OpenApiDocument {
   for (const operation of [...operationsOf(paths), ...operationsOf(webhooks)]) {
     for (const parameter of operation.parameters ?? []) parameters.see(parameter, nameOfParameter);
     for (const [status, response] of Object.entries(operation.responses)) {
-      responses.see(response, () => `${operation.operationId}.${status}`);
+      responses.see(response, ({ description }) => nameOfResponse(Number(status), description));
     }
   }
   const shared = (operation: OperationObject): OperationObject => ({
@@ -30,7 +30,7 @@ export function shareRepeated(document: OpenApiDocument): OpenApiDocument {
       Object.entries(operation.responses).map(([status, response]) => [status, responses.use(response)]),
     ),
   });
-  return {
+  return withoutSingles({
     ...document,
     paths: withPathParameters(eachOperation(paths, shared)),
     webhooks: eachOperation(webhooks, shared),
@@ -40,12 +40,47 @@ export function shareRepeated(document: OpenApiDocument): OpenApiDocument {
       parameters: parameters.toJson(),
       responses: responses.toJson(),
     },
-  };
+  });
 }
 
-/** A field is worth a name of its own from this many uses, and this many characters, on. */
-const FIELD_USES = 3;
-const FIELD_LENGTH = 80;
+/** Puts the parameters and responses that are used once where they are used. */
+function withoutSingles(document: OpenApiDocument): OpenApiDocument {
+  const counts = new Map<string, number>();
+  for (const [reference] of JSON.stringify(document).matchAll(/#\/components\/(?:parameters|responses)\/[^"]+/g)) {
+    counts.set(reference, (counts.get(reference) ?? 0) + 1);
+  }
+  const { parameters, responses } = document.components;
+  const single = new Map<string, object>();
+  const repeated = <Thing extends object>(section: string, named: Readonly<Record<string, Thing>>): typeof named => {
+    const entries = Object.entries(named).filter(([name, thing]) => {
+      const reference = `#/components/${section}/${name}`;
+      if (counts.get(reference) === 1) single.set(reference, thing);
+      return (counts.get(reference) ?? 0) > 1;
+    });
+    return Object.fromEntries(entries);
+  };
+  const components = {
+    ...document.components,
+    parameters: repeated('parameters', parameters),
+    responses: repeated('responses', responses),
+  };
+  return { ...document, paths: inPlace(document.paths, single), components };
+}
+
+/** A copy in which the things of some references stand in their place. */
+function inPlace<Value>(value: Value, things: ReadonlyMap<string, object>): Value {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((each: unknown) => inPlace(each, things)) as Value;
+  const thing = '$ref' in value ? things.get(value.$ref as string) : undefined;
+  if (thing !== undefined) return thing as Value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, inPlace(part, things)])) as Value;
+}
+
+/** A field is worth a name if that makes the document shorter. */
+function isWorthName(name: string, shape: string, uses: number): boolean {
+  const reference = JSON.stringify(referenceTo(name, {}, undefined));
+  return uses * (shape.length - reference.length) > shape.length + name.length;
+}
 
 /** Things of one kind of component. The second place where one stands gives it a name. */
 class Shared<Thing extends object> {
@@ -94,7 +129,9 @@ function withSharedParts(schemas: Readonly<Record<string, JsonObject>>): Readonl
     if (Array.isArray(value)) return value.map((item: JsonValue) => replace(item, path, field));
     if (!isJsonObject(value)) return value;
     const shape = path in schemas ? null : shapeOfPart(value);
-    const isShared = shape !== null && (counts.get(shape) ?? 0) >= (isObjectWithFields(value) ? 2 : FIELD_USES);
+    const uses = shape === null ? 0 : (counts.get(shape) ?? 0);
+    const isShared =
+      shape !== null && (isObjectWithFields(value) ? uses > 1 : isWorthName(pascalCase(field), shape, uses));
     const known = isShared ? nameByShape.get(shape) : undefined;
     if (known !== undefined) return referenceTo(known, value, named[known]);
     const inner = Object.fromEntries(Object.entries(value).map(([key, part]) => [key, inside(key, part, path, field)]));
@@ -110,7 +147,7 @@ function withSharedParts(schemas: Readonly<Record<string, JsonObject>>): Readonl
       const fields = Object.entries(part as JsonObject);
       return Object.fromEntries(fields.map(([name, own]) => [name, replace(own, path + pascalCase(name), name)]));
     }
-    return ['items', 'additionalProperties', 'anyOf'].includes(key) ? replace(part, path, field) : part;
+    return ['items', 'additionalProperties', 'anyOf', 'allOf'].includes(key) ? replace(part, path, field) : part;
   };
   const shared = Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [name, replace(schema, name, name) as JsonObject]),
@@ -128,7 +165,7 @@ function referenceTo(name: string, { description }: JsonObject, definition: Json
 function countParts(schema: JsonObject, counts: Map<string, number>): void {
   const inner = [
     ...Object.values((schema['properties'] ?? {}) as JsonObject),
-    ...((schema['anyOf'] ?? []) as readonly JsonValue[]),
+    ...((schema['anyOf'] ?? schema['allOf'] ?? []) as readonly JsonValue[]),
     schema['items'],
     schema['additionalProperties'],
   ];
@@ -149,7 +186,7 @@ function isObjectWithFields(schema: JsonObject): boolean {
 }
 
 /**
- * Null for what is not shared: small fields, and enumerations, whose values the Go client of openapi-generator 7.25 makes
+ * Null for what is not shared: references, and enumerations, whose values the Go client of openapi-generator 7.25 makes
  * constants of its package, without the name of the type. The description of an object belongs to its place, that of a
  * field to the field.
  */
@@ -158,8 +195,7 @@ function shapeOfPart(part: JsonObject): string | null {
     const { description: _, default: __, ...shape } = part;
     return canonicalJson(shape);
   }
-  const shape = '$ref' in part || 'enum' in part ? '' : canonicalJson(part);
-  return shape.length > FIELD_LENGTH ? shape : null;
+  return '$ref' in part || 'enum' in part ? null : canonicalJson(part);
 }
 
 function shapeOf(thing: object): string {
@@ -168,8 +204,15 @@ function shapeOf(thing: object): string {
 
 /** A path parameter is named after the kind of its id, which is the prefix of its example. */
 function nameOfParameter({ name, description }: ParameterObject): string {
-  const kind = /^Id of the ([\w -]+), starting with/.exec(description)?.[1];
+  const kind = /^Id of the ([\w -]+)\.$/.exec(description)?.[1];
   return kind === undefined ? pascalCase(name) : pascalCase(`${kind} ${name}`);
+}
+
+/** "The resource is deleted." as `ResourceDeleted`. */
+function nameOfResponse(status: number, description: string): string {
+  if (status === 304) return 'NotModified';
+  const words = description.toLowerCase().match(/\w+/g) ?? [];
+  return pascalCase(words.filter((word) => !/^(the|a|an|is|has)$/.test(word)).join('_'));
 }
 
 function freeName(wanted: string, taken: Readonly<Record<string, unknown>>): string {

@@ -3,13 +3,18 @@ import { canonicalJson } from '../../lib/json.ts';
 import { refSchema } from '../../lib/schema/annotations.ts';
 import type { EventObject, EventType, Operation } from '../../resources/operation.ts';
 import { timestamp } from '../../resources/resource.ts';
-import { JSON_TYPE, type ParameterObject, type PathItem, type ResponseObject } from './document.ts';
+import { JSON_TYPE, type OperationObject, type ParameterObject, type PathItem } from './document.ts';
 import type { OperationContext } from './operation-object.ts';
 
+/** The schema of everything that a destination receives: one of the schemas of the events. */
+const ANY_EVENT = 'Event';
+/** What all events have. */
+const ENVELOPE = 'EventEnvelope';
+
 /**
- * What webhook destinations receive: types about the same object share an entry. openapi-generator 7.25 would make methods
- * of them, without types in Python and TypeScript, and in every language write them over the methods of their tag: so
- * they have no tag, and are marked as nothing to call. Clients have types for their bodies.
+ * What webhook destinations receive: any event. Types about the same object share a schema. openapi-generator 7.25 would
+ * make a method of the webhook, without types in Python and TypeScript, and in every language write it over the methods of
+ * its tag: so it has no tag, and is marked as nothing to call. Clients have types for its bodies.
  */
 export function webhooksOf(
   operations: readonly Operation[],
@@ -19,40 +24,61 @@ export function webhooksOf(
   const byObject = Map.groupBy(eventTypes, ({ object }) =>
     'schema' in object ? object.schema : canonicalJson(object),
   );
-  return Object.fromEntries(
-    [...byObject.values()].map((same) => {
-      const [{ object }] = same as [EventType];
-      const words = wordsOf(same.map(({ type }) => type));
-      // openapi-generator 7.25 does not understand null in a schema that is written here.
-      const schema = `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Event`;
-      context.components.add(schema, envelope(same, objectSchema(object, operations)), { isReusable: false });
-      return [words.join('_'), { post: webhook(words.join('_'), same, schema) }];
-    }),
-  );
+  context.components.add(ENVELOPE, envelope, { isReusable: true });
+  const schemas = [...byObject.values()].map((same) => {
+    const [{ object }] = same as [EventType];
+    const words = wordsOf(same.map(({ type }) => type));
+    // openapi-generator 7.25 does not understand null in a schema that is not named.
+    const name = `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Event`;
+    context.components.add(name, eventSchema(same, objectSchema(object, operations)), {
+      isReusable: false,
+      description: descriptionOf(same),
+    });
+    return { $ref: `#/components/schemas/${name}` };
+  });
+  context.components.add(ANY_EVENT, Type.Union(schemas.map((each) => Type.Unsafe(each))), {
+    isReusable: false,
+    description: 'Any event: `event_type` says which it is, and `object` is what it is about.',
+  });
+  return { event: { post: webhook } };
 }
 
-function webhook(name: string, types: readonly EventType[], schema: string): PathItem['post'] & object {
-  return {
-    operationId: `webhook.${name}`,
-    tags: [],
-    'x-internal': true,
-    summary: `Events ${types.map(({ type }) => type).join(', ')}`,
-    description: types
-      .map(({ type, description, scope }) => `- \`${type}\`: ${description} Subscribing needs the scope ${scope}.`)
-      .join('\n'),
-    security: [],
-    parameters: Object.keys(webhookHeaders).map((header) => ({ $ref: `#/components/parameters/${header}` })),
-    requestBody: { required: true, content: { [JSON_TYPE]: { schema: { $ref: `#/components/schemas/${schema}` } } } },
-    responses: {
-      '2XX': { $ref: '#/components/responses/EventDelivered' },
-      410: { $ref: '#/components/responses/ReceiverGone' },
-    },
-  };
+/** "An alert was created.", "An alert was changed." as one sentence; other descriptions with their types. */
+function descriptionOf(types: readonly EventType[]): string {
+  const [scope, ...others] = new Set(types.map((each) => each.scope));
+  if (scope === undefined || others.length > 0) throw new Error(`events of one object need several scopes: ${others}`);
+  const changes = types.map(({ description }) => /^(.+ was )(\w+)\.$/.exec(description));
+  const subjects = new Set(changes.map((change) => change?.[1]));
+  const [subject] = subjects;
+  const text =
+    subjects.size === 1 && subject !== undefined
+      ? `${subject}${changes.map((change) => change?.[2]).join(' or ')}.`
+      : types.map(({ type, description }) => `${types.length > 1 ? `- \`${type}\`: ` : ''}${description}`).join('\n');
+  return `${text}\n\nSubscribing needs the scope ${scope}.`;
 }
 
-export const webhookResponses: Readonly<Record<string, ResponseObject>> = {
-  EventDelivered: { description: 'The event is delivered. Other statuses are failures; most are retried.' },
-  ReceiverGone: { description: 'The receiver is gone: the destination is suspended.' },
+const webhookHeaders: readonly ParameterObject[] = [
+  header('webhook-id', 'Id of the delivery. A retry has the same: use it to ignore repeats.'),
+  header('webhook-timestamp', 'When the request was sent, in seconds since 1970.'),
+  header(
+    'webhook-signature',
+    'Signatures of id, timestamp and body as in Standard Webhooks: "v1," and Base64, separated by spaces.',
+  ),
+];
+
+const webhook: OperationObject = {
+  operationId: 'webhook.event',
+  tags: [],
+  'x-internal': true,
+  summary: 'An event happened',
+  description: 'The request that a webhook destination receives for each event. Secrets in its object are masked.',
+  security: [],
+  parameters: webhookHeaders,
+  requestBody: { required: true, content: { [JSON_TYPE]: { schema: { $ref: `#/components/schemas/${ANY_EVENT}` } } } },
+  responses: {
+    '2XX': { description: 'The event is delivered. Other statuses are failures; most are retried.' },
+    410: { description: 'The receiver is gone: the destination is suspended.' },
+  },
 };
 
 /** The words that the types share: `ip_policy_created.v0` and `ip_policy_deleted.v0` are about an "ip_policy". */
@@ -63,20 +89,21 @@ function wordsOf(types: readonly string[]): readonly string[] {
   );
 }
 
-function envelope(types: readonly EventType[], object: TSchema): TObject {
-  return Type.Object({
-    event_id: Type.String({ description: 'Id of the event, starting with "ev_". A retry has the same.' }),
-    event_type: Type.Enum(
-      types.map(({ type }) => type),
-      { description: 'The event type.' },
-    ),
-    event_timestamp: timestamp('When it happened.'),
-    account_id: Type.String({ description: 'Id of the installation, starting with "ac_".' }),
-    principal: Type.Union([refSchema, Type.Null()], {
-      description: 'Who made the change; null if the server did, and for traffic.',
-    }),
-    object: { ...object, description: 'What the event is about. Secrets are masked.' },
+const envelope = Type.Object({
+  event_id: Type.String({ description: 'Id of the event, starting with "ev_". A retry has the same.' }),
+  event_timestamp: timestamp('When it happened.'),
+  account_id: Type.String({ description: 'Id of the installation, starting with "ac_".' }),
+  principal: Type.Union([refSchema, Type.Null()], {
+    description: 'Who made the change; null if the server did, and for traffic.',
+  }),
+});
+
+function eventSchema(types: readonly EventType[], object: TSchema): TSchema {
+  const own = Type.Object({
+    event_type: Type.Enum(types.map(({ type }) => type)),
+    object,
   });
+  return Type.Intersect([envelope, own]);
 }
 
 function objectSchema(object: EventObject, operations: readonly Operation[]): TSchema {
@@ -103,15 +130,6 @@ function storedForm(name: string, operations: readonly Operation[]): TObject {
   if (get === undefined) throw new Error(`events are about ${name}, which has no operation "get"`);
   return get.success.schema as TObject;
 }
-
-export const webhookHeaders: Readonly<Record<string, ParameterObject>> = {
-  WebhookId: header('webhook-id', 'Id of the delivery. A retry has the same: use it to ignore repeats.'),
-  WebhookTimestamp: header('webhook-timestamp', 'When the request was sent, in seconds since 1970.'),
-  WebhookSignature: header(
-    'webhook-signature',
-    'Signatures of id, timestamp and body as in Standard Webhooks: "v1," and Base64, separated by spaces.',
-  ),
-};
 
 function header(name: string, description: string): ParameterObject {
   return { name, in: 'header', required: true, description, schema: { type: 'string' } };

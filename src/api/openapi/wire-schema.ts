@@ -14,11 +14,16 @@ export function wireSchema(schema: TSchema): JsonObject {
 function spelled(schema: JsonObject): JsonObject {
   if (schema['type'] === 'null') return { ...schema, type: ['string', 'null'] };
   if (isListOrOther(schema)) return spelledListOrOther(schema);
+  const nullable = nullableScalar(schema);
+  if (nullable !== null) return spelled(nullable);
   const result: Record<string, JsonValue> = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === 'properties') result[keyword] = eachOf(value as JsonObject);
     else if (keyword === 'patternProperties') Object.assign(result, spelledMap(value as JsonObject));
     else if (keyword === 'anyOf') result[keyword] = (value as readonly JsonObject[]).map(spelledOption);
+    else if (keyword === 'allOf') result[keyword] = (value as readonly JsonObject[]).map(spelled);
+    // The example of the whole object, or of the request, has one of every field. Secrets go where the server sends them.
+    else if (keyword === 'examples' || keyword === 'x-sent-to') continue;
     else if (keyword === 'items' || keyword === 'additionalProperties') result[keyword] = spelledNested(value);
     else if (keyword === 'enum') Object.assign(result, spelledEnum(value as readonly JsonValue[]));
     else if (keyword !== 'default' || isMeantDefault(schema, value)) result[keyword] = value;
@@ -26,9 +31,20 @@ function spelled(schema: JsonObject): JsonObject {
   return result;
 }
 
-/** Beside other types, null is one of them. */
-function spelledOption(option: JsonObject): JsonObject {
+/** Beside other types, null is one of them. The union's description is the one of the field. */
+function spelledOption({ description: _, ...option }: JsonObject): JsonObject {
   return option['type'] === 'null' ? option : spelled(option);
+}
+
+const SCALARS: readonly JsonValue[] = ['string', 'integer', 'number', 'boolean'];
+
+/** A scalar or null as one type list. An enumeration would have to name null as well: it stays a union. */
+function nullableScalar({ anyOf: options, ...rest }: JsonObject): JsonObject | null {
+  if (!Array.isArray(options) || options.length !== 2) return null;
+  const [{ type, ...scalar }, other] = options as unknown as readonly [JsonObject, JsonObject];
+  if (other['type'] !== 'null' || type === undefined || !SCALARS.includes(type)) return null;
+  if ('enum' in scalar || 'const' in scalar) return null;
+  return { type: [type, 'null'], ...scalar, ...rest };
 }
 
 function isListOrOther({ anyOf: options }: JsonObject): boolean {
