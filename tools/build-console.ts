@@ -30,6 +30,7 @@ const SHARED = [
   'src/lib/net/host-name.ts',
   'src/lib/net/public-ports.ts',
   'src/lib/net/split-address.ts',
+  'src/lib/schema/body-fields.ts',
   'src/lib/text/rfc3339-time.ts',
   'src/resources/guest_links/link-expiry.ts',
 ];
