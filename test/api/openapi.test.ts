@@ -50,6 +50,15 @@ test('every registered operation is in the document, and nothing else but the pu
   assert.deepEqual(found.sort(), [...registered, ...pages].sort());
 });
 
+test('operation ids have one style: resource, module and verb in snake_case, with dots between them', () => {
+  const ids = documented.map(({ id }) => id);
+  assert.deepEqual(
+    ids.filter((id) => !/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*){1,2}$/.test(id)),
+    [],
+  );
+  assert.equal(new Set(ids).size, ids.length);
+});
+
 test('every reference in the document resolves', () => {
   let count = 0;
   walk(plain, (value) => {

@@ -41,7 +41,7 @@ const NOT_IN_THE_CLIENT = [
   'event_deliveries.get',
   'event_deliveries.list',
   'event_deliveries.replay',
-  'event_deliveries.replay-matching',
+  'event_deliveries.replay_matching',
   'event_destinations.pause',
   'event_destinations.resume',
   'event_destinations.test',
@@ -93,7 +93,7 @@ const NOT_IN_THE_CLIENT = [
   'user_accounts.get',
   'user_accounts.invite',
   'user_accounts.list',
-  'user_accounts.sign-out',
+  'user_accounts.sign_out',
   'user_accounts.update',
   // It has a method, which corrupts the ids in the map: see the test.
   'weighted.create',

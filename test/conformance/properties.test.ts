@@ -155,7 +155,7 @@ async function assertTaken(
 ): Promise<void> {
   const form = operation.method === 'PATCH' ? 'patch' : 'whole';
   const { uri } = answer.body;
-  if (operation.verb === 'replay-matching' || operation.resource === 'event_sources') {
+  if (operation.verb === 'replay_matching' || operation.resource === 'event_sources') {
     if (operation.method === 'POST' && uri !== undefined) await world.api('DELETE', uri);
     return;
   }

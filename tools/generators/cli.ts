@@ -1,6 +1,7 @@
 import { AGENT_NOTES, RUN_GROUP } from '../../src/cli/agent/agent-syntax.ts';
 import { apiResources } from '../../src/cli/api/api-resources.ts';
 import { operationList } from '../../src/cli/api/operation-list.ts';
+import { verbWord } from '../../src/cli/api/resource-names.ts';
 import { flagGroups, usageOf } from '../../src/cli/command-help.ts';
 import type { CommandSyntax, FlagGroup } from '../../src/cli/command-syntax.ts';
 import { flagDescription, flagText } from '../../src/cli/help-table.ts';
@@ -89,7 +90,7 @@ function flagSection(title: string, flags: readonly Flag[]): string {
 function resourceTable(): string {
   const rows = apiResources(operationList()).map(({ name: resource, aliases, description, operations }) => {
     const names = [resource, ...aliases].map((each) => `\`${each}\``).join(', ');
-    return `| ${names} | ${operations.map(({ verb }) => `\`${verb}\``).join(', ')} | ${cell(description)} |`;
+    return `| ${names} | ${operations.map((operation) => `\`${verbWord(operation)}\``).join(', ')} | ${cell(description)} |`;
   });
   return ['| resource | verbs | |', '|---|---|---|', ...rows].join('\n');
 }

@@ -12,6 +12,7 @@ import { dryRun } from './dry-run.ts';
 import { API_SYNTAX, operationHelp, overviewHelp, resourceHelp } from './help-text.ts';
 import { operationFlags } from './operation-flags.ts';
 import type { OperationDescription } from './operation-list.ts';
+import { verbWord } from './resource-names.ts';
 import { sendAndShow } from './send-and-show.ts';
 import { shownForm } from './shown-form.ts';
 import { createTextSource, type TextSource } from './text-source.ts';
@@ -67,7 +68,7 @@ function rulesOf(resource: ApiResource, operation: OperationDescription): FlagRu
     if (!isOfCreate) return keyRefusal(name);
     return `--${name} cannot be changed: only "create" accepts it. Create another resource with the new value, then delete this one`;
   };
-  return { command: `postern api ${resource.name} ${operation.verb}`, refusal };
+  return { command: `postern api ${resource.name} ${verbWord(operation)}`, refusal };
 }
 
 async function runOperation(

@@ -1,7 +1,7 @@
 import { usage } from '../../lib/flags.ts';
 import { didYouMean } from '../../lib/text/near-match.ts';
 import { type OperationDescription, resourceDescription } from './operation-list.ts';
-import { kebab, listItems, resourceName } from './resource-names.ts';
+import { kebab, listItems, resourceName, verbWord } from './resource-names.ts';
 
 /** Words after `postern api`: a noun with its verbs. */
 export interface ApiResource {
@@ -76,9 +76,9 @@ function wordsOf(name: string): readonly string[] {
 }
 
 export function findOperation(resource: ApiResource, word: string): OperationDescription {
-  const found = resource.operations.find(({ verb }) => verb === word);
+  const found = resource.operations.find((operation) => verbWord(operation) === kebab(word));
   if (found !== undefined) return found;
-  const verbs = resource.operations.map(({ verb }) => verb);
+  const verbs = resource.operations.map(verbWord);
   throw usage(
     `${resource.name} has no verb "${shown(word)}".${didYouMean(word, verbs)} Its verbs: ${verbs.join(', ')}`,
   );

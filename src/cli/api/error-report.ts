@@ -3,7 +3,7 @@ import { PosternConnectionError } from '../../client/postern-connection-error.ts
 import { printable } from './cell-text.ts';
 import { keyAdvice } from './key-advice.ts';
 import type { OperationDescription } from './operation-list.ts';
-import { kebab, moduleName, resourceName } from './resource-names.ts';
+import { kebab, moduleName, resourceName, verbWord } from './resource-names.ts';
 
 export interface ReportContext {
   readonly operation: OperationDescription;
@@ -68,6 +68,6 @@ function apiHint({ status, code }: PosternApiError, { operation, keySource }: Re
     default:
       return status >= 500
         ? "find this operation ID in the server's log"
-        : `"postern api ${resource} ${operation.verb} --help" lists its flags`;
+        : `"postern api ${resource} ${verbWord(operation)} --help" lists its flags`;
   }
 }

@@ -6,7 +6,7 @@ import type { ApiResource } from './api-resources.ts';
 import type { ApiFlag } from './flag.ts';
 import { COMMON_FLAGS, operationFlags, takesFields } from './operation-flags.ts';
 import type { OperationDescription } from './operation-list.ts';
-import { kebab, resourceName } from './resource-names.ts';
+import { kebab, resourceName, verbWord } from './resource-names.ts';
 
 /** Everything that all operations share. */
 export const API_SYNTAX: CommandSyntax = {
@@ -45,7 +45,7 @@ export function resourceHelp({ name, description, operations }: ApiResource): st
 ${paragraph(description)}
 
 Verbs:
-${helpTable(operations.map(({ verb, summary }) => [verb, summary]))}
+${helpTable(operations.map((operation) => [verbWord(operation), operation.summary]))}
 
 Run postern api ${name} VERB --help for the flags.`;
 }
@@ -75,7 +75,7 @@ ${EXIT_CODES}`;
 }
 
 function commandOf(operation: OperationDescription): string {
-  return `${kebab(resourceName(operation))} ${operation.verb}`;
+  return `${kebab(resourceName(operation))} ${verbWord(operation)}`;
 }
 
 /** The path's flags are required, but their values may come without the flag. */

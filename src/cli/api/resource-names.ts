@@ -31,6 +31,11 @@ export function kebab(name: string): string {
   return name.replaceAll('_', '-');
 }
 
+/** `review_proposed` as a word of a command: `review-proposed`. */
+export function verbWord({ verb }: Pick<OperationDescription, 'verb'>): string {
+  return kebab(verb);
+}
+
 /** Names of the path's parameters, in order. */
 export function pathParameters(path: string): readonly string[] {
   return Array.from(path.matchAll(/\{([^}]+)\}/g), ([, name]) => name as string);

@@ -1,6 +1,7 @@
 import type { Flag } from '../../lib/flags.ts';
 import type { ApiResource } from '../api/api-resources.ts';
 import { operationFlags } from '../api/operation-flags.ts';
+import { verbWord } from '../api/resource-names.ts';
 import type { CommandSyntax } from '../command-syntax.ts';
 import { flagsOf } from '../parse-command.ts';
 
@@ -24,13 +25,13 @@ export function apiNodes(resources: readonly ApiResource[]): readonly Completion
   const nodes: CompletionNode[] = [{ path: 'api', words: resources.map(({ name }) => name), flags: [] }];
   for (const { name, aliases, operations } of resources) {
     for (const noun of [name, ...aliases]) {
-      nodes.push({ path: `api ${noun}`, words: operations.map(({ verb }) => verb), flags: [] });
+      nodes.push({ path: `api ${noun}`, words: operations.map(verbWord), flags: [] });
       for (const operation of operations) {
         const flags = operationFlags(operation).flatMap((flag) => {
           // A field can also be set to false.
           return completedFlag(flag.target.in === 'body' ? { ...flag, isOnByDefault: true } : flag);
         });
-        nodes.push({ path: `api ${noun} ${operation.verb}`, words: [], flags });
+        nodes.push({ path: `api ${noun} ${verbWord(operation)}`, words: [], flags });
       }
     }
   }

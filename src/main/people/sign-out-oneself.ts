@@ -15,7 +15,7 @@ export async function signOutOneself(
   { id, email }: Pick<Person, 'id' | 'email'>,
   { issuer, operations, ports }: SignOutPorts,
 ): Promise<void> {
-  const signOut = operations.find(({ resource, verb }) => resource === 'user_accounts' && verb === 'sign-out');
+  const signOut = operations.find(({ resource, verb }) => resource === 'user_accounts' && verb === 'sign_out');
   if (signOut === undefined) throw new Error('people cannot be logged out');
   const principal = { ...OPERATOR_REQUEST.principal, person: email, identity: { issuer, subject: id } };
   try {

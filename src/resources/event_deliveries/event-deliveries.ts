@@ -128,7 +128,7 @@ export const eventDeliveries: LiveResource<DeliveryPorts> = {
     },
     {
       resource: 'event_deliveries',
-      verb: 'replay-matching',
+      verb: 'replay_matching',
       method: 'POST',
       path: `${PATH}/replay`,
       summary: 'Replay all matching event deliveries',

@@ -28,7 +28,7 @@ function removal(segment: string, field: string, summary: string, unset: JsonObj
   };
   return {
     resource: 'reserved_domains',
-    verb: `delete-${segment.replaceAll('_', '-')}`,
+    verb: `delete_${segment}`,
     method: 'DELETE',
     path: `/reserved_domains/{id}/${segment}`,
     summary,

@@ -94,7 +94,7 @@ export const accountActions: readonly Operation<AccountPorts>[] = [
   },
   {
     resource: 'user_accounts',
-    verb: 'sign-out',
+    verb: 'sign_out',
     method: 'POST',
     path: `${PATH}/sign_out`,
     summary: 'End all logins of a person',
