@@ -4,6 +4,7 @@ import { apiResources } from '../../src/cli/api/api-resources.ts';
 import type { ApiFlag } from '../../src/cli/api/flag.ts';
 import { operationFlags } from '../../src/cli/api/operation-flags.ts';
 import { operationList } from '../../src/cli/api/operation-list.ts';
+import { verbWord } from '../../src/cli/api/resource-names.ts';
 import type { JsonValue } from '../../src/lib/json.ts';
 import type { Operation } from '../../src/resources/operation.ts';
 import { FURNISHED_ENV, FurnishedWorld } from '../conformance/furnished-world.ts';
@@ -60,7 +61,7 @@ test('help at every level lists what exists, with an example whose flags exist',
   for (const { name, operations } of resources) {
     assert.match(overview.stdout, new RegExp(`^  ${name} `, 'm'));
     const help = await runCommand(['api', name, '--help']);
-    for (const { verb } of operations) assert.match(help.stdout, new RegExp(`^  ${verb}( |$)`, 'm'));
+    for (const each of operations) assert.match(help.stdout, new RegExp(`^  ${verbWord(each)}( |$)`, 'm'));
   }
   for (const { name, operation } of all) {
     const { code, stdout } = await runCommand(['api', name, operation.verb, '--help']);
