@@ -162,7 +162,7 @@ function errorResponse(status: number | null, codes: readonly ErrorCode[], rows:
   };
 }
 
-export function firstSentence(text: string): string {
+function firstSentence(text: string): string {
   return /^.*?\.(?= [A-Z]|$)/s.exec(text)?.[0] ?? text;
 }
 
