@@ -32,13 +32,14 @@ export function addAcmeMetrics({
     },
   });
   new Gauge({
-    name: 'postern_managed_certificates_next_expiry_seconds',
-    help: 'Unix time at which the first of the managed certificates expires; 0 without any.',
+    name: 'postern_managed_certificates_next_expiry_timestamp_seconds',
+    help: 'Unix time at which the first of the managed certificates expires; absent without any.',
     registers,
     collect() {
       let first = Number.POSITIVE_INFINITY;
       for (const { not_after: end } of documents()) if (end !== null) first = Math.min(first, Date.parse(end));
-      this.set(Number.isFinite(first) ? first / 1000 : 0);
+      if (Number.isFinite(first)) this.set(first / 1000);
+      else this.remove();
     },
   });
   new Gauge({

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5] as const;
-const SECONDS_METRIC = 'postern_api_request_seconds';
+const SECONDS_METRIC = 'postern_api_request_duration_seconds';
 
 interface OperationCounts {
   readonly byStatus: Map<number, number>;

@@ -42,6 +42,9 @@ export type ExitCodes = Readonly<Record<number, string>>;
 
 export const INVALID_USAGE = 'invalid usage';
 
+/** For a command that reads the settings of the server. */
+export const SETTINGS_EXIT_CODE: ExitCodes = { 78: 'a setting is wrong' };
+
 /** Exit codes of a command that calls the API. */
 export const API_EXIT_CODES: ExitCodes = {
   0: 'success',

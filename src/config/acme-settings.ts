@@ -4,6 +4,7 @@ import { optional, required } from '../lib/settings/setting.ts';
 import {
   choice,
   choiceList,
+  duration,
   email,
   httpsUrlList,
   integer,
@@ -56,11 +57,11 @@ export const acmeSettings = {
   acme_dns: required(dnsZones, {
     description: `DNS providers for dns-01: a map from zones to a provider and its options (see docs/reference/dns-providers.md). The longest zone that a record is in decides, after CNAME records of _acme-challenge were followed. Secrets are ${SECRET_FORMS}. The zone "*" with the provider hook stands for all others. Empty: wildcards get no certificate from an ACME server.`,
   }),
-  acme_dns_timeout: required(integer(0, 3600), {
+  acme_dns_timeout: required(duration('seconds', 0, 3600, { hasFractions: true }), {
     description:
       'Seconds within which all name servers of a zone must show a new record, before the ACME server may look. 0: they are not asked, for networks in which they cannot be reached.',
   }),
-  acme_dns_hook_timeout: required(integer(1, 3600), {
+  acme_dns_hook_timeout: required(duration('seconds', 1, 3600, { hasFractions: true }), {
     description: 'Seconds after which a hook for DNS records and all processes that it started are killed.',
   }),
   acme_profile: optional(visibleText, {
@@ -70,7 +71,7 @@ export const acmeSettings = {
   acme_concurrent_orders: required(integer(1, 100), {
     description: 'Maximum number of names that all nodes together order certificates for at the same time.',
   }),
-  acme_account_key_days: required(integer(0, 3650), {
+  acme_account_key_days: required(duration('days', 0, 3650), {
     description: 'Days after which the key of an ACME account is replaced. 0: never.',
   }),
 };

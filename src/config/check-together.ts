@@ -93,8 +93,8 @@ function checkIdentity(config: Config): void {
   if (missing !== null) throw together(`identity_email_codes is on without ${missing}: set it, or turn the codes off`);
 }
 
-function checkTracing({ otel_endpoint, otel_headers }: Config): void {
-  if (otel_headers !== null && otel_endpoint === null)
+function checkTracing({ otel_endpoint, otel_traces_endpoint, otel_headers }: Config): void {
+  if (otel_headers !== null && otel_endpoint === null && otel_traces_endpoint === null)
     throw together('otel_headers is set without otel_endpoint: set the URL of the OpenTelemetry collector');
 }
 

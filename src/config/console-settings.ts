@@ -1,5 +1,5 @@
 import { optional, required } from '../lib/settings/setting.ts';
-import { integer, text, textList, visibleText } from '../lib/settings/setting-kinds.ts';
+import { duration, text, textList, visibleText } from '../lib/settings/setting-kinds.ts';
 import { isAddressClaim } from '../lib/text/address-claims.ts';
 import { emailAddress } from '../lib/text/email-address.ts';
 
@@ -23,10 +23,10 @@ export const ADMINISTRATORS_GROUP = 'postern-admins';
 
 /** Settings of the console at /console. */
 export const consoleSettings = {
-  console_session_idle: required(integer(60, 2_592_000), {
+  console_session_idle: required(duration('seconds', 60, 2_592_000), {
     description: 'Seconds without a request after which a session of the console ends.',
   }),
-  console_session_lifetime: required(integer(60, 31_536_000), {
+  console_session_lifetime: required(duration('seconds', 60, 31_536_000), {
     description: 'Seconds after which a session of the console ends, even if it is in use.',
   }),
   console_oidc_issuer: optional(issuer, {

@@ -1,6 +1,6 @@
 import { hostNameProblem } from '../lib/net/host-name.ts';
 import { optional, required } from '../lib/settings/setting.ts';
-import { boolean, integer, text } from '../lib/settings/setting-kinds.ts';
+import { boolean, duration, text } from '../lib/settings/setting-kinds.ts';
 import { emailAddress } from '../lib/text/email-address.ts';
 
 const identityHost = text(
@@ -47,10 +47,10 @@ export const identitySettings = {
     description:
       'Let people without a role in the console log in with a code that is mailed to them. Codes can be phished, which passkeys cannot. Needs identity_host and smtp_url.',
   }),
-  identity_session_hours: required(integer(1, 8760), {
+  identity_session_hours: required(duration('hours', 1, 8760), {
     description: 'Hours after which a person has to log in at the identity host again.',
   }),
-  identity_invitation_hours: required(integer(1, 2160), {
+  identity_invitation_hours: required(duration('hours', 1, 2160), {
     description: 'Hours for which an invitation link works.',
   }),
 };

@@ -7,11 +7,14 @@ import { decodeSetting, isUnset } from './decode.ts';
 import { CONFIG_VARIABLE, checkVariables } from './environment.ts';
 import { configErrors } from './errors.ts';
 import { moduleSettings } from './module-settings.ts';
+import { otelValues } from './otel-variables.ts';
 import { type FileEntry, readConfigText } from './read-file.ts';
 import { type Config, flagOf, type OwnName, settingNames, settingOf, variableOf } from './schema.ts';
 
 export const DEFAULTS_FILE = 'config/defaults.yaml';
 const CONFIG_FLAG = 'config';
+/** Sources of a value that nobody has set. */
+const [DEFAULT, UNSET] = ['default', 'unset'];
 /** Read once: the YAML takes 8 ms. */
 let defaults: ReadonlyMap<string, FileEntry> | undefined;
 
@@ -31,8 +34,8 @@ export interface LoadedConfig {
 }
 
 /**
- * Flags override the environment, which overrides the file, which overrides the defaults. Throws at the first invalid
- * value.
+ * Flags override the environment, which overrides the file, which overrides variables of OpenTelemetry, which override
+ * the defaults. Throws at the first invalid value.
  */
 export function loadConfig({ flags, env, readText = readUtf8 }: ConfigInput): LoadedConfig {
   const warnings = checkVariables(env);
@@ -47,17 +50,22 @@ export function loadConfig({ flags, env, readText = readUtf8 }: ConfigInput): Lo
       { raw: flags.get(flagOf(name)), source: `flag --${flagOf(name)}` },
       { raw: env[variableOf(name)], source: `variable ${variableOf(name)}` },
       { raw: inFile?.value, source: `${file.name}:${inFile?.line}` },
-      { raw: defaults.get(name)?.value ?? declaredDefault(name), source: 'default' },
+      { raw: defaults.get(name)?.value ?? declaredDefault(name), source: DEFAULT },
     ];
     const given = candidates.find(({ raw }) => !isUnset(raw));
     if (given === undefined && !settingOf(name).isOptional) throw new Error(`defaults.yaml lacks ${name}`);
     values[name] = given === undefined ? null : decodeSetting(name, given.raw, given.source);
-    sources[name] = given?.source ?? 'unset';
+    sources[name] = given?.source ?? UNSET;
+  }
+  const otel = otelValues(env, (name) => sources[name] !== DEFAULT && sources[name] !== UNSET);
+  for (const [name, { value, source }] of otel.values) {
+    values[name] = value;
+    sources[name] = source;
   }
   // Every name was visited, and decodeSetting returns the type of the setting's kind.
   const config = Object.freeze({ ...values, moduleSettings: moduleSettings(values) }) as unknown as Config;
   checkTogether(config);
-  return { config, sources: sources as Record<OwnName, string>, values, warnings };
+  return { config, sources: sources as Record<OwnName, string>, values, warnings: [...warnings, ...otel.warnings] };
 }
 
 function readConfigFile(path: string | undefined, readText: (path: string) => string) {

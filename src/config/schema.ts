@@ -6,6 +6,7 @@ import {
   choiceList,
   cidrList,
   domainName,
+  duration,
   headerNameList,
   hostList,
   hostPatternList,
@@ -149,7 +150,7 @@ const ownSettings = {
       'Client headers that the edge removes before it forwards a request, because upstreams commonly trust them: names, or prefixes that end in "*". A value replaces the whole list. Headers that the edge itself sets are always removed. See docs/reference/headers.md.',
   }),
   forwarded_header: required(boolean, { description: 'Also send the Forwarded header (RFC 7239) to upstreams.' }),
-  hsts_max_age: required(integer(0, 315_360_000), {
+  hsts_max_age: required(duration('seconds', 0, 315_360_000), {
     description:
       'Seconds for which browsers use only HTTPS for a host after a response of the HTTPS edge (Strict-Transport-Security, RFC 6797). The header goes on every HTTPS response that does not have one from the upstream, except for localhost. 0: no header. Browsers cannot be told to forget it early, except over HTTPS.',
   }),
@@ -170,17 +171,17 @@ const ownSettings = {
     description:
       'Maximum number of header lines in a request. All cookies are one line, however a client splits them over HTTP/2, up to 1,000 fields.',
   }),
-  edge_header_timeout: required(integer(1, 600), {
+  edge_header_timeout: required(duration('seconds', 1, 600, { hasFractions: true }), {
     description: 'Seconds a client has to send the head of a request.',
   }),
-  edge_idle_timeout: required(integer(1, 3600), {
+  edge_idle_timeout: required(duration('seconds', 1, 3600, { hasFractions: true }), {
     description:
       'Seconds an idle client connection stays open, and a WebSocket without data after one end has closed it and the other has not.',
   }),
-  edge_request_timeout: required(integer(0, 86_400), {
+  edge_request_timeout: required(duration('seconds', 0, 86_400, { hasFractions: true }), {
     description: 'Seconds a client has to send a complete request, including its body. 0: no limit, for large uploads.',
   }),
-  edge_send_timeout: required(integer(1, 86_400), {
+  edge_send_timeout: required(duration('seconds', 1, 86_400, { hasFractions: true }), {
     description:
       'Seconds a client may read nothing while response data is waiting. Over HTTP/2, also the seconds a client may continue to send its request after the response has ended.',
   }),
@@ -206,13 +207,13 @@ const ownSettings = {
   edge_connections_per_address: required(integer(0, 1_000_000), {
     description: 'Maximum number of open connections per client address. 0: no limit.',
   }),
-  upstream_connect_timeout: required(integer(1, 600), {
+  upstream_connect_timeout: required(duration('seconds', 0.01, 600, { hasFractions: true }), {
     description: 'Seconds to establish a connection to an upstream.',
   }),
-  upstream_response_timeout: required(integer(1, 86_400), {
+  upstream_response_timeout: required(duration('seconds', 1, 86_400, { hasFractions: true }), {
     description: 'Seconds from the end of a request until the upstream begins its response.',
   }),
-  upstream_idle_timeout: required(integer(1, 86_400), {
+  upstream_idle_timeout: required(duration('seconds', 1, 86_400, { hasFractions: true }), {
     description: 'Seconds without a byte in either direction while a body is being transferred.',
   }),
   upstream_allow_cidrs: required(cidrList, {
@@ -252,25 +253,25 @@ const ownSettings = {
     description:
       'Loopback, private and other special-purpose address ranges that event destinations may use. They are blocked by default.',
   }),
-  events_timeout: required(integer(1, 300), {
+  events_timeout: required(duration('seconds', 1, 300, { hasFractions: true }), {
     description: 'Seconds allowed for one delivery attempt, from connecting to the end of the response.',
   }),
   events_lanes: required(integer(1, 2000), {
     description: 'Number of subscription-destination pairs that one node delivers to concurrently.',
   }),
-  events_retry_hours: required(integer(1, 720), {
+  events_retry_hours: required(duration('hours', 1, 720), {
     description: 'Hours to retry delivery to an unreachable destination before the delivery is dead.',
   }),
-  events_suspend_days: required(integer(1, 365), {
+  events_suspend_days: required(duration('days', 1, 365), {
     description: 'Days without a successful delivery after which a destination is suspended.',
   }),
-  events_delivered_days: required(integer(1, 3650), {
+  events_delivered_days: required(duration('days', 1, 3650), {
     description: 'Days to keep delivered and cancelled deliveries.',
   }),
-  events_dead_days: required(integer(1, 3650), {
+  events_dead_days: required(duration('days', 1, 3650), {
     description: 'Days to keep dead deliveries, which can be replayed.',
   }),
-  events_pending_days: required(integer(1, 3650), {
+  events_pending_days: required(duration('days', 1, 3650), {
     description: 'Days after which a pending delivery to a paused or suspended destination is abandoned.',
   }),
   events_traffic_queue: required(integer(100, 1_000_000), {
@@ -291,11 +292,11 @@ const processSettings = {
     description:
       'Minimum level to log: trace, debug, info, warn, error or fatal. With debug, an error at startup includes its stack trace.',
   }),
-  drain_delay: required(integer(0, 600), {
+  drain_delay: required(duration('seconds', 0, 600, { hasFractions: true }), {
     description:
       'Seconds after SIGTERM or SIGINT during which /healthz returns 503 while connections are still accepted, so that load balancers stop sending requests before the listeners close. Set it longer than their health checks need to detect the change.',
   }),
-  shutdown_timeout: required(integer(0, 3600), {
+  shutdown_timeout: required(duration('seconds', 0, 3600, { hasFractions: true }), {
     description:
       'Seconds for requests in flight to finish after the listeners close. WebSockets last until then if another node is ready, and are closed immediately if none is, with status 1001.',
   }),

@@ -1,5 +1,4 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Clock } from '../lib/clock.ts';
 import type { ListState } from './list-state.ts';
 
 const MS_PER_SECOND = 1000;
@@ -8,7 +7,6 @@ const MS_PER_SECOND = 1000;
 export function addListMetrics(
   registry: Registry,
   all: () => readonly { readonly id: string; readonly state: ListState }[],
-  clock: Clock,
 ): (id: string) => void {
   const registers = [registry];
   new Gauge({
@@ -22,15 +20,15 @@ export function addListMetrics(
     },
   });
   new Gauge({
-    name: 'postern_ip_policy_list_age_seconds',
-    help: 'Time since the source of an IP policy list was last read without an error.',
+    name: 'postern_ip_policy_list_last_read_timestamp_seconds',
+    help: 'Unix time at which the source of an IP policy list was last read without an error.',
     labelNames: ['list'],
     registers,
     collect() {
       this.reset();
       for (const { id, state } of all()) {
         const readAtMs = state.checkedAtMs ?? state.loadedAtMs;
-        if (readAtMs !== null) this.labels(id).set((clock.nowMs() - readAtMs) / MS_PER_SECOND);
+        if (readAtMs !== null) this.labels(id).set(readAtMs / MS_PER_SECOND);
       }
     },
   });

@@ -51,7 +51,7 @@ export async function openAddressLists(deps: ListDependencies): Promise<OpenedLi
   const known = new KnownLists();
   const lists: AddressLists = new AddressLists({
     ...{ clock, known, log: logger, folder: join(config.data_dir, 'lists') },
-    countFailure: addListMetrics(registry, () => lists.all(), clock),
+    countFailure: addListMetrics(registry, () => lists.all()),
   });
   const origins = {
     listsDir: pathIn(settings.lists_dir),

@@ -12,8 +12,17 @@ import { programVersion } from './version.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
+/** EX_CONFIG of sysexits.h: the units of `postern service` do not start such a process again. */
+const EXIT_SETTINGS = 78;
 const VERSION_WORDS = ['version', '--version', '-V'];
 const USAGE_CODES = new Set(['ERR_POSTERN_USAGE', 'ERR_POSTERN_COMMAND']);
+const SETTINGS_CODES = new Set([
+  'ERR_POSTERN_AGENT_CONFIG',
+  'ERR_POSTERN_CONFIG_FILE',
+  'ERR_POSTERN_CONFIG_TOGETHER',
+  'ERR_POSTERN_CONFIG_UNKNOWN',
+  'ERR_POSTERN_CONFIG_VALUE',
+]);
 
 /** Called by the launcher. */
 export async function main(): Promise<void> {
@@ -66,8 +75,15 @@ export async function runCli(args: readonly string[], given: CommandContext): Pr
     return 0;
   } catch (error) {
     context.warn(problemText(error, args, context.env));
-    return error instanceof PosternError && USAGE_CODES.has(error.code) ? EXIT_USAGE : EXIT_FAILED;
+    return exitCodeOf(error);
   }
+}
+
+function exitCodeOf(error: unknown): number {
+  if (!(error instanceof PosternError)) return EXIT_FAILED;
+  if (USAGE_CODES.has(error.code)) return EXIT_USAGE;
+  // A cause is a file that could not be read: it may be there a moment later.
+  return SETTINGS_CODES.has(error.code) && error.cause === undefined ? EXIT_SETTINGS : EXIT_FAILED;
 }
 
 /** The command and its subcommand, which the user wants help for. */

@@ -100,7 +100,7 @@ export async function openEventDelivery(deps: EventDeliveryDependencies): Promis
   );
   const compiled = catalog.compiled.get('event_destination') as CompiledResource;
   const directory = new DestinationDirectory(replica, (record) => configOf(compiled, record));
-  const metrics = new DeliveryMetrics({ registry, store: store.deliveries, clock });
+  const metrics = new DeliveryMetrics({ registry, store: store.deliveries });
   const deliverer = await Deliverer.start({
     store: store.deliveries,
     clock,

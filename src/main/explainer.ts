@@ -16,6 +16,7 @@ import type { Store } from '../store/store.ts';
 import { edgeSettings } from './data-plane/edge-settings.ts';
 import { NO_ATTEMPTS } from './data-plane/inert-ports.ts';
 import { openModuleRuntimes, type RuntimeDependencies } from './data-plane/module-runtimes.ts';
+import { tracesUrl } from './data-plane/tracing.ts';
 import { InertEdges } from './inert-edges.ts';
 
 export interface ExplainerDependencies
@@ -65,7 +66,7 @@ export class Explainer {
       ...{ clock, addresses, modules: catalog.modules, tunnels: { online, mayServe } },
       rules: headRules(settings, reservedNames(catalog.modules)),
       runtimeOf: (scheme) => ({
-        ...{ scheme, forwarding: settings.forwarding, isTraced: config.otel_endpoint !== null },
+        ...{ scheme, forwarding: settings.forwarding, isTraced: tracesUrl(config) !== null },
         trustedChain: (remoteAddress, head) => addresses.chain(remoteAddress, head),
       }),
       lastLogins: async (edgeId) => (await recentLogins(deps.sessions, [edgeId], clock.nowMs()))?.get(edgeId) ?? [],

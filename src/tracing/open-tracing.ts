@@ -5,18 +5,19 @@ import { MAX_SPANS, SpanQueue } from './span-queue.ts';
 import { Tracing } from './tracing.ts';
 
 export interface TracingOptions {
-  readonly endpoint: string;
-  /** NAME=VALUE pairs, separated by commas. */
-  readonly headers: string | null;
+  /** With its path. */
+  readonly url: string;
+  readonly protocol: 'http/protobuf' | 'http/json';
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Its attributes. */
+  readonly resource: Readonly<Record<string, string>>;
   readonly sampleRatio: number;
   /** Shared by all nodes. */
   readonly samplingKey: string;
-  readonly node: string;
   readonly version: string;
   readonly log: { warn(fields: object, message: string): void };
 }
 
-const TRACES_PATH = '/v1/traces';
 const BATCH_SPANS = 256;
 const BATCH_EVERY_MS = 1_000;
 const TIMEOUT_MS = 5_000;
@@ -26,18 +27,28 @@ const MAX_PROBLEM_LENGTH = 200;
 
 /** Loads the SDK, which no server without a collector does. */
 export async function openTracing(options: TracingOptions): Promise<Tracing> {
-  const { BatchSpanProcessor, OTLPTraceExporter } = await loadSdk();
-  const { endpoint, node, version } = options;
+  const { BatchSpanProcessor, createOtlpHttpExportDelegate, ...forms } = await loadSdk();
+  const { url, protocol, version } = options;
+  const isJson = protocol === 'http/json';
   const warnings = new RepeatedWarnings(options.log, 'failed to send spans to the collector');
   const queue = new SpanQueue({
-    exporter: new OTLPTraceExporter({
-      url: endpoint.endsWith(TRACES_PATH) ? endpoint : `${endpoint}${TRACES_PATH}`,
-      headers: headersOf(options.headers),
-      timeoutMillis: TIMEOUT_MS,
-      concurrencyLimit: 2,
-      httpAgentOptions: (protocol) => collectorAgent(protocol),
-    }),
-    resource: { attributes: { 'service.name': 'postern', 'service.version': version, 'service.instance.id': node } },
+    exporter: createOtlpHttpExportDelegate(
+      {
+        url,
+        headers: async () => ({
+          ...Object.fromEntries(options.headers),
+          'content-type': isJson ? 'application/json' : 'application/x-protobuf',
+        }),
+        timeoutMillis: TIMEOUT_MS,
+        concurrencyLimit: 2,
+        compression: 'none',
+        agentFactory: async (scheme) => collectorAgent(scheme),
+      },
+      isJson ? forms.JsonTraceSerializer : forms.ProtobufTraceSerializer,
+      'otlp_http_span_exporter',
+      forms.TraceExporterMetricsHelper,
+    ),
+    resource: { attributes: options.resource },
     version,
     createProcessor: (exporter) =>
       new BatchSpanProcessor({
@@ -48,7 +59,7 @@ export async function openTracing(options: TracingOptions): Promise<Tracing> {
         exportTimeoutMillis: BATCH_TIMEOUT_MS,
       }),
     // One key: what a collector writes must not make a warning another one.
-    onFailure: (error) => warnings.warn({ endpoint, problem: problemOf(error) }, endpoint),
+    onFailure: (error) => warnings.warn({ endpoint: url, problem: problemOf(error) }, url),
   });
   return new Tracing(queue, options);
 }
@@ -57,22 +68,17 @@ async function loadSdk() {
   try {
     // Awaited one by one: then a bundle can be made where the packages are missing.
     const { BatchSpanProcessor } = await import('@opentelemetry/sdk-trace');
-    const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http');
-    return { BatchSpanProcessor, OTLPTraceExporter };
+    // Not the exporters: they also take headers from variables, whatever the settings say.
+    const { createOtlpHttpExportDelegate } = await import('@opentelemetry/otlp-exporter-base/node-http');
+    const forms = await import('@opentelemetry/otlp-transformer');
+    return { BatchSpanProcessor, createOtlpHttpExportDelegate, ...forms };
   } catch (cause) {
     throw tracingErrors.create(
       'ERR_POSTERN_TRACING',
-      `otel_endpoint is set, but the OpenTelemetry packages cannot be loaded (${String(cause).slice(0, MAX_PROBLEM_LENGTH)}): install them with npm ci, or unset otel_endpoint`,
+      `traces are on, but the OpenTelemetry packages cannot be loaded (${String(cause).slice(0, MAX_PROBLEM_LENGTH)}): install them with npm ci, or unset otel_endpoint`,
       { cause },
     );
   }
-}
-
-function headersOf(text: string | null): Readonly<Record<string, string>> {
-  const pairs = text === null ? [] : text.split(',').map((pair) => pair.trim());
-  return Object.fromEntries(
-    pairs.map((pair) => [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()]),
-  );
 }
 
 /** A status as a number: its text, like the body, is the collector's. */

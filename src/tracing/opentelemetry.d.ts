@@ -56,19 +56,32 @@ declare module '@opentelemetry/sdk-trace' {
   }
 }
 
-declare module '@opentelemetry/exporter-trace-otlp-http' {
+declare module '@opentelemetry/otlp-exporter-base/node-http' {
   import type { Agent } from 'node:http';
-  import type { ExportResult, ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+  import type { Serializer } from '@opentelemetry/otlp-transformer';
+  import type { SpanExporter } from '@opentelemetry/sdk-trace';
 
-  export class OTLPTraceExporter implements SpanExporter {
-    constructor(options: {
+  export function createOtlpHttpExportDelegate(
+    options: {
       readonly url: string;
-      readonly headers: Readonly<Record<string, string>>;
+      readonly headers: () => Promise<Record<string, string>>;
       readonly timeoutMillis: number;
       readonly concurrencyLimit: number;
-      readonly httpAgentOptions: (protocol: string) => Agent;
-    });
-    export(spans: ReadableSpan[], done: (result: ExportResult) => void): void;
-    shutdown(): Promise<void>;
+      readonly compression: 'none' | 'gzip';
+      readonly agentFactory: (scheme: string) => Promise<Agent>;
+    },
+    serializer: Serializer,
+    component: string,
+    metrics: object,
+  ): SpanExporter;
+}
+
+declare module '@opentelemetry/otlp-transformer' {
+  /** Makes a request of spans, and reads its response. */
+  export interface Serializer {
+    readonly serializeRequest: (spans: never) => Uint8Array | undefined;
   }
+  export const JsonTraceSerializer: Serializer;
+  export const ProtobufTraceSerializer: Serializer;
+  export const TraceExporterMetricsHelper: object;
 }

@@ -64,9 +64,12 @@ test('a read is counted and logged', async () => {
   );
   assert.match(
     metrics.text,
-    /postern_api_request_seconds_bucket\{le="\+Inf",operation="https_edge_routes\.oidc\.get"\} [1-9]/,
+    /postern_api_request_duration_seconds_bucket\{le="\+Inf",operation="https_edge_routes\.oidc\.get"\} [1-9]/,
   );
-  assert.match(metrics.text, /postern_api_request_seconds_count\{operation="https_edge_routes\.oidc\.get"\} [1-9]/);
+  assert.match(
+    metrics.text,
+    /postern_api_request_duration_seconds_count\{operation="https_edge_routes\.oidc\.get"\} [1-9]/,
+  );
   const id = answer.headers.get('postern-operation-id') ?? '';
   const line = world.logLines.find((text) => text.includes(id));
   assert.deepEqual(Object.keys(JSON.parse(line ?? '{}')), [

@@ -66,7 +66,7 @@ function cookies(): string[] {
 
 function settings(): string[] {
   const rows = settingNames.map((name) => `setting: ${name}, flag --${flagOf(name)}, variable ${variableOf(name)}`);
-  const others = inSources(/\b(POSTERN_[A-Z_]*[A-Z])\b(?=['\]=])/g).map((name) => `variable: ${name}`);
+  const others = inSources(/\b((?:POSTERN|OTEL)_[A-Z_]*[A-Z])\b(?=['\]=])/g).map((name) => `variable: ${name}`);
   return [...rows, ...others.filter((line) => !rows.some((row) => row.endsWith(line.replace(':', ''))))];
 }
 

@@ -318,7 +318,7 @@ test('config check shows what containers get, and finds what could be meant othe
 test('config check lists all problems, and start the first', async () => {
   const files = { 'postern-agent.yaml': 'version: 1\nauthtokn: x\ntunnels: 5\n' };
   const world = new AgentWorld({ files });
-  assert.equal(await world.run(createConfigCommand(world.ports), ['check']), 1);
+  assert.equal(await world.run(createConfigCommand(world.ports), ['check']), 78);
   assert.equal(world.stderr.length, 3);
   assert.deepEqual(world.stdout, []);
   assert.throws(

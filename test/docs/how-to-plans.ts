@@ -139,7 +139,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   },
   'docs/how-to/stop-and-drain.md': {
     alsoRunBy: 'test/e2e/process/life.test.ts',
-    blocks: [{ run: /drain_delay: 12[\s\S]*shutdown_timeout: 30/ }],
+    blocks: [{ run: /drain_delay: 12s[\s\S]*shutdown_timeout: 30s/ }],
   },
   'docs/how-to/run-behind-a-proxy.md': {
     alsoRunBy: 'test/edge/proxy-protocol',
@@ -152,12 +152,13 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/see-traces.md': {
     blocks: [
       { run: /otel_endpoint: http:\/\/127\.0\.0\.1:4318[\s\S]*otel_sample_ratio: 0\.1 / },
+      { run: /otel_sample_ratio: 0 # variable OTEL_TRACES_SAMPLER\n/ },
       { run: /^postern_otel_queued_spans 0$/m },
     ],
   },
   'docs/how-to/set-limits.md': {
     alsoRunBy: 'test/e2e/process/configuration.test.ts',
-    blocks: [{ run: /edge_request_timeout: 300[\s\S]*edge_requests_in_flight: 2000/ }],
+    blocks: [{ run: /edge_request_timeout: 5m[\s\S]*edge_requests_in_flight: 2000/ }],
   },
   'docs/how-to/use-several-cores.md': { alsoRunBy: 'test/workers', blocks: [{ run: /workers: "?auto/ }] },
   'docs/how-to/redirect-visitors.md': {

@@ -101,7 +101,7 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
     assert.match((await restart(t, dataDir)).stderr, /control cannot be read \(ENOTDIR\): run this as the user/);
     assert.match(
       (await restart(t, dataDir, { args: ['--timeout', '0'] })).stderr,
-      /--timeout is a number of seconds from 1 to 3600/,
+      /--timeout takes a duration from 1s to 1h/,
     );
   });
 });

@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo, Socket } from 'node:net';
 import type { Cleanup } from '../support/cleanup.ts';
 import { eventually } from '../tunnel/support/fault-world.ts';
+import { bytesOf, type Message, messages, numberOf, readMessage } from './protobuf.ts';
 
 export interface SeenSpan {
   readonly traceId: string;
@@ -23,7 +24,7 @@ interface OtlpAttribute {
   readonly value: { readonly stringValue?: string; readonly intValue?: number };
 }
 
-/** An OpenTelemetry collector: OTLP/HTTP with JSON. */
+/** An OpenTelemetry collector: OTLP/HTTP with protobuf or JSON. */
 export class Collector {
   readonly port: number;
   readonly spans: SeenSpan[] = [];
@@ -40,12 +41,10 @@ export class Collector {
     const sockets = new Set<Socket>();
     const server = createServer((request, response) => {
       response.on('error', () => {});
-      let body = '';
-      request.setEncoding('utf8').on('data', (text: string) => {
-        body += text;
-      });
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
       request.on('end', () => {
-        collector.#take(request.url ?? '', request.headers, body);
+        collector.#take(request.url ?? '', request.headers, Buffer.concat(parts));
         collector.answer(response);
       });
     });
@@ -71,23 +70,63 @@ export class Collector {
     return [edge, ...this.spans.filter((span) => span.traceId === edge.traceId && span !== edge)];
   }
 
-  #take(url: string, headers: IncomingHttpHeaders, text: string): void {
+  #take(url: string, headers: IncomingHttpHeaders, body: Buffer): void {
     this.heads.push({ url, headers });
-    if (text === '') return;
-    this.texts.push(text);
-    const { resourceSpans } = JSON.parse(text);
-    for (const { resource, scopeSpans } of resourceSpans)
-      for (const { spans } of scopeSpans)
-        for (const span of spans)
-          this.spans.push({
-            ...span,
-            startMs: Number(span.startTimeUnixNano) / 1e6,
-            endMs: Number(span.endTimeUnixNano) / 1e6,
-            isError: span.status.code === 2,
-            attributes: valuesOf(span.attributes),
-            resource: valuesOf(resource.attributes),
-          });
+    if (body.length === 0) return;
+    this.texts.push(body.toString('latin1'));
+    const isJson = headers['content-type'] === 'application/json';
+    this.spans.push(...(isJson ? spansOfJson(body.toString()) : spansOfProtobuf(body)));
   }
+}
+
+function spansOfJson(text: string): readonly SeenSpan[] {
+  const spans: SeenSpan[] = [];
+  const { resourceSpans } = JSON.parse(text);
+  for (const { resource, scopeSpans } of resourceSpans)
+    for (const { spans: found } of scopeSpans)
+      for (const span of found)
+        spans.push({
+          ...span,
+          startMs: Number(span.startTimeUnixNano) / 1e6,
+          endMs: Number(span.endTimeUnixNano) / 1e6,
+          isError: span.status.code === 2,
+          attributes: valuesOf(span.attributes),
+          resource: valuesOf(resource.attributes),
+        });
+  return spans;
+}
+
+/** opentelemetry/proto/collector/trace/v1/trace_service.proto, and the files that it names. */
+function spansOfProtobuf(body: Buffer): readonly SeenSpan[] {
+  return messages(readMessage(body), 1).flatMap((ofResource) => {
+    const resource = attributesOf(messages(messages(ofResource, 1)[0], 1));
+    const found = messages(ofResource, 2).flatMap((ofScope) => messages(ofScope, 2));
+    return found.map((span) => {
+      const parent = bytesOf(span, 4);
+      return {
+        traceId: bytesOf(span, 1).toString('hex'),
+        spanId: bytesOf(span, 2).toString('hex'),
+        ...(parent.length > 0 && { parentSpanId: parent.toString('hex') }),
+        name: bytesOf(span, 5).toString(),
+        kind: Number(numberOf(span, 6)),
+        startMs: Number(numberOf(span, 7)) / 1e6,
+        endMs: Number(numberOf(span, 8)) / 1e6,
+        isError: numberOf(messages(span, 15)[0], 3) === 2n,
+        attributes: attributesOf(messages(span, 9)),
+        resource,
+      };
+    });
+  });
+}
+
+function attributesOf(pairs: readonly Message[]): Readonly<Record<string, string | number>> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const value = messages(pair, 2)[0];
+      const isText = value?.has(1) === true;
+      return [bytesOf(pair, 1).toString(), isText ? bytesOf(value, 1).toString() : Number(numberOf(value, 3))];
+    }),
+  );
 }
 
 function valuesOf(attributes: readonly OtlpAttribute[]): Readonly<Record<string, string | number>> {

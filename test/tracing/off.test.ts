@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { suite, test } from 'node:test';
 import { Registry } from 'prom-client';
+import { loadConfig } from '../../src/config/load.ts';
 import { openServerTracing } from '../../src/main/data-plane/tracing.ts';
 
 const resolved: string[] = [];
 registerHooks({
   resolve: (specifier, context, next) => {
-    if (!specifier.startsWith('@opentelemetry/sdk') && !specifier.startsWith('@opentelemetry/exporter'))
+    if (!specifier.startsWith('@opentelemetry/sdk') && !specifier.startsWith('@opentelemetry/otlp'))
       return next(specifier, context);
     resolved.push(specifier);
     throw Object.assign(new Error(`Cannot find package ${specifier}`), { code: 'ERR_MODULE_NOT_FOUND' });
@@ -17,7 +18,7 @@ registerHooks({
 
 function open(endpoint: string | null): ReturnType<typeof openServerTracing> {
   return openServerTracing({
-    config: { otel_endpoint: endpoint, otel_headers: null, otel_sample_ratio: 1 } as never,
+    config: loadConfig({ flags: new Map(), env: endpoint === null ? {} : { POSTERN_OTEL_ENDPOINT: endpoint } }).config,
     store: { mac: () => '' },
     registry: new Registry(),
     logger: null as never,

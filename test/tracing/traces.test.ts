@@ -225,12 +225,51 @@ test('reaches the collector at its path, with the configured headers, which are 
   const { url, headers } = collector.heads[0] ?? assert.fail();
   assert.equal(url, '/v1/traces');
   assert.deepEqual([headers['authorization'], headers['x-team']], ['Bearer collector-secret', 'edge']);
-  assert.equal(headers['content-type'], 'application/json');
+  assert.equal(headers['content-type'], 'application/x-protobuf');
   assert.ok(!JSON.stringify(await edge.api('GET', '/settings')).includes('collector-secret'));
   assert.ok(!edge.world.logLines.join().includes('collector-secret'));
   const metrics = await edge.metrics();
   assert.match(metrics, /postern_otel_spans_total\{result="sent"\} [1-9]/);
   assert.match(metrics, /postern_otel_spans_total\{result="failed"\} 0/);
+});
+
+test('is set up by variables of OpenTelemetry alone, with JSON and a path of its own', async (t) => {
+  const theirs = await Collector.open(t);
+  const node = await EdgeWorld.open(t, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${theirs.url}/in/`,
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20their-secret',
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_RESOURCE_ATTRIBUTES: 'service.name=other,service.version=7%2C1,team=edge',
+    OTEL_TRACES_SAMPLER: 'always_on',
+  });
+  const { host } = await node.site(await node.httpResponse('hello'));
+  const { headers } = await node.ask(host);
+  const [span] = await theirs.ofRequest(headers['postern-request-id']);
+  const { url, headers: sent } = theirs.heads[0] ?? assert.fail();
+  assert.deepEqual(
+    [url, sent['content-type'], sent['authorization']],
+    ['/in/', 'application/json', 'Bearer their-secret'],
+  );
+  const { 'service.name': name, 'service.version': version, team } = span?.resource ?? {};
+  assert.deepEqual([name, version, team], ['shop', '7,1', 'edge']);
+  assert.ok(!JSON.stringify(await node.api('GET', '/settings')).includes('their-secret'));
+});
+
+test('headers for another collector, in a variable of OpenTelemetry, do not reach one with headers of its own', async (t) => {
+  const own = await Collector.open(t);
+  const before = process.env['OTEL_EXPORTER_OTLP_HEADERS'];
+  process.env['OTEL_EXPORTER_OTLP_HEADERS'] = 'x-other=secret-of-another';
+  t.after(() => {
+    if (before === undefined) delete process.env['OTEL_EXPORTER_OTLP_HEADERS'];
+    else process.env['OTEL_EXPORTER_OTLP_HEADERS'] = before;
+  });
+  const node = await EdgeWorld.open(t, { POSTERN_OTEL_ENDPOINT: own.url, POSTERN_OTEL_HEADERS: 'x-own=1' });
+  const { host } = await node.site(await node.httpResponse('hello'));
+  await own.ofRequest((await node.ask(host)).headers['postern-request-id']);
+  const { headers } = own.heads[0] ?? assert.fail();
+  assert.deepEqual([headers['x-own'], headers['x-other']], ['1', undefined]);
 });
 
 test('without otel_endpoint, trace headers pass as they came', async (t) => {

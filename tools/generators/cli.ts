@@ -32,7 +32,7 @@ const HEAD = `# The command line
 <!-- Generated from the syntax of the commands in src/cli by "npm run generate". Do not edit. -->
 
 \`postern help COMMAND\` prints what this page says about a command. A flag is \`--flag VALUE\` or \`--flag=VALUE\`; a switch is \`--flag\`, and \`--no-flag\`
-turns it off. Every command exits with 2 when it does not understand its arguments. \`postern completion bash\`, \`zsh\` or \`fish\` prints a completion script.
+turns it off. Every command exits with 2 when it does not understand its arguments, and with 78 when a setting of the server or the file of an agent is wrong. \`postern completion bash\`, \`zsh\` or \`fish\` prints a completion script.
 [Names and output](names-and-output.md) describes what the commands share.`;
 
 function overview(): string {

@@ -114,6 +114,9 @@ value counts as unset. In flags and variables, separate the items of a list with
 \`postern server --print-config\` shows the effective values and where each came from, with secrets masked. Use variables or
 the file for secrets: other users of the machine can read the flags of a process.
 
+A duration is a number and a unit (\`90s\`, \`14d\`, \`250ms\`), or several, the largest first (\`1h30m\`): \`d\`, \`h\`, \`m\`, \`s\`, \`ms\`. A number without a
+unit is in the unit that the setting names. A server whose settings are wrong exits with 78.
+
 ## The ten that matter first
 
 A server runs without any setting. These are the ones that most servers change.
@@ -184,9 +187,11 @@ function defaultText(setting: string, defaults: Map<string, FileEntry>): string 
     : stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false }).trim();
 }
 
-/** A module's setting declares its own. */
+/** A module's setting declares its own. Durations get a unit. */
 function defaultOf(setting: string, defaults: Map<string, FileEntry>): unknown {
-  return (settingOf(setting) as Partial<DeclaredSetting<unknown>>).default ?? defaults.get(setting)?.value;
+  const row = settingOf(setting);
+  const value = (row as Partial<DeclaredSetting<unknown>>).default ?? defaults.get(setting)?.value;
+  return typeof value === 'number' ? row.kind.encode(row.kind.decode(value)) : value;
 }
 
 function padded(text: string): string {

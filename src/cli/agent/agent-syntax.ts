@@ -45,7 +45,12 @@ export const AGENT_NOTES: readonly string[] = [
 ];
 const CONTAINER_LABELS =
   'Labels of a container: postern.host=app.example.com publishes it there; postern.login=true makes visitors log in; postern.allow-emails and postern.allow-groups let in only these people. postern.port names its port, if it exposes several. Without a login, it is published only if docker.defaults of the file has allow_public: true.';
-const EXIT_CODES = { 0: 'stopped', 1: 'failed (invalid token, all tunnels rejected)', 2: INVALID_USAGE };
+const EXIT_CODES = {
+  0: 'stopped',
+  1: 'failed (invalid token, all tunnels rejected)',
+  2: INVALID_USAGE,
+  78: 'the configuration file is wrong',
+};
 
 export function tunnelSyntax(name: TunnelCommandName): CommandSyntax {
   const { usage, about, examples } = TUNNEL_TEXTS[name];
@@ -92,5 +97,5 @@ export const CONFIG_SYNTAX: CommandSyntax = {
   ],
   flags: [CONFIG],
   notes: ['A minimal file:\n\n    version: 2\n    tunnels:\n      web:\n        proto: http\n        addr: 3000'],
-  exitCodes: { 0: 'the file is valid', 1: 'the file is invalid', 2: INVALID_USAGE },
+  exitCodes: { 0: 'the file is valid', 1: 'it cannot be read', 2: INVALID_USAGE, 78: 'it is invalid' },
 };

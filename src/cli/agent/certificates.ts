@@ -43,11 +43,13 @@ async function readText(path: string, name: string, files: AgentPorts['files']):
     return await files.read(path);
   } catch (cause) {
     const reason = failureCode(cause);
-    throw refused(name, `cannot read the file ${path} (${reason})`);
+    throw refused(name, `cannot read the file ${path} (${reason})`, cause);
   }
 }
 
-function refused(name: string, what: string): Error {
+function refused(name: string, what: string, cause?: unknown): Error {
   const message = `${name}: ${what}`;
-  return name.startsWith('--') ? usage(message) : agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', message);
+  return name.startsWith('--')
+    ? usage(message)
+    : agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', message, { cause });
 }

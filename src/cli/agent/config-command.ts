@@ -29,6 +29,8 @@ export function createConfigCommand(ports: AgentPorts): Command {
   };
 }
 
+/** As an agent that is started with the file. */
+const EXIT_INVALID = 78;
 /** A wrong file may have one on each line. */
 const MAX_PROBLEMS = 100;
 
@@ -38,7 +40,7 @@ async function check(file: ConfigFile, flags: FlagValues, context: CommandContex
     for (const problem of reading.problems.slice(0, MAX_PROBLEMS)) context.warn(problem);
     const more = reading.problems.length - MAX_PROBLEMS;
     if (more > 0) context.warn(`postern: ${more} more problems are not shown`);
-    return 1;
+    return EXIT_INVALID;
   }
   const { config } = reading;
   await readFiles(config, file.path, ports);

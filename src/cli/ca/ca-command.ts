@@ -1,6 +1,6 @@
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import type { Command } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
+import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
@@ -29,7 +29,7 @@ const SYNTAX: CommandSyntax = {
     },
   ],
   groups: [settingsGroup('to find the CAs')],
-  exitCodes: { 0: 'success', 1: 'failed', 2: INVALID_USAGE },
+  exitCodes: { 0: 'success', 1: 'failed', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };
 
 export function createCaCommand(ports: CaPorts): Command {

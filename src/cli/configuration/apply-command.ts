@@ -9,6 +9,7 @@ import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { isAgreed } from '../is-agreed.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, MESSAGE, textFlag, YES } from '../shared-flags.ts';
+import { durationFlag } from '../time-flag.ts';
 import { FILES, OWNER, PRUNE, pathsOf, TAKE_OVER, withOwner } from './file-flags.ts';
 import { loadConfiguration } from './load-configuration.ts';
 import { operationHint } from './operation-hint.ts';
@@ -34,8 +35,8 @@ const SYNTAX: CommandSyntax = {
     MESSAGE,
     textFlag(
       'confirm-within',
-      'TIME',
-      'The server takes the change back unless "postern confirm" comes within this time: 90s, 5m, 1h.',
+      'DURATION',
+      'The server takes the change back unless "postern confirm" comes within this time, from 1s to 24h: 90s, 5m, 1h30m.',
     ),
   ],
   groups: [CONNECTION],
@@ -51,7 +52,7 @@ const EXIT_FAILED = 1;
 const EXIT_CONFLICT = 3;
 const MAX_ATTEMPTS = 5;
 const MAX_OPERATIONS = 50_000;
-const CONFIRM_WITHIN = /^[1-9]\d{0,5}[smh]$/;
+const CONFIRM_WITHIN = { unit: 'seconds', minimum: 1, maximum: 86_400 } as const;
 
 /** Makes the server's configuration that of the files. */
 export const applyCommand: Command = {
@@ -60,8 +61,7 @@ export const applyCommand: Command = {
     const parsed = parseCommand(SYNTAX, args);
     const paths = pathsOf(parsed, 'apply');
     const within = parsed.flags.get('confirm-within');
-    if (within !== undefined && !CONFIRM_WITHIN.test(within))
-      throw usage('--confirm-within must be a time such as 90s, 5m or 1h');
+    if (within !== undefined) durationFlag('confirm-within', within, CONFIRM_WITHIN);
     if (!isOn(parsed, 'yes') && context.ask === undefined) {
       throw usage('postern apply asks before it changes anything, and there is no terminal: add --yes');
     }
@@ -135,7 +135,7 @@ async function send(
   const body = {
     ...plan.changeset,
     ...(message !== undefined && { message }),
-    ...(within !== undefined && { confirm_within: within }),
+    ...(within !== undefined && { confirm_within: `${durationFlag('confirm-within', within, CONFIRM_WITHIN)}s` }),
   };
   try {
     const answer = await transport.send(

@@ -6,7 +6,7 @@ import { clientVariable, OWN_URL } from '../api/client-variables.ts';
 import { trustRootCa } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { type CommandSyntax, type FlagGroup, INVALID_USAGE } from '../command-syntax.ts';
+import { type CommandSyntax, type FlagGroup, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
 import { printJson } from '../output/structured-text.ts';
 import { parseCommand } from '../parse-command.ts';
 import { serverSettings } from '../server-settings.ts';
@@ -28,7 +28,12 @@ const SYNTAX: CommandSyntax = {
     ROOT_CA,
   ],
   groups: [settingsOfServer()],
-  exitCodes: { 0: 'no problems (warnings and hints are allowed)', 1: 'problems found', 2: INVALID_USAGE },
+  exitCodes: {
+    0: 'no problems (warnings and hints are allowed)',
+    1: 'problems found',
+    2: INVALID_USAGE,
+    ...SETTINGS_EXIT_CODE,
+  },
 };
 
 /** Other users of the machine can read flags: those for secrets are left out. */

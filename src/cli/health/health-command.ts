@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema.ts';
 import { get } from '../../lib/http/node-http.ts';
 import { formatListenAddress } from '../../lib/net/listen-address.ts';
 import type { Command } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
+import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
 import { dialled } from '../doctor/dial.ts';
 import { parseCommand } from '../parse-command.ts';
 import { serverSettings } from '../server-settings.ts';
@@ -19,7 +19,7 @@ const SYNTAX: CommandSyntax = {
   about:
     'Asks the server on this machine whether it is healthy, for container platforms and other supervisors. Prints the answer of /healthz. "postern doctor" says what is wrong.',
   groups: [settingsGroup('to find the server')],
-  exitCodes: { 0: 'healthy', 1: 'not healthy or no answer', 2: INVALID_USAGE },
+  exitCodes: { 0: 'healthy', 1: 'not healthy or no answer', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };
 
 export const healthCommand: Command = {

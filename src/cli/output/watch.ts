@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Flag, isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
+import { durationFlag } from '../time-flag.ts';
 import type { OutputFormat } from './output-format.ts';
 import { appendingView, repaintingView, type WatchView } from './watch-view.ts';
 
@@ -9,14 +10,14 @@ export const WATCH_FLAGS: readonly Flag[] = [
   {
     name: 'every',
     kind: 'text',
-    hint: 'SECONDS',
-    description: 'With --watch: time between two requests.',
-    default: '2',
+    hint: 'DURATION',
+    description: 'With --watch: time between two requests, such as 2s or 500ms.',
+    default: '2s',
   },
 ];
 
 const DEFAULT_SECONDS = 2;
-const MAX_SECONDS = 3_600;
+const EVERY = { unit: 'seconds', minimum: 0.1, maximum: 3_600, hasFractions: true } as const;
 const EXIT_UNREACHABLE = 3;
 
 export interface WatchOptions {
@@ -32,11 +33,7 @@ export function watchInterval({ flags }: Pick<ParsedFlags, 'flags'>): number | n
     return null;
   }
   if (every === undefined) return DEFAULT_SECONDS * 1_000;
-  const seconds = Number(every);
-  if (!/^\d{1,4}(\.\d)?$/.test(every) || seconds <= 0 || seconds > MAX_SECONDS) {
-    throw usage(`--every takes seconds, from 0.1 to ${MAX_SECONDS}`);
-  }
-  return seconds * 1_000;
+  return durationFlag('every', every, EVERY) * 1_000;
 }
 
 /**

@@ -2,12 +2,14 @@ import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { usage } from '../../lib/flags.ts';
+import { durationText } from '../../lib/text/duration.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
+import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { textFlag } from '../shared-flags.ts';
+import { durationFlag } from '../time-flag.ts';
 import {
   controlDirectory,
   DEFAULT_TIMEOUT_SECONDS,
@@ -26,13 +28,13 @@ const SYNTAX: CommandSyntax = {
   about:
     'Replaces the running server on this machine by a new process of this program, without failing a request. Run it from the new version to upgrade. The new process gets the flags, variables and listening sockets of the running one, and reads the configuration file again. The running one goes on if the new process cannot start.',
   flags: [
-    textFlag('timeout', 'SECONDS', 'Time for the new process to get ready.', {
-      default: String(DEFAULT_TIMEOUT_SECONDS),
+    textFlag('timeout', 'DURATION', 'Time for the new process to get ready, such as 90s or 5m.', {
+      default: durationText(DEFAULT_TIMEOUT_SECONDS, 'seconds'),
     }),
     textFlag('pid', 'PID', 'Process of the server, if several use one data directory.'),
   ],
   groups: [settingsGroup('to find the server')],
-  exitCodes: { 0: 'the new process serves', 1: 'the running server goes on', 2: INVALID_USAGE },
+  exitCodes: { 0: 'the new process serves', 1: 'the running server goes on', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };
 
 export const restartCommand: Command = { syntax: SYNTAX, run };
@@ -66,9 +68,7 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
 
 function readTimeout(text: string | undefined): number {
   if (text === undefined) return DEFAULT_TIMEOUT_SECONDS;
-  const seconds = Number(text);
-  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= LONGEST_TIMEOUT_SECONDS) return seconds;
-  throw usage(`--timeout is a number of seconds from 1 to ${LONGEST_TIMEOUT_SECONDS}, not ${text}`);
+  return durationFlag('timeout', text, { unit: 'seconds', minimum: 1, maximum: LONGEST_TIMEOUT_SECONDS });
 }
 
 async function findServer(dataDir: string, pid: string | null): Promise<Socket> {

@@ -1,7 +1,7 @@
 import { settingFlags } from '../../config/setting-flags.ts';
 import { type Flag, usage } from '../../lib/flags.ts';
 import type { Command } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
+import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
 import { installService, uninstallService } from './install-service.ts';
@@ -54,7 +54,7 @@ const SYNTAX: CommandSyntax = {
         'Every flag of "postern server" (--domain, --edge-listen and so on) is written to the service\'s environment file, which only root can read; settings that are already there stay.',
     },
   ],
-  exitCodes: { 0: 'success', 1: 'failed', 2: INVALID_USAGE },
+  exitCodes: { 0: 'success', 1: 'failed', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };
 
 export function createServiceCommand(ports: ServicePorts): Command {

@@ -67,8 +67,8 @@ function serverLines({ command, name }: UnitPlan): readonly string[] {
     `ExecReload=/bin/sh -c 'kill -HUP \${MAINPID}'`,
     'Restart=always',
     'RestartSec=2',
-    // A command line that the program rejects stays wrong.
-    'RestartPreventExitStatus=2',
+    // A command line or a setting that the program rejects stays wrong.
+    'RestartPreventExitStatus=2 78',
     'WatchdogSec=60',
     // A migration of a large store takes a while; a drain lasts drain_delay, twice shutdown_timeout and 20 s.
     'TimeoutStartSec=10min',
@@ -96,7 +96,7 @@ function agentLines({ command, agentConfig, isOfUser, hasDocker }: UnitPlan): re
     // An agent that was stopped through the API exits with 0, and stays stopped.
     'Restart=on-failure',
     'RestartSec=5',
-    'RestartPreventExitStatus=2',
+    'RestartPreventExitStatus=2 78',
     'TimeoutStopSec=30',
     'LimitNOFILE=1048576',
   ];

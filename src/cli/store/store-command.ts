@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { isOn, usage } from '../../lib/flags.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
+import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { PASSPHRASE_FLAG, readPassphrase } from '../read-passphrase.ts';
 import { serverSettings } from '../server-settings.ts';
@@ -58,7 +58,7 @@ const SYNTAX: CommandSyntax = {
     }),
   ],
   groups: [settingsGroup('to find the store')],
-  exitCodes: { 0: 'success', 1: 'failed', 2: INVALID_USAGE },
+  exitCodes: { 0: 'success', 1: 'failed', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };
 
 export function createStoreCommand(ports: StorePorts): Command {

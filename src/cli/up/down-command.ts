@@ -7,7 +7,7 @@ import type { Current } from '../../publish/plan-edge.ts';
 import { printable } from '../api/cell-text.ts';
 import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { API_EXIT_CODES, type CommandSyntax, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
 import { printPlanLines } from '../edge/edge-command.ts';
 import { parseSite } from '../edge/parse-site.ts';
 import { publishEdge, readCurrent } from '../edge/publish-edge.ts';
@@ -29,7 +29,7 @@ const SYNTAX: CommandSyntax = {
   flags: [API_KEY_FILE],
   groups: [settingsGroup('to find the server')],
   examples: ['sudo postern down app.example.com'],
-  exitCodes: { ...API_EXIT_CODES, 0: 'removed', 1: 'there is nothing that postern up made' },
+  exitCodes: { ...API_EXIT_CODES, 0: 'removed', 1: 'there is nothing that postern up made', ...SETTINGS_EXIT_CODE },
 };
 
 interface Claim {

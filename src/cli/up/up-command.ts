@@ -2,7 +2,7 @@ import { flagOf, settingNames, settingOf } from '../../config/schema.ts';
 import { settingFlags } from '../../config/setting-flags.ts';
 import { runWithApi } from '../api/run-with-api.ts';
 import type { Command } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { API_EXIT_CODES, type CommandSyntax, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
 import { PEOPLE_FLAGS } from '../edge/edge-people.ts';
 import { parseCommand } from '../parse-command.ts';
 import { API_KEY_FILE, switchFlag, textFlag, YES } from '../shared-flags.ts';
@@ -54,7 +54,12 @@ const SYNTAX: CommandSyntax = {
     'sudo postern up app.example.com --login --allow-email ana@example.com',
     'postern up app.localhost --to 3000',
   ],
-  exitCodes: { ...API_EXIT_CODES, 0: 'published', 1: 'something stands against it, or answered with no' },
+  exitCodes: {
+    ...API_EXIT_CODES,
+    0: 'published',
+    1: 'something stands against it, or answered with no',
+    ...SETTINGS_EXIT_CODE,
+  },
 };
 
 /** From nothing to a published site. */

@@ -2,7 +2,7 @@ import { type Finding, findingsOf } from '../../checks/finding.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import { isOn } from '../../lib/flags.ts';
 import type { Command } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
+import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
 import { countByLevel, textReport } from '../doctor/report.ts';
 import { printJson } from '../output/structured-text.ts';
 import { parseCommand } from '../parse-command.ts';
@@ -18,7 +18,12 @@ const SYNTAX: CommandSyntax = {
     'Run it with the new program before you switch to it. It reads the store that the settings name, changes nothing, and says whether this program can start on it, what its first start would change, whether older servers are in the way, and whether you could go back.',
   flags: [switchFlag('json', 'Print the result as JSON.')],
   groups: [settingsGroup('to find the store')],
-  exitCodes: { 0: 'this program can start', 1: 'it cannot, or the store cannot be read', 2: INVALID_USAGE },
+  exitCodes: {
+    0: 'this program can start',
+    1: 'it cannot, or the store cannot be read',
+    2: INVALID_USAGE,
+    ...SETTINGS_EXIT_CODE,
+  },
 };
 
 export function createUpgradeCheckCommand(ports: UpgradePorts): Command {

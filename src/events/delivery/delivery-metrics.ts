@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Clock } from '../../lib/clock.ts';
 import type { DeliveryStore, LaneLedger } from '../../store/store.ts';
 import type { SendVerdict } from '../destinations/destination-kind.ts';
 import { KnownLanes } from './known-lanes.ts';
@@ -7,7 +6,6 @@ import { KnownLanes } from './known-lanes.ts';
 export interface DeliveryMetricsOptions {
   readonly registry: Registry;
   readonly store: Pick<DeliveryStore, 'ledger'>;
-  readonly clock: Clock;
 }
 
 const LANE = ['subscription', 'destination'] as const;
@@ -22,7 +20,7 @@ export class DeliveryMetrics {
   readonly #seconds: Histogram<'kind'>;
   readonly #suspensions: Counter<'reason'>;
 
-  constructor({ registry, store, clock }: DeliveryMetricsOptions) {
+  constructor({ registry, store }: DeliveryMetricsOptions) {
     const registers = [registry];
     this.#attempts = new Counter({
       name: 'postern_event_attempts_total',
@@ -31,7 +29,7 @@ export class DeliveryMetrics {
       registers,
     });
     this.#seconds = new Histogram({
-      name: 'postern_event_attempt_seconds',
+      name: 'postern_event_attempt_duration_seconds',
       help: 'Duration of delivery attempts.',
       labelNames: ['kind'],
       buckets: [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
@@ -43,7 +41,7 @@ export class DeliveryMetrics {
       labelNames: ['reason'],
       registers,
     });
-    addLaneMetrics(registers, store, clock);
+    addLaneMetrics(registers, store);
   }
 
   attempted(kind: string, verdict: SendVerdict, seconds: number): void {
@@ -56,10 +54,10 @@ export class DeliveryMetrics {
   }
 }
 
-function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledger'>, clock: Clock): void {
+function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledger'>): void {
   // All metrics are collected together: they share one read and describe the same moment.
   const lanes = new KnownLanes(() => store.ledger());
-  const perLane = (name: string, help: string, read: (lane: LaneLedger) => number): void => {
+  const perLane = (name: string, help: string, read: (lane: LaneLedger) => number | null): void => {
     new Gauge({
       name,
       help,
@@ -68,7 +66,10 @@ function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledge
       async collect() {
         const all = await lanes.current();
         this.reset();
-        for (const lane of all) this.set(labelsOf(lane), read(lane));
+        for (const lane of all) {
+          const value = read(lane);
+          if (value !== null) this.set(labelsOf(lane), value);
+        }
       },
     });
   };
@@ -85,9 +86,9 @@ function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledge
   });
   perLane('postern_event_deliveries_pending', 'Pending deliveries, by lane.', (lane) => lane.pending);
   perLane(
-    'postern_event_oldest_pending_seconds',
-    'Age of the oldest pending delivery, by lane; 0 if there is none.',
-    ({ oldestPendingMs }) => (oldestPendingMs === null ? 0 : Math.max(0, clock.nowMs() - oldestPendingMs) / 1000),
+    'postern_event_oldest_pending_timestamp_seconds',
+    'Unix time at which the oldest pending delivery was queued, by lane; absent if there is none.',
+    ({ oldestPendingMs }) => (oldestPendingMs === null ? null : oldestPendingMs / 1000),
   );
   perLane('postern_event_lane_held', '1 if the destination is paused or suspended, by lane.', (lane) =>
     lane.isHeld ? 1 : 0,

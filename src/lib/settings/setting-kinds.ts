@@ -12,6 +12,7 @@ import {
   parseListenAddress,
   parsePortRange,
 } from '../net/listen-address.ts';
+import { type BareUnit, type DurationRule, durationForm, durationText, readDuration } from '../text/duration.ts';
 import type { SettingKind, WireValue } from './setting.ts';
 
 export function text(allowed: string, accepts: (value: string) => boolean = () => true): SettingKind<string> {
@@ -36,6 +37,23 @@ export function integer(minimum: number, maximum: number): SettingKind<number> {
     allowed: `a whole number from ${minimum} to ${maximum}`,
     decode: (wire) => wire as number,
     encode: (value) => value,
+  };
+}
+
+/** Text with a unit, or a number in `unit`. The program gets a number in `unit`. */
+export function duration(
+  unit: BareUnit,
+  minimum: number,
+  maximum: number,
+  options: Pick<DurationRule, 'hasFractions'> = {},
+): SettingKind<number> {
+  const rule = { unit, minimum, maximum, ...options };
+  return {
+    schema: Type.Union([Type.Number(), Type.String()]),
+    allowed: durationForm(rule),
+    decode: (wire) => readDuration(wire, rule),
+    // A bare number would not say its unit.
+    encode: (value) => (value === 0 ? 0 : durationText(value, unit)),
   };
 }
 

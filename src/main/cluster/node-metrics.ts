@@ -10,6 +10,14 @@ export function addNodeMetrics(registry: Registry, { id, name, version }: NodeFa
     registers: [registry],
   });
   info.set({ id, node: name, version }, 1);
+  const build = new Gauge({
+    name: 'postern_build_info',
+    help: 'Always 1: version of the program, version of Node.js, and the platform that it runs on.',
+    labelNames: ['version', 'nodejs', 'platform', 'arch'],
+    registers: [registry],
+  });
+  const { version: nodejs, platform, arch } = process;
+  build.set({ version, nodejs: nodejs.slice(1), platform, arch }, 1);
 }
 
 export function addPeerMetrics(registry: Registry, links: NodeLinks | null): void {

@@ -1,5 +1,5 @@
 import type { Command, CommandContext } from '../../cli/command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../../cli/command-syntax.ts';
+import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../../cli/command-syntax.ts';
 import { ownSignInLink } from '../../cli/open/own-sign-in-link.ts';
 import { parseCommand } from '../../cli/parse-command.ts';
 import { problemText } from '../../cli/problem-text.ts';
@@ -30,7 +30,7 @@ const SYNTAX: CommandSyntax = {
     'Starts the server. Each setting is a flag, an environment variable and a line of the YAML file: --data-dir is POSTERN_DATA_DIR and data_dir. Flags override variables, variables override the file, and the file overrides the defaults. In flags and variables, separate the items of a list with commas.',
   flags: [switchFlag('print-config', 'Print the effective settings and their sources, with secrets masked, and exit.')],
   groups: [{ title: 'Settings', flags: settingFlags }],
-  exitCodes: { 0: 'stopped', 1: 'failed', 2: INVALID_USAGE },
+  exitCodes: { 0: 'stopped', 1: 'failed', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };
 
 export const serverCommand: Command = { syntax: SYNTAX, run };

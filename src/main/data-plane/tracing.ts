@@ -6,6 +6,7 @@ import { openTracing } from '../../tracing/open-tracing.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
 import { programVersion } from '../version.ts';
 
+const TRACES_PATH = '/v1/traces';
 /** The collector may not answer, and must not delay the stop. */
 export const SEND_REST_WITHIN_MS = 2_000;
 
@@ -17,24 +18,42 @@ export interface TracingDependencies {
   readonly node: string;
 }
 
-/** Null without `otel_endpoint`. */
+/** Null without a collector. */
 export async function openServerTracing(deps: TracingDependencies): Promise<Tracing | null> {
   const { config, store, registry, logger, node } = deps;
-  const { otel_endpoint: endpoint } = config;
+  const url = tracesUrl(config);
   const tracing =
-    endpoint === null
+    url === null
       ? null
       : await openTracing({
-          endpoint,
-          headers: config.otel_headers,
+          url,
+          protocol: config.otel_protocol,
+          headers: config.otel_headers ?? [],
+          resource: resourceOf(config, node),
           sampleRatio: config.otel_sample_ratio,
           samplingKey: store.mac('trace-sampling', ''),
-          node,
           version: programVersion(),
           log: logger,
         });
   addTracingMetrics(registry, tracing);
   return tracing;
+}
+
+/** Where spans are sent; null: nowhere. */
+export function tracesUrl({ otel_endpoint: base, otel_traces_endpoint: whole }: Config): string | null {
+  if (whole !== null || base === null) return whole;
+  return base.endsWith(TRACES_PATH) ? base : `${base}${TRACES_PATH}`;
+}
+
+/** What the operator says comes last, and replaces the rest. */
+function resourceOf(config: Config, node: string): Readonly<Record<string, string>> {
+  return {
+    'service.name': 'postern',
+    'service.version': programVersion(),
+    'service.instance.id': node,
+    ...Object.fromEntries(config.otel_resource_attributes ?? []),
+    ...(config.otel_service_name !== null && { 'service.name': config.otel_service_name }),
+  };
 }
 
 function addTracingMetrics(registry: Registry, tracing: Tracing | null): void {

@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
+import type { BareUnit } from '../../lib/text/duration.ts';
 
 export type AgentProtocol = 'https' | 'http' | 'tcp' | 'tls';
 
@@ -66,6 +67,8 @@ export interface AgentField {
   readonly key?: string;
   /** A value for messages that show what to write. */
   readonly example: string;
+  /** For a duration: the unit of its number in the schema. In the agent's file it may have another one, such as 90s. */
+  readonly unit?: BareUnit;
   /** It must have a value; its flag represents the module. */
   readonly isNeeded?: true;
   /** Name of a rule in src/lib/net/field-rules.ts, for a text or each item of a list. */

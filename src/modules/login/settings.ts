@@ -1,5 +1,5 @@
 import { declared, type SettingValues } from '../../lib/settings/setting.ts';
-import { cidrList, hostList, integer, textList } from '../../lib/settings/setting-kinds.ts';
+import { cidrList, duration, hostList, integer, textList } from '../../lib/settings/setting-kinds.ts';
 
 const issuerList = textList('OpenID issuers, such as https://accounts.example.com', (value) => {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
@@ -30,7 +30,7 @@ export const loginSettings = {
     description:
       'OpenID issuers, written as in their modules, whose email addresses are forwarded upstream even if the provider does not send "email_verified": true.',
   }),
-  login_outage_hours: declared(integer(0, 8760), {
+  login_outage_hours: declared(duration('hours', 0, 8760), {
     default: 24,
     description:
       'Hours a login stays valid after its last successful refresh while the provider is unavailable (no response, 429, 5xx). 0: the login ends at the first failure.',
@@ -55,17 +55,17 @@ export const loginSettings = {
     description:
       'Wrong passwords of basic_auth allowed per minute for each user name of a route, per server. A quarter is reserved for addresses that sent the right one before; networks with wrong passwords share half. 0: no limit.',
   }),
-  login_maximum_duration: declared(integer(0, MAX_UINT32), {
+  login_maximum_duration: declared(duration('seconds', 0, MAX_UINT32), {
     default: 2_592_000,
     description:
       'Seconds after which people must log in again even if active, on routes whose login module has maximum_duration 0. Default: 30 days. 0: no limit.',
   }),
-  login_inactivity_timeout: declared(integer(0, MAX_UINT32), {
+  login_inactivity_timeout: declared(duration('seconds', 0, MAX_UINT32), {
     default: 604_800,
     description:
       'Seconds of inactivity after which people must log in again, on routes whose login module has inactivity_timeout 0. Default: 7 days. 0: no limit.',
   }),
-  login_retention_days: declared(integer(1, 3650), {
+  login_retention_days: declared(duration('days', 1, 3650), {
     default: 90,
     description: 'Days after which an unused login is deleted, regardless of the settings of its module.',
   }),

@@ -81,9 +81,9 @@ export const oauthAgentForm: AgentForm = {
     },
     { name: 'options_passthrough', example: 'true' },
     { name: 'cookie_prefix', example: '"…"' },
-    { name: 'inactivity_timeout', example: '3600' },
-    { name: 'maximum_duration', example: '86400' },
-    { name: 'auth_check_interval', example: '3600' },
+    { name: 'inactivity_timeout', example: '1h', unit: 'seconds' },
+    { name: 'maximum_duration', example: '24h', unit: 'seconds' },
+    { name: 'auth_check_interval', example: '1h', unit: 'seconds' },
   ],
   summary: ['login at {provider}'],
 };

@@ -39,8 +39,8 @@ export const oidcAgentForm: AgentForm = {
     },
     { name: 'options_passthrough', example: 'true' },
     { name: 'cookie_prefix', example: '"…"' },
-    { name: 'inactivity_timeout', example: '3600' },
-    { name: 'maximum_duration', example: '86400' },
+    { name: 'inactivity_timeout', example: '1h', unit: 'seconds' },
+    { name: 'maximum_duration', example: '24h', unit: 'seconds' },
   ],
   bare: {
     key: 'login',

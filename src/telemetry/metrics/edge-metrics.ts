@@ -62,7 +62,7 @@ export class EdgeMetrics {
       registers,
     });
     this.#seconds = new DirectHistogram({
-      name: 'postern_edge_request_seconds',
+      name: 'postern_edge_request_duration_seconds',
       help: 'Time from the head of a request to the end of its response.',
       labelNames: perRoute,
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60],

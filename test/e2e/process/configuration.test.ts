@@ -21,19 +21,19 @@ suite('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
     [
       'unknown variable',
       { env: { POSTERN_DOMIAN: 'x' } },
-      1,
+      78,
       /^postern: unknown environment variable POSTERN_DOMIAN.*"POSTERN_DOMAIN"/,
     ],
     [
       'bad value',
       { env: { POSTERN_LOG_LEVEL: 'loud' } },
-      1,
+      78,
       /^postern: log_level \(variable POSTERN_LOG_LEVEL\) is "loud"; allowed: trace, debug, info/,
     ],
     [
       'reachable API in the clear',
       { args: ['--api-listen', '0.0.0.0:0'] },
-      1,
+      78,
       /^postern: api_listen is 0\.0\.0\.0:0.*POSTERN_API_TLS_CERT/,
     ],
     [
@@ -62,13 +62,13 @@ suite('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
     const file = join(dataDir, 'postern-server.yaml');
     await writeFile(file, 'region: eu\nlog_levle: info\n');
     const server = startServerProcess(t, dataDir, { env: { POSTERN_CONFIG: file } });
-    assert.equal((await server.exited).code, 1);
+    assert.equal((await server.exited).code, 78);
     assert.match(server.stderr(), /postern\.yaml:2: unknown setting "log_levle"\. Did you mean "log_level"/);
   });
 
   test('shows the stack of a startup error when details are requested', async (t) => {
     const server = startServerProcess(t, await tempDir(t), { args: ['--log-level', 'debug', '--region', 'A B'] });
-    assert.equal((await server.exited).code, 1);
+    assert.equal((await server.exited).code, 78);
     assert.match(server.stderr(), /\n\s+at /);
   });
 });

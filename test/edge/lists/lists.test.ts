@@ -247,7 +247,10 @@ suite('a list at a URL', () => {
     }
     assert.match(await world.edge.metrics(), new RegExp(`postern_ip_policy_list_failures_total\\{list="${id}"\\} 3`));
     assert.match(await world.edge.metrics(), new RegExp(`postern_ip_policy_list_entries\\{list="${id}"\\} 1`));
-    assert.match(await world.edge.metrics(), new RegExp(`postern_ip_policy_list_age_seconds\\{list="${id}"\\} `));
+    assert.match(
+      await world.edge.metrics(),
+      new RegExp(`postern_ip_policy_list_last_read_timestamp_seconds\\{list="${id}"\\} 1\\d{9}`),
+    );
   });
 
   test('is refused at addresses of metadata services, and compressed', async () => {

@@ -1,3 +1,4 @@
+import { type DurationRule, durationForm, readDuration } from '../../../lib/text/duration.ts';
 import { didYouMean } from '../../../lib/text/near-match.ts';
 import type { YamlEntry, YamlMap } from '../../../lib/text/yaml/yaml-node.ts';
 
@@ -95,6 +96,13 @@ export class YamlFields {
     if (value === undefined) return null;
     if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value;
     return this.#wrong(key, `must be a whole number from ${minimum} to ${maximum}`);
+  }
+
+  /** In the unit of the rule. */
+  duration(key: string, rule: DurationRule): number | null {
+    const value = this.#scalar(key);
+    if (value === undefined) return null;
+    return readDuration(value, rule) ?? this.#wrong(key, `must be ${durationForm(rule)}`);
   }
 
   number(key: string, minimum: number, maximum: number): number | null {

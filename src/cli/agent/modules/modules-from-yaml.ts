@@ -52,6 +52,7 @@ function readFields(
 function readField(field: CommandField, map: YamlFields, key: string): FieldValue | null {
   const { kind, minimum = 0, maximum = Number.MAX_SAFE_INTEGER, maxItems = Number.POSITIVE_INFINITY } = field;
   if (kind === 'boolean') return map.boolean(key);
+  if (field.unit !== undefined) return map.duration(key, { unit: field.unit, minimum, maximum });
   if (kind === 'integer') return map.integer(key, minimum, maximum);
   if (kind === 'number') return map.number(key, minimum, maximum);
   if (kind === 'text') return map.text(key, ruleOf(field)) ?? (field.isNeeded === true ? '' : null);
