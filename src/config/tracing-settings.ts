@@ -53,7 +53,7 @@ const wholeUrl = text('an absolute http:// or https:// URL without user, query o
 
 const headers: SettingKind<NamedValues> = {
   ...text('NAME=VALUE, separated by commas, such as authorization=Bearer TOKEN'),
-  decode: (wire) => headersOf(String(wire)) ?? undefined,
+  decode: (wire) => headersOf(wire as string) ?? undefined,
   encode: (pairs) => pairs.map(([name, value]) => `${name}=${value}`).join(','),
 };
 
@@ -61,7 +61,7 @@ const attributes: SettingKind<NamedValues> = {
   ...text(
     'KEY=VALUE, separated by commas, with values percent-encoded, such as deployment.environment.name=production',
   ),
-  decode: (wire) => attributesOf(String(wire)) ?? undefined,
+  decode: (wire) => attributesOf(wire as string) ?? undefined,
   encode: (pairs) => pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join(','),
 };
 

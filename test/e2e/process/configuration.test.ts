@@ -63,7 +63,7 @@ suite('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
     await writeFile(file, 'region: eu\nlog_levle: info\n');
     const server = startServerProcess(t, dataDir, { env: { POSTERN_CONFIG: file } });
     assert.equal((await server.exited).code, 78);
-    assert.match(server.stderr(), /postern\.yaml:2: unknown setting "log_levle"\. Did you mean "log_level"/);
+    assert.match(server.stderr(), /postern-server\.yaml:2: unknown setting "log_levle"\. Did you mean "log_level"/);
   });
 
   test('shows the stack of a startup error when details are requested', async (t) => {
@@ -87,7 +87,7 @@ suite('postern server --print-config', { timeout: TIMEOUT_MS }, () => {
     });
     assert.equal((await printed.exited).code, 0);
     const text = printed.stdout() + printed.stderr();
-    assert.match(text, /^region: eu # .*postern\.yaml:1$/m);
+    assert.match(text, /^region: eu # .*postern-server\.yaml:1$/m);
     assert.match(text, /^api_key: "\*+" # flag --api-key$/m);
     assert.doesNotMatch(text, /planted|cGxhbnRlZ/);
     assert.deepEqual(await readdir(dataDir), ['postern-server.yaml']);
