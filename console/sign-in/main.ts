@@ -1,4 +1,4 @@
-import { startAuthentication, startRegistration } from '@simplewebauthn/browser';
+import { startAuthentication, startRegistration, WebAuthnAbortService } from '@simplewebauthn/browser';
 import { adviceOn } from './advice.ts';
 
 /**
@@ -7,15 +7,47 @@ import { adviceOn } from './advice.ts';
  * where the browser goes. `tools/generators/sign-in-script.ts` bundles it.
  */
 const AUTOFILL_AGAIN_MS = 4 * 60_000;
+const LOCAL = new Intl.DateTimeFormat('en-GB', {
+  ...{ day: 'numeric', month: 'long', year: 'numeric' },
+  ...{ hour: '2-digit', minute: '2-digit' },
+});
+
+/** Forms that are being left for a page that does without a passkey. */
+const left = new WeakSet<HTMLFormElement>();
 
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-ceremony]')) {
+  const without = form.querySelector<HTMLButtonElement>('button[formaction]');
   form.addEventListener('submit', (event) => {
-    // A button with an address of its own does without a passkey.
-    if (event.submitter?.hasAttribute('formaction') === true) return;
+    // A button with an address of its own does without a passkey: a dialog that still waits for one ends.
+    if (event.submitter?.hasAttribute('formaction') === true) {
+      left.add(form);
+      WebAuthnAbortService.cancelCeremony();
+      return;
+    }
     event.preventDefault();
     void runCeremony(form);
   });
+  form.querySelector<HTMLInputElement>('input[type=email]')?.addEventListener('keydown', (event) => {
+    const hasAddress = event.currentTarget instanceof HTMLInputElement && event.currentTarget.value.trim() !== '';
+    if (event.key !== 'Enter' || event.isComposing || without === null || !hasAddress) return;
+    event.preventDefault();
+    void keepsPasskeys().then((keeps) => (keeps ? runCeremony(form) : form.requestSubmit(without)));
+  });
   if (form.dataset['autofill'] !== undefined) void offerInField(form);
+}
+
+/** The server does not know where the person is. */
+for (const time of document.querySelectorAll('time')) {
+  const at = new Date(time.dateTime);
+  if (Number.isNaN(at.getTime())) continue;
+  time.textContent = LOCAL.format(at);
+  time.title = `${time.dateTime} (UTC)`;
+}
+
+/** Whether this device itself can have a passkey; otherwise Enter would open a dialog that asks for another device. */
+async function keepsPasskeys(): Promise<boolean> {
+  if (typeof PublicKeyCredential === 'undefined') return false;
+  return PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable().catch(() => false);
 }
 
 async function runCeremony(form: HTMLFormElement): Promise<void> {
@@ -27,6 +59,7 @@ async function runCeremony(form: HTMLFormElement): Promise<void> {
     const answer = isCreation ? await startRegistration({ optionsJSON }) : await startAuthentication({ optionsJSON });
     send(form, answer);
   } catch (error) {
+    if (left.has(form)) return;
     show(form, adviceOn(error, isCreation));
     // The dialog ended what the field offered.
     if (form.dataset['autofill'] !== undefined) void offerInField(form);

@@ -90,6 +90,39 @@ test('the first administrator comes from the link of the server to the console',
   await page.getByText('Your session ended').waitFor();
 });
 
+test('a code is sent while the browser waits for a passkey, and by Enter where the device keeps none', {
+  skip,
+}, async () => {
+  const { url } = await world.invite('eve@example.com', { name: 'Eve' });
+  const laptop = await tabs.open();
+  const device = await VirtualAuthenticator.plugInto(laptop);
+  await laptop.goto(url);
+  await acceptInvitation(laptop, device);
+
+  const desk = await tabs.open();
+  await desk.goto(`${IDENTITY_ORIGIN}/sign-in`);
+  await desk.getByLabel('E-mail address').fill('eve@example.com');
+  await desk.getByRole('button', { name: 'Log in with a passkey' }).click();
+  await desk.locator('form[aria-busy=true]').waitFor();
+  await desk.getByRole('button', { name: 'Send a code by e-mail' }).click();
+  await desk.getByRole('heading', { name: 'Enter the code', level: 1 }).waitFor();
+  await mail.codeTo('eve@example.com');
+
+  await desk.goto(`${IDENTITY_ORIGIN}/sign-in`);
+  await desk.getByLabel('E-mail address').fill('eve@example.com');
+  await desk.getByLabel('E-mail address').press('Enter');
+  await desk.getByRole('heading', { name: 'Enter the code', level: 1 }).waitFor();
+
+  await desk.goto((await world.invite('fay@example.com', { name: 'Fay' })).url);
+  // In the time of the browser, not of the server.
+  const shown = desk.locator('time');
+  const local = await shown.evaluate((time: { dateTime: string }) =>
+    new Date(time.dateTime).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' }),
+  );
+  const text = (await shown.textContent()) ?? '';
+  assert.ok(text.includes(local) && !text.includes('UTC'), text);
+});
+
 test('a person logs in with a code from a real mail, and logs out everywhere', { skip }, async () => {
   const { url } = await world.invite('ana@example.com', { name: 'Ana' });
   const laptop = await tabs.open();

@@ -7,7 +7,7 @@ const TIME = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** As HTML. In UTC: the server does not know where the person is. */
+/** As HTML. In UTC, until the script of the page shows the time of the person's browser. */
 export function shownTime(ms: number): string {
   return `<time datetime="${new Date(ms).toISOString()}">${TIME.format(ms)} UTC</time>`;
 }
