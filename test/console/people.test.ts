@@ -262,21 +262,44 @@ suite('people in the console', { skip }, () => {
     await page.getByRole('button', { name: 'Cancel' }).click();
   });
 
-  test('the people who logged in are shown as of then, and lead to their account', async () => {
+  test('people are named where their requests, logins and changes are, and their page leads to both', async () => {
     const { page } = admin;
     const site = await world.edge.site(await world.edge.httpResponse('welcome'), 'app.example.test');
     await world.edge.api('PUT', `${site.routePath}/oidc`, { issuer: IDENTITY_ORIGIN });
     const { id, browser: laptop } = await world.person('eva@example.com', { name: 'Eva' });
     assert.match(await visit(laptop, 'https://app.example.test/.postern/login?to=%2F&go=1'), /welcome/);
     await world.edge.api('PATCH', `/user_accounts/${id}`, { name: 'Eva Moss' });
-    await show('/people?tab=app_users');
-    await page.getByText('are those of the last login').waitFor();
+    await show('/people?tab=app_sessions');
+    const login = page.locator('tr.row', { hasText: 'Eva (eva@example.com)' });
+    await login.getByRole('link', { name: 'app.example.test' }).waitFor();
     await examine(admin, 'logged-in');
-    await page
-      .locator('tr.row', { hasText: 'eva@example.com' })
-      .getByRole('link', { name: 'Account as of now' })
-      .click();
+    await page.getByLabel('Search login sessions').fill('app.example');
+    await login.waitFor();
+
+    await show('/traffic');
+    await page.getByLabel('Search requests').fill('eva@');
+    const request = page.locator('tr.row', { hasText: 'app.example.test/' }).first();
+    await request.getByRole('link', { name: 'Eva (eva@example.com)' }).click();
+    // One page under one id, however the person was found.
     await page.getByRole('heading', { name: 'Eva Moss', level: 1 }).waitFor();
+    assert.match(page.url(), /\/people\/ua_/);
+    await page
+      .getByRole('region', { name: 'Logged in at' })
+      .getByRole('link', { name: 'app.example.test' })
+      .first()
+      .waitFor();
+    await page.getByRole('region', { name: 'Last requests' }).getByText('GET app.example.test/').first().waitFor();
+    await examine(admin, 'person');
+    await page.getByRole('link', { name: 'All of them, live' }).click();
+    await page.getByText('Only requests of').getByText('Eva (eva@example.com)').waitFor();
+    await page.locator('main').getByText(/\bau_/).waitFor({ state: 'detached' });
+
+    // Somebody who was disabled is logged in nowhere.
+    await world.edge.api('PATCH', `/user_accounts/${id}`, { active: false });
+    await show('/people?tab=app_sessions');
+    await page.getByRole('heading', { name: 'No login sessions yet' }).waitFor();
+    await show('/people?tab=app_users');
+    await page.getByRole('link', { name: 'Eva (eva@example.com)' }).waitFor();
   });
 
   test('with mail, the administrator learns where the link goes', async () => {

@@ -61,6 +61,8 @@ function edgeOf({ uri }: Reference): Reference | null {
 
 function nameOf(document: Document | undefined, id: string): string | null {
   if (document === undefined) return null;
+  const [person, email] = [textAt(document, 'name') || textAt(document, 'username'), textAt(document, 'email')];
+  if (email !== '') return person === '' || person === email ? email : `${person} (${email})`;
   // A backend without a description still goes somewhere.
   const name = [documentName(document), backendText(document)].find((each) => each !== id);
   return name ?? null;

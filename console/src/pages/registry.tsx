@@ -26,7 +26,7 @@ export const PAGES: readonly (readonly [pattern: string, page: ComponentType<Pag
   ['/tunnels', lazyPage(async () => (await later()).TunnelsPage)],
   ['/certificates', lazyPage(async () => (await later()).CertificatesPage)],
   ['/people', lazyPage(async () => (await later()).PeoplePage)],
-  ['/people/:id', lazyPage(async () => (await later()).AccountPage)],
+  ['/people/:id', lazyPage(async () => (await later()).PersonPage)],
   ['/access', lazyPage(async () => (await later()).AccessPage)],
   ['/keys', lazyPage(async () => (await later()).KeysPage)],
   ['/changes', lazyPage(async () => (await later()).ChangesPage)],

@@ -46,9 +46,10 @@ export function pageFor(uri: string): string | null {
   const found = resourceAt(uri);
   if (found === null) return null;
   const { type, ids } = found;
-  if (type.tag === 'https_edges') return `/edges/${ids['id']}`;
+  // The page that people use; it leads to the routes and modules.
+  if (type.tag === 'https_edges') return `/sites/${ids['id']}`;
   if (type.tag === 'https_edge_routes') return `/edges/${ids['edge_id']}/routes/${ids['id']}`;
-  if (type.tag === 'user_accounts') return `/people/${ids['id']}`;
+  if (type.tag === 'user_accounts' || type.tag === 'app_users') return `/people/${ids['id']}`;
   if (type.tag === 'passkeys') return `/people/${ids['user_account_id']}`;
   if (type.tag === 'requests') return `/traffic/${ids['id']}`;
   if (type.tag === 'changes') return `/changes/${ids['revision']}`;

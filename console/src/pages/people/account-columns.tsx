@@ -11,17 +11,23 @@ export const ACCOUNT_COLUMNS: readonly Column<Document>[] = [
   {
     name: 'Name',
     class: 'col-quarter',
+    order: 'name',
     cell: (row) => (
       <a dir="auto" href={href(`/people/${textAt(row, 'id')}`)}>
         {personName(row)}
       </a>
     ),
   },
-  { name: 'E-mail', class: 'middle', cell: (row) => <span dir="auto">{textAt(row, 'email')}</span> },
+  { name: 'E-mail', class: 'middle', order: 'email', cell: (row) => <span dir="auto">{textAt(row, 'email')}</span> },
   { name: 'Groups', class: 'low', cell: (row) => <ValueView value={row['groups']} /> },
   { name: 'State', class: 'col-time', cell: (row) => <AccountState account={row} /> },
   { name: 'Passkeys', class: 'middle col-narrow number', cell: (row) => textAt(row, 'passkey_count') },
-  { name: 'Last login', class: 'middle col-time', cell: (row) => <Time at={row['last_login_at']} empty="never" /> },
+  {
+    name: 'Last login',
+    class: 'middle col-time',
+    order: 'last_login_at',
+    cell: (row) => <Time at={row['last_login_at']} empty="never" />,
+  },
 ];
 
 /** Whether the person can log in. */

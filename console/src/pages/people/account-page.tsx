@@ -15,6 +15,7 @@ import { AccountActions } from './account-actions.tsx';
 import { AccountState } from './account-columns.tsx';
 import { AccountPasskeys } from './account-passkeys.tsx';
 import { personName } from './person-name.ts';
+import { AccountTraffic } from './person-traffic.tsx';
 
 /** A person with an account of the identity host. */
 export function AccountPage({ params }: PageProps) {
@@ -45,6 +46,7 @@ function OneAccount({ type, path, id }: { type: ResourceType; path: string; id: 
               </div>
             </section>
             <AccountPasskeys accountId={id} account={data} onChange={reload} />
+            <AccountTraffic accountId={id} />
           </>
         )}
       </LoadedView>

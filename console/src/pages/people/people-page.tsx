@@ -2,48 +2,48 @@ import { session } from '../../api/session-token.ts';
 import type { Document } from '../../api/use-pages.ts';
 import { deleteColumn } from '../../components/delete-column.tsx';
 import { PageHead } from '../../components/page-head.tsx';
+import { PersonLink } from '../../components/person-link.tsx';
 import { type Reference, RefLink } from '../../components/ref-link.tsx';
-import { nameColumn } from '../../components/resource-list.tsx';
 import { type ListTab, TabbedLists } from '../../components/tabbed-lists.tsx';
 import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
-import { href } from '../../router/location.ts';
 import { identityTabs } from './identity-tabs.tsx';
 
 const TABS: readonly ListTab[] = [
   {
-    tag: 'app_users',
-    name: 'Logged in',
-    hint: 'Names and addresses are those of the last login.',
-    purpose:
-      'Everybody who logged in on a route with a login module appears here. Add the OIDC or the OAuth module to a route.',
-    columns: (type) => [
-      nameColumn(type),
-      { name: 'E-mail', cell: (row) => <span dir="auto">{textAt(row, 'email')}</span> },
-      { name: 'Provider', class: 'low', cell: (row) => <ProviderOf user={row} /> },
-      { name: 'Last active', class: 'middle col-time', cell: (row) => <Time at={row['last_active']} /> },
-    ],
-    extraColumns: (type, reload) => deleteColumn(type, 'Revoke all', reload),
-  },
-  {
     tag: 'app_sessions',
-    name: 'Login sessions',
-    purpose: 'A session begins when somebody logs in on a route with a login module.',
+    name: 'Logged in',
+    hint: 'Who is logged in on a site now. A person with two browsers is here twice.',
+    purpose: 'Everybody who logs in on a site appears here, until the login ends. Let a site ask for a login first.',
     columns: () => [
       {
-        name: 'Where',
-        class: 'col-wide',
-        cell: (row) => <span dir="auto">{textAt(row, 'public_url')}</span>,
-      },
-      {
         name: 'Person',
-        cell: (row) => <RefLink reference={row['application_user'] as Reference | null} />,
+        class: 'col-wide',
+        cell: (row) => <PersonLink user={(row['application_user'] as Reference | null)?.id} />,
       },
+      { name: 'Site', cell: (row) => <RefLink reference={row['edge'] as Reference | null} /> },
       { name: 'Browser', class: 'low', cell: (row) => browserOf(row) },
-      { name: 'Since', class: 'middle col-time', cell: (row) => <Time at={row['created_at']} /> },
+      { name: 'Since', class: 'middle col-time', order: 'created_at', cell: (row) => <Time at={row['created_at']} /> },
       { name: 'Last active', class: 'middle col-time', cell: (row) => <Time at={row['last_active']} /> },
     ],
     extraColumns: (type, reload) => deleteColumn(type, 'Revoke', reload),
+  },
+  {
+    tag: 'app_users',
+    name: 'Past logins',
+    hint: 'Everybody who ever logged in on a site, also if they no longer may. Names are those of the last login.',
+    purpose: 'Everybody who logs in on a site appears here, and stays. Let a site ask for a login first.',
+    columns: () => [
+      { name: 'Name', class: 'col-wide', order: 'name', cell: (row) => <PersonLink user={textAt(row, 'id')} /> },
+      { name: 'Provider', class: 'low', cell: (row) => <ProviderOf user={row} /> },
+      {
+        name: 'Last active',
+        class: 'middle col-time',
+        order: 'last_active',
+        cell: (row) => <Time at={row['last_active']} />,
+      },
+    ],
+    extraColumns: (type, reload) => deleteColumn(type, 'Revoke all', reload),
   },
   {
     tag: 'guest_links',
@@ -72,7 +72,7 @@ function ProviderOf({ user }: { user: Document }) {
   const provider = user['identity_provider'] as { name?: string; url?: string } | undefined;
   const name = provider?.url || provider?.name || '';
   if (name === '' || name !== session.value?.identity_issuer) return <>{name}</>;
-  return <a href={href(`/people/${encodeURIComponent(textAt(user, 'provider_user_id'))}`)}>Account as of now</a>;
+  return <>this server</>;
 }
 
 function browserOf(row: Document): string {

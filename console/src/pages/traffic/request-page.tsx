@@ -7,6 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
 import { PageHead } from '../../components/page-head.tsx';
+import { PersonLink } from '../../components/person-link.tsx';
 import { RefLink } from '../../components/ref-link.tsx';
 import { byteText, milliseconds } from '../../format/amounts.ts';
 import { localTime } from '../../format/times.ts';
@@ -56,6 +57,16 @@ function explainQuery(record: RequestRecord): string {
   return new URLSearchParams({ url: urlOf(record), method: method ?? 'GET', address }).toString();
 }
 
+function Person({ record: { user, user_kind: kind } }: { record: RequestRecord }) {
+  if (!user) return <>–</>;
+  return (
+    <span class="line">
+      <PersonLink user={user} kind={kind} />
+      <a href={href(`/traffic?user=${encodeURIComponent(user)}`)}>All their requests</a>
+    </span>
+  );
+}
+
 function RequestView({ record }: { record: RequestRecord }) {
   const timings = Object.entries(record.timings ?? {}).filter(([, value]) => typeof value === 'number');
   return (
@@ -67,10 +78,10 @@ function RequestView({ record }: { record: RequestRecord }) {
               ['Status', <StatusChip key="status" status={record.status} />],
               ...(record.error_code ? [['Error', <code key="error">{record.error_code}</code>] as const] : []),
               ['When', localTime(record.at)],
-              ['Edge', <RefLink key="edge" reference={record.edge} />],
+              ['Site', <RefLink key="edge" reference={record.edge} />],
               ['Route', <RefLink key="route" reference={record.route} />],
               ['Client', record.client_address],
-              ['Person', record.user ?? '–'],
+              ['Person', <Person key="person" record={record} />],
               ['User agent', record.user_agent ?? '–'],
               ['Target', record.target ?? '–'],
               ['Node', [record.node, record.tunnel_node].filter(Boolean).join(' → ') || '–'],

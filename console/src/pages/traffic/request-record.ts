@@ -25,6 +25,7 @@ export interface RequestRecord {
   readonly route: Reference | null;
   readonly client_address: string;
   readonly user?: string | null;
+  readonly user_kind?: string | null;
   readonly user_agent?: string | null;
   readonly duration_ms: number;
   readonly bytes_in: number;
